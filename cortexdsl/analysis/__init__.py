@@ -1,0 +1,1 @@
+"""From scores to verdicts: metrics of debates, paired statistics, claims, power."""

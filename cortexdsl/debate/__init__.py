@@ -1,0 +1,1 @@
+"""The pure debate engine: a method and a question in, a debate out; no files, no network, no gold answers."""

@@ -1,0 +1,1 @@
+"""Retrieval for knowledge pools."""

@@ -1,0 +1,1 @@
+"""The door to models: the only place where one is called."""

@@ -1,0 +1,1 @@
+"""The built-in debate protocols, written in the language, and their loader."""

@@ -1,0 +1,1 @@
+"""The language: YAML text with positions becomes checked, frozen values."""

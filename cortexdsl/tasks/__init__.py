@@ -1,0 +1,1 @@
+"""Questions, answer reading and grading."""
