@@ -244,9 +244,7 @@ class OfRole:
     role: str
 
 
-Topology: TypeAlias = (
-    Nobody | Everyone | Self | Ring | Groups | Edges | RandomEdges | NetworkX | Sparse | OfRole
-)
+Topology: TypeAlias = Nobody | Everyone | Self | Ring | Groups | Edges | RandomEdges | NetworkX | Sparse | OfRole
 Tells: TypeAlias = Literal["latest", "history", "by_answer", "about_me", "evidence"]
 Own: TypeAlias = Literal["none", "latest", "history"]
 Each: TypeAlias = Literal["speaker", "edge", "listener", "group"]
@@ -261,7 +259,7 @@ class Step:
     name: str
     role: str
     prompt: str
-    hears: Topology = Nobody()  # noqa: RUF009 (frozen and empty: safe to share)
+    hears: Topology = Nobody()
     tells: tuple[Tells, ...] = ("latest",)
     own: Own = "none"
     material: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
