@@ -306,7 +306,7 @@ class Decide:
         With `last`.
     fallback : str
         What a tie of the vote becomes: `confidence` (highest summed recalibrated confidence, then a seeded
-        draw) or `none` (no answer, which counts as wrong).
+        draw), or `none`: the same, but where all voters differ there is no answer, which counts as wrong.
     """
 
     rule: Literal["majority", "weighted", "first", "last"]
@@ -459,9 +459,27 @@ class Reply:
 # ---------------------------------------------------------------- what a debate leaves behind
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One utterance. `heard` and `recalled` are the earlier turns that its prompt contained: others' and its own."""
+    """One utterance.
+
+    Attributes
+    ----------
+    turn, execution : int
+        Position in the debate; number of the step's execution (all turns of one execution share it), from 0.
+    round : int
+        A step that gives the principal role's answers opens a round; other steps belong to the round that
+        they lead to.
+    about : str or None
+        The agent that a review or summary is for, or `group 2`.
+    heard, recalled : tuple of int
+        The earlier turns that its prompt contained: others' and its own.
+    answer : str or None
+        What was read (of an answer, review, verdict or selection).
+    call : str
+        Key in the call log.
+    """
 
     turn: int
+    execution: int
     round: int
     step: str
     reads: Reads

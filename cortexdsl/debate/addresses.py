@@ -1,0 +1,75 @@
+"""From a step to its calls: the graph of who hears whom, and one address for each call."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from cortexdsl.debate.sparsify import sparse_graph
+from cortexdsl.debate.topology import heard_matrix
+from cortexdsl.debate.transcript import Transcript
+from cortexdsl.debate.views import Address
+from cortexdsl.terms import Agent, Graph, Method, Nobody, OfRole, Similarity, Sparse, Step
+
+
+async def step_graph(
+    method: Method,
+    step: Step,
+    principal: Sequence[Agent],
+    transcript: Transcript,
+    groups: Sequence[Sequence[str]],
+    cosines: Similarity,
+    chance: Callable[[], random.Random],
+) -> Graph:
+    """Lay out who hears whom in a step.
+
+    Speakers are the agents of the role that is heard (the principal role, unless `hears` names another).
+    Listeners are the step's own agents; where it speaks for each listener, the principal agents; where it speaks
+    for each group, the groups.
+    """
+    names = tuple(agent.name for agent in principal)
+    if isinstance(step.hears, Sparse):
+        return await sparse_graph(method, step, step.hears, principal, transcript, cosines)
+    speakers = names
+    if isinstance(step.hears, OfRole):
+        speakers = tuple(agent.name for agent in method.cast[step.hears.role])
+    if step.each == "group":
+        listeners = tuple(f"group {k}" for k in range(1, len(groups) + 1))
+        heard = np.array([[name in group for group in groups] for name in speakers], dtype=bool)
+        return Graph(transcript.round, step.name, speakers, listeners, None, heard, {})
+    own = tuple(agent.name for agent in method.cast[step.role])
+    listeners = names if step.each == "listener" else own
+    heard = heard_matrix(step.hears, speakers, listeners, groups, chance)
+    return Graph(transcript.round, step.name, speakers, listeners, None, heard, {})
+
+
+def addresses(step: Step, agents: Sequence[Agent], graph: Graph) -> list[Address]:
+    """List the calls of a step, in the agents' order, `draws` not counted.
+
+    One call a speaker; with `each`, one for each edge heard, for each listener, or for each group.
+    """
+
+    def heard_by(column: int) -> tuple[str, ...]:
+        return tuple(name for name, kept in zip(graph.speakers, graph.heard[:, column], strict=True) if kept)
+
+    def trust_of(column: int) -> dict[str, float] | None:
+        if graph.weight is None:
+            return None
+        return {name: float(w) for name, w in zip(graph.speakers, graph.weight[:, column], strict=True)}
+
+    if step.each in ("listener", "group"):
+        return [
+            Address(agent, heard_by(column), listener)
+            for agent in agents
+            for column, listener in enumerate(graph.listeners)
+        ]
+    if step.each == "edge":
+        return [Address(agent, (name,), name) for column, agent in enumerate(agents) for name in heard_by(column)]
+    return [Address(agent, heard_by(column), None, trust_of(column)) for column, agent in enumerate(agents)]
+
+
+def is_worth_recording(step: Step) -> bool:
+    """Say whether a step has a graph at all: where nobody is heard there is none."""
+    return not isinstance(step.hears, Nobody)

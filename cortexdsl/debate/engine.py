@@ -1,0 +1,237 @@
+"""The debate engine: a method and a question in, a debate out.
+
+Pure: it reaches the world through injected hands alone (ask, render, reader, similarity). Same replies, same debate.
+The transcript is the only state, so that a debate can branch anywhere: turns handed in as `given` are taken in
+place of asking, and the debate goes on where they end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Awaitable, Iterator, Sequence
+
+from cortexdsl.debate.addresses import addresses, is_worth_recording, step_graph
+from cortexdsl.debate.chance import call_seed, generator
+from cortexdsl.debate.confidence import recalibrate
+from cortexdsl.debate.decide import Decision, vote
+from cortexdsl.debate.topology import group_members
+from cortexdsl.debate.transcript import Transcript
+from cortexdsl.debate.views import Address, View, view
+from cortexdsl.errors import DebateError
+from cortexdsl.terms import (
+    Agent,
+    Call,
+    Debate,
+    Groups,
+    Hands,
+    Message,
+    Method,
+    Question,
+    Reading,
+    Repeat,
+    Step,
+    Turn,
+    Until,
+)
+
+
+async def debate(
+    method: Method,
+    question: Question,
+    hands: Hands,
+    *,
+    seed: int,
+    replicate: int,
+    given: Sequence[Turn] = (),
+) -> Debate:
+    """Run one debate.
+
+    Parameters
+    ----------
+    method : Method
+        What is run.
+    question : Question
+    hands : Hands
+        The injected functions; whatever they raise ends the debate.
+    seed, replicate : int
+        Of the experiment; every draw derives from them and the question.
+    given : sequence of Turn
+        The first turns, taken as they are in place of asking: a branch of an earlier debate.
+
+    Returns
+    -------
+    Debate
+
+    Raises
+    ------
+    DebateError
+        The protocol cannot go on: a weight is no number, a graph does not fit the agents.
+    """
+    return await _Run(method, question, hands, seed, replicate, given).whole()
+
+
+class _Ended(Exception):  # noqa: N818 - a signal that the cap on rounds was reached, not an error
+    pass
+
+
+class _Run:
+    """One debate under way."""
+
+    def __init__(
+        self, method: Method, question: Question, hands: Hands, seed: int, replicate: int, given: Sequence[Turn]
+    ) -> None:
+        self.method, self.question, self.hands = method, question, hands
+        self.seed, self.replicate, self.given = seed, replicate, given
+        self.principal = principal_role(method)
+        names = tuple(agent.name for agent in method.cast[self.principal])
+        self.transcript = Transcript(names)
+        self.sent: Counter[tuple[str, tuple[tuple[tuple[str, str], ...], ...]]] = Counter()
+        self.groups = self._groups(names)
+        self.stop: str | None = None
+
+    async def whole(self) -> Debate:
+        try:
+            await self._run(self.method.schedule)
+        except _Ended:
+            self.stop = None
+        decision = self._decide()
+        return Debate(
+            question_id=self.question.id,
+            agents=tuple({a.name: a for agents in self.method.cast.values() for a in agents}.values()),
+            turns=tuple(self.transcript.turns),
+            graphs=tuple(self.transcript.graphs),
+            answer=decision.answer,
+            votes=decision.votes,
+            was_tied=decision.was_tied,
+            rounds=max(0, len(self.transcript.answered) - 1),
+            stop=self.stop or "rounds",  # type: ignore[arg-type]  # set from Until's words alone
+        )
+
+    # ------------------------------------------------------------ schedule
+    async def _run(self, schedule: Sequence[str | Repeat]) -> None:
+        for part in schedule:
+            if isinstance(part, str):
+                await self._speak(self.method.steps[part])
+                continue
+            if self._holds(part.unless):
+                continue
+            for _ in range(part.times):
+                await self._run(part.body)
+                if self._holds(part.until):
+                    break
+
+    def _holds(self, condition: Until) -> bool:
+        if condition == "never":
+            return False
+        holds = self.transcript.is_consensus() if condition == "consensus" else self.transcript.is_agreed()
+        if holds:
+            self.stop = condition
+        return holds
+
+    # ------------------------------------------------------------ one step
+    async def _speak(self, step: Step) -> None:
+        if self.method.rounds_cap is not None and len(self.transcript.answered) >= self.method.rounds_cap:
+            raise _Ended
+        execution = self.transcript.executions
+        agents = self.method.cast[step.role]
+        graph = await step_graph(
+            self.method, step, self.method.cast[self.principal], self.transcript, self.groups,
+            self.hands.similarity, lambda: self._chance("edges", self.transcript.round, step.name, execution),
+        )  # fmt: skip
+        calls = addresses(step, agents, graph)
+        for batch in [[call] for call in calls] if step.order == "sequential" else [calls]:
+            self.transcript.turns += await self._utter(step, batch, execution)
+        if is_worth_recording(step):
+            self.transcript.graphs.append(graph)
+        if step.reads == "answer" and step.role == self.principal:
+            self.transcript.answered.append(execution)
+
+    async def _utter(self, step: Step, batch: Sequence[Address], execution: int) -> Sequence[Turn]:
+        """Let some speak at once: all prompts are made on the state before them, then all are asked."""
+        utterances: list[Awaitable[Turn]] = []
+        first = len(self.transcript.turns)
+        for address in batch:
+            seen = view(step, address, self.method, self.transcript, self.question, self.hands.reader, self.groups)
+            messages = self.hands.render(step.prompt, seen.variables)
+            for _ in range(step.draws):
+                call = self._call(address.speaker, messages)
+                number = first + len(utterances)
+                if number < len(self.given):
+                    utterances.append(_settled(self.given[number]))
+                else:
+                    utterances.append(self._turn(number, execution, step, address, seen, call))
+        return await asyncio.gather(*utterances)
+
+    def _call(self, agent: Agent, messages: tuple[Message, ...]) -> Call:
+        sent = (agent.name, tuple(tuple(sorted(message.items())) for message in messages))
+        repeat = self.sent[sent]
+        self.sent[sent] += 1
+        return Call(agent.model, messages, call_seed(self.seed, self.replicate, self.question.id, agent.name, repeat))
+
+    async def _turn(self, number: int, execution: int, step: Step, address: Address, seen: View, call: Call) -> Turn:
+        reply = await self.hands.ask(call)
+        if reply.error is None:
+            reading = self.hands.reader.read(step.reads, reply.text)
+        else:
+            reading = Reading(None, f"no reply: {reply.error}")
+        return Turn(
+            turn=number,
+            execution=execution,
+            round=self.transcript.round,
+            step=step.name,
+            reads=step.reads,
+            speaker=address.speaker.name,
+            about=address.about,
+            heard=seen.heard,
+            recalled=seen.recalled,
+            text=reply.text,
+            answer=None if step.reads in ("summary", "comment") else reading.value,
+            unparsed=reading.unparsed,
+            confidence_stated=reading.confidence,
+            confidence=recalibrate(reading.confidence, self.method.recalibration),
+            prompt_tokens=reply.prompt_tokens,
+            completion_tokens=reply.completion_tokens,
+            call=reply.key,
+        )
+
+    # ------------------------------------------------------------ the end, and chance
+    def _decide(self) -> Decision:
+        rule = self.method.decide
+        if rule.rule == "last":
+            speakers = {agent.name for agent in self.method.cast[rule.role or self.principal]}
+            said = [t for t in self.transcript.turns if t.reads == "answer" and t.speaker in speakers]
+            return Decision(said[-1].answer if said else None)
+        turns = self.transcript.answers(-1)
+        if rule.rule == "first":
+            return Decision(turns[0].answer if turns else None)
+        return vote(turns, rule, lambda: self._chance("tie"))
+
+    def _chance(self, purpose: str, *parts: str | int) -> random.Random:
+        return generator(purpose, self.seed, self.replicate, self.question.id, *parts)
+
+    def _groups(self, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+        """Draw the groups of this debate once: every step that talks in groups talks in the same."""
+        layout = next((step.hears for step in self.method.steps.values() if isinstance(step.hears, Groups)), None)
+        return () if layout is None else group_members(layout, names, self._chance("groups"))
+
+
+async def _settled(turn: Turn) -> Turn:
+    return turn
+
+
+def principal_role(method: Method) -> str:
+    """Return the role whose answers make rounds, consensus and votes: that of the first answering step."""
+    for name in _spoken(method.schedule):
+        if method.steps[name].reads == "answer":
+            return method.steps[name].role
+    raise DebateError(f"protocol {method.protocol!r} has no step in its schedule that reads an answer")
+
+
+def _spoken(schedule: Sequence[str | Repeat]) -> Iterator[str]:
+    for part in schedule:
+        if isinstance(part, str):
+            yield part
+        else:
+            yield from _spoken(part.body)

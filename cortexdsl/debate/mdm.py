@@ -1,0 +1,108 @@
+"""The factors of an edge's weight: McKinsey-based Debate Matter (CortexDebate, section 3.2).
+
+All functions are over arrays: per speaker (n,), per pair (n, n) indexed [speaker, listener].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from cortexdsl.terms import Bools, Floats
+
+
+def credibility(parameters: Sequence[float], tokens: Sequence[float]) -> Floats:
+    """Professional competence of each agent's model: the inverse of its predicted loss.
+
+    C = 1 / L(N, M), L = 406.4 / N^0.34 + 410.7 / M^0.28 + 1.69 (CortexDebate, Eq. 4, after Hoffmann et al. 2022).
+
+    Parameters
+    ----------
+    parameters, tokens : sequence of float
+        N, parameters of the model, and M, tokens of its pre-training; both > 0.
+
+    Returns
+    -------
+    (n,) array
+        In (0, 1 / 1.69).
+    """
+    n, m = np.asarray(parameters, dtype=float), np.asarray(tokens, dtype=float)
+    if (n <= 0).any() or (m <= 0).any():
+        raise ValueError("parameters and tokens of a model must be positive")
+    return np.asarray(1.0 / (406.4 / n**0.34 + 410.7 / m**0.28 + 1.69))
+
+
+def reliability(confidences: Floats) -> Floats:
+    """Mean recalibrated confidence of each agent over the rounds so far (CortexDebate, Eq. 5).
+
+    Parameters
+    ----------
+    confidences : (rounds, n) array
+        NaN where an agent stated none: such rounds say nothing and are left out of its mean.
+
+    Returns
+    -------
+    (n,) array
+        In [0, 1]; 0 for an agent that never stated a confidence.
+    """
+    stated = ~np.isnan(confidences)
+    total = np.where(stated, confidences, 0.0).sum(axis=0)
+    return np.asarray(total / np.maximum(stated.sum(axis=0), 1))
+
+
+def similarity(by_round: Sequence[Floats]) -> Floats:
+    """Mean over the rounds so far of the cosine of two agents' replies (CortexDebate, Eq. 6).
+
+    Parameters
+    ----------
+    by_round : sequence of (n, n) array
+        Cosines in [-1, 1].
+
+    Returns
+    -------
+    (n, n) array
+    """
+    return np.asarray(np.mean(np.stack(list(by_round)), axis=0))
+
+
+def intimacy(mean_similarity: Floats) -> Floats:
+    """How much new a speaker's view offers a listener: 1 - similarity (CortexDebate, Eq. 7)."""
+    return 1.0 - mean_similarity
+
+
+def participation(heard: Sequence[Bools], counts: Literal["spoken", "heard", "both"]) -> Floats:
+    """How often each agent has debated in the rounds before this one.
+
+    Parameters
+    ----------
+    heard : sequence of (n, n) bool array
+        Kept edges of each earlier round of debate.
+    counts : str
+        `spoken`: kept outgoing edges; `heard`: kept incoming edges; `both`: their sum.
+
+    Returns
+    -------
+    (n,) array
+        Whole numbers; zeros where there was no round before.
+    """
+    total = np.sum(np.stack(list(heard)), axis=0, dtype=float)
+    spoken, listened = total.sum(axis=1), total.sum(axis=0)
+    return np.asarray({"spoken": spoken, "heard": listened, "both": spoken + listened}[counts])
+
+
+def self_orientation(took_part: Floats, rounds: int, counts: Literal["spoken", "heard", "both"]) -> Floats:
+    """How far each agent kept to itself: the most it could have debated, less what it did (CortexDebate, Eq. 8).
+
+    S = (d - 1)(n - 1) - P in round d; twice that most where participation counts both directions.
+
+    Parameters
+    ----------
+    took_part : (n,) array
+        P, the participation.
+    rounds : int
+        d - 1, the rounds of debate before this one.
+    """
+    most = rounds * (len(took_part) - 1) * (2 if counts == "both" else 1)
+    return most - took_part

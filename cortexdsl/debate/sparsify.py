@@ -1,0 +1,114 @@
+"""A sparse graph for one step: factors, weights and the edges that are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from cortexdsl.debate import mdm
+from cortexdsl.debate.expressions import evaluate, parse
+from cortexdsl.debate.keep import kept
+from cortexdsl.debate.transcript import Transcript
+from cortexdsl.errors import DebateError
+from cortexdsl.terms import Agent, Floats, Graph, Method, Similarity, Sparse, Step
+
+COLUMN = frozenset({"credibility", "reliability", "self_orientation", "participation", "confidence", "peer_score"})
+
+
+async def sparse_graph(
+    method: Method, step: Step, topology: Sparse, agents: Sequence[Agent], transcript: Transcript, cosines: Similarity
+) -> Graph:
+    """Weigh every edge between the principal agents and keep some (CortexDebate, steps 1 and 2 of a round).
+
+    Parameters
+    ----------
+    method, step, topology
+        Whose weight and keep rule apply.
+    agents : sequence of Agent
+        The n principal agents, in order.
+    transcript : Transcript
+        With at least the opening.
+    cosines : Similarity
+        Asked only where the weight uses similarity or intimacy.
+
+    Raises
+    ------
+    DebateError
+        A weight is not a number: names the round, the speaker and the factors that made it so.
+    """
+    expression = parse(topology.weight)
+    factors = await _factors(method, agents, transcript, cosines, expression.names)
+    count = len(agents)
+    values: dict[str, Floats | float] = {
+        name: array[:, None] if name in COLUMN else array for name, array in factors.items()
+    }
+    values |= {"round": float(transcript.round), "n_agents": float(count)}
+    weight = np.array(np.broadcast_to(evaluate(expression, values), (count, count)), dtype=float)
+    off_diagonal = ~np.eye(count, dtype=bool)
+    names = tuple(agent.name for agent in agents)
+    if not np.isfinite(weight[off_diagonal]).all():
+        speaker = names[int(np.argwhere(~np.isfinite(weight) & off_diagonal)[0][0])]
+        raise DebateError(_not_a_number(topology.weight, transcript.round, speaker, names, factors))
+    weight[~off_diagonal] = np.nan
+    return Graph(transcript.round, step.name, names, names, weight, kept(weight, topology.keep), factors)
+
+
+def _not_a_number(weight: str, round_: int, speaker: str, names: Sequence[str], factors: Mapping[str, Floats]) -> str:
+    row = names.index(speaker)
+    made_of = ", ".join(f"{name} {array[row]:g}" for name, array in factors.items() if array.ndim == 1)
+    return (
+        f"round {round_}: the weight of agent {speaker!r} is not a finite number ({weight}; {made_of}); "
+        "self_orientation is 0 for everybody in round 1 and for an agent that all others have heard: "
+        "divide by (self_orientation + 1), as the built-in protocol does"
+    )
+
+
+async def _factors(
+    method: Method, agents: Sequence[Agent], transcript: Transcript, cosines: Similarity, used: frozenset[str]
+) -> dict[str, Floats]:
+    """Compute what the weight uses, and what costs nothing besides: the record shows it."""
+    names = tuple(agent.name for agent in agents)
+    rounds = [{turn.speaker: turn for turn in transcript.answers(r)} for r in range(transcript.round)]
+    confidences = np.array(
+        [[_number(turns[name].confidence) for name in names] for turns in rounds], dtype=float
+    ).reshape(len(rounds), len(names))
+    heard = [g.heard for g in transcript.graphs if g.speakers == g.listeners == names and _is_answer(method, g)]
+    took_part = mdm.participation(heard, method.participation) if heard else np.zeros(len(names))
+    factors: dict[str, Floats] = {}
+    if all(agent.model.parameters and agent.model.tokens for agent in agents):
+        factors["credibility"] = mdm.credibility(
+            [agent.model.parameters or 0.0 for agent in agents], [agent.model.tokens or 0.0 for agent in agents]
+        )
+    factors["reliability"] = mdm.reliability(confidences)
+    if used & {"similarity", "intimacy"}:
+        by_round = [await cosines(method.similarity, [turns[name].text for name in names]) for turns in rounds]
+        factors["similarity"] = mdm.similarity(by_round)
+        factors["intimacy"] = mdm.intimacy(factors["similarity"])
+    factors["participation"] = took_part
+    factors["self_orientation"] = mdm.self_orientation(took_part, len(rounds) - 1, method.participation)
+    if "confidence" in used:
+        factors["confidence"] = np.nan_to_num(confidences[-1], nan=0.0)
+    if "peer_score" in used:
+        factors["peer_score"] = np.array([_peer_score(transcript, name) for name in names])
+    missing = used - factors.keys() - {"round", "n_agents"}
+    if missing:
+        raise DebateError(
+            f"the weight uses {', '.join(sorted(missing))}, which needs parameters and tokens of every model entry"
+        )
+    return factors
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else value
+
+
+def _is_answer(method: Method, graph: Graph) -> bool:
+    return method.steps[graph.step].reads == "answer"
+
+
+def _peer_score(transcript: Transcript, name: str) -> float:
+    """Return the mean score that the last reviews gave an agent, in [0, 1]; 0 where none could be read."""
+    reviews = [t for t in transcript.turns if t.reads == "review" and t.about == name]
+    scores = [t.confidence for t in reviews if t.execution == reviews[-1].execution and t.confidence is not None]
+    return float(np.mean(scores)) if scores else 0.0

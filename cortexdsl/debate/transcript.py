@@ -1,0 +1,79 @@
+"""The transcript: the only state of a debate, and the questions that its engine asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from cortexdsl.terms import Graph, Turn
+
+TALK = frozenset({"answer", "summary", "comment"})
+"""What others may hear. Reviews reach those they are about; verdicts and selections reach nobody."""
+
+
+@dataclass(slots=True)
+class Transcript:
+    """Turns and graphs so far, in order.
+
+    Attributes
+    ----------
+    principal : tuple of str
+        The agents whose answers make rounds, consensus and votes.
+    turns, graphs : list
+    answered : list of int
+        The executions in which the principal agents answered: entry r is that of round r.
+    """
+
+    principal: tuple[str, ...]
+    turns: list[Turn] = field(default_factory=list)
+    graphs: list[Graph] = field(default_factory=list)
+    answered: list[int] = field(default_factory=list)
+
+    @property
+    def round(self) -> int:
+        """The round that a turn spoken now belongs to."""
+        return len(self.answered)
+
+    @property
+    def executions(self) -> int:
+        """How many executions of a step there were."""
+        return self.turns[-1].execution + 1 if self.turns else 0
+
+    def latest(self, speaker: str) -> tuple[Turn, ...]:
+        """Return what a speaker said last that others may hear: all its turns of that execution."""
+        return last_execution(t for t in self.turns if t.speaker == speaker and t.reads in TALK)
+
+    def history(self, speaker: str) -> tuple[Turn, ...]:
+        """Return all that a speaker said that others may hear."""
+        return tuple(t for t in self.turns if t.speaker == speaker and t.reads in TALK)
+
+    def about(self, speaker: str, listener: str) -> tuple[Turn, ...]:
+        """Return what a speaker last said about (or for) a listener."""
+        return last_execution(t for t in self.turns if t.speaker == speaker and t.about == listener)
+
+    def last(self, speaker: str, reads: str) -> Turn | None:
+        """Return a speaker's last turn of one kind."""
+        return next((t for t in reversed(self.turns) if t.speaker == speaker and t.reads == reads), None)
+
+    def answers(self, round_: int) -> tuple[Turn, ...]:
+        """Return the principal agents' answers of a round (-1: the last), in the order they were spoken."""
+        if not self.answered:
+            return ()
+        execution = self.answered[round_]
+        return tuple(t for t in self.turns if t.execution == execution)
+
+    def is_consensus(self) -> bool:
+        """Say whether all principal agents gave one readable, equal answer in the last round."""
+        answers = {turn.answer for turn in self.answers(-1)}
+        return len(answers) == 1 and None not in answers
+
+    def is_agreed(self) -> bool:
+        """Say whether the last verdict was that all agree."""
+        verdict = next((t.answer for t in reversed(self.turns) if t.reads == "verdict"), None)
+        return verdict == "agree"
+
+
+def last_execution(turns: Iterable[Turn]) -> tuple[Turn, ...]:
+    """Return those of some turns that belong to the last execution among them."""
+    found: Sequence[Turn] = tuple(turns)
+    return tuple(t for t in found if t.execution == found[-1].execution)
