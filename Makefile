@@ -1,0 +1,88 @@
+# make demo    set up, run the quickstart experiment, print its report (needs Python 3.11+ and nothing else)
+# make test    every test            make check   style, types, layers, workflow
+# make lock    pin all dependencies  make clean   remove the environment and caches (never results)
+
+SHELL := bash
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules
+
+CORES ?= 2
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
+LOCKED := --require-hashes --no-build-isolation
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+           --no-emit-index-url --no-emit-find-links --no-header
+
+# What a spec's jobs start (python, snakemake, cortexdsl) is what was installed here.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.PHONY: help demo test check lint types layers workflow setup dev lock clean
+
+help:  ## print the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+demo: setup  ## set up, run the quickstart, print its report
+	@$(BIN)/snakemake --cores $(CORES) results/quickstart/report.html
+	@$(BIN)/cortexdsl report results/quickstart --text
+
+test: dev  ## run every test
+	@$(BIN)/python -m pytest -n $(CORES) --dist worksteal $(ARGS)
+
+check: lint types layers workflow  ## style, types, layers, workflow
+
+lint: dev  ## ruff: rules and format
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: dev  ## mypy, strict
+	@$(BIN)/mypy
+
+layers: dev  ## imports go one way
+	@$(BIN)/lint-imports
+
+workflow: dev  ## snakefmt and Snakemake's own linter
+	@$(BIN)/snakefmt --check Snakefile workflows
+	@$(BIN)/snakemake --lint
+
+setup: $(VENV)/.run  ## install what running needs
+dev: $(VENV)/.dev  ## install what developing needs, too
+
+# ------------------------------------------------------------------ the environment, made once
+# Stamps lie inside it: whoever removes .venv starts anew, and nothing else does.
+$(BIN)/python:
+	@for python in $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python); do \
+	    "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+	    echo "Setting up in $(VENV) with $$("$$python" --version) (once; about a minute)"; \
+	    "$$python" -m venv --clear $(VENV) && exit 0; \
+	    rm -rf $(VENV); \
+	    echo "$$python cannot make a virtual environment." >&2; \
+	    echo "On Debian and Ubuntu: apt-get install python3-venv. Or name another: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; \
+	    exit 1; \
+	done; \
+	echo "cortexdsl needs Python 3.11 or newer; none of these is: $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)" >&2; \
+	echo "Install it (python.org, conda, pyenv ...) and name it: make PYTHON=/path/to/python3 $(MAKECMDGOALS)" >&2; \
+	exit 1
+
+# The installer and the build backends come first, so that packages without a wheel build with pinned tools.
+$(VENV)/.build: locks/build.lock.txt | $(BIN)/python
+	@$(INSTALL) --require-hashes -r $<
+	@touch $@
+
+$(VENV)/.run: locks/run.lock.txt pyproject.toml $(VENV)/.build
+	@$(INSTALL) $(LOCKED) -r $<
+	@$(INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.dev: locks/dev.lock.txt $(VENV)/.run
+	@$(INSTALL) $(LOCKED) -r $<
+	@touch $@
+
+lock: dev  ## pin all dependencies with hashes (keeps pins that still fit; UPGRADE=1 renews them)
+	@$(COMPILE) $(if $(UPGRADE),--upgrade) pyproject.toml -o locks/run.lock.txt
+	@$(COMPILE) $(if $(UPGRADE),--upgrade) pyproject.toml --group dev -c locks/run.lock.txt -o locks/dev.lock.txt
+	@$(COMPILE) $(if $(UPGRADE),--upgrade) --group build -c locks/dev.lock.txt -o locks/build.lock.txt
+
+clean:  ## remove the environment and caches; results stay
+	@rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
