@@ -1,0 +1,112 @@
+"""Claims are read as written, or refused with what is wrong and how a claim is written."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cortexdsl.errors import SpecError
+from cortexdsl.spec.claims import EVERY, Best, Comparison, Interaction, Slice, Trend, parse_claim, parse_point
+
+
+def test_superiority() -> None:
+    text = "accuracy(sparse) > accuracy(full)"
+    assert parse_claim(text) == Comparison(text, "accuracy", "sparse", ">", "full")
+
+
+def test_non_inferiority_keeps_the_margin_as_an_offset() -> None:
+    claim = parse_claim("accuracy(sparse) >= accuracy(full) - 0.02")
+    assert isinstance(claim, Comparison)
+    assert (claim.operator, claim.offset, claim.factor) == (">=", -0.02, 1.0)
+
+
+@pytest.mark.parametrize("margin", ["+- 0.02", "± 0.02", "+-2%", "+- 2 %"])
+def test_equivalence(margin: str) -> None:
+    claim = parse_claim(f"accuracy(a) == accuracy(b) {margin}")
+    assert isinstance(claim, Comparison)
+    assert claim.margin == pytest.approx(0.02)
+
+
+def test_ratio() -> None:
+    claim = parse_claim("input_tokens(sparse) <= 0.7 * input_tokens(full)")
+    assert isinstance(claim, Comparison)
+    assert (claim.factor, claim.reference) == (0.7, "full")
+
+
+def test_a_ratio_on_the_left_moves_to_the_right() -> None:
+    claim = parse_claim("2 * input_tokens(a) < input_tokens(b)")
+    assert isinstance(claim, Comparison)
+    assert claim.factor == 0.5
+
+
+def test_a_fixed_value_on_either_side() -> None:
+    left, right = parse_claim("0.8 < accuracy(a)"), parse_claim("accuracy(a) > 80%")
+    assert isinstance(left, Comparison)
+    assert isinstance(right, Comparison)
+    assert (left.operator, left.offset, left.reference) == (right.operator, right.offset, right.reference)
+    assert (right.operator, right.offset, right.reference) == (">", 0.8, None)
+
+
+def test_names_may_hold_signs_brackets_and_expressions() -> None:
+    claim = parse_claim("cvr(sparse+mdm[weight=a * (b + 1), steps=[0.9, 0.7]]) > cvr(sparse-without-IS)")
+    assert isinstance(claim, Comparison)
+    assert claim.name == "sparse+mdm[weight=a * (b + 1), steps=[0.9, 0.7]]"
+    assert parse_point(claim.name) == ("sparse+mdm", {"weight": "a * (b + 1)", "steps": "[0.9, 0.7]"})
+
+
+def test_trend_best_and_interaction() -> None:
+    assert parse_claim("accuracy(sparse[rounds]) increasing") == Trend(
+        "accuracy(sparse[rounds]) increasing", "accuracy", Slice("sparse", ("rounds",)), "increasing"
+    )
+    ordered = parse_claim("accuracy(s[team=three<five<eight, keep=mean]) decreasing")
+    assert isinstance(ordered, Trend)
+    assert ordered.slice == Slice("s", ("team",), {"team": ("three", "five", "eight")}, {"keep": "mean"})
+    best = parse_claim("best keep of sparse+mdm is mean")
+    assert isinstance(best, Best)
+    assert (best.metric, best.slice.method, best.value, best.extreme) == ("accuracy", "sparse+mdm", "mean", "highest")
+    lowest = parse_claim("lowest rounds of sparse[keep=mean] by input_tokens is 1")
+    assert isinstance(lowest, Best)
+    assert (lowest.metric, lowest.extreme, lowest.slice.fixed) == ("input_tokens", "lowest", {"keep": "mean"})
+    both = parse_claim("accuracy(sparse[keep, recalibration]) interacting")
+    assert isinstance(both, Interaction)
+    assert both.slice.free == ("keep", "recalibration")
+
+
+def test_datasets() -> None:
+    assert parse_claim("accuracy(a) > accuracy(b) on gsm8k").dataset == "gsm8k"
+    assert parse_claim("accuracy(a[rounds]) increasing on every dataset").dataset == EVERY
+    assert parse_claim("best keep of a is mean on math").dataset == "math"
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("accuracy(a) == accuracy(b)", "equality needs a margin"),
+        ("accuracy(a) > f1(b)", "compares accuracy with f1"),
+        ("accuracy(a) > accuracy(a)", "with itself"),
+        ("accuracy(a) > accuracy(b) > accuracy(c)", "once"),
+        ("accuracy(a) >= 0.9 * accuracy(b) - 0.1", "both a factor and an offset"),
+        ("accuracy(a > accuracy(b)", "cannot be read"),
+        ("a > b", "cannot be read"),
+        ("0.2 > 0.1", "names no metric"),
+        ("accuracy(a) increasing", "leaves 0 axes open"),
+        ("accuracy(a[x, y]) increasing", "leaves 2 axes open"),
+        ("accuracy(a) > 0 * accuracy(b)", "a factor is above 0"),
+        ("accuracy(a) > accuracy(b) +- 0.1", "at the end of a claim with =="),
+        ("", "a line of text"),
+    ],
+)
+def test_a_wrong_claim_is_one_clear_error(text: str, what: str) -> None:
+    with pytest.raises(SpecError, match=what) as caught:
+        parse_claim(text, "x.yaml:3:5")
+    assert caught.value.problems[0].where == "x.yaml:3:5"
+    assert caught.value.problems[0].remedy
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_a_claim_or_a_spec_error(text: str) -> None:
+    with contextlib.suppress(SpecError):
+        assert parse_claim(text).text == text
