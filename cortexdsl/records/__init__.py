@@ -1,0 +1,14 @@
+"""Debate records: written, read, versioned; and transcripts of other programs brought into the same shape."""
+
+from cortexdsl.records.debates import SCHEMA_VERSION, Header, Record, debate_to_json, write_debates
+from cortexdsl.records.reading import read_debates, record_from_json
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "Header",
+    "Record",
+    "debate_to_json",
+    "read_debates",
+    "record_from_json",
+    "write_debates",
+]

@@ -1,0 +1,147 @@
+"""Debate records: one debate a line of JSON, equal byte for byte whenever the debates are equal.
+
+Keys stand in the order of the contract (docs/records.md), floats as the shortest text that gives them back, text
+in ASCII escapes, so that NULs and lone surrogates of a hostile reply survive. What is not a number is null.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cortexdsl.errors import RecordError
+from cortexdsl.records.files import write_lines
+from cortexdsl.terms import Agent, Debate, Floats, Graph, Turn
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a record belongs to.
+
+    Attributes
+    ----------
+    experiment, dataset, cell : str
+    replicate : int
+        From 1.
+    guided : bool
+        An agent was told the gold answer (training data): such a record can never be scored.
+    """
+
+    experiment: str
+    dataset: str
+    cell: str
+    replicate: int
+    guided: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One debate and what it belongs to."""
+
+    header: Header
+    debate: Debate
+
+
+def debate_to_json(debate: Debate, header: Header) -> str:
+    """Return a debate as one line of JSON, without a line end.
+
+    Raises
+    ------
+    RecordError
+        A weight or factor is infinite: JSON has no such number, and no weight should be one.
+    """
+    line = {
+        "schema_version": SCHEMA_VERSION,
+        "experiment": header.experiment,
+        "dataset": header.dataset,
+        "cell": header.cell,
+        "replicate": header.replicate,
+        "guided": header.guided,
+        "question_id": debate.question_id,
+        "agents": [_agent(agent) for agent in debate.agents],
+        "turns": [_turn(turn) for turn in debate.turns],
+        "graphs": [_graph(graph, debate.question_id) for graph in debate.graphs],
+        "answer": debate.answer,
+        "votes": {answer: float(debate.votes[answer]) for answer in sorted(debate.votes)},
+        "was_tied": debate.was_tied,
+        "rounds": debate.rounds,
+        "stop": debate.stop,
+    }
+    return json.dumps(line, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def write_debates(path: Path, records: Iterable[Record]) -> None:
+    """Write records to a file, one a line, in the order given; all of them or, after a crash, none."""
+    write_lines(path, (debate_to_json(record.debate, record.header) for record in records))
+
+
+def _agent(agent: Agent) -> dict[str, Any]:
+    return {
+        "name": agent.name,
+        "model": agent.model.model,
+        "model_entry": agent.model.name,
+        "persona": agent.persona,
+        "parameters": _finite(agent.model.parameters),
+        "tokens": _finite(agent.model.tokens),
+    }
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    return {
+        "turn": turn.turn,
+        "execution": turn.execution,
+        "round": turn.round,
+        "step": turn.step,
+        "reads": turn.reads,
+        "speaker": turn.speaker,
+        "about": turn.about,
+        "heard": list(turn.heard),
+        "recalled": list(turn.recalled),
+        "text": turn.text,
+        "answer": turn.answer,
+        "unparsed": turn.unparsed,
+        "confidence_stated": _finite(turn.confidence_stated),
+        "confidence": _finite(turn.confidence),
+        "prompt_tokens": turn.prompt_tokens,
+        "completion_tokens": turn.completion_tokens,
+        "call": turn.call,
+    }
+
+
+def _graph(graph: Graph, question: str) -> dict[str, Any]:
+    where = f"question {question!r}, round {graph.round}, step {graph.step!r}"
+    return {
+        "round": graph.round,
+        "step": graph.step,
+        "speakers": list(graph.speakers),
+        "listeners": list(graph.listeners),
+        "weight": None if graph.weight is None else _array(graph.weight, f"{where}: weight"),
+        "heard": np.asarray(graph.heard, dtype=bool).tolist(),
+        "factors": {name: _array(graph.factors[name], f"{where}: {name}") for name in sorted(graph.factors)},
+    }
+
+
+def _finite(value: float | None) -> float | None:
+    # A reply may state a confidence of 1e999: no number that JSON knows, and none that means anything.
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def _array(values: Floats, where: str) -> Any:
+    array = np.asarray(values, dtype=np.float64)
+    if np.isinf(array).any():
+        raise RecordError(f"{where} is infinite and cannot be recorded; look for a division by zero in the weight")
+    return _nulls(array.tolist())
+
+
+def _nulls(values: Any) -> Any:
+    if isinstance(values, list):
+        return [_nulls(value) for value in values]
+    return None if math.isnan(values) else values

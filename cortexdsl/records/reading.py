@@ -1,0 +1,157 @@
+"""Reading debate records back: every field checked, every mistake named by file, line and path."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast, get_args
+
+import numpy as np
+
+from cortexdsl.errors import RecordError
+from cortexdsl.records.debates import SCHEMA_VERSION, Header, Record
+from cortexdsl.records.fields import FieldError, Fields, array_item, number_item, text_item, whole_item
+from cortexdsl.terms import Agent, Debate, Graph, Model, Reads, Turn
+
+STOPS = ("consensus", "agreed", "rounds")
+
+
+def read_debates(path: Path) -> Iterator[Record]:
+    """Yield the records of a file in its order, one line in memory at a time.
+
+    Raises
+    ------
+    RecordError
+        The file cannot be read, or a line is no debate record of a known version; names the file and line.
+    """
+    try:
+        stream = path.open("rb")
+    except OSError as error:
+        raise RecordError(f"{path}: cannot be read ({error.strerror or error})") from error
+    with stream:
+        for number, line in enumerate(stream, start=1):
+            yield record_from_json(line, f"{path}:{number}")
+
+
+def record_from_json(line: str | bytes, where: str = "record") -> Record:
+    """Read one line of JSON; `where` (file:line) stands before every message."""
+    try:
+        fields = Fields(json.loads(line, parse_constant=_refuse))
+        _check_version(fields)
+        return Record(_read_header(fields), _read_debate(fields))
+    except FieldError as error:
+        raise RecordError(f"{where}: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise RecordError(f"{where}: not a line of JSON ({error}); was the file cut off or edited?") from None
+
+
+def _refuse(constant: str) -> None:
+    raise FieldError(f"{constant} is no JSON; what is not a number is null")
+
+
+def _check_version(fields: Fields) -> None:
+    if "schema_version" not in fields:
+        raise FieldError("schema_version is missing: this is no debate record (docs/records.md)")
+    version = fields.whole("schema_version")
+    if version > SCHEMA_VERSION:
+        raise FieldError(
+            f"schema_version {version} comes from a newer cortexdsl (this one reads up to {SCHEMA_VERSION}); update it"
+        )
+    if version < 1:
+        raise FieldError(f"schema_version {version} was never in use")
+
+
+def _read_header(fields: Fields) -> Header:
+    return Header(
+        experiment=fields.text("experiment"),
+        dataset=fields.text("dataset"),
+        cell=fields.text("cell"),
+        replicate=fields.whole("replicate"),
+        guided=fields.truth("guided"),
+    )
+
+
+def _read_debate(fields: Fields) -> Debate:
+    return Debate(
+        question_id=fields.text("question_id"),
+        agents=fields.sequence("agents", _read_agent),
+        turns=fields.sequence("turns", _read_turn),
+        graphs=fields.sequence("graphs", _read_graph),
+        answer=fields.text_or_none("answer"),
+        votes=fields.mapping("votes", number_item),
+        was_tied=fields.truth("was_tied"),
+        rounds=fields.whole("rounds"),
+        stop=cast(Any, fields.word("stop", STOPS)),
+    )
+
+
+def _read_agent(value: Any, where: str) -> Agent:
+    fields = Fields(value, where)
+    model = Model(
+        name=fields.text("model_entry"),
+        model=fields.text("model"),
+        parameters=fields.number_or_none("parameters"),
+        tokens=fields.number_or_none("tokens"),
+    )
+    return Agent(fields.text("name"), model, fields.text_or_none("persona"))
+
+
+def _read_turn(value: Any, where: str) -> Turn:
+    fields = Fields(value, where)
+    turn = Turn(
+        turn=fields.whole("turn"),
+        execution=fields.whole("execution"),
+        round=fields.whole("round"),
+        step=fields.text("step"),
+        reads=cast(Reads, fields.word("reads", get_args(Reads))),
+        speaker=fields.text("speaker"),
+        about=fields.text_or_none("about"),
+        heard=fields.sequence("heard", whole_item),
+        recalled=fields.sequence("recalled", whole_item),
+        text=fields.text("text"),
+        answer=fields.text_or_none("answer"),
+        unparsed=fields.text_or_none("unparsed"),
+        confidence_stated=fields.number_or_none("confidence_stated"),
+        confidence=fields.number_or_none("confidence"),
+        prompt_tokens=fields.whole_or_none("prompt_tokens"),
+        completion_tokens=fields.whole_or_none("completion_tokens"),
+        call=fields.text("call"),
+    )
+    if where != f"turns[{turn.turn}]":
+        raise FieldError(f"{where}.turn is {turn.turn}: turns are numbered from 0 in the order they were spoken")
+    if any(not 0 <= earlier < turn.turn for earlier in turn.heard + turn.recalled):
+        raise FieldError(f"{where} heard or recalled a turn that was not spoken before it")
+    return turn
+
+
+def _read_graph(value: Any, where: str) -> Graph:
+    fields = Fields(value, where)
+    speakers, listeners = fields.sequence("speakers", text_item), fields.sequence("listeners", text_item)
+    shape = (len(speakers), len(listeners))
+    weight = None if fields.raw("weight") is None else array_item(fields.raw("weight"), fields.name("weight"))
+    rows = fields.sequence("heard", _read_row)
+    factors = fields.mapping("factors", array_item)
+    if (
+        len(rows) != shape[0]
+        or any(len(row) != shape[1] for row in rows)
+        or (weight is not None and weight.shape != shape)
+    ):
+        raise FieldError(f"{where}: heard and weight must be {shape[0]} speakers by {shape[1]} listeners")
+    if any(factor.shape not in (shape[:1], shape) for factor in factors.values()):
+        raise FieldError(f"{where}.factors must each be one number a speaker, or one a pair")
+    return Graph(
+        round=fields.whole("round"),
+        step=fields.text("step"),
+        speakers=speakers,
+        listeners=listeners,
+        weight=weight,
+        heard=np.array(rows, dtype=bool).reshape(shape),
+        factors=factors,
+    )
+
+
+def _read_row(value: Any, where: str) -> list[bool]:
+    if not isinstance(value, list) or not all(isinstance(item, bool) for item in value):
+        raise FieldError(f"{where} is not a list of true and false")
+    return value

@@ -1,0 +1,180 @@
+"""Debate records: byte for byte the same, read back whole, and clear about what is wrong with a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cortexdsl.errors import RecordError
+from cortexdsl.records import Header, Record, debate_to_json, read_debates, record_from_json, write_debates
+from cortexdsl.terms import Agent, Debate, Graph, Model, Turn
+
+HEADER = Header("quickstart", "arithmetic", "sparse[keep=median]", 2)
+CONTRACT = ["experiment", "dataset", "cell", "replicate", "question_id", "agents", "turns", "graphs", "answer",
+            "votes", "was_tied", "rounds", "stop"]  # fmt: skip
+TURN = ["turn", "round", "step", "speaker", "about", "heard", "text", "answer", "unparsed", "confidence_stated",
+        "confidence", "prompt_tokens", "completion_tokens", "call"]  # fmt: skip
+
+
+def turn(number: int, speaker: str, **changes: Any) -> Turn:
+    values: dict[str, Any] = {
+        "turn": number, "execution": 0, "round": 0, "step": "answer", "reads": "answer", "speaker": speaker,
+        "about": None, "heard": (), "recalled": (), "text": "Answer: 7", "answer": "7", "unparsed": None,
+        "confidence_stated": 0.95, "confidence": 0.8, "prompt_tokens": 40, "completion_tokens": 9, "call": "c0",
+    }  # fmt: skip
+    return Turn(**(values | changes))
+
+
+def debate(**changes: Any) -> Debate:
+    model = Model("small", "builtin/solver", parameters=5e8, tokens=1e12)
+    weight = np.array([[np.nan, 0.1 + 0.2], [1 / 3, np.nan]])
+    graph = Graph(1, "revise", ("a", "b"), ("a", "b"), weight, np.array([[False, True], [False, False]]),
+                  {"similarity": np.array([[1.0, 0.5], [0.5, 1.0]]), "credibility": np.array([0.2, 0.3])})  # fmt: skip
+    values: dict[str, Any] = {
+        "question_id": "q1", "agents": (Agent("a", model), Agent("b", model, "checks twice")),
+        "turns": (turn(0, "a"), turn(1, "b"),
+                  turn(2, "b", execution=1, round=1, step="revise", heard=(0,), recalled=(1,), answer=None,
+                       unparsed="no number", confidence_stated=None, confidence=None, prompt_tokens=None)),
+        "graphs": (graph,), "answer": "7", "votes": {"7": 2.0}, "was_tied": False, "rounds": 1, "stop": "rounds",
+    }  # fmt: skip
+    return Debate(**(values | changes))
+
+
+def test_a_line_has_the_contracts_keys_in_the_contracts_order() -> None:
+    line = json.loads(debate_to_json(debate(), HEADER))
+    assert [key for key in line if key in CONTRACT] == CONTRACT
+    assert [key for key in line["turns"][0] if key in TURN] == TURN
+    assert set(line) - set(CONTRACT) == {"schema_version", "guided"}
+    assert set(line["turns"][0]) - set(TURN) == {"execution", "reads", "recalled"}
+
+
+def test_numbers_are_written_as_the_shortest_text_that_gives_them_back_and_absent_weights_as_null() -> None:
+    text = debate_to_json(debate(), HEADER)
+    assert '"weight":[[null,0.30000000000000004],[0.3333333333333333,null]]' in text
+    assert '"heard":[[false,true],[false,false]]' in text
+    assert "NaN" not in text
+
+
+def test_equal_debates_are_equal_bytes_however_their_mappings_are_ordered() -> None:
+    one = debate_to_json(debate(votes={"7": 1.0, "8": 1.0}), HEADER)
+    two = debate_to_json(debate(votes={"8": 1.0, "7": 1.0}), HEADER)
+    assert one == two
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "debates" / "r1-s01.jsonl"
+    write_debates(path, [Record(HEADER, debate()), Record(HEADER, debate(question_id="q2"))])
+    first, second = read_debates(path)
+    assert (first.header, second.debate.question_id) == (HEADER, "q2")
+    read, made = first.debate, debate()
+    assert read.turns == made.turns
+    assert read.agents == made.agents
+    graph, original = read.graphs[0], made.graphs[0]
+    assert graph.weight is not None
+    assert original.weight is not None
+    np.testing.assert_array_equal(graph.weight, original.weight)
+    np.testing.assert_array_equal(graph.heard, original.heard)
+    np.testing.assert_array_equal(graph.factors["credibility"], original.factors["credibility"])
+    assert [child.name for child in path.parent.iterdir()] == ["r1-s01.jsonl"]  # no temporary file is left
+
+
+@given(text=st.text(st.characters(exclude_categories=())), answer=st.none() | st.text())
+def test_hostile_text_survives_and_a_record_is_always_one_line_of_ascii(text: str, answer: str | None) -> None:
+    # A high and a low surrogate in a row are the escape of one character, in JSON as elsewhere.
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+    line = debate_to_json(debate(turns=(turn(0, "a", text=text, answer=answer),), graphs=()), HEADER)
+    assert line.isascii()
+    assert "\n" not in line
+    read = record_from_json(line).debate
+    assert (read.turns[0].text, read.turns[0].answer) == (text, answer)
+    assert debate_to_json(read, HEADER) == line
+
+
+@given(st.lists(st.floats(allow_infinity=False), min_size=4, max_size=4))
+def test_every_finite_weight_is_read_back_to_the_last_bit(values: list[float]) -> None:
+    weight = np.array(values).reshape(2, 2)
+    graph = Graph(1, "revise", ("a", "b"), ("a", "b"), weight, np.ones((2, 2), dtype=bool), {})
+    read = record_from_json(debate_to_json(debate(graphs=(graph,)), HEADER)).debate.graphs[0].weight
+    assert read is not None
+    np.testing.assert_array_equal(read, weight)
+
+
+def test_a_stated_confidence_beyond_all_floats_becomes_null_and_an_infinite_weight_is_refused() -> None:
+    record = record_from_json(debate_to_json(debate(turns=(turn(0, "a", confidence_stated=float("inf")),)), HEADER))
+    assert record.debate.turns[0].confidence_stated is None
+    endless = Graph(1, "revise", ("a",), ("b",), np.array([[np.inf]]), np.array([[True]]), {})
+    with pytest.raises(RecordError, match="round 1, step 'revise': weight is infinite"):
+        debate_to_json(debate(graphs=(endless,)), HEADER)
+
+
+def changed(**fields: Any) -> str:
+    return json.dumps(json.loads(debate_to_json(debate(), HEADER)) | fields)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (changed()[:100], "not a line of JSON"),
+        ("[1]", "the line is a list, not an object"),
+        ('{"question": "x"}', "schema_version is missing"),
+        (changed(schema_version=99), "newer cortexdsl"),
+        (changed(schema_version=True), "schema_version is a bool"),
+        (changed(rounds="1"), "rounds is a string, not an integer"),
+        (changed(stop="tired"), "stop is 'tired', not one of consensus, agreed, rounds"),
+        (changed(turns=[{"turn": 0}]), r"turns\[0\].execution is missing"),
+        (changed(votes={"7": "many"}), "votes.7 is a string, not a number"),
+        (changed(votes={"7": 10**400}), "votes.7 is beyond every float"),
+        ('{"schema_version": NaN}', "NaN is no JSON"),
+        ("[" * 100_000, "not a line of JSON"),
+    ],
+)
+def test_a_broken_line_is_named_by_file_and_line(tmp_path: Path, line: str, message: str) -> None:
+    path = tmp_path / "r1-s01.jsonl"
+    path.write_text(debate_to_json(debate(), HEADER) + "\n" + line + "\n")
+    with pytest.raises(RecordError, match=message) as caught:
+        list(read_debates(path))
+    assert str(caught.value).startswith(f"{path}:2: ")
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "message"),
+    [
+        (("turns", 1, "turn"), 5, r"turns\[1\].turn is 5"),
+        (("turns", 2, "heard"), [2], "not spoken before it"),
+        (("graphs", 0, "heard"), [[True], [False, True]], "2 speakers by 2 listeners"),
+        (("graphs", 0, "heard"), [[1, 0], [0, 0]], "not a list of true and false"),
+        (("graphs", 0, "weight"), [[0.1, None]], "2 speakers by 2 listeners"),
+        (("graphs", 0, "weight"), [[0.1], [0.1, 0.2]], "not a rectangle"),
+        (("graphs", 0, "factors"), {"credibility": [0.1, 0.2, 0.3]}, "one number a speaker, or one a pair"),
+    ],
+)
+def test_a_record_that_contradicts_itself_is_refused(where: tuple[Any, ...], value: Any, message: str) -> None:
+    line = json.loads(debate_to_json(debate(), HEADER))
+    part = line
+    for key in where[:-1]:
+        part = part[key]
+    part[where[-1]] = value
+    with pytest.raises(RecordError, match=message):
+        record_from_json(json.dumps(line))
+
+
+def test_a_missing_file_is_a_record_error(tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match="cannot be read"):
+        list(read_debates(tmp_path / "none.jsonl"))
+
+
+def test_a_writer_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "r1-s01.jsonl"
+    write_debates(path, [Record(HEADER, debate())])
+    before = path.read_bytes()
+    endless = Graph(1, "revise", ("a",), ("b",), np.array([[np.inf]]), np.array([[True]]), {})
+    with pytest.raises(RecordError):
+        write_debates(path, [Record(HEADER, debate()), Record(HEADER, debate(graphs=(endless,)))])
+    assert path.read_bytes() == before
+    assert len(list(tmp_path.iterdir())) == 1
