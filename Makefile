@@ -9,7 +9,7 @@ MAKEFLAGS += --no-builtin-rules
 CORES ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
+INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input
 LOCKED := --require-hashes --no-build-isolation
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
            --no-emit-index-url --no-emit-find-links --no-header
@@ -70,11 +70,13 @@ $(VENV)/.build: locks/build.lock.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/.run: locks/run.lock.txt pyproject.toml $(VENV)/.build
+	@echo "Installing what running needs (locks/run.lock.txt, hashes checked)"
 	@$(INSTALL) $(LOCKED) -r $<
 	@$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/.dev: locks/dev.lock.txt $(VENV)/.run
+	@echo "Installing what developing needs, too (locks/dev.lock.txt, hashes checked)"
 	@$(INSTALL) $(LOCKED) -r $<
 	@touch $@
 
