@@ -66,6 +66,10 @@ class ModelError(CortexError, RuntimeError):
     """A model call failed for good; says what, which model, which address, and the remedy."""
 
 
+class KnowledgeError(CortexError, RuntimeError):
+    """A knowledge source failed for good; says which source, which address, and the remedy (never a key)."""
+
+
 class BudgetError(CortexError, RuntimeError):
     """The limits of the spec (calls, tokens, dollars, seconds) are reached; nothing finished is lost."""
 
