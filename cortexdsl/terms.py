@@ -164,7 +164,7 @@ class Nobody:
 
 @dataclass(frozen=True, slots=True)
 class Everyone:
-    """Each hears all others of its role."""
+    """Each hears all others of the principal role, whose answers make the rounds (see `Method`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,14 @@ from cortexdsl.debate.sparsify import sparse_graph
 from cortexdsl.debate.topology import heard_matrix
 from cortexdsl.debate.transcript import Transcript
 from cortexdsl.debate.views import Address
+from cortexdsl.errors import DebateError
 from cortexdsl.terms import Agent, Graph, Method, Nobody, OfRole, Similarity, Sparse, Step
 
 
 async def step_graph(
     method: Method,
     step: Step,
-    principal: Sequence[Agent],
+    principal: tuple[Agent, ...],
     transcript: Transcript,
     groups: Sequence[Sequence[str]],
     cosines: Similarity,
@@ -28,9 +29,18 @@ async def step_graph(
     Speakers are the agents of the role that is heard (the principal role, unless `hears` names another).
     Listeners are the step's own agents; where it speaks for each listener, the principal agents; where it speaks
     for each group, the groups.
+
+    Raises
+    ------
+    DebateError
+        The topology does not fit the agents, or a weight is not a number.
     """
     names = tuple(agent.name for agent in principal)
     if isinstance(step.hears, Sparse):
+        if method.cast[step.role] != principal:
+            raise DebateError(
+                f"step {step.name!r}: only those whose answers are weighed can hear by weight, not role {step.role!r}"
+            )
         return await sparse_graph(method, step, step.hears, principal, transcript, cosines)
     speakers = names
     if isinstance(step.hears, OfRole):
@@ -66,7 +76,11 @@ def addresses(step: Step, agents: Sequence[Agent], graph: Graph) -> list[Address
             for column, listener in enumerate(graph.listeners)
         ]
     if step.each == "edge":
-        return [Address(agent, (name,), name) for column, agent in enumerate(agents) for name in heard_by(column)]
+        return [
+            Address(agent, (name,), name, trust_of(column))
+            for column, agent in enumerate(agents)
+            for name in heard_by(column)
+        ]
     return [Address(agent, heard_by(column), None, trust_of(column)) for column, agent in enumerate(agents)]
 
 

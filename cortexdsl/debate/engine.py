@@ -11,6 +11,7 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Awaitable, Iterator, Sequence
+from typing import Literal
 
 from cortexdsl.debate.addresses import addresses, is_worth_recording, step_graph
 from cortexdsl.debate.chance import call_seed, generator
@@ -72,10 +73,6 @@ async def debate(
     return await _Run(method, question, hands, seed, replicate, given).whole()
 
 
-class _Ended(Exception):  # noqa: N818 - a signal that the cap on rounds was reached, not an error
-    pass
-
-
 class _Run:
     """One debate under way."""
 
@@ -89,13 +86,14 @@ class _Run:
         self.transcript = Transcript(names)
         self.sent: Counter[tuple[str, tuple[tuple[tuple[str, str], ...], ...]]] = Counter()
         self.groups = self._groups(names)
-        self.stop: str | None = None
+        self.stop: Literal["consensus", "agreed", "rounds"] = "rounds"
 
     async def whole(self) -> Debate:
-        try:
-            await self._run(self.method.schedule)
-        except _Ended:
-            self.stop = None
+        await self._run(self.method.schedule)
+        if len(self.given) > len(self.transcript.turns):
+            raise DebateError(
+                f"{len(self.given)} turns are given, but the debate ends after {len(self.transcript.turns)}"
+            )
         decision = self._decide()
         return Debate(
             question_id=self.question.id,
@@ -106,21 +104,28 @@ class _Run:
             votes=decision.votes,
             was_tied=decision.was_tied,
             rounds=max(0, len(self.transcript.answered) - 1),
-            stop=self.stop or "rounds",  # type: ignore[arg-type]  # set from Until's words alone
+            stop=self.stop,
         )
 
     # ------------------------------------------------------------ schedule
-    async def _run(self, schedule: Sequence[str | Repeat]) -> None:
+    async def _run(self, schedule: Sequence[str | Repeat], in_loop: bool = False) -> None:
         for part in schedule:
             if isinstance(part, str):
-                await self._speak(self.method.steps[part])
-                continue
-            if self._holds(part.unless):
-                continue
-            for _ in range(part.times):
-                await self._run(part.body)
-                if self._holds(part.until):
-                    break
+                if not self._is_capped(self.method.steps[part], in_loop):
+                    await self._speak(self.method.steps[part])
+            elif not self._holds(part.unless):
+                for _ in range(part.times):
+                    await self._run(part.body, in_loop=True)
+                    if self._holds(part.until):
+                        break
+
+    def _is_capped(self, step: Step, in_loop: bool) -> bool:
+        """Say whether the cap on rounds silences a step: it ends every loop, and lets what concludes a debate pass."""
+        cap = self.method.rounds_cap
+        return cap is not None and self.transcript.round >= cap and (in_loop or self._is_round(step))
+
+    def _is_round(self, step: Step) -> bool:
+        return step.reads == "answer" and step.role == self.principal
 
     def _holds(self, condition: Until) -> bool:
         if condition == "never":
@@ -132,8 +137,6 @@ class _Run:
 
     # ------------------------------------------------------------ one step
     async def _speak(self, step: Step) -> None:
-        if self.method.rounds_cap is not None and len(self.transcript.answered) >= self.method.rounds_cap:
-            raise _Ended
         execution = self.transcript.executions
         agents = self.method.cast[step.role]
         graph = await step_graph(
@@ -145,24 +148,21 @@ class _Run:
             self.transcript.turns += await self._utter(step, batch, execution)
         if is_worth_recording(step):
             self.transcript.graphs.append(graph)
-        if step.reads == "answer" and step.role == self.principal:
+        if self._is_round(step) and calls:
             self.transcript.answered.append(execution)
+            self.stop = "rounds"  # an earlier consensus was not the end
 
-    async def _utter(self, step: Step, batch: Sequence[Address], execution: int) -> Sequence[Turn]:
+    async def _utter(self, step: Step, batch: Sequence[Address], execution: int) -> list[Turn]:
         """Let some speak at once: all prompts are made on the state before them, then all are asked."""
-        utterances: list[Awaitable[Turn]] = []
-        first = len(self.transcript.turns)
+        prepared: list[tuple[Address, View, Call]] = []
         for address in batch:
             seen = view(step, address, self.method, self.transcript, self.question, self.hands.reader, self.groups)
             messages = self.hands.render(step.prompt, seen.variables)
-            for _ in range(step.draws):
-                call = self._call(address.speaker, messages)
-                number = first + len(utterances)
-                if number < len(self.given):
-                    utterances.append(_settled(self.given[number]))
-                else:
-                    utterances.append(self._turn(number, execution, step, address, seen, call))
-        return await asyncio.gather(*utterances)
+            prepared += [(address, seen, self._call(address.speaker, messages)) for _ in range(step.draws)]
+        return await _all([
+            self._turn(number, execution, step, *utterance)
+            for number, utterance in enumerate(prepared, start=len(self.transcript.turns))
+        ])  # fmt: skip
 
     def _call(self, agent: Agent, messages: tuple[Message, ...]) -> Call:
         sent = (agent.name, tuple(tuple(sorted(message.items())) for message in messages))
@@ -171,6 +171,8 @@ class _Run:
         return Call(agent.model, messages, call_seed(self.seed, self.replicate, self.question.id, agent.name, repeat))
 
     async def _turn(self, number: int, execution: int, step: Step, address: Address, seen: View, call: Call) -> Turn:
+        if number < len(self.given):
+            return _fitting(self.given[number], step, address)
         reply = await self.hands.ask(call)
         if reply.error is None:
             reading = self.hands.reader.read(step.reads, reply.text)
@@ -190,7 +192,7 @@ class _Run:
             answer=None if step.reads in ("summary", "comment") else reading.value,
             unparsed=reading.unparsed,
             confidence_stated=reading.confidence,
-            confidence=recalibrate(reading.confidence, self.method.recalibration),
+            confidence=recalibrate(reading.confidence, self.method.recalibration if step.reads == "answer" else ()),
             prompt_tokens=reply.prompt_tokens,
             completion_tokens=reply.completion_tokens,
             call=reply.key,
@@ -200,8 +202,8 @@ class _Run:
     def _decide(self) -> Decision:
         rule = self.method.decide
         if rule.rule == "last":
-            speakers = {agent.name for agent in self.method.cast[rule.role or self.principal]}
-            said = [t for t in self.transcript.turns if t.reads == "answer" and t.speaker in speakers]
+            role = rule.role or self.principal
+            said = [t for t in self.transcript.turns if t.reads == "answer" and self.method.steps[t.step].role == role]
             return Decision(said[-1].answer if said else None)
         turns = self.transcript.answers(-1)
         if rule.rule == "first":
@@ -213,12 +215,32 @@ class _Run:
 
     def _groups(self, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
         """Draw the groups of this debate once: every step that talks in groups talks in the same."""
-        layout = next((step.hears for step in self.method.steps.values() if isinstance(step.hears, Groups)), None)
-        return () if layout is None else group_members(layout, names, self._chance("groups"))
+        layouts = {step.hears for step in self.method.steps.values() if isinstance(step.hears, Groups)}
+        if len(layouts) > 1:
+            raise DebateError(
+                f"protocol {self.method.protocol!r} talks in different groups; all its steps share one layout"
+            )
+        return group_members(layouts.pop(), names, self._chance("groups")) if layouts else ()
 
 
-async def _settled(turn: Turn) -> Turn:
-    return turn
+async def _all(utterances: Sequence[Awaitable[Turn]]) -> list[Turn]:
+    """Wait for all, even when one fails, so that no reply on its way is lost; then raise the first failure."""
+    turns: list[Turn] = []
+    for outcome in await asyncio.gather(*utterances, return_exceptions=True):
+        if isinstance(outcome, BaseException):
+            raise outcome
+        turns.append(outcome)
+    return turns
+
+
+def _fitting(given: Turn, step: Step, address: Address) -> Turn:
+    """Return a given turn if it is the one that the schedule asks for here."""
+    if (given.step, given.speaker, given.about) != (step.name, address.speaker.name, address.about):
+        raise DebateError(
+            f"given turn {given.turn} is of {given.speaker!r} in step {given.step!r}, "
+            f"where {address.speaker.name!r} speaks in step {step.name!r}: branch with the method that made the turns"
+        )
+    return given
 
 
 def principal_role(method: Method) -> str:

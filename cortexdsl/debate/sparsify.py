@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from cortexdsl.debate import mdm
-from cortexdsl.debate.expressions import evaluate, parse
+from cortexdsl.debate.expressions import Expression, evaluate, parse
 from cortexdsl.debate.keep import kept
 from cortexdsl.debate.transcript import Transcript
 from cortexdsl.errors import DebateError
@@ -37,6 +37,8 @@ async def sparse_graph(
     DebateError
         A weight is not a number: names the round, the speaker and the factors that made it so.
     """
+    if not transcript.round:
+        raise DebateError(f"step {step.name!r} weighs what agents have answered before anybody has")
     expression = parse(topology.weight)
     factors = await _factors(method, agents, transcript, cosines, expression.names)
     count = len(agents)
@@ -49,17 +51,20 @@ async def sparse_graph(
     names = tuple(agent.name for agent in agents)
     if not np.isfinite(weight[off_diagonal]).all():
         speaker = names[int(np.argwhere(~np.isfinite(weight) & off_diagonal)[0][0])]
-        raise DebateError(_not_a_number(topology.weight, transcript.round, speaker, names, factors))
+        row = {name: array[names.index(speaker)] for name, array in factors.items() if array.ndim == 1}
+        raise DebateError(_not_a_number(expression, transcript.round, speaker, row))
     weight[~off_diagonal] = np.nan
     return Graph(transcript.round, step.name, names, names, weight, kept(weight, topology.keep), factors)
 
 
-def _not_a_number(weight: str, round_: int, speaker: str, names: Sequence[str], factors: Mapping[str, Floats]) -> str:
-    row = names.index(speaker)
-    made_of = ", ".join(f"{name} {array[row]:g}" for name, array in factors.items() if array.ndim == 1)
+def _not_a_number(expression: Expression, round_: int, speaker: str, factors: Mapping[str, float]) -> str:
+    made_of = ", ".join(f"{name} {value:g}" for name, value in factors.items() if name in expression.names)
+    what = f"round {round_}: the weight of agent {speaker!r} is not a finite number: {expression.text}"
+    what += f" with {made_of}" if made_of else ""
+    if "self_orientation" not in expression.names:
+        return what
     return (
-        f"round {round_}: the weight of agent {speaker!r} is not a finite number ({weight}; {made_of}); "
-        "self_orientation is 0 for everybody in round 1 and for an agent that all others have heard: "
+        f"{what}; self_orientation is 0 for everybody in round 1 and for an agent that all others have heard: "
         "divide by (self_orientation + 1), as the built-in protocol does"
     )
 
@@ -73,7 +78,7 @@ async def _factors(
     confidences = np.array(
         [[_number(turns[name].confidence) for name in names] for turns in rounds], dtype=float
     ).reshape(len(rounds), len(names))
-    heard = [g.heard for g in transcript.graphs if g.speakers == g.listeners == names and _is_answer(method, g)]
+    heard = [g.heard for g in transcript.graphs if g.speakers == g.listeners == names and _is_debate(method, g)]
     took_part = mdm.participation(heard, method.participation) if heard else np.zeros(len(names))
     factors: dict[str, Floats] = {}
     if all(agent.model.parameters and agent.model.tokens for agent in agents):
@@ -103,8 +108,9 @@ def _number(value: float | None) -> float:
     return np.nan if value is None else value
 
 
-def _is_answer(method: Method, graph: Graph) -> bool:
-    return method.steps[graph.step].reads == "answer"
+def _is_debate(method: Method, graph: Graph) -> bool:
+    """Say whether a graph is one of answers after the opening: reviews are no debate, nor is an opening by turns."""
+    return graph.round > 0 and method.steps[graph.step].reads == "answer"
 
 
 def _peer_score(transcript: Transcript, name: str) -> float:

@@ -49,8 +49,18 @@ def heard_matrix(
     -------
     (S, L) bool array
         Nobody hears itself, except under `Self`.
+
+    Raises
+    ------
+    DebateError
+        A ring or a networkx graph between different roles, or one that does not fit the agents.
     """
     count = len(speakers)
+    if isinstance(topology, Ring | NetworkX) and tuple(speakers) != tuple(listeners):
+        raise DebateError(
+            f"{', '.join(listeners)} cannot hear {', '.join(speakers)} by {type(topology).__name__.lower()}: "
+            "such a graph lies within one role"
+        )
     itself: Bools = np.array([[u == v for v in listeners] for u in speakers], dtype=bool).reshape(count, -1)
     match topology:
         case Nobody():
@@ -82,7 +92,9 @@ def heard_matrix(
 def _networkx_matrix(topology: NetworkX, count: int, chance: Callable[[], random.Random]) -> Bools:
     import networkx
 
-    generator = getattr(networkx, topology.generator)
+    generator = getattr(networkx, topology.generator, None)
+    if not callable(generator):
+        raise DebateError(f"networkx has no generator {topology.generator!r}")
     arguments = dict(topology.arguments)
     takes = inspect.signature(generator).parameters
     if "n" in takes:
@@ -106,10 +118,17 @@ def group_members(topology: Groups, agents: Sequence[str], chance: random.Random
     """Shuffle agents into groups (GroupDebate, section 3), each group in the agents' own order.
 
     With a count, sizes differ by at most one and larger groups come first.
+
+    Raises
+    ------
+    DebateError
+        The sizes do not add up to the agents, or a group would be empty.
     """
     sizes = topology.sizes or tuple(
         len(agents) // topology.count + (k < len(agents) % topology.count) for k in range(topology.count)
     )
+    if sum(sizes) != len(agents) or min(sizes) < 1:
+        raise DebateError(f"groups of {', '.join(map(str, sizes))} do not hold {len(agents)} agents")
     shuffled = list(agents)
     chance.shuffle(shuffled)
     order = {name: k for k, name in enumerate(agents)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cortexdsl.terms import Graph, Turn
@@ -39,17 +39,13 @@ class Transcript:
         """How many executions of a step there were."""
         return self.turns[-1].execution + 1 if self.turns else 0
 
-    def latest(self, speaker: str) -> tuple[Turn, ...]:
-        """Return what a speaker said last that others may hear: all its turns of that execution."""
-        return last_execution(t for t in self.turns if t.speaker == speaker and t.reads in TALK)
-
-    def history(self, speaker: str) -> tuple[Turn, ...]:
+    def talk(self, speaker: str) -> tuple[Turn, ...]:
         """Return all that a speaker said that others may hear."""
         return tuple(t for t in self.turns if t.speaker == speaker and t.reads in TALK)
 
     def about(self, speaker: str, listener: str) -> tuple[Turn, ...]:
-        """Return what a speaker last said about (or for) a listener."""
-        return last_execution(t for t in self.turns if t.speaker == speaker and t.about == listener)
+        """Return all that a speaker said about (or for) a listener."""
+        return tuple(t for t in self.turns if t.speaker == speaker and t.about == listener)
 
     def last(self, speaker: str, reads: str) -> Turn | None:
         """Return a speaker's last turn of one kind."""
@@ -73,7 +69,6 @@ class Transcript:
         return verdict == "agree"
 
 
-def last_execution(turns: Iterable[Turn]) -> tuple[Turn, ...]:
-    """Return those of some turns that belong to the last execution among them."""
-    found: Sequence[Turn] = tuple(turns)
-    return tuple(t for t in found if t.execution == found[-1].execution)
+def last_execution(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """Return those of some turns that belong to the last execution of a step among them."""
+    return tuple(t for t in turns if t.execution == turns[-1].execution)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cortexdsl.debate.transcript import Transcript
+from cortexdsl.debate.transcript import Transcript, last_execution
 from cortexdsl.terms import Agent, Method, Question, Reader, Step, Turn
 
 
@@ -90,36 +90,32 @@ def view(
         "heard": entries,
         "by_answer": _by_answer(entries) if "by_answer" in step.tells else [],
         "own": [entry(turn) for turn in own],
-        "evidence": _evidence(step, me, transcript) if "evidence" in step.tells else [],
+        "evidence": _evidence(step, me, method, transcript) if "evidence" in step.tells else [],
         **step.material,
     }
     return View(variables, tuple(t.turn for t in heard), tuple(t.turn for t in own))
 
 
 def _heard(step: Step, address: Address, transcript: Transcript) -> list[Turn]:
-    """Collect the turns that reach a speaker, by what the step tells, in the order of those heard."""
-    turns: dict[int, Turn] = {}
+    """Collect the turns that reach a speaker, in the order of those heard.
+
+    `about_me` takes what was said about the speaker (or about whom its call is for) in place of all talk; `history`
+    takes all of it in place of the latest; `evidence` alone takes none.
+    """
+    if set(step.tells) == {"evidence"}:
+        return []
+    subject = address.about or address.speaker.name
+    turns: list[Turn] = []
     for name in address.hears:
-        if "about_me" in step.tells:
-            found: tuple[Turn, ...] = transcript.about(name, address.about or address.speaker.name)
-        elif "history" in step.tells:
-            found = transcript.history(name)
-        elif {"latest", "by_answer"} & set(step.tells):
-            found = transcript.latest(name)
-        else:
-            found = ()
-        turns |= {turn.turn: turn for turn in found}
-    return list(turns.values())
+        said = transcript.about(name, subject) if "about_me" in step.tells else transcript.talk(name)
+        turns += said if "history" in step.tells else last_execution(said)
+    return turns
 
 
 def _own(step: Step, me: str, transcript: Transcript) -> tuple[Turn, ...]:
-    match step.own:
-        case "latest":
-            return transcript.latest(me)
-        case "history":
-            return transcript.history(me)
-        case _:
-            return ()
+    if step.own == "none":
+        return ()
+    return transcript.talk(me) if step.own == "history" else last_execution(transcript.talk(me))
 
 
 def _passed(turn: Turn, passes: str, reader: Reader) -> str:
@@ -136,11 +132,11 @@ def _by_answer(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{"answer": answer, "turns": turns} for answer, turns in ordered]
 
 
-def _evidence(step: Step, me: str, transcript: Transcript) -> list[Any]:
-    """Return the passages of the pool that the speaker selected last; the whole pool where it never selects."""
-    pool = list(step.material.get("pool", ()))
+def _evidence(step: Step, me: str, method: Method, transcript: Transcript) -> list[Any]:
+    """Return the passages that the speaker selected last, by number; the step's whole pool where it never selects."""
     selection = transcript.last(me, "selection")
     if selection is None:
-        return pool
-    numbers = [int(n) for n in (selection.answer or "").split(",") if n.strip().isdigit()]
+        return list(step.material.get("pool", ()))
+    pool = method.steps[selection.step].material.get("pool", ())
+    numbers = [int(n) for n in (selection.answer or "").split(",") if n.strip().isdecimal()]
     return [pool[n - 1] for n in numbers if 1 <= n <= len(pool)]
