@@ -1,0 +1,69 @@
+"""Claims: two jobs that come to the same call at the same moment send it once.
+
+A claim is a lock on one byte of a shared file, the byte's position taken from the key. Nothing is written, and
+the operating system gives up the locks of a process that dies, so that a killed job leaves no claim behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from types import TracebackType
+
+_POSITIONS = 2**62
+_FIRST_WAIT, _LONGEST_WAIT = 0.02, 0.5
+
+
+class Claims:
+    """The claims of one process in one folder.
+
+    Where the file system has no record locks every claim is granted at once: calls may then be sent twice, and
+    each job goes on with the reply that it heard itself.
+    """
+
+    def __init__(self, folder: Path, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._file = os.open(folder / ".claims", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._sleep = sleep
+
+    def on(self, key: str) -> AbstractAsyncContextManager[None]:
+        """Return a context that holds the claim on a key, and waits for it where another process has it."""
+        return _Claim(self._file, int(key, 16) % _POSITIONS, self._sleep)
+
+    def close(self) -> None:
+        """Give up all claims. May be called twice."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+class _Claim(AbstractAsyncContextManager[None]):
+    def __init__(self, file: int, position: int, sleep: Callable[[float], Awaitable[None]]) -> None:
+        self._file, self._position, self._sleep = file, position, sleep
+
+    async def __aenter__(self) -> None:
+        wait = _FIRST_WAIT
+        while not self._is_granted():
+            await self._sleep(wait)
+            wait = min(_LONGEST_WAIT, 2 * wait)
+
+    def _is_granted(self) -> bool:
+        try:
+            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, self._position)
+        except (BlockingIOError, PermissionError):  # POSIX allows EAGAIN and EACCES for a lock that is held
+            return False
+        except OSError:
+            return True
+        return True
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        try:
+            fcntl.lockf(self._file, fcntl.LOCK_UN, 1, self._position)
+        except OSError:
+            return

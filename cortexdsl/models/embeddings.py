@@ -1,0 +1,137 @@
+"""Similarity of texts: cosines under an embedding, each text embedded once.
+
+`ngram` needs no model; `sentence-transformers/NAME` (or a local folder after the slash) runs in this process;
+every other name is an embedding model of litellm, asked through the door and logged, so that a replay asks none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cortexdsl.errors import InputError, ModelError
+from cortexdsl.models.embedding_calls import EmbeddingCalls
+from cortexdsl.models.ngram import ngram_vector, unit_vector
+from cortexdsl.terms import Floats, Model
+
+NGRAM = "ngram"
+LOCAL = "sentence-transformers/"
+BATCH = 64
+REMEMBERED = 4096
+
+
+class Embedder:
+    """Cosine similarities (a `terms.Similarity`).
+
+    Parameters
+    ----------
+    calls : EmbeddingCalls or None
+        The way to embedding models behind the door; None where only local embeddings are used.
+    models : mapping of name to Model
+        Model entries of the spec: a similarity may name one, which gives its address and key.
+    """
+
+    def __init__(self, calls: EmbeddingCalls | None = None, models: Mapping[str, Model] | None = None) -> None:
+        self._calls = calls
+        self._models = models or {}
+        self._known: OrderedDict[tuple[str, str], Floats] = OrderedDict()
+        self._encoders: dict[str, Callable[[list[str]], Any]] = {}
+        self._one_at_a_time = asyncio.Lock()
+
+    async def __call__(self, embedding: str, texts: Sequence[str]) -> Floats:
+        """Return the cosines of all pairs of texts.
+
+        Parameters
+        ----------
+        embedding : str
+            `ngram`, `sentence-transformers/NAME`, the name of a model entry, or an embedding model of litellm.
+        texts : sequence of n str
+
+        Returns
+        -------
+        (n, n) array
+            In [-1, 1]. Equal texts have exactly 1. A text without content has 0 with all, itself included.
+
+        Raises
+        ------
+        InputError
+            If the embedding needs an extra that is not installed, or a model that cannot be loaded.
+        ModelError, BudgetError
+            As the door does.
+        """
+        distinct = list(dict.fromkeys(texts))
+        vectors = await self._vectors(embedding, [text for text in distinct if text.strip()])
+        return cosines([vectors.get(text) for text in texts], texts)
+
+    async def _vectors(self, embedding: str, texts: Sequence[str]) -> dict[str, Floats]:
+        found = {text: self._known[embedding, text] for text in texts if (embedding, text) in self._known}
+        missing = [text for text in texts if text not in found]
+        for start in range(0, len(missing), BATCH):
+            batch = missing[start : start + BATCH]
+            found |= zip(batch, await self._embed(embedding, batch), strict=True)
+        for text in texts:
+            self._known[embedding, text] = found[text]
+            self._known.move_to_end((embedding, text))
+        while len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
+        return found
+
+    async def _embed(self, embedding: str, texts: list[str]) -> list[Floats]:
+        if embedding == NGRAM:
+            return [ngram_vector(text) for text in texts]
+        if embedding.startswith(LOCAL):
+            async with self._one_at_a_time:  # a model in this process gains nothing from running twice at once
+                encoded = await asyncio.to_thread(self._encoder(embedding), texts)
+            return [unit_vector(np.asarray(vector, dtype=np.float64)) for vector in encoded]
+        if self._calls is None:
+            raise ModelError(f"the similarity {embedding!r} is a model's, and no way to one was opened")
+        model = self._models.get(embedding) or Model(embedding, embedding)
+        return [unit_vector(vector) for vector in await self._calls.embed(model, texts)]
+
+    def _encoder(self, embedding: str) -> Callable[[list[str]], Any]:
+        if embedding not in self._encoders:
+            self._encoders[embedding] = _load_encoder(embedding.removeprefix(LOCAL))
+        return self._encoders[embedding]
+
+
+def _load_encoder(name: str) -> Callable[[list[str]], Any]:
+    try:
+        library = importlib.import_module("sentence_transformers")
+    except ImportError:
+        raise InputError(
+            f"similarity {LOCAL}{name} needs the extra `embeddings`, which is not installed\n"
+            "    install it (pip install 'cortexdsl[embeddings]'), or use `similarity: ngram`"
+        ) from None
+    try:
+        model = library.SentenceTransformer(name)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"similarity {LOCAL}{name}: the model cannot be loaded: {' '.join(str(error).split())[:200]}\n"
+            "    give the name of a sentence-transformers model, or the path of a folder that holds one"
+        ) from None
+
+    def encode(texts: list[str]) -> Any:
+        return model.encode(texts, batch_size=BATCH, show_progress_bar=False, convert_to_numpy=True)
+
+    return encode
+
+
+def cosines(vectors: Sequence[Floats | None], texts: Sequence[str]) -> Floats:
+    """Return the (n, n) cosines of unit vectors; None is a text without content, whose cosines are 0."""
+    n = len(texts)
+    out = np.zeros((n, n))
+    for row in range(n):
+        for column in range(row, n):
+            one, other = vectors[row], vectors[column]
+            if one is None or other is None:
+                continue
+            # Pair by pair, and not as one matrix product: the same two texts give the same number to the last
+            # bit whatever else they are compared with, so that records can be recomputed.
+            cosine = 1.0 if texts[row] == texts[column] else float(np.clip(np.dot(one, other), -1.0, 1.0))
+            out[row, column] = out[column, row] = cosine
+    return out

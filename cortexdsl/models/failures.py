@@ -1,0 +1,189 @@
+"""The ways in which a call can fail, kept apart: what is retried, what is data, and what ends the run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from enum import Enum
+from typing import Any
+
+LONGEST_EXCERPT = 300
+
+
+class Kind(Enum):
+    """A class of failures. The value is how a message to the user begins."""
+
+    RATE_LIMIT = "rate limit"
+    TRANSIENT = "the server failed or could not be reached"
+    QUOTA = "the quota is spent"
+    CONTEXT_WINDOW = "context window exceeded"
+    CONTENT_FILTER = "content filter"
+    AUTHENTICATION = "authentication failed"
+    BAD_REQUEST = "the request was refused"
+    NOT_FOUND = "not found"
+    MALFORMED = "malformed reply"
+
+    @property
+    def is_retried(self) -> bool:
+        """Whether the same request may succeed a little later."""
+        return self in (Kind.RATE_LIMIT, Kind.TRANSIENT, Kind.MALFORMED)
+
+    @property
+    def is_data(self) -> bool:
+        """Whether the failure is a fact about this call alone, to be logged and counted, and no end of the run."""
+        return self in (Kind.CONTEXT_WINDOW, Kind.CONTENT_FILTER, Kind.MALFORMED)
+
+
+REMEDIES: Mapping[Kind, str] = {
+    Kind.RATE_LIMIT: "lower `limits: connections`, or run again later: finished calls are kept",
+    Kind.TRANSIENT: "see that the server runs and answers at this address, then run again: finished calls are kept",
+    Kind.QUOTA: "add credit at the provider, then run again: finished calls are kept",
+    Kind.AUTHENTICATION: "name the environment variable that holds the key with `api_key_env`, and set it",
+    Kind.BAD_REQUEST: "correct the model entry of the spec (name and options)",
+    Kind.NOT_FOUND: "correct `model` or `api_base` (an OpenAI-compatible address usually ends in /v1)",
+}
+
+
+class Failure(Exception):  # noqa: N818 (it says what happened; whether it is an error the door decides)
+    """One failed attempt.
+
+    Attributes
+    ----------
+    kind : Kind
+    what : str
+        What the server or the client said, shortened. May hold a key until the door redacts it.
+    retry_after : float or None
+        Seconds that the server asks to wait.
+    is_certain : bool
+        Trying again would give the same (an empty reply that was cut at `max_tokens`).
+    """
+
+    def __init__(self, kind: Kind, what: str, *, retry_after: float | None = None, is_certain: bool = False) -> None:
+        self.kind = kind
+        self.what = " ".join(what.split())[:LONGEST_EXCERPT]
+        self.retry_after = retry_after
+        self.is_certain = is_certain
+        super().__init__(f"{kind.value}: {self.what}")
+
+
+_CONTEXT = (
+    "context_length_exceeded",
+    "context length",
+    "context window",
+    "maximum context",
+    "too many tokens",
+    "prompt is too long",
+)
+_FILTER = (
+    "content_filter",
+    "content_policy",
+    "content management policy",
+    "content policy",
+    "responsibleaipolicy",
+)
+_QUOTA = ("insufficient_quota", "exceeded your current quota", "credit balance", "billing", "payment required")
+
+
+def from_status(status: int, body: str, headers: Mapping[str, str], now: float) -> Failure:
+    """Return the failure that an HTTP status and an OpenAI-like error body mean.
+
+    Parameters
+    ----------
+    status : int
+        400 or more.
+    body : str
+    headers : mapping
+        Looked at for `Retry-After` (seconds or an HTTP date).
+    now : float
+        Seconds since the epoch, for `Retry-After` as a date.
+    """
+    said = f"HTTP {status}: {_message(body)}"
+    return Failure(_kind_of(status, body.lower()), said, retry_after=retry_after(headers, now))
+
+
+def _kind_of(status: int, said: str) -> Kind:
+    if any(word in said for word in _QUOTA) and status in (400, 402, 403, 429):
+        return Kind.QUOTA
+    if status in (400, 413, 422):
+        if any(word in said for word in _CONTEXT):
+            return Kind.CONTEXT_WINDOW
+        if any(word in said for word in _FILTER):
+            return Kind.CONTENT_FILTER
+        return Kind.BAD_REQUEST
+    by_status = {
+        401: Kind.AUTHENTICATION,
+        402: Kind.QUOTA,
+        403: Kind.AUTHENTICATION,
+        404: Kind.NOT_FOUND,
+        408: Kind.TRANSIENT,
+        409: Kind.TRANSIENT,
+        425: Kind.TRANSIENT,
+        429: Kind.RATE_LIMIT,
+    }
+    return by_status.get(status, Kind.TRANSIENT if status >= 500 else Kind.BAD_REQUEST)
+
+
+# litellm's classes by name, so that nothing here imports it; the most special names come first in an MRO.
+_BY_CLASS: Mapping[str, Kind] = {
+    "ContextWindowExceededError": Kind.CONTEXT_WINDOW,
+    "ContentPolicyViolationError": Kind.CONTENT_FILTER,
+    "APIResponseValidationError": Kind.MALFORMED,
+    "JSONSchemaValidationError": Kind.MALFORMED,
+    "JSONDecodeError": Kind.MALFORMED,
+    "AuthenticationError": Kind.AUTHENTICATION,
+    "PermissionDeniedError": Kind.AUTHENTICATION,
+    "NotFoundError": Kind.NOT_FOUND,
+    "RateLimitError": Kind.RATE_LIMIT,
+    "Timeout": Kind.TRANSIENT,
+    "TimeoutError": Kind.TRANSIENT,
+    "APIConnectionError": Kind.TRANSIENT,
+    "ServiceUnavailableError": Kind.TRANSIENT,
+    "InternalServerError": Kind.TRANSIENT,
+    "BadGatewayError": Kind.TRANSIENT,
+    "BudgetExceededError": Kind.QUOTA,
+    "UnprocessableEntityError": Kind.BAD_REQUEST,
+    "BadRequestError": Kind.BAD_REQUEST,
+}
+
+
+def from_exception(error: BaseException, now: float) -> Failure:
+    """Return the failure that an exception of litellm means; by class, then by status and text."""
+    said = str(error)
+    kind = next((_BY_CLASS[c.__name__] for c in type(error).__mro__ if c.__name__ in _BY_CLASS), None)
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int) and status >= 400 and kind in (None, Kind.RATE_LIMIT, Kind.BAD_REQUEST):
+        kind = _kind_of(status, said.lower())
+    elif kind is Kind.TRANSIENT and any(word in said for word in ("JSONDecodeError", "Unable to get json")):
+        kind = Kind.MALFORMED  # a body that is no JSON comes as an internal error of the provider
+    response = getattr(error, "response", None)
+    headers: Mapping[str, str] = getattr(response, "headers", None) or {}
+    return Failure(kind or Kind.BAD_REQUEST, said, retry_after=retry_after(headers, now))
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """Return the seconds that a `Retry-After` header asks to wait, or None (also where it is unreadable)."""
+    said = next((value for name, value in headers.items() if name.lower() == "retry-after"), None)
+    if said is None:
+        return None
+    try:
+        seconds = float(said)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(said).timestamp() - now
+        except (ValueError, TypeError):
+            return None
+    return max(0.0, seconds) if seconds == seconds else None
+
+
+def _message(body: str) -> str:
+    try:
+        said: Any = json.loads(body)
+    except ValueError:
+        return body or "no explanation"
+    while isinstance(said, dict):
+        inner = next((said[name] for name in ("error", "message", "detail", "type") if said.get(name)), None)
+        if inner is None:
+            break
+        said = inner
+    return said if isinstance(said, str) else json.dumps(said)
