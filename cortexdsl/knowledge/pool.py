@@ -20,6 +20,7 @@ from cortexdsl.knowledge.passages import Passage, Source
 from cortexdsl.terms import Question
 
 SCHEMA_VERSION = 1
+_REMEDY = "build the pools again: cortexdsl pool"
 
 
 async def build_pool(
@@ -92,45 +93,31 @@ async def build_pool(
     )
 
 
-def read_pool(path: Path, sources: Sequence[str]) -> Mapping[str, tuple[Passage, ...]]:
+def read_pool(*paths: Path) -> Mapping[str, tuple[Passage, ...]]:
     """Read the pools of a method.
 
     Parameters
     ----------
-    path : Path
-        A pools file.
-    sources : sequence of str
-        Whose passages are wanted, in the order in which they are numbered: `["wiki", "web"]`, or one of them;
-        none at all gives every question an empty pool.
+    *paths : Path
+        Pools files, in the order in which their passages are numbered: `wiki.jsonl, web.jsonl`, or one of them.
 
     Returns
     -------
     mapping of question id to tuple of Passage
-        Passages by source, then by rank, identical ones once (`merge`): the n-th is passage n of a prompt.
+        By file, then by source and rank as in the file, identical passages once (`merge`): the n-th is passage n of
+        a prompt. Empty without a file.
 
     Raises
     ------
     RecordError
-        If the file is missing or of another version, a line cannot be read, or a question lacks a source.
+        If a file is missing or of another version, a line cannot be read, or a question is not in every file.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise RecordError(f"{path}: the pools cannot be read ({error})\n    build them: cortexdsl pool") from None
-    pools: dict[str, dict[str, tuple[Passage, ...]]] = {}
-    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), start=1):
-        question, source, passages = _read(line, f"{path}:{number}")
-        pools.setdefault(question, {})[source] = passages
-    for question, by_source in pools.items():
-        for source in sources:
-            if source not in by_source:
-                raise RecordError(
-                    f"{path}: question {question} has no passages of {source} (there: {', '.join(by_source)})\n"
-                    "    build the pools again: cortexdsl pool"
-                )
-    return MappingProxyType(
-        {question: merge([found[source] for source in sources]) for question, found in pools.items()}
-    )
+    pools = [_by_question(path) for path in paths]
+    asked = {question: None for pool in pools for question in pool}
+    for path, pool in zip(paths, pools, strict=True):
+        if lacking := [question for question in asked if question not in pool]:
+            raise RecordError(f"{path}: no line for question {lacking[0]} ({len(lacking)} in all)\n    {_REMEDY}")
+    return MappingProxyType({question: merge(pool[question] for pool in pools) for question in asked})
 
 
 def merge(pools: Iterable[Sequence[Passage]]) -> tuple[Passage, ...]:
@@ -153,12 +140,18 @@ def _key(source: Source, query: str, top: int) -> str:
     return hashlib.sha256(json.dumps([source.identity, query, top]).encode()).hexdigest()
 
 
-def _read(line: str, where: str) -> tuple[str, str, tuple[Passage, ...]]:
+def _by_question(path: Path) -> dict[str, list[Passage]]:
     try:
-        row = json.loads(line)
-        version = row["schema_version"]
-        if version == SCHEMA_VERSION:
-            return str(row["question_id"]), str(row["source"]), tuple(Passage(**said) for said in row["passages"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise RecordError(f"{where}: no line of a pool ({error})\n    build the pools again: cortexdsl pool") from None
-    raise RecordError(f"{where}: schema_version is {version!r}, not {SCHEMA_VERSION}\n    build the pools again")
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecordError(f"{path}: the pools cannot be read ({error})\n    {_REMEDY}") from None
+    pools: dict[str, list[Passage]] = {}
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), start=1):
+        try:
+            row = json.loads(line)
+            if row["schema_version"] != SCHEMA_VERSION:
+                raise ValueError(f"schema_version is {row['schema_version']!r}, not {SCHEMA_VERSION}")
+            pools.setdefault(str(row["question_id"]), []).extend(Passage(**said) for said in row["passages"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise RecordError(f"{path}:{number}: no line of a pools file ({error})\n    {_REMEDY}") from None
+    return pools

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cortexdsl.errors import InputError, KnowledgeError
+from cortexdsl.knowledge.corpus import corpus_of
+from cortexdsl.knowledge.local import Bm25, open_dense, optional, words
+from cortexdsl.knowledge.passages import Passage
+from cortexdsl.terms import Floats
+
+CORPUS = corpus_of(
+    [
+        Passage("a", "", "red apple"),
+        Passage("b", "", "green apple tree"),
+        Passage("c", "Red", "red wine, red cheese"),
+        Passage("d", "", "blue sky"),
+    ]
+)
+
+
+def ids(passages: Sequence[Passage]) -> list[str]:
+    return [passage.id for passage in passages]
+
+
+def test_bm25_scores_are_lucenes() -> None:
+    """By hand, k1=1.5, b=0.75, lengths 2, 3, 5, 2 (mean 3), `red` in 2 of 4 passages: idf = ln(1 + 2.5/2.5);
+    score = idf tf / (tf + 1.5 (0.25 + 0.75 length/3)), with tf 1 in a and 3 in c (its title counts)."""
+    found = asyncio.run(Bm25("here", CORPUS).retrieve("Red?", 5))
+    idf = math.log(2)
+    assert ids(found) == ["c", "a"]
+    assert found[0].score == pytest.approx(idf * 3 / (3 + 1.5 * (0.25 + 0.75 * 5 / 3)), rel=1e-6)
+    assert found[1].score == pytest.approx(idf * 1 / (1 + 1.5 * (0.25 + 0.75 * 2 / 3)), rel=1e-6)
+    assert {passage.source for passage in found} == {"here"}
+
+
+def test_bm25_gives_nothing_where_no_word_is_shared() -> None:
+    """`the` is a function word and `zebra` is nowhere: filling up with passages of score 0 would be noise."""
+    source = Bm25("here", CORPUS)
+    assert asyncio.run(source.retrieve("the zebra", 5)) == ()
+    assert asyncio.run(source.retrieve("", 5)) == ()
+    assert ids(asyncio.run(source.retrieve("sky", 5))) == ["d"]
+
+
+@given(st.integers(1, 12), st.integers(1, 12))
+def test_equal_scores_keep_the_order_of_the_corpus(n: int, top: int) -> None:
+    """n copies of one text have one score, so the first `top` of the corpus must come, in its order."""
+    corpus = corpus_of([Passage(str(i), "", "same words") for i in range(n)] + [Passage("z", "", "other")])
+    found = asyncio.run(Bm25("here", corpus).retrieve("same", top))
+    assert ids(found) == [str(i) for i in range(min(n, top))]
+
+
+def test_words_of_scripts_without_spaces() -> None:
+    """A Chinese or Japanese sign is a word each, as in Lucene's standard analyser; other words are whole."""
+    assert words("Tokyo 東京は首都, ÉTÉ_2") == ["tokyo", "東", "京", "は", "首", "都", "été_2"]
+
+
+def test_a_corpus_without_words_is_refused() -> None:
+    """`...` has no word, so that no BM25 index can be made."""
+    with pytest.raises(InputError, match="no passage of the corpus has a word"):
+        Bm25("here", corpus_of([Passage("a", "", "...")]))
+
+
+def test_a_missing_library_names_the_remedy() -> None:
+    """No package has this name, so that importing it must fail."""
+    with pytest.raises(InputError, match=r"(?s)X needs no_such_library_, which is not installed.*do this"):
+        optional("no_such_library_.part", "X", "do this")
+
+
+class Embedder:
+    """Counts letters a and b: a plane in which cosines can be worked out by hand."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def __call__(self, texts: Sequence[str]) -> Floats:
+        self.asked += texts
+        return np.array([[text.count("a"), text.count("b")] for text in texts], dtype=np.float64)
+
+
+LETTERS = corpus_of([Passage("1", "", "bb"), Passage("2", "a", "b"), Passage("3", "", "aaaa"), Passage("4", "", "aa")])
+
+
+def test_dense_scores_are_cosines() -> None:
+    """The question `aab` is (2, 1)/sqrt 5: cosine 3/sqrt 10 with (1, 1), 2/sqrt 5 with (1, 0), 1/sqrt 5 with
+    (0, 1); `aaaa` and `aa` point the same way and keep their order; titles count."""
+    source = asyncio.run(open_dense("here", LETTERS, "letters", Embedder()))
+    found = asyncio.run(source.retrieve("aab", 4))
+    assert ids(found) == ["2", "3", "4", "1"]
+    expected = [3 / math.sqrt(10), 2 / math.sqrt(5), 2 / math.sqrt(5), 1 / math.sqrt(5)]
+    assert [passage.score for passage in found] == pytest.approx(expected)
+
+
+def test_a_text_without_direction_is_similar_to_nothing() -> None:
+    """A zero vector has no cosine: it counts as 0 and nothing is divided by it."""
+    source = asyncio.run(open_dense("here", LETTERS, "letters", Embedder()))
+    assert [p.score for p in asyncio.run(source.retrieve("xyz", 4))] == [0.0] * 4
+
+
+def test_a_corpus_is_embedded_once_for_all_jobs(tmp_path: Path) -> None:
+    """The second opening takes the vectors from the cache and asks for nothing; a broken file is made anew."""
+    embedder = Embedder()
+    first = asyncio.run(open_dense("here", LETTERS, "letters", embedder, tmp_path / "vectors"))
+    assert len(embedder.asked) == 4
+    again = asyncio.run(open_dense("there", LETTERS, "letters", embedder, tmp_path / "vectors"))
+    assert len(embedder.asked) == 4
+    assert np.array_equal(first.vectors, again.vectors)
+    assert first.identity == again.identity
+    [file] = (tmp_path / "vectors").iterdir()
+    file.write_bytes(file.read_bytes()[:40])
+    asyncio.run(open_dense("here", LETTERS, "letters", embedder, tmp_path / "vectors"))
+    assert len(embedder.asked) == 8
+    asyncio.run(open_dense("here", LETTERS, "other letters", embedder, tmp_path / "vectors"))
+    assert len(embedder.asked) == 12
+
+
+@pytest.mark.parametrize("bad", [np.zeros((1, 2)), np.full((4, 2), np.nan), np.zeros(4)])
+def test_what_is_no_embedding_is_refused(bad: Floats) -> None:
+    """Four texts need a finite (4, d) array: neither (1, 2), nor NaN, nor (4,)."""
+
+    async def embed(texts: Sequence[str]) -> Floats:
+        return bad
+
+    with pytest.raises(KnowledgeError, match="4 texts were embedded"):
+        asyncio.run(open_dense("here", LETTERS, "bad", embed))
+
+
+def test_embeddings_of_two_models_do_not_mix() -> None:
+    """The corpus in two dimensions, the question in three: no cosine exists."""
+
+    async def embed(texts: Sequence[str]) -> Floats:
+        return np.ones((len(texts), 2 if len(texts) > 1 else 3))
+
+    source = asyncio.run(open_dense("here", LETTERS, "odd", embed))
+    with pytest.raises(KnowledgeError, match="has 3 numbers, the corpus's 2"):
+        asyncio.run(source.retrieve("q", 1))
