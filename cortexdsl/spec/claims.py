@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Literal
 
 from cortexdsl.errors import Problem, SpecError
@@ -33,6 +34,7 @@ __all__ = [
     "Interaction",
     "Slice",
     "Trend",
+    "claims_digest",
     "metrics_of",
     "parse_claim",
     "parse_point",
@@ -96,6 +98,12 @@ def parse_point(name: str) -> tuple[str, dict[str, str]]:
 def metrics_of(claims: Sequence[Claim]) -> tuple[str, ...]:
     """The metrics that the claims need, each once, in order of appearance."""
     return tuple(dict.fromkeys(claim.metric for claim in claims))
+
+
+def claims_digest(claims: Sequence[str]) -> str:
+    """A digest of claims that a plan keeps: the same for the same claims in any order and spacing."""
+    lines = sorted({" ".join(claim.split()) for claim in claims})
+    return sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
 def _split(text: str, separator: str) -> list[str]:

@@ -1,0 +1,145 @@
+"""Cells as the analysis sees them: their names, and their places on the axes of a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+from cortexdsl.errors import InputError
+from cortexdsl.spec.claims import Slice, parse_point
+from cortexdsl.terms import EMPTY
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """A cell of the plan.
+
+    Attributes
+    ----------
+    cell, method : str
+    aliases : tuple of str
+        Other names of the same cell; each may be another point of the grid.
+    axes : mapping
+        Grid axes and their values at this cell.
+    """
+
+    cell: str
+    method: str = ""
+    aliases: tuple[str, ...] = ()
+    axes: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+    @staticmethod
+    def of(record: Mapping[str, Any]) -> Arm:
+        """Build an arm from a record of plan.json; keys beyond `cell, method, aliases, axes` do not matter."""
+        axes = record.get("axes") or EMPTY
+        return Arm(record["cell"], record.get("method", ""), tuple(record.get("aliases") or ()), axes)
+
+    @property
+    def points(self) -> tuple[tuple[str, Mapping[str, str]], ...]:
+        """Every grid point that is this cell: method and axes, by all of its names."""
+        named = [parse_point(name) for name in (self.cell, *self.aliases)]
+        if self.axes:
+            named.append((self.method, {axis: value_text(value) for axis, value in self.axes.items()}))
+        return tuple((method, {a: value_text(v) for a, v in axes.items()}) for method, axes in named)
+
+
+def value_text(value: Any) -> str:
+    """A grid value as one word: `{top: 3}`, `top: 3` and `top-3` are the same, and so are 5 and 5.0."""
+    if isinstance(value, Mapping):
+        return ",".join(f"{key}-{value_text(inner)}" for key, inner in value.items())
+    if isinstance(value, list | tuple):
+        return f"[{','.join(map(value_text, value))}]"
+    text = str(value).strip().strip("{}\"' ").replace(": ", "-").replace(":", "-").replace(" ", "")
+    number = _number(text)
+    return f"{number:g}" if number is not None else text.lower() if text in ("True", "False", "None") else text
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def arms_of(cells: Iterable[str]) -> tuple[Arm, ...]:
+    """Arms from cells' names alone."""
+    return tuple(Arm(cell, parse_point(cell)[0]) for cell in dict.fromkeys(cells))
+
+
+def find_arm(arms: Sequence[Arm], name: str) -> Arm:
+    """The cell that a name means: a cell, another name of one, a grid point, or a method that has one cell.
+
+    Raises
+    ------
+    InputError
+        Where no cell or several are meant; names the nearest.
+    """
+    for arm in arms:
+        if name == arm.cell:
+            return arm
+    for arm in arms:
+        if name in arm.aliases:
+            return arm
+    method, axes = parse_point(name)
+    wanted = {axis: value_text(value) for axis, value in axes.items()}
+    here = [arm for arm in arms if any(point == (method, wanted) for point in arm.points)]
+    here = here or ([arm for arm in arms if arm.method == method] if not wanted else [])
+    if len(here) == 1:
+        return here[0]
+    if here:
+        raise InputError(f"{name!r} has {len(here)} cells; name one: {', '.join(arm.cell for arm in here)}")
+    known = [known for arm in arms for known in (arm.cell, *arm.aliases, arm.method) if known]
+    near = get_close_matches(name, known, 1)
+    raise InputError(f"no cell {name!r}; " + (f"nearest: {near[0]}" if near else f"there are {', '.join(known)}"))
+
+
+def levels_of(arms: Sequence[Arm], part: Slice, axis: str) -> tuple[str, ...]:
+    """The values of a free axis in the slice: as the claim orders them, else as numbers, else as they come."""
+    if axis in part.levels:
+        return tuple(map(value_text, part.levels[axis]))
+    found = dict.fromkeys(
+        axes[axis] for arm in arms for method, axes in arm.points if method == part.method and axis in axes
+    )
+    if not found:
+        raise InputError(f"the grid of {part.method!r} has no axis {axis!r}{_axes_hint(arms, part.method)}")
+    numbers = {value: _number(value) for value in found}
+    if all(number is not None for number in numbers.values()):
+        return tuple(sorted(found, key=float))
+    return tuple(found)
+
+
+def cells_at(arms: Sequence[Arm], part: Slice, point: Mapping[str, str]) -> dict[tuple[tuple[str, str], ...], Arm]:
+    """The cells of a slice at values of its free axes, by the values of whatever axes are left open.
+
+    Raises
+    ------
+    InputError
+        Where there is none.
+    """
+    wanted = {axis: value_text(value) for axis, value in {**part.fixed, **point}.items()}
+    found = {}
+    for arm in arms:
+        for method, axes in arm.points:
+            if method == part.method and wanted.items() <= axes.items():
+                rest = tuple(sorted((a, v) for a, v in axes.items() if a not in wanted))
+                found[rest] = arm
+    if not found:
+        where = ", ".join(f"{axis}={value}" for axis, value in wanted.items())
+        raise InputError(f"{part.method!r} has no cell at {where}{_axes_hint(arms, part.method)}")
+    return found
+
+
+def _axes_hint(arms: Sequence[Arm], method: str) -> str:
+    axes: dict[str, dict[str, None]] = {}
+    for arm in arms:
+        for name, point in arm.points:
+            if name == method:
+                for axis, value in point.items():
+                    axes.setdefault(axis, {})[value] = None
+    if not axes:
+        methods = [name for arm in arms for name, _ in arm.points]
+        near = get_close_matches(method, methods, 1)
+        return f"; nearest method: {near[0]}" if near and near[0] != method else "; it has no grid"
+    return "; its axes: " + ", ".join(f"{axis} ({', '.join(values)})" for axis, values in axes.items())
