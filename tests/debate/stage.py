@@ -54,7 +54,7 @@ def method(
     return Method(
         protocol="staged",
         cast={role: agents(names, parameters=7e9, tokens=2e12) for role, names in roles.items()},
-        steps={name: Step(name=name, prompt=name, **{"role": "debater", **words}) for name, words in steps.items()},
+        steps={name: Step(name=name, **{"role": "debater", "prompt": name, **words}) for name, words in steps.items()},
         schedule=tuple(schedule),
         decide=decide or Decide("majority"),
         **settings,
