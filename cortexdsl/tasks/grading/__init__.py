@@ -1,0 +1,1 @@
+"""Grading answers against golds as each benchmark's authors do."""

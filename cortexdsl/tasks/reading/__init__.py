@@ -1,0 +1,1 @@
+"""Reading answers and confidences out of replies: strict, lenient, never raising and never guessing."""

@@ -1,0 +1,186 @@
+"""One of several labelled options: by its label, or by its text."""
+
+from __future__ import annotations
+
+import re
+import string
+from dataclasses import dataclass
+from functools import cached_property
+
+from cortexdsl.tasks.reading.text import Unparsed, first_sentence, last_sentence, shown, unwrapped
+
+_LABEL = r"(?:[A-Z]|\d{1,2})"
+_OPENING = r"[^\w(\[]{0,6}(?:(?:option|choice|letter|answer|statement)s?\s{0,2}:?\s{0,2})?[*_`\"']{0,3}"
+# (A), A), [A], A. A: A, A; or A alone at the end, or A followed by what closes emphasis or a quotation
+_AT_START = re.compile(
+    rf"{_OPENING}(?:[(\[]\s?(?P<inside>{_LABEL})\s?(?:[)\],:.]|$|\s)|(?P<bare>{_LABEL})(?P<after>[).:,;\]*_`\"'}}-]|\s|$))",
+    re.IGNORECASE,
+)
+_NEXT = re.compile(rf"[\s)\].,*]{{0,4}}(?:,|and|or|&|/|\+|,\s?and|,\s?or)\s?[(\[]?(?P<label>{_LABEL})(?![\w'])")
+_NEXT_BRACKETED = re.compile(rf"(?:,|\band|\bor|&)\s{{0,2}}(?:option )?[(\[]\s?(?P<label>{_LABEL})\s?[)\]]")
+_REASON = re.compile(
+    r"\b(?:because|since|as|rather than|instead|while|whereas|but|unlike|given|although|which|due to)\b"
+)
+_CHOSEN = re.compile(
+    r"(?:\b(?:choose|chose|select|pick|go with|opt for|leaving|leaves|(?:answer|option|choice|one|statement)(?: that)?"
+    r"(?: [\w-]{1,12}){0,4} (?:is|are)|(?:is|be|are):?)\s{1,3}(?:with )?(?:(?:answer|option|choice|letter) )?)"
+    rf"[*_`\"']{{0,3}}(?:[(\[](?P<inside>{_LABEL})[)\]]|(?P<bare>[A-Z])(?=[).:,;*_`\"']|\s*$|\s*\n))",
+    re.MULTILINE,
+)
+_JUDGED = re.compile(
+    rf"(?:[(\[](?P<inside>{_LABEL})[)\]]|\b(?:[Oo]ption|[Cc]hoice|[Aa]nswer) (?P<bare>[A-Z]))(?:[^.\n(\[]{{0,80}})?"
+    r" (?:is|appears|seems|would be|must be)(?: to be)?(?: the| thus the| therefore the)?(?: most| best)?"
+    r" (?:only )?(?:correct|right|best|likely|appropriate|accurate|answer|true)\b"
+)
+_ALONE = re.compile(rf"[*_`\"'\s]{{0,4}}[(\[]?({_LABEL})[)\].:]{{0,2}}[*_`\"'\s.]{{0,4}}")
+_DECLINES = re.compile(
+    r"\b(?:not (?:among|in|one of|listed|given|provided|present|available)|none of|n/a\b|cannot be|can't be|can not be|unable"
+    r"|impossible|unknown|undetermined|not (?:clear|possible|sure)|no (?:correct|option|answer))\b",
+    re.IGNORECASE,
+)
+_WORDS = re.compile(r"[^\W_]+(?:\.\d+)?")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The kind `choice`.
+
+    Attributes
+    ----------
+    options : tuple of (str, str)
+        (label, text); empty where only the labels A to J are known.
+    """
+
+    options: tuple[tuple[str, str], ...] = ()
+    name: str = "choice"
+
+    @property
+    def want(self) -> str:
+        """What the answer line should hold."""
+        labels = [label for label, _ in self.options]
+        if not labels:
+            return "the letter of the option"
+        return f"the label of one option, {labels[0]} to {labels[-1]}, and nothing else"
+
+    @cached_property
+    def _labels(self) -> frozenset[str]:
+        return frozenset(label for label, _ in self.options) or frozenset(string.ascii_uppercase[:10])
+
+    @cached_property
+    def _texts(self) -> list[tuple[str, str]]:
+        """(label, words of the text), longest first; texts that two options share are left out."""
+        texts = [(label, _words(text)) for label, text in self.options]
+        alone = [(label, text) for label, text in texts if text and sum(text == t for _, t in texts) == 1]
+        return sorted(alone, key=lambda pair: len(pair[1]), reverse=True)
+
+    def canonical(self, gold: str) -> str | None:
+        """Spell a gold: a label as it is, an option's text as its label."""
+        gold = unwrapped(gold).strip("()[]. ")
+        for label in (gold, gold.upper()):
+            if label in self._labels:
+                return label
+        return next((label for label, text in self._texts if text == _words(gold)), None)
+
+    def exact(self, fragment: str) -> str | Unparsed:
+        """Read an answer line that should be one label, perhaps with its option's text."""
+        value = self.canonical(fragment)
+        if value is None:
+            match = re.fullmatch(rf"[(\[]?({_LABEL})[)\].:,]{{1,2}}\s{{0,3}}(.{{1,400}})", unwrapped(fragment))
+            if (
+                match
+                and match[1] in self._labels
+                and _words(match[2]) in dict(self.options_by_words()).get(match[1], "")
+            ):
+                value = match[1]
+        return value if value is not None else Unparsed(f"no single option on the answer line: {shown(fragment)!r}")
+
+    def options_by_words(self) -> list[tuple[str, str]]:
+        """Return (label, words of its text) of each option."""
+        return [(label, _words(text)) for label, text in self.options]
+
+    def within(self, fragment: str) -> str | Unparsed | None:
+        """Read the option that a statement names by label or by text; several are no answer."""
+        fragment = fragment.lstrip()[:1_200]
+        match = _AT_START.match(fragment)
+        label = self._label_of(match, fragment) if match else None
+        if match and label:
+            more = self._more(fragment, match, label)
+            return Unparsed(f"several options: {shown(fragment)!r}") if more else label
+        sentence = first_sentence(fragment)
+        by_text = self._by_text(sentence, anchored=True) or self._by_text(sentence, anchored=False)
+        if by_text:
+            return by_text
+        if _DECLINES.search(sentence[:80]):
+            return Unparsed(f"says that no option is the answer: {shown(sentence)!r}")
+        chosen = _CHOSEN.search(sentence)
+        return self._known(chosen["inside"] or chosen["bare"]) if chosen else None
+
+    def search(self, text: str) -> str | Unparsed:
+        """Read a reply that states no answer outright: an option chosen, judged right, or alone on a line."""
+        lines = [line for line in text[-3_000:].splitlines() if line.strip(" *_`")]
+        for line in (lines[-1:] + lines[:1]) if lines else []:
+            alone = _ALONE.fullmatch(line)
+            if alone and self._known(alone[1]):
+                return alone[1]
+        opening = _AT_START.match(text.lstrip())
+        if opening and len(lines) == 1 and len(text) < 400 and (opening["inside"] or opening["after"] in ").:"):
+            label = self._label_of(opening, text.lstrip())
+            if label and not self._more(text.lstrip(), opening, label):
+                return label
+        for pattern in (_CHOSEN, _JUDGED):
+            for match in reversed(list(pattern.finditer(text[-3_000:]))):
+                label = self._known(match["inside"] or match["bare"])
+                if label:
+                    return label
+        for part in (last_sentence(text), text if len(text) <= 600 else ""):
+            by_text = self._by_text(part, anchored=False)
+            if by_text:
+                return by_text
+        return Unparsed("no option is named as the answer" if text.strip() else "empty reply")
+
+    def _known(self, label: str | None) -> str | None:
+        return label if label in self._labels else None
+
+    def _label_of(self, match: re.Match[str], fragment: str) -> str | None:
+        label = match["inside"] or match["bare"]
+        if label not in self._labels:
+            label = label.upper() if match["inside"] or match["after"] == ")" else ""
+        if label not in self._labels:
+            return None
+        if match["bare"] and match["after"].isspace():
+            # "A politician" may be option D's text, and "I think" no option at all
+            if self._by_text(first_sentence(fragment), anchored=True):
+                return None
+            following = fragment[match.end() :].lstrip()
+            if label in "AI" and following and following[0].islower():
+                return None
+            if label.isdigit() and following and not following.startswith(("(", "-", "–", "because", "since")):
+                return None
+        return label
+
+    def _more(self, fragment: str, match: re.Match[str], label: str) -> bool:
+        """Whether a statement goes on to name other options beside the first."""
+        claim = fragment[match.end() - 1 : match.end() + 300].split("\n", 1)[0]
+        reason = _REASON.search(claim)
+        claim = claim[: reason.start()] if reason else claim
+        directly = _NEXT.match(fragment, match.end("inside") if match["inside"] else match.end("bare"))
+        others = [directly["label"]] if directly else []
+        others += [other["label"] for other in _NEXT_BRACKETED.finditer(first_sentence(claim))]
+        return any(other in self._labels and other != label for other in others)
+
+    def _by_text(self, sentence: str, anchored: bool) -> str | None:
+        """The one option whose text the sentence holds (as its beginning, if anchored)."""
+        said = f" {_words(sentence)} "
+        hits: list[tuple[str, str]] = []
+        for label, text in self._texts:
+            if any(text in longer for _, longer in hits):
+                continue  # part of a longer option that was found already
+            found = said.startswith(f" {text} ") if anchored else len(text) >= 4 and f" {text} " in said
+            if found:
+                hits.append((label, text))
+        return hits[0][0] if len(hits) == 1 else None
+
+
+def _words(text: str) -> str:
+    """Lower-case words and numbers of a text, for comparing options with what was said."""
+    return " ".join(_WORDS.findall(re.sub(r"(?<=\d),(?=\d{3})", "", text.lower()).replace("−", "-")))

@@ -1,0 +1,114 @@
+"""Where a reply says outright what its answer is: the asked line, a box, a closing formula, a JSON field."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+
+# No more than so many statements are looked at, from the last one back: replies that loop have thousands.
+MOST = 50
+_LONGEST_FRAGMENT = 4_000
+
+_ANSWER_LINE = re.compile(
+    r"^[^\w\n]{0,8}(?:(?:so|therefore|thus|hence),? )?(?:the |my |our )?(?:final |correct |best )?answer"
+    r"[*_`]{0,3}[^\S\n]{0,3}[:：][*_`]{0,3}(?P<rest>[^\n]*)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SHORT_LINE = re.compile(r"^[^\S\n]{0,4}(?:A|Ans):(?P<rest>[^\n]*)|^[^\S\n]{0,4}####(?P<hashes>[^\n]*)", re.MULTILINE)
+_SENTENCE = re.compile(
+    r"(?<!wrong )(?<!incorrect )(?<!no )\b(?:answers?|solution|result)\b"
+    r"(?: (?:to|for|of|here|in|would then|must then)\b[^.:=\n]{0,120}?|[^\S\n](?:choice|option|letter|label))?"
+    r"\s{0,3}(?:\b(?:is|are|was|will be|would be|should be|must be|becomes|equals)\b|[:：=]|是|为)"
+    r"(?:\s{0,3}(?:therefore|thus|then|simply|hence|indeed|actually|now|still|clearly|most likely|likely)\b,?)?"
+    r"\s{0,3}[:：]?",
+    re.IGNORECASE,
+)
+_CHINESE = re.compile(r"答案\s{0,3}(?:应该|应|就)?(?:是|为|[:：])")
+_FINISH = re.compile(r"\bFinish\[([^\]\n]{0,500})\]")
+_TAG = re.compile(r"<answer>(.{0,1000}?)</answer>", re.IGNORECASE | re.DOTALL)
+_JSON = re.compile(
+    r"[\"']answer[\"']\s{0,3}:\s{0,3}(?:\"((?:[^\"\\\n]|\\.){0,4000})\"|([^\s,}\"][^,}\n]{0,200}))", re.I
+)
+_BOX = re.compile(r"\\?(?:boxed|fbox)\s{0,2}(?=[{\s\d])")
+_NEXT_QUESTION = re.compile(r"^[^\w\n]{0,4}(?:Question|Problem|Q|User|Human|Claim)(?: \d{1,4})?:", re.MULTILINE)
+
+
+def until_next_question(text: str) -> str:
+    """Cut a reply where, after its answer, it goes on to invent another question (base models do)."""
+    firsts = [match.end() for match in (_ANSWER_LINE.search(text), _SENTENCE.search(text)) if match]
+    cut = _NEXT_QUESTION.search(text, min(firsts)) if firsts else None
+    return text[: cut.start()] if cut else text
+
+
+def answer_line(text: str) -> str | None:
+    """Return what stands after the last `Answer:` that begins a line, or None without such a line.
+
+    Where nothing stands after it, the next line that holds anything is taken.
+    """
+    lines = list(_ANSWER_LINE.finditer(text))
+    return _rest(text, lines[-1]) if lines else None
+
+
+def answer_block(text: str) -> str | None:
+    """Return everything after the last `Answer:` that begins a line, or None."""
+    lines = list(_ANSWER_LINE.finditer(text))
+    return text[lines[-1].start("rest") :] if lines else None
+
+
+def statements(text: str) -> Iterator[str]:
+    """Yield what the reply states as its answer, the last statement first.
+
+    Fragments run to the end of their line (or box, field, tag); a reader cuts them further.
+    """
+    found = boxes(text)
+    found += [(line.start("rest"), _rest(text, line)) for line in _last(_ANSWER_LINE, text)]
+    found += [(line.start(), line["rest"] or line["hashes"] or "") for line in _last(_SHORT_LINE, text)]
+    for pattern in (_SENTENCE, _CHINESE):
+        found += [(match.end(), _line_from(text, match.end())) for match in _last(pattern, text)]
+    for pattern in (_FINISH, _TAG, _JSON):
+        found += [(match.start(), match[match.lastindex or 1]) for match in _last(pattern, text)]
+    found.sort(key=lambda pair: pair[0], reverse=True)
+    for _, fragment in found[:MOST]:
+        yield fragment
+
+
+def boxes(text: str) -> list[tuple[int, str]]:
+    r"""Return (position, content) of each `\boxed{...}` or `\fbox{...}`, braces matched.
+
+    An unclosed box (a reply that was cut off) is left out; `\boxed 5` is read as 5.
+    """
+    found: list[tuple[int, str]] = []
+    for match in _BOX.finditer(text):
+        start = match.end()
+        if text[start : start + 1] != "{":
+            word = re.match(r"\s*[-\w./\\]{1,40}", text[start : start + 60])
+            if word:
+                found.append((start, word[0]))
+            continue
+        depth = 0
+        for end in range(start, min(len(text), start + 1_000)):
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            if depth == 0:
+                found.append((start, text[start + 1 : end]))
+                break
+    return found[-MOST:]
+
+
+def _last(pattern: re.Pattern[str], text: str) -> deque[re.Match[str]]:
+    return deque(pattern.finditer(text), maxlen=MOST)
+
+
+def _rest(text: str, line: re.Match[str]) -> str:
+    rest = line["rest"]
+    if rest.strip(" *_`"):
+        return rest[:_LONGEST_FRAGMENT]
+    following = text[line.end() : line.end() + _LONGEST_FRAGMENT].lstrip("\n \t*_`")
+    return following.split("\n", 1)[0]
+
+
+def _line_from(text: str, start: int) -> str:
+    line = text[start : start + _LONGEST_FRAGMENT].split("\n", 1)[0]
+    if not line.strip(" *_`"):  # "The answer is:" and the answer on the next line
+        return text[start : start + _LONGEST_FRAGMENT].lstrip("\n \t*_`").split("\n", 1)[0]
+    return line

@@ -1,0 +1,113 @@
+"""The table of datasets, read from `registry.yaml`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+import yaml
+
+from cortexdsl.errors import DataError
+from cortexdsl.tasks.grading.metrics import DEFAULT_METRICS, check_metric
+from cortexdsl.tasks.reading.kinds import KINDS
+from cortexdsl.tasks.sources.golds import CONVERTERS
+from cortexdsl.terms import EMPTY
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One dataset; the attributes are the words of `registry.yaml`, explained at its top."""
+
+    name: str
+    title: str = ""
+    source: str = ""
+    licence: str = ""
+    kind: str = "text"
+    metric: str = ""
+    labels: tuple[str, ...] = ()
+    generated: bool = False
+    hub: tuple[Mapping[str, str], ...] = ()
+    hub_subsets: tuple[str, ...] = ()
+    split: str = "test"
+    files: Mapping[str, list[str]] = field(default_factory=lambda: EMPTY)
+    records: str = ""
+    columns: tuple[str, ...] = ()
+    id: Any = "id"
+    question: Any = "question"
+    answer: Any = "answer"
+    options: Any = None
+    context: Any = None
+    cluster: Any = None
+    gold: str = "plain"
+    ask: str = ""
+    subset_field: str = "subset"
+    labels_field: str = ""
+    group: str = ""
+    subsets: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: EMPTY)
+    collections: Mapping[str, list[str]] = field(default_factory=lambda: EMPTY)
+    shuffle: bool = False
+    once: bool = False
+
+    @property
+    def metric_name(self) -> str:
+        """The metric, or the kind's usual one."""
+        return self.metric or DEFAULT_METRICS.get(self.kind, "accuracy")
+
+    def of_subset(self, subset: str | None) -> Entry:
+        """The entry as it is for one subset."""
+        changes = self.subsets.get(subset or "", {})
+        return replace(self, **{**changes, "labels": tuple(changes.get("labels", self.labels))}) if changes else self
+
+
+@lru_cache(maxsize=1)
+def registry() -> Mapping[str, Entry]:
+    """All datasets by name, in the table's order.
+
+    Raises
+    ------
+    DataError
+        If an entry has an unknown word, kind, metric or gold.
+    """
+    text = resources.files("cortexdsl.tasks").joinpath("registry.yaml").read_text(encoding="utf-8")
+    return {name: entry_of(name, words) for name, words in yaml.safe_load(text).items()}
+
+
+def entry_of(name: str, words: Mapping[str, Any]) -> Entry:
+    """Check the words of one entry and return it."""
+    known = {each.name for each in fields(Entry)} - {"name"}
+    for word in words:
+        if word not in known:
+            raise DataError(f"dataset {name}: unknown word {word!r}{nearest(word, known)}")
+    tuples = {word: tuple(words[word]) for word in ("labels", "hub", "hub_subsets", "columns") if word in words}
+    entry = Entry(name, **{**words, **tuples})
+    for part in [entry, *(entry.of_subset(subset) for subset in entry.subsets)]:
+        if part.kind not in KINDS:
+            raise DataError(f"dataset {name}: unknown kind {part.kind!r}{nearest(part.kind, KINDS)}")
+        if part.gold not in CONVERTERS:
+            raise DataError(f"dataset {name}: unknown gold {part.gold!r}{nearest(part.gold, CONVERTERS)}")
+        check_metric(part.metric_name)
+    return entry
+
+
+def entry_named(name: str) -> Entry:
+    """Return a dataset's entry.
+
+    Raises
+    ------
+    DataError
+        If there is none of that name; names the nearest ones.
+    """
+    try:
+        return registry()[name]
+    except KeyError:
+        raise DataError(f"no dataset {name!r}{nearest(name, registry())}") from None
+
+
+def nearest(word: str, known: Any) -> str:
+    """The remedy for an unknown word: the nearest known one and all of them."""
+    close = difflib.get_close_matches(word, list(known), 1)
+    return (f"\n    did you mean {close[0]!r}?" if close else "") + f"\n    known: {', '.join(known)}"

@@ -1,0 +1,168 @@
+"""A task: the chosen questions of one dataset, their golds, and how replies to them are read and graded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from cortexdsl.errors import DataError
+from cortexdsl.tasks.grading.metrics import grade_all
+from cortexdsl.tasks.reading.kinds import MIXED_WANT, Kind, kind_named
+from cortexdsl.tasks.reading.reader import AnswerReader, answer_format
+from cortexdsl.terms import EMPTY, Question, Reading
+
+# Raised whenever a reader or grader may judge an old reply anew, so that digests tell such results apart.
+READING_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One question with all that scoring alone may see.
+
+    Attributes
+    ----------
+    question : Question
+    gold : tuple of str
+        Acceptable answers in canonical form; more than one where the dataset accepts several. An empty
+        string is SQuAD's "no answer".
+    kind : str
+        Answer kind: number, choice, yesno, expression, text, labels, free.
+    metric : str
+        How an answer is graded against the golds.
+    labels : tuple of str
+        The label set of kind `labels`; empty otherwise.
+    fields : mapping
+        The strata and groups that the dataset knows (subject, task, level ...).
+    """
+
+    question: Question
+    gold: tuple[str, ...]
+    kind: str
+    metric: str
+    labels: tuple[str, ...] = ()
+    fields: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+
+
+@dataclass(frozen=True)
+class Task:
+    """Questions in their chosen order, and the only door to their golds.
+
+    Attributes
+    ----------
+    label : str
+        The dataset's name in the results.
+    name : str
+        The registry's name, or `own` for a file of one's own.
+    items : tuple of Item
+        In an order in which a smaller sample is a prefix of a larger one.
+    reading : str
+        `lenient` or `strict`: which reading scores.
+    group_field : str or None
+        The field that macro averages are taken over (subject, task ...).
+    """
+
+    label: str
+    name: str
+    items: tuple[Item, ...]
+    reading: Literal["lenient", "strict"] = "lenient"
+    group_field: str | None = None
+
+    @cached_property
+    def questions(self) -> tuple[Question, ...]:
+        """The chosen questions; nothing in them leads to a gold."""
+        return tuple(item.question for item in self.items)
+
+    @cached_property
+    def _by_id(self) -> dict[str, Item]:
+        return {item.question.id: item for item in self.items}
+
+    @property
+    def kind(self) -> str:
+        """The answer kind of all questions, or `mixed`."""
+        return _one_or_mixed(item.kind for item in self.items)
+
+    @property
+    def metric(self) -> str:
+        """The metric of all questions, or `mixed`."""
+        return _one_or_mixed(item.metric for item in self.items)
+
+    @cached_property
+    def answer_format(self) -> str:
+        """What templates put in `{{ answer_format }}`: the two last lines that a reply should have."""
+        wants = {_kind(item).want for item in self.items}
+        return answer_format(wants.pop() if len(wants) == 1 else MIXED_WANT)
+
+    def format_of(self, question_id: str) -> str:
+        """`answer_format` for one question, exact where the task mixes kinds (BBH, LongBench)."""
+        return answer_format(_kind(self.item(question_id)).want)
+
+    def item(self, question_id: str) -> Item:
+        """All about one question, its gold included.
+
+        Raises
+        ------
+        DataError
+            If the task did not choose such a question.
+        """
+        try:
+            return self._by_id[question_id]
+        except KeyError:
+            raise DataError(
+                f"dataset {self.label}: no question {question_id!r} among the {len(self.items)} chosen ones\n"
+                "    the records belong to another sample: check size, seed, ids and stratify of the dataset"
+            ) from None
+
+    def reader(self, question: Question) -> AnswerReader:
+        """The reader of replies to `question`; it knows the options and labels, and no gold."""
+        return AnswerReader(_kind(self.item(question.id)), self.reading)
+
+    def readings(self, question_id: str, text: str) -> dict[str, Reading]:
+        """Both readings of a reply, by name (`strict`, `lenient`), whichever of them scores."""
+        reader = AnswerReader(_kind(self.item(question_id)), self.reading)
+        return {"strict": reader.strict(text), "lenient": reader.lenient(text)}
+
+    def grade(self, question_id: str, answer: str | None) -> float:
+        """Score of an answer in [0, 1]; an unreadable one (None) is 0."""
+        return self.grade_all([(question_id, answer)])[0]
+
+    def grade_all(self, answers: Sequence[tuple[str, str | None]]) -> list[float]:
+        """Scores of many (question id, answer) pairs at once; quicker than one by one for mathematics."""
+        cases = [
+            (item.metric, answer, item.gold, item.labels)
+            for item, answer in ((self.item(question_id), answer) for question_id, answer in answers)
+        ]
+        return grade_all(cases)
+
+    def gold(self, question_id: str) -> tuple[str, ...]:
+        """The acceptable answers, canonical."""
+        return self.item(question_id).gold
+
+    def group(self, question_id: str) -> str | None:
+        """The subject, task or subset that macro averages put the question in; None without groups."""
+        return self.item(question_id).fields.get(self.group_field) if self.group_field else None
+
+    @cached_property
+    def digest(self) -> str:
+        """Changes when, and only when, the chosen questions, their golds, kinds, metrics or the reading do."""
+        content = [
+            [
+                *(item.question.id, item.question.text, item.question.options, item.question.context),
+                *(item.question.cluster, item.gold, item.kind, item.metric, item.labels),
+            ]
+            for item in self.items
+        ]
+        blob = json.dumps([READING_VERSION, self.reading, content], ensure_ascii=False)
+        return hashlib.sha256(blob.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _kind(item: Item) -> Kind:
+    return kind_named(item.kind, item.question.options, item.labels)
+
+
+def _one_or_mixed(names: Iterable[str]) -> str:
+    distinct = set(names)
+    return distinct.pop() if len(distinct) == 1 else "mixed"
