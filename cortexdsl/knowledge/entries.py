@@ -105,7 +105,7 @@ def read_entry(name: str, values: Mapping[str, Any], base: Path) -> Entry:
 
 @asynccontextmanager
 async def open_sources(
-    entries: Sequence[Entry], embed: EmbedBy, cache: Path | None = None, environment: Mapping[str, str] = os.environ
+    entries: Sequence[Entry], embed: EmbedBy, environment: Mapping[str, str] = os.environ
 ) -> AsyncIterator[tuple[tuple[Source, int], ...]]:
     """Open the sources of entries: yields (source, top) in their order.
 
@@ -114,8 +114,6 @@ async def open_sources(
     entries : sequence of Entry
     embed : EmbedBy
         Called for dense entries alone.
-    cache : Path or None
-        A folder for the vectors of corpora (`open_dense`).
     environment : mapping
         Where keys and addresses are.
 
@@ -126,13 +124,11 @@ async def open_sources(
     """
     timeout = aiohttp.ClientTimeout(total=_SECONDS)
     async with aiohttp.ClientSession(timeout=timeout, trust_env=True) as session:
-        opened = [(await _open(entry, session, embed, cache, environment), entry.top) for entry in entries]
+        opened = [(await _open(entry, session, embed, environment), entry.top) for entry in entries]
         yield tuple(opened)
 
 
-async def _open(
-    entry: Entry, session: aiohttp.ClientSession, embed: EmbedBy, cache: Path | None, environment: Mapping[str, str]
-) -> Source:
+async def _open(entry: Entry, session: aiohttp.ClientSession, embed: EmbedBy, environment: Mapping[str, str]) -> Source:
     if entry.retriever == "search":
         key = _variable(entry.name, entry.api_key_env, "key", environment)
         address = entry.api_base
@@ -148,7 +144,7 @@ async def _open(
     corpus = read_corpus(entry.corpus)
     if entry.retriever == "bm25":
         return Bm25(entry.name, corpus)
-    return await open_dense(entry.name, corpus, entry.embedding, partial(embed, entry.embedding), cache)
+    return await open_dense(entry.name, corpus, entry.embedding, partial(embed, entry.embedding))
 
 
 def _variable(name: str, variable: str, what: str, environment: Mapping[str, str]) -> str:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cortexdsl.errors import InputError, KnowledgeError
 from cortexdsl.knowledge.corpus import Corpus
@@ -24,7 +20,6 @@ Embed: TypeAlias = Callable[[Sequence[str]], Awaitable[Floats]]
 """Embeds n texts as an (n, d) array."""
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+")
-_BATCH = 512
 _INSTALL = 'pip install "cortexdsl[knowledge]"'
 
 
@@ -110,30 +105,10 @@ class Dense:
         return _scored(self.name, self.corpus, scores, best(scores, top))
 
 
-async def open_dense(name: str, corpus: Corpus, embedding: str, embed: Embed, cache: Path | None = None) -> Dense:
-    """Embed a corpus, or take its vectors from the cache.
-
-    Parameters
-    ----------
-    name : str
-        Of the knowledge entry.
-    corpus : Corpus
-    embedding : str
-        The embedding's name: with the corpus's digest it names the cached file.
-    embed : Embed
-    cache : Path or None
-        A folder for vectors. Files are replaced whole and depend on their name alone, so that several jobs may
-        share it.
-    """
-    file = cache and cache / f"{hashlib.sha256(f'{embedding} {corpus.digest}'.encode()).hexdigest()[:20]}.npy"
-    vectors = _load(file, len(corpus.passages)) if file else None
-    if vectors is None:
-        texts = [f"{passage.title}\n{passage.text}".strip() for passage in corpus.passages]
-        parts = [await embedded(name, embed, texts[at : at + _BATCH]) for at in range(0, len(texts), _BATCH)]
-        vectors = _unit(np.concatenate(parts))
-        if file:
-            _save(file, vectors)
-    return Dense(name, corpus, embedding, embed, vectors)
+async def open_dense(name: str, corpus: Corpus, embedding: str, embed: Embed) -> Dense:
+    """Embed a corpus (titles and texts) under the embedding of a name."""
+    texts = [f"{passage.title}\n{passage.text}".strip() for passage in corpus.passages]
+    return Dense(name, corpus, embedding, embed, _unit(await embedded(name, embed, texts)))
 
 
 async def embedded(name: str, embed: Embed, texts: Sequence[str]) -> Floats:
@@ -154,18 +129,3 @@ def _unit(vectors: Floats) -> Floats:
 
 def _scored(name: str, corpus: Corpus, scores: Floats, chosen: Sequence[int]) -> tuple[Passage, ...]:
     return tuple(replace(corpus.passages[at], source=name, score=float(scores[at])) for at in chosen)
-
-
-def _load(file: Path, n: int) -> Floats | None:
-    try:
-        vectors: NDArray[Any] = np.load(file)
-    except (OSError, ValueError, EOFError):
-        return None
-    return vectors if vectors.ndim == 2 and len(vectors) == n else None
-
-
-def _save(file: Path, vectors: Floats) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=file.parent, suffix=".part", delete=False) as part:
-        np.save(part, vectors)
-    Path(part.name).replace(file)

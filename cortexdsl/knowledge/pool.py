@@ -93,12 +93,12 @@ async def build_pool(
     )
 
 
-def read_pool(*paths: Path) -> Mapping[str, tuple[Passage, ...]]:
+def read_pools(paths: Sequence[Path]) -> Mapping[str, tuple[Passage, ...]]:
     """Read the pools of a method.
 
     Parameters
     ----------
-    *paths : Path
+    paths : sequence of Path
         Pools files, in the order in which their passages are numbered: `wiki.jsonl, web.jsonl`, or one of them.
 
     Returns

@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -74,15 +73,9 @@ def test_a_missing_library_names_the_remedy() -> None:
         optional("no_such_library_.part", "X", "do this")
 
 
-class Embedder:
-    """Counts letters a and b: a plane in which cosines can be worked out by hand."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    async def __call__(self, texts: Sequence[str]) -> Floats:
-        self.asked += texts
-        return np.array([[text.count("a"), text.count("b")] for text in texts], dtype=np.float64)
+async def letters(texts: Sequence[str]) -> Floats:
+    """Count letters a and b: a plane in which cosines can be worked out by hand."""
+    return np.array([[text.count("a"), text.count("b")] for text in texts], dtype=np.float64)
 
 
 LETTERS = corpus_of([Passage("1", "", "bb"), Passage("2", "a", "b"), Passage("3", "", "aaaa"), Passage("4", "", "aa")])
@@ -91,7 +84,7 @@ LETTERS = corpus_of([Passage("1", "", "bb"), Passage("2", "a", "b"), Passage("3"
 def test_dense_scores_are_cosines() -> None:
     """The question `aab` is (2, 1)/sqrt 5: cosine 3/sqrt 10 with (1, 1), 2/sqrt 5 with (1, 0), 1/sqrt 5 with
     (0, 1); `aaaa` and `aa` point the same way and keep their order; titles count."""
-    source = asyncio.run(open_dense("here", LETTERS, "letters", Embedder()))
+    source = asyncio.run(open_dense("here", LETTERS, "letters", letters))
     found = asyncio.run(source.retrieve("aab", 4))
     assert ids(found) == ["2", "3", "4", "1"]
     expected = [3 / math.sqrt(10), 2 / math.sqrt(5), 2 / math.sqrt(5), 1 / math.sqrt(5)]
@@ -100,25 +93,8 @@ def test_dense_scores_are_cosines() -> None:
 
 def test_a_text_without_direction_is_similar_to_nothing() -> None:
     """A zero vector has no cosine: it counts as 0 and nothing is divided by it."""
-    source = asyncio.run(open_dense("here", LETTERS, "letters", Embedder()))
+    source = asyncio.run(open_dense("here", LETTERS, "letters", letters))
     assert [p.score for p in asyncio.run(source.retrieve("xyz", 4))] == [0.0] * 4
-
-
-def test_a_corpus_is_embedded_once_for_all_jobs(tmp_path: Path) -> None:
-    """The second opening takes the vectors from the cache and asks for nothing; a broken file is made anew."""
-    embedder = Embedder()
-    first = asyncio.run(open_dense("here", LETTERS, "letters", embedder, tmp_path / "vectors"))
-    assert len(embedder.asked) == 4
-    again = asyncio.run(open_dense("there", LETTERS, "letters", embedder, tmp_path / "vectors"))
-    assert len(embedder.asked) == 4
-    assert np.array_equal(first.vectors, again.vectors)
-    assert first.identity == again.identity
-    [file] = (tmp_path / "vectors").iterdir()
-    file.write_bytes(file.read_bytes()[:40])
-    asyncio.run(open_dense("here", LETTERS, "letters", embedder, tmp_path / "vectors"))
-    assert len(embedder.asked) == 8
-    asyncio.run(open_dense("here", LETTERS, "other letters", embedder, tmp_path / "vectors"))
-    assert len(embedder.asked) == 12
 
 
 @pytest.mark.parametrize("bad", [np.zeros((1, 2)), np.full((4, 2), np.nan), np.zeros(4)])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cortexdsl.errors import KnowledgeError, RecordError
 from cortexdsl.knowledge.passages import Passage
-from cortexdsl.knowledge.pool import build_pool, merge, read_pool
+from cortexdsl.knowledge.pool import build_pool, merge, read_pools
 from cortexdsl.terms import Question
 from tests.knowledge.service import Service
 
@@ -118,16 +118,16 @@ def test_pools_are_read_and_numbered(tmp_path: Path) -> None:
     """The ablations of MADKE: wiki, web, both in this order, none; a line separator inside a title ends no line."""
     wiki = written(tmp_path / "wiki.jsonl", build([(Echo("wiki"), 2)]))
     web = written(tmp_path / "web.jsonl", build([(Echo("web"), 3)]))
-    alone = read_pool(wiki)
+    alone = read_pools([wiki])
     assert list(alone) == ["q1", "q2", "q3"]
     assert [(p.text, p.source, p.score) for p in alone["q2"]] == [("where? 0", "wiki", 0.0), ("where? 1", "wiki", -1.0)]
     assert alone["q2"][0].title == "T\u2028"
-    both = read_pool(wiki, web)["q2"]
+    both = read_pools([wiki, web])["q2"]
     assert [(p.text, p.source) for p in both] == [("where? 0", "wiki"), ("where? 1", "wiki"), ("where? 2", "web")]
-    assert {p.source for p in read_pool(web, wiki)["q2"]} == {"web"}
-    assert read_pool() == {}
+    assert {p.source for p in read_pools([web, wiki])["q2"]} == {"web"}
+    assert read_pools([]) == {}
     joint = written(tmp_path / "joint.jsonl", build([(Echo("wiki"), 2), (Echo("web"), 3)]))
-    assert read_pool(joint) == read_pool(wiki, web)
+    assert read_pools([joint]) == read_pools([wiki, web])
 
 
 def test_identical_passages_are_kept_once() -> None:
@@ -155,10 +155,10 @@ def test_broken_pools_are_refused(tmp_path: Path) -> None:
         ("short", good[:2], r"short: no line for question q3 \(1 in all\)"),
     ]:
         with pytest.raises(RecordError, match=what) as said:
-            read_pool(wiki, written(tmp_path / name, lines))
+            read_pools([wiki, written(tmp_path / name, lines)])
         assert "cortexdsl pool" in str(said.value)
     with pytest.raises(RecordError, match=r"absent.*cannot be read"):
-        read_pool(tmp_path / "absent")
+        read_pools([tmp_path / "absent"])
 
 
 def test_a_pool_from_a_search_service(with_search: Any) -> None:
