@@ -23,13 +23,13 @@ from cortexdsl.models.budget import Budget, spent_on
 from cortexdsl.models.builtin import BuiltinTransport
 from cortexdsl.models.claims import Claims
 from cortexdsl.models.direct import DirectTransport
-from cortexdsl.models.failures import REMEDIES, Failure, Kind
+from cortexdsl.models.failures import Failure, Kind
 from cortexdsl.models.keys import call_key
-from cortexdsl.models.limits import AdaptiveLimit, Endpoint
 from cortexdsl.models.litellm_door import BUILTIN, LitellmTransport
 from cortexdsl.models.log import CallLogs, call_record, reply_of
+from cortexdsl.models.reach import Reach
 from cortexdsl.models.retry import GaveUp, Insistence, Obtained, Patience
-from cortexdsl.models.secrets import Secrets, shown
+from cortexdsl.models.secrets import Secrets
 from cortexdsl.models.transport import Raw, Transport
 from cortexdsl.terms import Call, Limits, Model, Reply
 
@@ -66,6 +66,10 @@ class Door:
     counts : Counts
     logs : CallLogs
     budget : Budget
+    folder : Path
+        Of the call logs.
+    own_log : Path or None
+        The one that this job writes; None when offline.
     """
 
     def __init__(
@@ -79,17 +83,18 @@ class Door:
     ) -> None:
         self.counts = Counts()
         self.logs = logs
+        self.folder, self.own_log = logs.folder, logs.own
         self.budget = budget
         self.secrets = Secrets(hooks.environment)
         self._claims = claims
         self._transports = transports
-        self._connections = connections
         self._clock = hooks.clock
-        self._insistence = Insistence(hooks.patience, hooks.clock, hooks.sleep, hooks.chance)
-        self._endpoints: dict[tuple[str | None, str | None], Endpoint] = {}
+        insistence = Insistence(hooks.patience, hooks.clock, hooks.sleep, hooks.chance)
+        self._reach = Reach(self.secrets, insistence, connections, hooks.clock)
         self._under_way: dict[str, asyncio.Task[Reply]] = {}
         self._sending: set[asyncio.Task[object] | None] = set()
         self._is_closing = False
+        self._at_close: list[Callable[[], None]] = []
 
     async def __call__(self, call: Call) -> Reply:
         """Answer a call.
@@ -142,16 +147,15 @@ class Door:
                 return await self._send(key, call, self._transports.get(kind) or self._transports[LITELLM])
 
     async def _send(self, key: str, call: Call, transport: Transport) -> Reply:
-        address, secret = self.secrets.address(call.model), self.secrets.key(call.model)
         raw, failure = None, None
         begun = self._clock()
         try:
-            got = await self.insist(call.model, lambda: self._try(transport, call, address, secret))
+            got = await self._reach.obtain(call.model, lambda base, key: self._try(transport, call, base, key))
             raw, attempts, seconds = got.value, got.attempts, got.seconds
         except GaveUp as given_up:
             failure, attempts, seconds = given_up.failure, given_up.attempts, self._clock() - begun
             if not failure.kind.is_data:
-                raise ModelError(self._explain(call.model, given_up)) from None
+                raise self._reach.error(call.model, given_up) from None
         record = call_record(
             key,
             call,
@@ -179,27 +183,28 @@ class Door:
         finally:
             self._sending.discard(me)
 
-    async def insist(self, model: Model, send: Callable[[], Awaitable[T]]) -> Obtained[T]:
-        """Send to a model's endpoint through its gate, with retries; for calls of every kind.
+    async def through(self, model: Model, send: Callable[[str | None, str | None], Awaitable[T]]) -> Obtained[T]:
+        """Send something else than a call (texts to embed) the same way: budget, gate, retries.
+
+        Parameters
+        ----------
+        model : Model
+        send : callable of (address, key)
+            Tries once, and raises Failure.
 
         Raises
         ------
-        GaveUp
-            With the failure that counts.
+        ModelError, BudgetError
         """
-        where = (model.api_base or model.model.partition("/")[0], model.api_key_env)
-        endpoint = self._endpoints.get(where)
-        if endpoint is None:
-            endpoint = self._endpoints[where] = Endpoint(AdaptiveLimit(self._connections), self._clock)
-        return await self._insistence.obtain(endpoint, send)
+        with self.budget.reserve():
+            try:
+                return await self._reach.obtain(model, send)
+            except GaveUp as given_up:
+                raise self._reach.error(model, given_up) from None
 
-    def _explain(self, model: Model, given_up: GaveUp) -> str:
-        failure = given_up.failure
-        tried = f" (tried {given_up.attempts} times)" if given_up.attempts > 1 else ""
-        return (
-            f"{failure.kind.value}: model {model.name} ({model.model}) at {shown(self.secrets.address(model))}{tried}: "
-            f"{self.secrets.clean(failure.what)}\n    {REMEDIES[failure.kind]}"
-        )
+    def at_close(self, close: Callable[[], None]) -> None:
+        """Have something closed with the door."""
+        self._at_close.append(close)
 
     def _dollars(self, model: Model, raw: Raw | None) -> float | None:
         if raw is None:
@@ -225,8 +230,8 @@ class Door:
             for transport in self._transports.values():
                 await transport.close()
         finally:
-            self.logs.close()
-            self.budget.close()
+            for close in (*self._at_close, self.logs.close, self.budget.close):
+                close()
             if self._claims is not None:
                 self._claims.close()
 
@@ -298,7 +303,7 @@ def open_door(
         folder = own_log.parent
     logs = CallLogs(folder, None if offline else own_log, errors_again=errors_again)
     claims = None if offline else Claims(folder, hooks.sleep)
-    budget = Budget(limits, None if offline else ledgers, job, logs.own(), hooks.clock)
+    budget = Budget(limits, None if offline else ledgers, job, logs.own_records(), hooks.clock)
     usual: dict[str, Transport] = {
         BUILTIN: BuiltinTransport(),
         DIRECT: DirectTransport(),

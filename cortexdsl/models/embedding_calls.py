@@ -7,12 +7,12 @@ and a replay compute with the same numbers.
 
 from __future__ import annotations
 
+import asyncio
 import base64
-import binascii
 import hashlib
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -58,31 +58,35 @@ class EmbeddingCalls:
     Parameters
     ----------
     door : Door
-    folder : Path
-        Of the call logs.
-    own : str or None
-        File name of the log that this job writes; None when offline.
+        Where its call log lies the log of embeddings lies too; they are closed together.
     embed : Embed
         The transport.
+
+    Notes
+    -----
+    A vector that was taken from another job's log is copied to the own one when it is first used: models do not
+    embed a text twice alike to the last bit, and a replay must find the very numbers that the run had.
     """
 
-    def __init__(self, door: Door, folder: Path, own: str | None, embed: Embed = litellm_embed) -> None:
+    def __init__(self, door: Door, embed: Embed = litellm_embed) -> None:
         self._door = door
         self._embed = embed
-        self._writer = AppendLog(folder / FOLDER / own) if own is not None else None
         self._vectors: dict[str, bytes] = {}
-        for path in sorted((folder / FOLDER).glob("*.jsonl")):
-            self._read(path)
-
-    def _read(self, path: Path) -> None:
-        for offset, line in whole_lines(path):
-            record = parse(line)
-            try:
-                vector = base64.b64decode((record or {})["vector"], validate=True)
-            except (KeyError, TypeError, binascii.Error):
-                _say.warning("%s: byte %d: a corrupt line of the embedding log is skipped", path, offset)
-                continue
-            self._vectors.setdefault((record or {})["key"], vector)
+        self._kept: set[str] = set()
+        self._under_way: dict[str, asyncio.Task[None]] = {}
+        self._writer = None
+        folder = door.folder / FOLDER
+        if door.own_log is not None:
+            self._writer = AppendLog(folder / door.own_log.name)
+            door.at_close(self._writer.close)
+            for record in _records(self._writer.path):
+                self._vectors.setdefault(record["key"], record["vector"])
+                self._kept.add(record["key"])
+                door.budget.spend(Spent(record["calls"], record["tokens"] or 0, record["dollars"] or 0.0))
+        for path in sorted(folder.glob("*.jsonl")):
+            if self._writer is None or path != self._writer.path:
+                for record in _records(path):
+                    self._vectors.setdefault(record["key"], record["vector"])
 
     async def embed(self, model: Model, texts: Sequence[str]) -> list[Floats]:
         """Return the vector of each text.
@@ -91,35 +95,75 @@ class EmbeddingCalls:
         ------
         ModelError, BudgetError
         """
-        keys = [embedding_key(model, text) for text in texts]
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._vectors}
+        wanted = {embedding_key(model, text): text for text in texts}
+        missing = {key: text for key, text in wanted.items() if key not in self._vectors and key not in self._under_way}
         if missing:
-            if self._writer is None:
-                raise ModelError(f"offline: {len(missing)} embeddings of {model.model} are in none of the logs")
-            vectors, tokens, seconds = await self._door.embed(model, list(missing.values()), self._embed)
-            for number, (key, vector) in enumerate(zip(missing, vectors, strict=True)):
-                kept = np.asarray(vector, dtype="<f4").tobytes()
-                self._writer.append(_record(key, model, missing[key], kept, tokens if number == 0 else 0, seconds))
-                self._vectors[key] = kept
-        return [np.frombuffer(self._vectors[key], dtype="<f4").astype(np.float64) for key in keys]
+            task = asyncio.create_task(self._ask(model, missing))
+            self._under_way |= dict.fromkeys(missing, task)
+            task.add_done_callback(lambda done: self._finish(missing, done))
+        for task in {self._under_way[key] for key in wanted if key in self._under_way}:
+            await asyncio.shield(task)
+        for key, text in wanted.items():
+            self._keep(key, model, text)
+        return [_floats(self._vectors[embedding_key(model, text)]) for text in texts]
 
-    def close(self) -> None:
-        """Close the own log."""
-        if self._writer is not None:
-            self._writer.close()
+    def _finish(self, keys: Iterable[str], done: asyncio.Task[None]) -> None:
+        for key in keys:
+            del self._under_way[key]
+        if not done.cancelled():
+            done.exception()  # looked at, since everybody who waited may be gone
+
+    async def _ask(self, model: Model, missing: Mapping[str, str]) -> None:
+        if self._writer is None:
+            raise ModelError(
+                f"offline: {len(missing)} embeddings of {model.model} are in none of the logs\n"
+                "    replaying needs the logs of the whole run, and the same spec; to ask models, run it online"
+            )
+        texts = list(missing.values())
+        got = await self._door.through(model, lambda base, key: self._embed(model, texts, base, key))
+        vectors, tokens = got.value
+        dollars = model.price[0] * tokens if model.price is not None and tokens is not None else None
+        self._door.budget.spend(Spent(1, tokens or 0, dollars or 0.0))
+        for number, (key, vector) in enumerate(zip(missing, vectors, strict=True)):
+            self._vectors[key] = np.asarray(vector, dtype="<f4").tobytes()
+            self._keep(key, model, missing[key], *((1, tokens, dollars) if number == 0 else (0, 0, 0.0)))
+
+    def _keep(
+        self, key: str, model: Model, text: str, calls: int = 0, tokens: int | None = 0, dollars: float | None = 0.0
+    ) -> None:
+        """Write a vector to the own log, once. What a batch has cost stands in its first line."""
+        if self._writer is None or key in self._kept:
+            return
+        self._kept.add(key)
+        self._writer.append(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "key": key,
+                "model": model.model,
+                "api_base": model.api_base,
+                "parameters": plain(model.options),
+                "text": text,
+                "vector": base64.b64encode(self._vectors[key]).decode("ascii"),
+                "calls": calls,
+                "tokens": tokens,
+                "dollars": dollars,
+            }
+        )
 
 
-def _record(
-    key: str, model: Model, text: str, vector: bytes, tokens: int | None, seconds: float
-) -> Mapping[str, Any]:
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "key": key,
-        "model": model.model,
-        "api_base": model.api_base,
-        "parameters": plain(model.options),
-        "text": text,
-        "vector": base64.b64encode(vector).decode("ascii"),
-        "usage": {"prompt_tokens": tokens},
-        "seconds": round(seconds, 4),
-    }
+def _records(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the readable records of a log, their vectors decoded; warn of others."""
+    for offset, line in whole_lines(path):
+        record = parse(line)
+        try:
+            if record is None or not {"calls", "tokens", "dollars"} <= record.keys():
+                raise ValueError("no record")
+            record["vector"] = base64.b64decode(record["vector"], validate=True)
+        except (LookupError, TypeError, ValueError):
+            _say.warning("%s: byte %d: a corrupt line of the embedding log is skipped", path, offset)
+            continue
+        yield record
+
+
+def _floats(kept: bytes) -> Floats:
+    return np.frombuffer(kept, dtype="<f4").astype(np.float64)

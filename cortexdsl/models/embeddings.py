@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from cortexdsl.errors import InputError, ModelError
+from cortexdsl.models.door import Door
 from cortexdsl.models.embedding_calls import EmbeddingCalls
 from cortexdsl.models.ngram import ngram_vector, unit_vector
 from cortexdsl.terms import Floats, Model
@@ -30,14 +31,16 @@ class Embedder:
 
     Parameters
     ----------
-    calls : EmbeddingCalls or None
-        The way to embedding models behind the door; None where only local embeddings are used.
+    door : Door or None
+        The way to embedding models, whose log is opened by the first such call and closed with the door; None
+        where only local embeddings are used.
     models : mapping of name to Model
         Model entries of the spec: a similarity may name one, which gives its address and key.
     """
 
-    def __init__(self, calls: EmbeddingCalls | None = None, models: Mapping[str, Model] | None = None) -> None:
-        self._calls = calls
+    def __init__(self, door: Door | None = None, models: Mapping[str, Model] | None = None) -> None:
+        self._door = door
+        self._calls: EmbeddingCalls | None = None
         self._models = models or {}
         self._known: OrderedDict[tuple[str, str], Floats] = OrderedDict()
         self._encoders: dict[str, Callable[[list[str]], Any]] = {}
@@ -68,6 +71,18 @@ class Embedder:
         vectors = await self._vectors(embedding, [text for text in distinct if text.strip()])
         return cosines([vectors.get(text) for text in texts], texts)
 
+    async def embed(self, embedding: str, texts: Sequence[str]) -> Floats:
+        """Return the (n, d) unit vectors of n texts; that of a text without content is zero.
+
+        Raises
+        ------
+        InputError, ModelError, BudgetError
+            As similarities do.
+        """
+        vectors = await self._vectors(embedding, [text for text in dict.fromkeys(texts) if text.strip()])
+        width = len(next(iter(vectors.values()), ()))
+        return np.array([vectors.get(text, np.zeros(width)) for text in texts]).reshape(len(texts), width)
+
     async def _vectors(self, embedding: str, texts: Sequence[str]) -> dict[str, Floats]:
         found = {text: self._known[embedding, text] for text in texts if (embedding, text) in self._known}
         missing = [text for text in texts if text not in found]
@@ -88,10 +103,15 @@ class Embedder:
             async with self._one_at_a_time:  # a model in this process gains nothing from running twice at once
                 encoded = await asyncio.to_thread(self._encoder(embedding), texts)
             return [unit_vector(np.asarray(vector, dtype=np.float64)) for vector in encoded]
-        if self._calls is None:
-            raise ModelError(f"the similarity {embedding!r} is a model's, and no way to one was opened")
         model = self._models.get(embedding) or Model(embedding, embedding)
-        return [unit_vector(vector) for vector in await self._calls.embed(model, texts)]
+        return [unit_vector(vector) for vector in await self._opened(embedding).embed(model, texts)]
+
+    def _opened(self, embedding: str) -> EmbeddingCalls:
+        if self._calls is None:
+            if self._door is None:
+                raise ModelError(f"the similarity {embedding!r} is a model's, and there is no door to one")
+            self._calls = EmbeddingCalls(self._door)
+        return self._calls
 
     def _encoder(self, embedding: str) -> Callable[[list[str]], Any]:
         if embedding not in self._encoders:

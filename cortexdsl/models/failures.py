@@ -36,6 +36,9 @@ class Kind(Enum):
 
 
 REMEDIES: Mapping[Kind, str] = {
+    Kind.CONTEXT_WINDOW: "send less, or use a model with a longer context",
+    Kind.CONTENT_FILTER: "use another model or provider for this text",
+    Kind.MALFORMED: "see that the address speaks the OpenAI protocol",
     Kind.RATE_LIMIT: "lower `limits: connections`, or run again later: finished calls are kept",
     Kind.TRANSIENT: "see that the server runs and answers at this address, then run again: finished calls are kept",
     Kind.QUOTA: "add credit at the provider, then run again: finished calls are kept",

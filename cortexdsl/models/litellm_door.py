@@ -15,12 +15,14 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from cortexdsl.models.direct import TIMEOUT, completion
 from cortexdsl.models.failures import Failure, Kind, from_exception
 from cortexdsl.models.keys import plain
 from cortexdsl.models.solver import solve
 from cortexdsl.models.transport import Raw, SeedsRefused
-from cortexdsl.terms import Call, Message
+from cortexdsl.terms import Call, Floats, Message, Model
 
 BUILTIN = "builtin"
 
@@ -52,9 +54,7 @@ class LitellmTransport:
             return await post(None)
         return await self._seeds.send(call, api_base, post)
 
-    async def _post(
-        self, litellm: Any, call: Call, api_base: str | None, api_key: str | None, seed: int | None
-    ) -> Raw:
+    async def _post(self, litellm: Any, call: Call, api_base: str | None, api_key: str | None, seed: int | None) -> Raw:
         try:
             answer = await litellm.acompletion(
                 model=call.model.model,
@@ -95,6 +95,36 @@ def _read(litellm: Any, call: Call, answer: Any, *, seed_refused: bool) -> Raw:
         raw.text, raw.finish_reason, raw.prompt_tokens, raw.completion_tokens, raw.seed_refused,
         _dollars(litellm, call.model.model, raw.prompt_tokens, raw.completion_tokens or 0),
     )  # fmt: skip
+
+
+async def embed(
+    model: Model, texts: Sequence[str], api_base: str | None, api_key: str | None
+) -> tuple[list[Floats], int | None]:
+    """Return a vector for each text, and the tokens that the server counted; one attempt.
+
+    Raises
+    ------
+    Failure
+    """
+    try:
+        answer = await load().aembedding(
+            model=model.model,
+            input=list(texts),
+            api_base=api_base,
+            api_key=api_key,
+            timeout=TIMEOUT,
+            max_retries=0,
+            **plain(model.options),
+        )
+        rows = sorted(answer.data, key=lambda row: row["index"])
+        vectors = [np.asarray(row["embedding"], dtype=np.float64) for row in rows]
+    except (LookupError, AttributeError, TypeError, ValueError):
+        raise Failure(Kind.MALFORMED, "no embeddings") from None
+    except Exception as error:  # litellm lets exceptions of every client through
+        raise from_exception(error, time.time()) from None
+    if len(vectors) != len(texts) or any(v.ndim != 1 or not np.isfinite(v).all() for v in vectors):
+        raise Failure(Kind.MALFORMED, f"{len(vectors)} embeddings for {len(texts)} texts, or numbers that are none")
+    return vectors, getattr(getattr(answer, "usage", None), "prompt_tokens", None)
 
 
 def _dollars(litellm: Any, model: str, prompt_tokens: int, completion_tokens: int) -> float | None:

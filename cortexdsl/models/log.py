@@ -100,13 +100,15 @@ class CallLogs:
 
     Attributes
     ----------
+    folder, own
+        As given, absolute.
     corrupt : int
         Lines that could not be read, and were skipped with a warning.
     """
 
     def __init__(self, folder: Path, own: Path | None = None, *, errors_again: bool = False) -> None:
-        self._folder = folder.absolute()
-        self._own = own = own.absolute() if own is not None else None
+        self.folder = folder.absolute()
+        self.own = own = own.absolute() if own is not None else None
         self._errors_again = errors_again
         self._places: dict[str, _Place] = {}
         self._read_to: dict[Path, int] = {}
@@ -119,7 +121,7 @@ class CallLogs:
     def refresh(self) -> None:
         """Read what other jobs have written since the last look."""
         try:
-            with os.scandir(self._folder) as entries:
+            with os.scandir(self.folder) as entries:
                 grown = [
                     Path(entry.path)
                     for entry in entries
@@ -128,7 +130,7 @@ class CallLogs:
         except FileNotFoundError:
             return
         for path in sorted(grown):
-            if path != self._own:
+            if path != self.own:
                 self._read(path)
 
     def _read(self, path: Path) -> None:
@@ -168,11 +170,11 @@ class CallLogs:
         offset, length = self._writer.append(record)
         self._add(record["key"], _Place(self._writer.path, offset, length - 1, record["error"] is not None))
 
-    def own(self) -> list[dict[str, Any]]:
+    def own_records(self) -> list[dict[str, Any]]:
         """Return every record of the own log that can be read."""
-        if self._own is None:
+        if self.own is None:
             return []
-        records = (parse(line) for _, line in whole_lines(self._own))
+        records = (parse(line) for _, line in whole_lines(self.own))
         return [record for record in records if record is not None and _is_call(record)]
 
     def __len__(self) -> int:

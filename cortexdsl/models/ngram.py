@@ -6,6 +6,7 @@ the same. It is the same on every machine.
 
 from __future__ import annotations
 
+import itertools
 import re
 import zlib
 
@@ -34,7 +35,7 @@ def ngram_vector(text: str) -> Floats:
     if not flat:
         return np.zeros(WIDTH)
     units = _WORD.findall(flat)
-    units += [f"{first} {second}" for first, second in zip(units, units[1:], strict=False)]
+    units += [f"{first} {second}" for first, second in itertools.pairwise(units)]
     places = [zlib.crc32(unit.encode("utf-8", "surrogatepass")) % WORDS for unit in units]
     data = np.frombuffer(f" {flat} ".encode("utf-8", "surrogatepass"), dtype=np.uint8).astype(np.uint32)
     codes = (data[:-2] << np.uint32(16)) | (data[1:-1] << np.uint32(8)) | data[2:]
