@@ -13,7 +13,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
@@ -23,11 +23,11 @@ from cortexdsl.models.budget import Budget, spent_on
 from cortexdsl.models.builtin import BuiltinTransport
 from cortexdsl.models.claims import Claims
 from cortexdsl.models.direct import DirectTransport
-from cortexdsl.models.failures import Failure, Kind
+from cortexdsl.models.failures import Failure
 from cortexdsl.models.keys import call_key
 from cortexdsl.models.litellm_door import BUILTIN, LitellmTransport
 from cortexdsl.models.log import CallLogs, call_record, reply_of
-from cortexdsl.models.reach import Reach
+from cortexdsl.models.reach import Reach, checked
 from cortexdsl.models.retry import GaveUp, Insistence, Obtained, Patience
 from cortexdsl.models.secrets import Secrets
 from cortexdsl.models.transport import Raw, Transport
@@ -234,24 +234,6 @@ class Door:
                 close()
             if self._claims is not None:
                 self._claims.close()
-
-
-def checked(raw: Raw, secrets: Secrets) -> Raw:
-    """Return a reply without keys, or raise what is wrong with it.
-
-    Raises
-    ------
-    Failure
-        If the provider withheld it, or it is empty: such a reply is never kept as if it were one.
-    """
-    if raw.finish_reason == "content_filter":
-        raise Failure(Kind.CONTENT_FILTER, "the provider withheld the reply")
-    if not raw.text.strip():
-        if raw.finish_reason == "length":
-            raise Failure(Kind.MALFORMED, "empty reply, cut at its length limit: raise `max_tokens`", is_certain=True)
-        raise Failure(Kind.MALFORMED, "empty reply")
-    text = secrets.hide(raw.text)
-    return raw if text is raw.text else replace(raw, text=text)
 
 
 def open_door(

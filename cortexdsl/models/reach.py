@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from cortexdsl.errors import ModelError
-from cortexdsl.models.failures import REMEDIES
+from cortexdsl.models.failures import REMEDIES, Failure, Kind
 from cortexdsl.models.limits import AdaptiveLimit, Endpoint
 from cortexdsl.models.retry import GaveUp, Insistence, Obtained
 from cortexdsl.models.secrets import Secrets, shown
+from cortexdsl.models.transport import Raw
 from cortexdsl.terms import Model
 
 T = TypeVar("T")
@@ -71,3 +73,21 @@ class Reach:
             f"{failure.kind.value}: model {model.name} ({model.model}) at {shown(self.secrets.address(model))}{tried}: "
             f"{self.secrets.clean(failure.what)}\n    {REMEDIES[failure.kind]}"
         )
+
+
+def checked(raw: Raw, secrets: Secrets) -> Raw:
+    """Return a reply without keys, or raise what is wrong with it.
+
+    Raises
+    ------
+    Failure
+        If the provider withheld it, or it is empty: such a reply is never kept as if it were one.
+    """
+    if raw.finish_reason == "content_filter":
+        raise Failure(Kind.CONTENT_FILTER, "the provider withheld the reply")
+    if not raw.text.strip():
+        if raw.finish_reason == "length":
+            raise Failure(Kind.MALFORMED, "empty reply, cut at its length limit: raise `max_tokens`", is_certain=True)
+        raise Failure(Kind.MALFORMED, "empty reply")
+    text = secrets.hide(raw.text)
+    return raw if text is raw.text else replace(raw, text=text)
