@@ -1,0 +1,99 @@
+"""How a debate ended: its score, and whether its debaters agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cortexdsl.analysis.metrics.view import Graded
+from cortexdsl.terms import Debate, Turn
+
+
+def score(view: Graded) -> float:
+    """Worth of the debate's answer, in [0, 1]; no answer is worth 0."""
+    return view.worth(view.debate.answer)
+
+
+def score_after(view: Graded, round_: int) -> float:
+    """Worth of the answer that the debate would have given, had it ended after a round.
+
+    The last round and all that would have come later are worth what the debate was (CortexDebate Table 8 carries
+    final answers forward after an early stop; so do we). An earlier round is voted on as the last one was: one
+    vote an answer, or its recalibrated confidence where the recorded votes are confidences. A tie is settled by
+    the highest summed confidence, and what is tied even then is worth its mean, the expectation of the draw.
+
+    Parameters
+    ----------
+    view : Graded
+    round_ : int
+        From 0, the opening.
+    """
+    if round_ >= view.debate.rounds:
+        return score(view)
+    finalists = _finalists(view.answers[round_], _is_weighted(view))
+    return sum(map(view.worth, finalists)) / len(finalists) if finalists else 0.0
+
+
+def consensus_after(view: Graded, round_: int) -> float:
+    """Whether all debaters' answers of a round are readable and equal: 1 or 0; the last round is carried forward.
+
+    CortexDebate's consensus proportion (Figure 4b, Table 8) is its mean over questions.
+    """
+    answers = {turn.answer for turn in view.answers[min(round_, view.debate.rounds)]}
+    return float(len(answers) == 1 and None not in answers)
+
+
+def consensus(view: Graded) -> float:
+    """Cons (MADKE, section 4): whether the debaters agree at the end, 1 or 0."""
+    return consensus_after(view, view.debate.rounds)
+
+
+def co2(view: Graded) -> float:
+    """Co2 (MADKE, section 4): whether the debaters agree at the end and what they agree on is right, 1 or 0."""
+    agreed = consensus(view) == 1.0
+    return float(agreed and view.is_right(view.answers[-1][0].answer))
+
+
+def opening_score(view: Graded) -> float:
+    """Worth of the vote over the opening answers: what the debate started from."""
+    return score_after(view, 0)
+
+
+def gain(view: Graded) -> float:
+    """What the debate added to its opening: score less opening score, in [-1, 1]."""
+    return score(view) - opening_score(view)
+
+
+def agent_score(view: Graded) -> float | None:
+    """Mean worth of the debaters' own answers in the last round; None where none answered."""
+    answers = view.answers[-1]
+    return sum(view.worth(turn.answer) for turn in answers) / len(answers) if answers else None
+
+
+def rounds(view: Graded) -> float:
+    """Rounds used after the opening (MADKE's Figure 7 also counts the opening)."""
+    return float(view.debate.rounds)
+
+
+def _is_weighted(view: Graded) -> bool:
+    """Say whether the recorded votes are confidences rather than counts."""
+    debate: Debate = view.debate
+    counts: dict[str, float] = {}
+    for turn in view.answers[-1]:
+        if turn.answer is not None:
+            counts[turn.answer] = counts.get(turn.answer, 0.0) + 1.0
+    return bool(debate.votes) and dict(debate.votes) != counts
+
+
+def _finalists(turns: Sequence[Turn], is_weighted: bool) -> list[str]:
+    """Return the answers that win a vote, several where even the summed confidences are tied."""
+    counts: dict[str, float] = {}
+    trust: dict[str, float] = {}
+    for turn in turns:
+        if turn.answer is not None:
+            counts[turn.answer] = counts.get(turn.answer, 0.0) + 1.0
+            trust[turn.answer] = trust.get(turn.answer, 0.0) + (turn.confidence or 0.0)
+    finalists = list(counts)
+    for votes in (trust, counts) if is_weighted else (counts, trust):
+        most = max((votes[answer] for answer in finalists), default=0.0)
+        finalists = [answer for answer in finalists if votes[answer] >= most - 1e-9]
+    return finalists

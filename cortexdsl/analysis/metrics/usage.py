@@ -1,0 +1,75 @@
+"""What a debate used: calls and tokens, as the servers counted them. Unknown counts stay unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from cortexdsl.analysis.metrics.view import Graded
+from cortexdsl.terms import Turn
+
+Kind = Literal["prompt_tokens", "completion_tokens"]
+
+
+def total(turns: Iterable[Turn], kind: Kind) -> float | None:
+    """Sum the tokens of some turns; None as soon as one count is unknown (a partial sum would look like a saving)."""
+    counts = [turn.prompt_tokens if kind == "prompt_tokens" else turn.completion_tokens for turn in turns]
+    return float(sum(c for c in counts if c is not None)) if None not in counts else None
+
+
+def calls(view: Graded) -> float:
+    """Model calls of the debate, extra roles included: every turn is one call."""
+    return float(len(view.debate.turns))
+
+
+def extra_calls(view: Graded) -> float:
+    """Calls of extra roles: judges, summarizers, critics."""
+    return float(len(_extra(view)))
+
+
+def input_tokens(view: Graded) -> float | None:
+    """Prompt tokens of all calls of the debate, extra roles included; None where a server did not say."""
+    return total(view.debate.turns, "prompt_tokens")
+
+
+def output_tokens(view: Graded) -> float | None:
+    """Completion tokens of all calls of the debate, extra roles included."""
+    return total(view.debate.turns, "completion_tokens")
+
+
+def total_tokens(view: Graded) -> float | None:
+    """Prompt and completion tokens of all calls: GroupDebate's token cost (section 3.2)."""
+    prompt, completion = input_tokens(view), output_tokens(view)
+    return None if prompt is None or completion is None else prompt + completion
+
+
+def input_tokens_per_agent(view: Graded) -> float | None:
+    """Prompt tokens of all calls of a debater, averaged over debaters (CortexDebate Tables 4 and 7).
+
+    Extra roles are counted apart (`extra_input_tokens`), or a summarizer would look like a saving.
+    """
+    return _per_debater(view, "prompt_tokens")
+
+
+def output_tokens_per_agent(view: Graded) -> float | None:
+    """Completion tokens of all calls of a debater, averaged over debaters."""
+    return _per_debater(view, "completion_tokens")
+
+
+def extra_input_tokens(view: Graded) -> float | None:
+    """Prompt tokens of the calls of extra roles."""
+    return total(_extra(view), "prompt_tokens")
+
+
+def extra_output_tokens(view: Graded) -> float | None:
+    """Completion tokens of the calls of extra roles."""
+    return total(_extra(view), "completion_tokens")
+
+
+def _extra(view: Graded) -> list[Turn]:
+    return [turn for turn in view.debate.turns if turn.speaker not in view.debaters]
+
+
+def _per_debater(view: Graded, kind: Kind) -> float | None:
+    spent = total((turn for turn in view.debate.turns if turn.speaker in view.debaters), kind)
+    return None if spent is None or not view.debaters else spent / len(view.debaters)

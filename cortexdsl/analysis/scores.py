@@ -1,0 +1,181 @@
+"""scores.csv: every debate of an experiment as one row, none missing, none twice.
+
+A row carries the debate's score and every debate metric that is a number per debate
+(`cortexdsl.analysis.metrics.registry.MEASURES`), so that all of them can be compared question by question.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from cortexdsl.analysis.metrics.registry import MEASURES
+from cortexdsl.analysis.metrics.view import Grade, graded
+from cortexdsl.errors import RecordError
+from cortexdsl.records import Header, Record
+from cortexdsl.records.files import write_lines
+from cortexdsl.terms import EMPTY
+
+Value: TypeAlias = str | int | float | None
+Row: TypeAlias = dict[str, Value]
+Key: TypeAlias = tuple[str, str, int, str]
+
+SCHEMA_VERSION = 1
+KEYS = ("dataset", "cell", "method", "replicate", "question_id")
+SHOWN = 5
+
+
+def score_rows(
+    records: Iterable[Record],
+    grade: Grade,
+    *,
+    methods: Mapping[str, str] = EMPTY,
+    also: Mapping[str, Grade] = EMPTY,
+    labels: Mapping[str, Mapping[str, str | None]] = EMPTY,
+) -> list[Row]:
+    """Score the debates of one dataset.
+
+    Parameters
+    ----------
+    records : iterable of Record
+        All of one dataset.
+    grade : callable
+        (question id, answer) -> score in [0, 1].
+    methods : mapping of cell to method
+        From the plan; a cell that is not in it has the method that its name begins with.
+    also : mapping of column to grade function
+        Further scores of the same answers (token F1 beside exact match, a judge's verdict).
+    labels : mapping of column to (question id -> label)
+        What is known of the questions: `cluster`, `group`.
+
+    Returns
+    -------
+    list of dict
+        In the order of the records; `None` is an unknown value and an empty field of the CSV file.
+
+    Raises
+    ------
+    RecordError
+        Records of two datasets, or a guided record: its agents were told the gold answer.
+    """
+    rows: list[Row] = []
+    for record in records:
+        header, debate = record.header, record.debate
+        _check(header, rows)
+        view = graded(debate, grade)
+        row: Row = {
+            "dataset": header.dataset,
+            "cell": header.cell,
+            "method": methods.get(header.cell, method_of(header.cell)),
+            "replicate": header.replicate,
+            "question_id": debate.question_id,
+        }
+        for column, measure in MEASURES.items():
+            row[column] = measure(view)
+            if column == "rounds":
+                row["stop"] = debate.stop
+        for column, other in also.items():
+            row[column] = 0.0 if debate.answer is None else float(other(debate.question_id, debate.answer))
+        for column, of in labels.items():
+            row[column] = of.get(debate.question_id)
+        row["schema_version"] = SCHEMA_VERSION
+        rows.append(row)
+    return rows
+
+
+def method_of(cell: str) -> str:
+    """Return the method that a cell's name or slug begins with: `sparse` of `sparse[keep=mean]`."""
+    return cell.split("[", 1)[0].split("~", 1)[0]
+
+
+def check_complete(
+    rows: Iterable[Row], cells: Sequence[str], replicates: int, questions: Mapping[str, Sequence[str]]
+) -> None:
+    """Check that every (dataset, cell, replicate, question) of a plan has exactly one row.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+    cells : sequence of str
+    replicates : int
+        Numbered from 1.
+    questions : mapping of dataset to question ids
+
+    Raises
+    ------
+    RecordError
+        Says how many rows are missing, stand twice or are not of the plan, and names the first of them.
+    """
+    found = Counter(_key(row) for row in rows)
+    planned: dict[Key, None] = {
+        (dataset, cell, replicate, question): None
+        for dataset, ids in questions.items()
+        for cell in cells
+        for replicate in range(1, replicates + 1)
+        for question in ids
+    }
+    faults = [
+        _listed("are missing", [key for key in planned if key not in found]),
+        _listed("stand twice", [key for key, count in found.items() if count > 1]),
+        _listed("are not of the plan", [key for key in found if key not in planned]),
+    ]
+    if any(faults):
+        raise RecordError(
+            "the scores are not complete: " + "; ".join(filter(None, faults)) + "\n    run the debates of these"
+            " again, or remove files of an older plan from the results folder"
+        )
+
+
+def write_scores(path: Path, rows: Sequence[Row]) -> None:
+    """Write rows as CSV, atomically: dataset, cell, replicate, question in this order, whole numbers without a point.
+
+    Rows are sorted by dataset, cell and replicate, and keep their order of questions. Text is the same for the
+    same rows; other numbers are the shortest text that gives them back.
+    """
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    ordered = sorted(rows, key=lambda row: _key(row)[:3])
+    write_lines(path, _csv_lines([columns, *([_text(row.get(column)) for column in columns] for row in ordered)]))
+
+
+def _csv_lines(table: Iterable[Sequence[str]]) -> Iterable[str]:
+    for fields in table:
+        buffer = io.StringIO()
+        csv.writer(buffer, lineterminator="").writerow(fields)
+        yield buffer.getvalue()
+
+
+def _text(value: Value) -> str:
+    if value is None or value != value:
+        return ""
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else repr(value)
+    # A lone surrogate of a hostile question id has no UTF-8 form.
+    return str(value).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _check(header: Header, rows: Sequence[Row]) -> None:
+    if header.guided:
+        raise RecordError(
+            f"cell {header.cell!r}: guided debates were told the gold answer and cannot be scored\n"
+            "    score the debates of the experiment, not those of the training data"
+        )
+    if rows and rows[0]["dataset"] != header.dataset:
+        raise RecordError(
+            f"records of the datasets {rows[0]['dataset']!r} and {header.dataset!r} in one table\n"
+            "    score each dataset by its own grade function"
+        )
+
+
+def _key(row: Row) -> Key:
+    return str(row["dataset"]), str(row["cell"]), int(row["replicate"] or 0), str(row["question_id"])
+
+
+def _listed(what: str, keys: Sequence[Key]) -> str:
+    if not keys:
+        return ""
+    first = ", ".join(f"{d}/{c}/r{r}/{q}" for d, c, r, q in keys[:SHOWN])
+    return f"{len(keys)} {what} ({first}{', ...' if len(keys) > SHOWN else ''})"

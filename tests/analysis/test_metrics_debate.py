@@ -1,0 +1,186 @@
+"""Metrics of one debate, each worked out by hand on the debate below.
+
+Agents a, b, c; the right answer is R. Edges are speaker -> listener.
+
+| round | heard              | a | b | c |
+|-------|--------------------|---|---|---|
+| 0     |                    | R | W | W |
+| 1     | a->b, b->a, c->a   | W | R | W |
+| 2     | everyone           | R | R | V |
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cortexdsl.analysis.metrics import collisions, health, listening, outcome, persuasion, usage
+from cortexdsl.analysis.metrics.registry import MEASURES
+from cortexdsl.analysis.metrics.view import graded, graded_at_once
+from tests.analysis.made import grade, made, record, with_extra
+
+EVERYONE = [(s, l) for s in "abc" for l in "abc" if s != l]  # noqa: E741
+DEBATE = made(
+    [{"a": "R", "b": "W", "c": "W"}, {"a": "W", "b": "R", "c": "W"}, {"a": "R", "b": "R", "c": "V"}],
+    [[("a", "b"), ("b", "a"), ("c", "a")], EVERYONE],
+)
+VIEW = graded(DEBATE, grade)
+
+BY_HAND = {
+    "score": 1.0,  # R has two of three votes
+    "opening_score": 0.0,  # W has two of three
+    "gain": 1.0,
+    "agent_score": 2 / 3,
+    "rounds": 2.0,
+    "consensus": 0.0,
+    "co2": 0.0,
+    "calls": 9.0,
+    "input_tokens": 30.0 + (20 + 15 + 10) + 3 * 20,  # 10 a prompt and 5 a turn heard
+    "input_tokens_per_agent": 135 / 3,
+    "output_tokens": 27.0,
+    "output_tokens_per_agent": 9.0,
+    "total_tokens": 162.0,
+    "extra_calls": 0.0,
+    "extra_input_tokens": 0.0,
+    "extra_output_tokens": 0.0,
+    "dvc": 3.0 + 4.0,  # round 1: all three edges; round 2: the four between b (R) and a or c (W)
+    "cvr": 2.0,  # b in round 1, a in round 2
+    "debates": 9 / 3,
+    "flips": 4.0,  # a and b in round 1, a and c in round 2
+    "wrong_to_right": 2.0,
+    "right_to_wrong": 1.0,  # a in round 1
+    "wrong_to_wrong": 1.0,  # c in round 2
+    "majority_faced": 3.0,  # a (W, W) and b (R) in round 1, b (W, W) in round 2
+    "conformed": 2.0,  # both of round 1
+    "difference_faced": 5.0,  # a and b in round 1, all in round 2
+    "held": 1.0,  # b in round 2
+    "density": (3 / 6 + 6 / 6) / 2,
+    "reciprocity": (2 / 3 + 1) / 2,  # round 1: a->b and b->a of three edges
+    "most_heard": 3 / 9,
+    "was_tied": 0.0,
+    "unparsed": 0.0,
+    "unparsed_turns": 0.0,
+    "unanswered": 0.0,
+    "failures": 0.0,
+    "brier_stated": None,  # nobody states a confidence
+    "brier_recalibrated": None,
+}
+
+
+@pytest.mark.parametrize("column", list(MEASURES))
+def test_the_worked_example(column: str) -> None:
+    expected = BY_HAND[column]
+    assert MEASURES[column](VIEW) == (None if expected is None else pytest.approx(expected, abs=1e-12))
+
+
+def test_scores_after_each_round_carry_the_final_answer_forward() -> None:
+    assert [outcome.score_after(VIEW, r) for r in range(5)] == [0.0, 0.0, 1.0, 1.0, 1.0]
+    early = graded(made([{"a": "R", "b": "W"}, {"a": "R", "b": "R"}], [[("a", "b")]], stop="consensus"), grade)
+    assert [outcome.consensus_after(early, r) for r in range(4)] == [0.0, 1.0, 1.0, 1.0]
+
+
+def test_a_tie_of_an_earlier_round_goes_to_the_highest_summed_confidence() -> None:
+    rounds = [{"a": "R", "b": "W"}, {"a": "R", "b": "R"}]
+    for confidence, expected in (({"a": 0.8, "b": 0.6}, 1.0), ({"a": 0.6, "b": 0.8}, 0.0)):
+        view = graded(made(rounds, [[]], confidence=[confidence]), grade)
+        assert outcome.score_after(view, 0) == expected
+
+
+def test_a_tie_that_only_a_draw_can_settle_is_worth_its_expectation() -> None:
+    view = graded(made([{"a": "R", "b": "W", "c": "V"}, {"a": "R", "b": "R", "c": "R"}], [[]]), grade)
+    assert outcome.score_after(view, 0) == pytest.approx(1 / 3)
+
+
+def test_an_earlier_round_is_voted_on_by_confidence_where_the_recorded_vote_was() -> None:
+    # One sure R (0.9) against two doubtful W (0.3 each): a majority gives W, the weighted vote R.
+    rounds = [{"a": "R", "b": "W", "c": "W"}] * 2
+    belief = [{"a": 0.9, "b": 0.3, "c": 0.3}] * 2
+    weighted = graded(made(rounds, [[]], confidence=belief, votes={"R": 0.9, "W": 0.6}, answer="R"), grade)
+    counted = graded(made(rounds, [[]], confidence=belief, answer="W"), grade)
+    assert (outcome.score_after(weighted, 0), outcome.score_after(counted, 0)) == (1.0, 0.0)
+
+
+def test_agreement_on_a_wrong_answer_is_consensus_but_not_co2() -> None:
+    wrong = graded(made([{"a": "W", "b": "W"}]), grade)
+    right = graded(made([{"a": "R", "b": "R"}]), grade)
+    assert (outcome.consensus(wrong), outcome.co2(wrong)) == (1.0, 0.0)
+    assert (outcome.consensus(right), outcome.co2(right)) == (1.0, 1.0)
+
+
+def test_unreadable_answers_are_no_consensus_no_view_and_no_majority() -> None:
+    debate = made([{"a": None, "b": None, "c": "R"}, {"a": None, "b": "R", "c": "R"}], [EVERYONE])
+    view = graded(debate, grade)
+    assert outcome.consensus_after(view, 0) == 0.0
+    assert collisions.dvc(view) == 0.0  # no pair held two readable views
+    assert collisions.cvr(view) == 1.0  # b was unreadable, hence wrong, and became right
+    assert persuasion.majority_faced(view) == 0.0  # a and b had no answer to give up; c heard none
+    assert (health.unparsed(view), health.unparsed_turns(view), health.failures(view)) == (1.0, 3.0, 0.0)
+
+
+def test_an_unreadable_debate_scores_nothing_and_is_counted() -> None:
+    view = graded(made([{"a": None, "b": None}]), grade)
+    assert (outcome.score(view), health.unanswered(view), outcome.score_after(view, 0)) == (0.0, 1.0, 0.0)
+
+
+def test_a_judge_is_no_debater_and_its_tokens_are_counted_apart() -> None:
+    view = graded(with_extra(DEBATE), grade)
+    assert view.debaters == ("a", "b", "c")
+    assert usage.input_tokens(view) == 235.0
+    assert usage.input_tokens_per_agent(view) == 45.0
+    assert (usage.extra_calls(view), usage.extra_input_tokens(view), usage.extra_output_tokens(view)) == (1, 100, 1)
+    assert outcome.agent_score(view) == pytest.approx(2 / 3)
+
+
+def test_a_summarizer_that_concludes_after_the_last_round_makes_no_round() -> None:
+    view = graded(with_extra(DEBATE, reads="answer", answer="W", step="conclude"), grade)
+    assert len(view.answers) == 3
+    assert outcome.score_after(view, 1) == 0.0
+
+
+def test_one_unknown_count_makes_a_sum_unknown_rather_than_smaller() -> None:
+    view = graded(with_extra(DEBATE, prompt_tokens=None), grade)
+    assert usage.input_tokens(view) is None
+    assert usage.total_tokens(view) is None
+    assert usage.extra_input_tokens(view) is None
+    assert usage.input_tokens_per_agent(view) == 45.0
+    assert usage.output_tokens(view) == 28.0
+
+
+def test_a_refused_call_is_a_failure_and_an_unparsed_turn() -> None:
+    view = graded(with_extra(DEBATE, text="", answer=None, unparsed="no reply: content filter"), grade)
+    assert (health.failures(view), health.unparsed_turns(view), health.unparsed(view)) == (1.0, 1.0, 0.0)
+
+
+def test_one_voice_heard_by_all_is_most_heard_and_never_answered_back() -> None:
+    view = graded(made([{"a": "R", "b": "W", "c": "W"}] * 2, [[("a", "b"), ("a", "c")]]), grade)
+    assert (listening.most_heard(view), listening.reciprocity(view)) == (1.0, 0.0)
+    assert listening.density(view) == pytest.approx(2 / 6)
+
+
+def test_where_nobody_debates_there_is_no_graph_to_describe() -> None:
+    view = graded(made([{"a": "R", "b": "W"}]), grade)
+    assert (listening.density(view), listening.reciprocity(view), listening.most_heard(view)) == (None, None, None)
+    assert (collisions.dvc(view), collisions.debates(view)) == (0.0, 0.0)
+
+
+def test_independent_draws_of_one_agent_all_vote_and_are_one_agent() -> None:
+    # Self-consistency: one agent, three answers in the opening.
+    one = made([{"a": "R"}])
+    draws = tuple(replace(one.turns[0], turn=k, answer=said) for k, said in enumerate(["R", "W", "W"]))
+    view = graded(replace(one, turns=draws, answer="W"), grade)
+    assert view.debaters == ("a",)
+    assert outcome.agent_score(view) == pytest.approx(1 / 3)
+    assert usage.input_tokens_per_agent(view) == 30.0
+
+
+def test_grading_at_once_asks_for_every_different_answer_once_and_agrees() -> None:
+    asked: list[tuple[str, str | None]] = []
+
+    def grade_all(answers: list[tuple[str, str | None]]) -> list[float]:
+        asked.extend(answers)
+        return [grade(*pair) for pair in answers]
+
+    at_once = graded_at_once([record(DEBATE), record(DEBATE, "other")], grade_all)  # type: ignore[arg-type]
+    assert asked == [("q1", "R"), ("q1", "W"), ("q1", "V")]
+    assert [at_once("q1", a) for a in ("R", "W", None)] == [1.0, 0.0, 0.0]
