@@ -90,7 +90,7 @@ def find_arm(arms: Sequence[Arm], name: str) -> Arm:
         return here[0]
     if here:
         raise InputError(f"{name!r} has {len(here)} cells; name one: {', '.join(arm.cell for arm in here)}")
-    known = [known for arm in arms for known in (arm.cell, *arm.aliases, arm.method) if known]
+    known = list(dict.fromkeys(known for arm in arms for known in (arm.cell, *arm.aliases, arm.method) if known))
     near = get_close_matches(name, known, 1)
     raise InputError(f"no cell {name!r}; " + (f"nearest: {near[0]}" if near else f"there are {', '.join(known)}"))
 

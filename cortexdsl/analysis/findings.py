@@ -70,7 +70,7 @@ class Scene:
     draws: int = DRAWS
     favour: int = 0
 
-    def sample(self, metric: str, cells: Sequence[str], liked: Sequence[float]) -> Units:
+    def sample(self, metric: str, cells: Sequence[str], liked: Sequence[float] | Floats) -> Units:
         """The units of some cells; `liked` is above 0 where the claim gains from a higher mean."""
         plain = units(self.table, metric, cells, self.datasets)
         if not self.favour:

@@ -7,7 +7,6 @@ is counted where it would have stood (see `cortexdsl.analysis.units`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,12 +14,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cortexdsl.errors import DataError
+from cortexdsl.analysis.metrics.registry import Metric, metric_named
+from cortexdsl.errors import DataError, InputError
 from cortexdsl.terms import Bools, Floats
 
 Ints: TypeAlias = NDArray[np.int64]
 ALL = "all"
-_ALIASES = {"accuracy": "score"}
 _TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 _NOTHING = {"", "nan", "none", "null", "na", "n/a", "<na>", "nat"}
 _PARSED = _NOTHING | {"0", "0.0", "false", "no"}
@@ -61,22 +60,36 @@ class ScoreTable:
     @property
     def metrics(self) -> tuple[str, ...]:
         """The columns that may be compared, `accuracy` first."""
-        ids = {"dataset", "cell", "method", "replicate", "question_id", "cluster", "unparsed", "stop"}
-        return tuple(["accuracy"] * ("score" in self.frame) + [c for c in self.frame if c not in ids | {"score"}])
+        ids = {"dataset", "cell", "method", "replicate", "question_id", "cluster", "group", "stop", "schema_version"}
+        return tuple(["accuracy"] * ("score" in self.frame) + [str(c) for c in self.frame if c not in ids | {"score"}])
 
-    def column(self, metric: str) -> Floats:
-        """The values of a metric as floats, NaN where there is none.
+    def metric(self, name: str) -> Metric:
+        """The metric of a name: a registered one whose column is here, else a column of the table.
 
         Raises
         ------
         DataError
-            Where no column has that name, or a value is neither a finite number nor a truth value.
+            Where no column has it.
         """
-        name = metric if metric in self.frame else _ALIASES.get(metric, metric)
-        if name not in self.frame:
-            near = get_close_matches(metric, self.metrics, 1)
-            hint = f"nearest: {near[0]}" if near else f"there are {', '.join(self.metrics)}"
-            raise DataError(f"{self.source}: no column for the metric {metric!r}; {hint}")
+        try:
+            found = metric_named(name, self.metrics)
+        except InputError as error:
+            raise DataError(f"{self.source}: {error}") from None
+        for column in filter(None, (found.column, found.per)):
+            if column not in self.frame:
+                raise DataError(
+                    f"{self.source}: no column {column!r}, which {name} needs; there are {', '.join(self.metrics)}"
+                )
+        return found
+
+    def column(self, name: str) -> Floats:
+        """The values of a column as floats, NaN where there is none.
+
+        Raises
+        ------
+        DataError
+            Where a value is neither a finite number nor a truth value.
+        """
         raw = self.frame[name]
         if pd.api.types.is_numeric_dtype(raw.dtype):
             values = raw.to_numpy(dtype=np.float64, na_value=np.nan)

@@ -104,8 +104,9 @@ def units(table: ScoreTable, metric: str, cells: Sequence[str], datasets: Sequen
 
     Notes
     -----
-    A cell is expected to have every question of a dataset in every replicate that it has at all. Where values
-    lie in [0, 1], a missing one is 0 and `spare` remembers it.
+    A cell is expected to have every question of a dataset in every replicate that it has at all. A missing
+    score in [0, 1] is 0 and `spare` remembers it; other metrics have no value to stand in.
+    A metric that is a ratio of two columns' sums enters by its linearised value of each question.
 
     Raises
     ------
@@ -119,10 +120,16 @@ def units(table: ScoreTable, metric: str, cells: Sequence[str], datasets: Sequen
                 near = get_close_matches(name, known, 1)
                 hint = f"nearest: {near[0]}" if near else f"there are {', '.join(known)}"
                 raise DataError(f"{table.source}: no {kind} {name!r}; {hint}")
-    column = table.column(metric)
+    which = table.metric(metric)
+    column = table.column(which.column)
     finite = column[~np.isnan(column)]
-    scored = bool(finite.size) and bool(((finite >= 0) & (finite <= 1)).all())
+    unit_range = which.per is None and bool(finite.size) and bool(((finite >= 0) & (finite <= 1)).all())
+    scored = unit_range and which.unit == "share" and which.better == "higher"
     layers = [_layer(table, column, scored, cells, table.datasets.index(name)) for name in datasets]
+    if which.per is not None:
+        below = table.column(which.per)
+        parts = [_layer(table, below, False, cells, table.datasets.index(name)) for name in datasets]
+        layers = [_ratio(top, bottom) for top, bottom in zip(layers, parts, strict=True)]
     sizes = np.array([layer.values.shape[1] for layer in layers])
     weight = np.concatenate([np.full(n, 1 / (n * len(sizes))) for n in sizes])
     clusters = [table.clusters[table.datasets.index(name)] for name in datasets]
@@ -145,7 +152,7 @@ def units(table: ScoreTable, metric: str, cells: Sequence[str], datasets: Sequen
         gaps=np.sum([layer.gaps for layer in layers], axis=0),
         missing=np.sum([layer.missing for layer in layers], axis=0),
         unparsed=np.sum([layer.unparsed for layer in layers], axis=0),
-        binary=scored and bool(np.isin(finite, (0, 1)).all()),
+        binary=unit_range and bool(np.isin(finite, (0, 1)).all()),
         step=1 / (len(sizes) * lcm(*map(int, sizes)) * lcm(*repeats)),
         _unit=unit,
         _weight=weight,
@@ -197,6 +204,17 @@ def _layer(table: ScoreTable, column: Floats, scored: bool, cells: Sequence[str]
     spare = np.where(fill[:, None], (absent + unparsed) / replicates[:, None], 0.0)
     missing = np.where(fill, absent.sum(axis=1), 0)
     return _Layer(values, spare, replicates, gaps, missing, np.where(fill, unparsed.sum(axis=1), 0))
+
+
+def _ratio(top: _Layer, bottom: _Layer) -> _Layer:
+    """Linearised values of a ratio of sums: their mean is the ratio, their spread that of its influence function."""
+    below = bottom.values.mean(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = top.values.mean(axis=1, keepdims=True) / below
+        values = ratio + (top.values - ratio * bottom.values) / below
+    gaps = np.maximum(top.gaps, bottom.gaps)
+    gaps = np.where(np.isfinite(values).all(axis=1), gaps, np.maximum(gaps, values.shape[1]))
+    return replace(top, values=values, gaps=gaps)
 
 
 def _parts(values: Floats, unit: Ints, weight: Floats, count: int) -> Floats:

@@ -1,0 +1,91 @@
+"""`cortexdsl compare`: compare the cells of any table of scores, from whatever program."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from cortexdsl.analysis.arms import arms_of, find_arm
+from cortexdsl.analysis.compare import compare_families, missing_bounds
+from cortexdsl.analysis.corrections import CORRECTIONS
+from cortexdsl.analysis.hypotheses import judge_claims
+from cortexdsl.analysis.omnibus import omnibus_families
+from cortexdsl.analysis.signflip import DRAWS
+from cortexdsl.analysis.table import read_table
+from cortexdsl.errors import InputError
+from cortexdsl.terms import Family
+
+SHOWN = ("metric", "cell", "difference", "ci_low", "ci_high", "p", "p_adjusted", "discordant", "test")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("scores", type=Path, help="CSV with columns cell, replicate, question_id, score (and dataset)")
+    parser.add_argument("--to", required=True, metavar="CELL", help="the cell that the others are compared with")
+    parser.add_argument("--cells", nargs="+", metavar="CELL", help="cells to compare; by default all others")
+    parser.add_argument(
+        "--metric", action="append", metavar="COLUMN", help="a column; may be repeated (default: score)"
+    )
+    parser.add_argument("--correction", default="holm", choices=[*CORRECTIONS, "none"], help="default: holm")
+    parser.add_argument(
+        "--claim", action="append", default=[], metavar="TEXT", help="also judge a claim; may be repeated"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of Monte Carlo tests and bootstraps (default: 0)")
+    parser.add_argument("--draws", type=int, default=DRAWS, help=f"permutations and resamples (default: {DRAWS})")
+    parser.add_argument("--out", type=Path, help="write the comparisons as CSV")
+    parser.add_argument("--json", action="store_true", help="print JSON: one comparison a line")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    if args.draws < 1 or args.seed < 0:
+        raise InputError("--draws is at least 1, --seed at least 0")
+    table = read_table(args.scores)
+    arms = arms_of(table.cells)
+    reference = find_arm(arms, args.to).cell
+    cells = tuple(args.cells or (cell for cell in table.cells if cell != reference))
+    families = [Family("comparison", cells, reference, args.correction)]
+    metrics = tuple(dict.fromkeys(args.metric or ["score"]))
+    found = compare_families(table, families, metrics, args.seed, draws=args.draws)
+    if args.out:
+        _write(args.out, found)
+    if args.json:
+        sys.stdout.write(found.to_json(orient="records", lines=True, double_precision=15))
+        return 0
+    shown = (("dataset",) if len(table.datasets) > 1 else ()) + SHOWN
+    print(f"against {reference}, {args.correction} over {len(found)} comparisons")
+    print(found[list(shown)].to_string(index=False, float_format=lambda value: f"{value:.4g}"))
+    for row in omnibus_families(table, families, metrics).itertuples():
+        print(f"{row.test} of {row.metric} on {row.dataset}: {row.statistic:.4g}, p {row.p:.4g} ({row.cells} cells)")
+    _print_bounds(missing_bounds(table, families, metrics, args.seed, draws=args.draws))
+    if args.claim:
+        verdicts = judge_claims(table, args.claim, args.seed, draws=args.draws)
+        print(verdicts[["claim", "verdict", "estimate", "ci_low", "ci_high", "p_adjusted"]].to_string(index=False))
+    return 0
+
+
+def _write(path: Path, found: pd.DataFrame) -> None:
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: its folder does not exist")
+    found.to_csv(path, index=False, lineterminator="\n")
+
+
+def _print_bounds(bounds: pd.DataFrame) -> None:
+    """Say which comparisons missing or unreadable answers could change."""
+    if bounds.empty:
+        return
+    rows = int(bounds[["missing", "unparsed"]].to_numpy().sum())
+    print(f"missing or unreadable answers in {len(bounds)} comparisons ({rows} rows, counted as 0)", end="")
+    if not bounds["changes"].any():
+        print("; none could change whether a difference is significant")
+        return
+    print("; these could change:")
+    for row in bounds[bounds["changes"]].itertuples():
+        print(
+            f"  {row.cell} on {row.dataset}, {row.metric}: difference {row.difference:.4g}, from "
+            f"{row.worst_difference:.4g} (p {row.worst_p_adjusted:.3g}) to {row.best_difference:.4g} "
+            f"(p {row.best_p_adjusted:.3g})"
+        )
