@@ -83,6 +83,7 @@ def read_entry(name: str, values: Mapping[str, Any], base: Path) -> Entry:
     where = f"knowledge.{name}"
     if not isinstance(values, Mapping):
         raise InputError(f"{where}: {values!r} is no entry\n    write {{retriever: bm25, corpus: FILE.jsonl, top: 5}}")
+    values = {key: value for key, value in values.items() if value is not None}
     retriever = str(values.get("retriever"))
     if retriever not in KEYS:
         raise InputError(f"{where}: retriever {retriever!r} is unknown\n    {_allowed(retriever, tuple(KEYS))}")
@@ -100,7 +101,7 @@ def read_entry(name: str, values: Mapping[str, Any], base: Path) -> Entry:
         raise InputError(f"{where}: names neither corpus nor index\n    say where the passages are")
     if retriever == "bm25" and len(paths) == 2:
         raise InputError(f"{where}: names a corpus and an index\n    keep one: a Lucene index holds its own texts")
-    return Entry(name, **(dict(values) | paths))
+    return Entry(name, **(values | paths))
 
 
 @asynccontextmanager

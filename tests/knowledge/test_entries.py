@@ -26,7 +26,9 @@ def test_entries_as_a_spec_writes_them() -> None:
     assert read_entry("web", {"retriever": "search", "api_key_env": "MY_KEY", "top": 3}, BASE) == Entry(
         "web", "search", 3, api_base=SERPER, api_key_env="MY_KEY"
     )
-    assert read_entry("own", {"retriever": "bm25", "corpus": "/data/p.jsonl"}, BASE).corpus == Path("/data/p.jsonl")
+    assert read_entry("own", {"retriever": "bm25", "corpus": "/data/p.jsonl", "index": None}, BASE).corpus == Path(
+        "/data/p.jsonl"
+    )
 
 
 @pytest.mark.parametrize(
