@@ -131,14 +131,40 @@ def check_complete(
 
 
 def write_scores(path: Path, rows: Sequence[Row]) -> None:
-    """Write rows as CSV, atomically: dataset, cell, replicate, question in this order, whole numbers without a point.
+    """Write score rows sorted by dataset, cell and replicate; questions keep their order (see `write_rows`)."""
+    write_rows(path, sorted(rows, key=lambda row: _key(row)[:3]))
 
-    Rows are sorted by dataset, cell and replicate, and keep their order of questions. Text is the same for the
-    same rows; other numbers are the shortest text that gives them back.
+
+def write_rows(path: Path, rows: Sequence[Row]) -> None:
+    """Write rows as CSV, atomically. The same rows give the same text.
+
+    Columns stand in order of appearance; whole numbers have no point, others are the shortest text that gives them
+    back, unknown values are empty.
     """
     columns = list(dict.fromkeys(column for row in rows for column in row))
-    ordered = sorted(rows, key=lambda row: _key(row)[:3])
-    write_lines(path, _csv_lines([columns, *([_text(row.get(column)) for column in columns] for row in ordered)]))
+    write_lines(path, _csv_lines([columns, *([_text(row.get(column)) for column in columns] for row in rows)]))
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Read rows as `write_rows` wrote them, to join the parts of a table; values stay text, empty ones are None.
+
+    Raises
+    ------
+    RecordError
+        The file is missing or a row has not as many fields as the table has columns.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            table = list(csv.reader(stream))
+    except OSError as error:
+        raise RecordError(f"{path}: cannot be read ({error.strerror or error})") from error
+    columns, lines = (table[0], table[1:]) if table else ([], [])
+    short = next((line for line in lines if len(line) != len(columns)), None)
+    if short is not None:
+        raise RecordError(
+            f"{path}: a row has {len(short)} fields where {len(columns)} columns are named; write it again"
+        )
+    return [{column: value or None for column, value in zip(columns, line, strict=True)} for line in lines]
 
 
 def _csv_lines(table: Iterable[Sequence[str]]) -> Iterable[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -13,6 +12,7 @@ from cortexdsl.analysis.metrics.listening import graph_density, graph_reciprocit
 from cortexdsl.analysis.metrics.outcome import consensus_after, score_after
 from cortexdsl.analysis.metrics.table import metrics_table
 from cortexdsl.analysis.metrics.view import Grade, Graded, graded
+from cortexdsl.analysis.scores import Row
 from cortexdsl.analysis.table import score_table
 from cortexdsl.records import Record
 from cortexdsl.terms import EMPTY
@@ -22,7 +22,6 @@ COLUMNS = (
     "consensus_high", "agent_accuracy", "improvement", "debating", "density", "reciprocity", "n_questions",
     "n_replicates",
 )  # fmt: skip
-Row: TypeAlias = dict[str, str | int | float | None]
 _METRICS = ("accuracy", "consensus", "agent_accuracy", "improvement", "debating", "density", "reciprocity")
 _KEYS = ["dataset", "cell", "replicate", "question_id"]
 
@@ -59,7 +58,7 @@ def round_table(rows: Sequence[Row], *, seed: int = 0, level: float = LEVEL) -> 
     Parameters
     ----------
     rows : sequence of dict
-        Of `round_rows`, for all datasets together.
+        Of `round_rows`, for all datasets together; fresh, or read back from a CSV file as text.
     seed, level
         Of the intervals (`cortexdsl.analysis.metrics.estimate`).
 
@@ -73,6 +72,8 @@ def round_table(rows: Sequence[Row], *, seed: int = 0, level: float = LEVEL) -> 
     frame = pd.DataFrame(rows)
     if frame.empty:
         return pd.DataFrame(columns=list(COLUMNS))
+    for column in ("round", "score", "consensus", "agent_score", "density", "reciprocity"):
+        frame[column] = pd.to_numeric(frame[column])
     last = frame.groupby(_KEYS, sort=False)["round"].transform("max")
     opening = frame[frame["round"] == 0].set_index(_KEYS)["score"]
     tables = []

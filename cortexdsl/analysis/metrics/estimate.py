@@ -123,8 +123,10 @@ def _wilson(part: Sums, level: float) -> tuple[float, float]:
     p, error, least = part.estimate, part.error, float(part.informative)
     if part.rows == part.informative:
         trials = least
+    elif 0 < p < 1:
+        trials = float(np.clip(p * (1 - p) / error**2, least, part.rows)) if error > 0 else float(part.rows)
     else:
-        trials = float(np.clip(p * (1 - p) / error**2, least, part.rows)) if error > 0 else least
+        trials = least
     return wilson(p * trials, trials, level)
 
 
