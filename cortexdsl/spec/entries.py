@@ -1,0 +1,235 @@
+"""The entries of a spec that say with what: models, agents, datasets, knowledge, servers, limits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
+
+from cortexdsl.spec.words import Entry, Flag, Name, Plain, Positive, Share, Text, Variable, Whole, said
+
+BUILTIN = "builtin/solver"
+SOLVER_PARAMETERS = ("skill", "overconfidence", "stubbornness", "malformed")
+"""What the built-in solver may be told, and no other model."""
+
+SAMPLING = ("temperature", "top_p", "max_tokens")
+
+_RESERVED = {
+    "model": "it is written above", "messages": "prompts are templates", "seed": "seeds come from the spec's seed",
+    "api_key": "write api_key_env: NAME, the variable that holds the key", "api_base": "write it beside options",
+    "base_url": "write api_base beside options", "stream": "replies are read whole", "n": "write draws in a step",
+    **dict.fromkeys(SAMPLING, "write it beside options"),
+}  # fmt: skip
+_SECRET = re.compile(
+    r"(?<![A-Za-z0-9])(?:sk-[\w-]{16,}|gsk_\w{16,}|hf_\w{16,}|AIza[\w-]{20,}|AKIA\w{12,}|xai-\w{16,}|Bearer\s+\S{8,})"
+)
+
+
+def holds_secret(text: str) -> bool:
+    """Tell whether a text looks like, or contains, a key that belongs in the environment."""
+    return _SECRET.search(text) is not None
+
+
+def _variable(value: Any) -> Any:
+    if isinstance(value, str) and not re.fullmatch(r"[A-Za-z_]\w*", value):
+        raise said(
+            "this is not the name of an environment variable",
+            "write the name of the variable that holds the key, never the key: api_key_env: OPENAI_API_KEY",
+        )
+    return value
+
+
+KeyName: TypeAlias = Annotated[Variable, BeforeValidator(_variable, json_schema_input_type=Variable)]
+
+
+def _address(value: str) -> str:
+    if value.startswith("env:"):
+        if not re.fullmatch(r"env:[A-Za-z_]\w*", value):
+            raise said("env: is followed by no name of a variable", "write env:NAME")
+    elif not re.match(r"https?://[^/\s]", value):
+        raise said("this is no address", "write http://HOST:PORT/v1, or env:NAME")
+    elif "@" in value.split("/")[2]:
+        raise said("the address holds a password", "write env:NAME, and put the address into that variable")
+    return value
+
+
+Address: TypeAlias = Annotated[Text, AfterValidator(_address)]
+
+
+class PriceText(Entry):
+    """Dollars per million tokens."""
+
+    input: Annotated[float, Field(ge=0, le=1e6, strict=True)]
+    output: Annotated[float, Field(ge=0, le=1e6, strict=True)]
+
+
+def _options(value: dict[str, Any]) -> dict[str, Any]:
+    for name in value:
+        if name in _RESERVED:
+            raise said(f"{name} is no option", _RESERVED[name])
+    return value
+
+
+class ModelText(Entry):
+    """A model: what it is called, where it answers, how it samples."""
+
+    hints: ClassVar[Mapping[str, str]] = {
+        "api_key": "never write a key into a spec; write api_key_env: NAME, the variable that holds it",
+        "seed": "seeds come from the seed of the spec, so that arms of a grid share their draws",
+        **{
+            name: f"other litellm options go under options: {{{name}: ...}}"
+            for name in ("top_k", "min_p", "frequency_penalty", "presence_penalty", "stop", "extra_body", "timeout",
+                         "reasoning_effort", "logprobs", "repetition_penalty", "max_completion_tokens")
+        },
+    }  # fmt: skip
+
+    model: Text = Field(description="builtin/solver, or a litellm model name such as openai/NAME.")
+    api_base: Address | None = Field(None, description="The address, or env:NAME.")
+    api_key_env: KeyName | None = Field(None, description="The environment variable that holds the key.")
+    temperature: Annotated[float, Field(ge=0, le=10, strict=True)] | None = None
+    top_p: Annotated[float, Field(gt=0, le=1, strict=True)] | None = None
+    max_tokens: Annotated[Whole, Field(ge=1, le=10_000_000)] | None = None
+    parameters: Positive | None = Field(None, description="Parameter count, such as 7.6e9.")
+    tokens: Positive | None = Field(None, description="Pre-training tokens, such as 18e12.")
+    price: PriceText | None = Field(None, description="Dollars per million tokens: {input, output}.")
+    options: Annotated[dict[Text, Plain], AfterValidator(_options)] = Field(
+        default_factory=dict, description="Any other option of litellm, sent as it is."
+    )
+    skill: Share | None = Field(None, description="Of the built-in solver.")
+    overconfidence: Share | None = None
+    stubbornness: Share | None = None
+    malformed: Share | None = None
+
+    @model_validator(mode="after")
+    def _fits_model(self) -> Self:
+        told = [name for name in SOLVER_PARAMETERS if getattr(self, name) is not None]
+        if self.model.startswith("builtin/"):
+            if self.model != BUILTIN:
+                raise said(f"there is no model {self.model}", f"the only built-in one is {BUILTIN}")
+            if self.api_base or self.api_key_env:
+                raise said("the built-in solver has no address and no key", "remove api_base and api_key_env")
+        elif told:
+            raise said(f"{told[0]} is a parameter of {BUILTIN} alone", "remove it")
+        return self
+
+
+class AgentText(Entry):
+    """An agent: a model with a name and, perhaps, a persona."""
+
+    name: Name
+    model: Name
+    persona: Text | None = None
+
+
+def _several(value: Any) -> Any:
+    """Let one text stand for a list of one, and whole numbers for the texts of ids."""
+    items = value if isinstance(value, list) else [value]
+    return [str(item) if type(item) is int else item for item in items]
+
+
+Texts: TypeAlias = Annotated[
+    tuple[Text, ...],
+    BeforeValidator(_several, json_schema_input_type=Text | tuple[Text | int, ...]),
+]
+
+COLUMNS = ("id", "question", "answer", "context", "choices", "cluster", "group", "labels", "gold", "records")
+"""The words of a dataset that say where its rows hold what."""
+
+
+class DatasetText(Entry):
+    """Questions: a dataset of the registry by `name`, or a `file` of one's own."""
+
+    name: Name | None = Field(None, description="A dataset of the registry, such as gsm8k.")
+    path: Text | None = Field(None, description="The official file or folder of a named dataset, or env:NAME.")
+    file: Text | None = Field(None, description="One's own JSONL, CSV or Parquet file, or env:NAME.")
+    subset: Texts = ()
+    split: Text | None = None
+    size: Annotated[Whole, Field(ge=1, le=100_000_000)] | None = Field(None, description="How many questions.")
+    seed: Annotated[Whole, Field(ge=0, lt=2**63)] | None = Field(None, description="Of the sample; else the spec's.")
+    stratify: Text | None = Field(None, description="The field that the sample is balanced over.")
+    ids: Texts = Field((), description="Explicit question ids in place of a sample.")
+    id: Text | None = Field(None, description="The column that holds it, in a file of one's own; so for the next.")
+    question: Text | None = None
+    answer: Text | None = None
+    context: Text | None = None
+    choices: (
+        Annotated[
+            Annotated[Text, Tag("<column>")] | Annotated[tuple[Text, ...], Field(min_length=2), Tag("<columns>")],
+            Discriminator(lambda value: "<columns>" if isinstance(value, list) else "<column>"),
+        ]
+        | None
+    ) = Field(None, description="A column that holds a list of options, or one column an option.")
+    cluster: Text | None = Field(None, description="What questions share (a passage, a template).")
+    group: Text | None = None
+    labels: Texts = Field((), description="The answers that there are, for labels.")
+    gold: Text | None = None
+    records: Text | None = None
+    kind: Text | None = Field(None, description="Kind of answer: number, choice, text ...")
+    metric: Text | None = None
+    reading: Literal["lenient", "strict"] = Field("lenient", description="Which reading of replies scores.")
+    shuffle_options: Flag | None = None
+
+    @model_validator(mode="after")
+    def _source(self) -> Self:
+        if (self.name is None) == (self.file is None):
+            raise said("a dataset has either a name or a file", "write name: gsm8k, or file: questions.csv")
+        if self.file is not None and self.path is not None:
+            raise said("path belongs to a named dataset", "remove it; file says where the questions are")
+        if len(set(self.ids)) < len(self.ids):
+            raise said("an id is listed twice", "ask each question once")
+        return self
+
+
+class Bm25Text(Entry):
+    """Passages by BM25, from a corpus or a Lucene index."""
+
+    retriever: Literal["bm25"]
+    top: Annotated[Whole, Field(ge=1, le=1_000)] = 5
+    corpus: Text | None = None
+    index: Text | None = None
+
+
+class DenseText(Entry):
+    """Passages by embedding, from a corpus or an index."""
+
+    retriever: Literal["dense"]
+    top: Annotated[Whole, Field(ge=1, le=1_000)] = 5
+    corpus: Text | None = None
+    index: Text | None = None
+    embedding: Text | None = None
+
+
+class SearchText(Entry):
+    """Snippets of a web search."""
+
+    retriever: Literal["search"]
+    top: Annotated[Whole, Field(ge=1, le=1_000)] = 5
+    api_base: Address | None = None
+    api_key_env: KeyName | None = None
+
+
+KnowledgeText: TypeAlias = Annotated[Bm25Text | DenseText | SearchText, Field(discriminator="retriever")]
+
+
+class ServerText(Entry):
+    """A model server that the workflow starts, waits for and stops."""
+
+    command: Text = Field(description="The command line; {port} is a free port.")
+    url: Address | None = Field(None, description="Where it will answer; else http://127.0.0.1:{port}/v1.")
+    env: Variable = Field(description="The environment variable that its address is put in, for api_base: env:NAME.")
+    ready: Text = Field("/models", description="The path below the address that answers once it is up.")
+    seconds: Annotated[float, Field(gt=0, le=86_400, strict=True)] = Field(600, description="How long to wait.")
+
+
+class LimitsText(Entry):
+    """What an experiment may spend; nothing written is no limit."""
+
+    calls: Annotated[Whole, Field(ge=0)] | None = None
+    tokens: Annotated[Whole, Field(ge=0)] | None = None
+    dollars: Annotated[float, Field(ge=0, strict=True)] | None = None
+    seconds: Annotated[float, Field(gt=0, strict=True)] | None = None
+    connections: Annotated[Whole, Field(ge=1, le=100_000)] = Field(
+        16, description="The most calls in flight to one endpoint."
+    )

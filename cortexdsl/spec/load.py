@@ -1,0 +1,200 @@
+"""A spec file -> a checked experiment: datasets, models, agents, methods, claims, limits."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from cortexdsl.errors import Problem, SpecError
+from cortexdsl.spec.claims import Claim, parse_claim
+from cortexdsl.spec.crosscheck import cross_check
+from cortexdsl.spec.entries import COLUMNS, SAMPLING, SOLVER_PARAMETERS, DatasetText, ModelText
+from cortexdsl.spec.extends import read_extended
+from cortexdsl.spec.likeness import resolve_likeness
+from cortexdsl.spec.nodes import Mark, Node, Route
+from cortexdsl.spec.problems import check, in_order
+from cortexdsl.spec.sheet import SpecText
+from cortexdsl.terms import Agent, Dataset, Limits, Model
+
+Found = tuple[Mark, Problem]
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A checked spec.
+
+    Attributes
+    ----------
+    name : str
+        The experiment's name: the file's, without its ending.
+    path : Path
+    files : tuple of Path
+        All that were read: the extended ones first.
+    text : SpecText
+        Every section as written, with defaults, checked.
+    node : Node
+        The values with their positions; each method holds what it inherits by `like`.
+    datasets : mapping of label to Dataset
+    models : mapping of name to Model
+    agents : mapping of name to Agent
+        In the order of the spec.
+    teams : mapping of name to agents
+        With copies of repeated agents; see `team_of`.
+    hypotheses : tuple of Claim
+    limits : Limits
+    """
+
+    name: str
+    path: Path
+    files: tuple[Path, ...]
+    text: SpecText
+    node: Node
+    datasets: Mapping[str, Dataset]
+    models: Mapping[str, Model]
+    agents: Mapping[str, Agent]
+    teams: Mapping[str, tuple[Agent, ...]]
+    hypotheses: tuple[Claim, ...]
+    limits: Limits
+
+    def where(self, route: Route) -> str:
+        """Return `file:line:column` of a value, such as `("methods", "sparse", "keep")`, or of what is nearest."""
+        return str(self.node.where(route))
+
+    def problem(self, route: Route, what: str, remedy: str = "") -> Problem:
+        """Return a problem placed at a value, for layers that know more than the language does."""
+        return Problem(self.where(route), what, remedy)
+
+    def folder(self, route: Route) -> Path:
+        """Return the folder of the file that a value was written in: where its relative paths begin."""
+        return Path(self.node.where(route).file).parent
+
+
+def load_spec(path: Path | str, environment: Mapping[str, str] | None = None) -> Spec:
+    """Read and check a spec.
+
+    Parameters
+    ----------
+    path : Path or str
+    environment : mapping or None
+        Where `env:NAME` in paths of datasets is looked up; None for the process's own. Addresses and keys of
+        models stay names: the door alone resolves them.
+
+    Raises
+    ------
+    SpecError
+        Everything that is wrong, in the order of the text.
+    """
+    path = Path(path)
+    root, files = read_extended(path)
+    text = check(SpecText, root)
+    root = resolve_likeness(root)
+    problems = list(cross_check(root, text))
+    where = os.environ if environment is None else environment
+    datasets: dict[str, Dataset] = {}
+    for label, entry, route in _dataset_entries(text):
+        try:
+            datasets[label] = _dataset(label, entry, text.seed, root, route, where)
+        except SpecError as error:
+            problems += [(root.where(route), found) for found in error.problems]
+    claims: list[Claim] = []
+    for i, line in enumerate(text.hypotheses):
+        mark = root.where(("hypotheses", i))
+        try:
+            claims.append(parse_claim(line, str(mark)))
+        except SpecError as error:
+            problems += [(mark, found) for found in error.problems]
+    if problems:
+        raise SpecError(in_order(problems))
+    models = {name: model_of(name, entry) for name, entry in text.models.items()}
+    agents = {entry.name: Agent(entry.name, models[entry.model], entry.persona) for entry in text.agents}
+    teams = {
+        name: team_of(tuple(agents) if isinstance(names, str) else names, agents) for name, names in text.teams.items()
+    }
+    return Spec(
+        name=path.name.removesuffix(".yaml").removesuffix(".yml"),
+        path=path,
+        files=files,
+        text=text,
+        node=root,
+        datasets=MappingProxyType(datasets),
+        models=MappingProxyType(models),
+        agents=MappingProxyType(agents),
+        teams=MappingProxyType(teams),
+        hypotheses=tuple(claims),
+        limits=Limits(**text.limits.model_dump()),
+    )
+
+
+def model_of(name: str, entry: ModelText) -> Model:
+    """Return the model of an entry: prices per token, and everything that is sent among its options."""
+    said = {key: getattr(entry, key) for key in (*SAMPLING, *SOLVER_PARAMETERS)}
+    options: dict[str, Any] = {key: value for key, value in said.items() if value is not None}
+    price = None if entry.price is None else (entry.price.input / 1e6, entry.price.output / 1e6)
+    return Model(
+        name=name,
+        model=entry.model,
+        api_base=entry.api_base,
+        api_key_env=entry.api_key_env,
+        options=MappingProxyType(options | dict(entry.options)),
+        parameters=entry.parameters,
+        tokens=entry.tokens,
+        price=price,
+    )
+
+
+def team_of(names: tuple[str, ...], agents: Mapping[str, Agent]) -> tuple[Agent, ...]:
+    """Return agents by name; the second and third `qwen` are copies called `qwen-2` and `qwen-3`."""
+    met: dict[str, int] = {}
+    team = []
+    for name in names:
+        met[name] = met.get(name, 0) + 1
+        agent = agents[name]
+        team.append(agent if met[name] == 1 else Agent(f"{name}-{met[name]}", agent.model, agent.persona))
+    return tuple(team)
+
+
+def _dataset_entries(text: SpecText) -> list[tuple[str, DatasetText, Route]]:
+    if text.dataset is not None:
+        label = text.dataset.name or re.sub(r"[^\w+.-]+", "-", Path(text.dataset.file or "").stem) or "questions"
+        return [(label, text.dataset, ("dataset",))]
+    return [(label, entry, ("datasets", label)) for label, entry in (text.datasets or {}).items()]
+
+
+def _dataset(
+    label: str, entry: DatasetText, seed: int, root: Node, route: Route, environment: Mapping[str, str]
+) -> Dataset:
+    key = "file" if entry.file else "path"
+    written = entry.file or entry.path
+    path = None if written is None else _path(written, root.where((*route, key)), environment)
+    columns = {name: value for name in COLUMNS if (value := getattr(entry, name))}
+    return Dataset(
+        label=label,
+        name=entry.name,
+        path=path,
+        subset=entry.subset,
+        split=entry.split,
+        size=entry.size,
+        seed=seed if entry.seed is None else entry.seed,
+        stratify=entry.stratify,
+        ids=entry.ids,
+        fields=MappingProxyType(columns),
+        kind=entry.kind,
+        metric=entry.metric,
+        reading=entry.reading,
+        shuffle_options=entry.shuffle_options,
+    )
+
+
+def _path(written: str, mark: Mark, environment: Mapping[str, str]) -> str:
+    if written.startswith("env:"):
+        name = written.removeprefix("env:")
+        if not environment.get(name):
+            said = f"the environment variable {name} is not set"
+            raise SpecError([Problem(str(mark), said, f"set it to the path of the data: export {name}=...")])
+        return str(Path(environment[name]).absolute())
+    return os.path.normpath((Path(mark.file).parent / Path(written).expanduser()).absolute())

@@ -1,0 +1,145 @@
+"""What pydantic found, said in the words of the field: where, what, what is allowed, the nearest spelling."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from cortexdsl.errors import Problem, SpecError
+from cortexdsl.spec.nodes import Mark, Node, Route
+from cortexdsl.spec.words import PATTERNS
+
+E = TypeVar("E", bound=BaseModel)
+
+_WANTED: Mapping[str, str] = {
+    "string_type": "a text", "int_type": "a whole number", "int_from_float": "a whole number",
+    "int_parsing": "a whole number", "int_parsing_size": "a smaller number", "float_type": "a number",
+    "float_parsing": "a number", "finite_number": "a finite number", "bool_type": "true or false",
+    "bool_parsing": "true or false", "list_type": "a list", "tuple_type": "a list", "dict_type": "a mapping",
+    "model_type": "a mapping", "model_attributes_type": "a mapping", "mapping_type": "a mapping",
+}  # fmt: skip
+_BOUNDS: Mapping[str, tuple[str, str]] = {
+    "greater_than": ("more than", "gt"), "greater_than_equal": ("at least", "ge"),
+    "less_than": ("less than", "lt"), "less_than_equal": ("at most", "le"),
+}  # fmt: skip
+
+
+def nearest(word: object, allowed: Iterable[str], *, say: str = "allowed") -> str:
+    """Return the remedy for a word that is none of those allowed: the nearest spelling, and what there is."""
+    known = list(dict.fromkeys(allowed))
+    near = difflib.get_close_matches(str(word), known, 1, 0.6)
+    listed = ", ".join(known[:40]) + (" ..." if len(known) > 40 else "")
+    return (f"did you mean {near[0]}? " if near else "") + (f"{say}: {listed}" if known else "")
+
+
+def shown(value: Any) -> str:
+    """Return a value as a message shows it: short, on one line."""
+    if value is None:
+        return "empty"
+    if isinstance(value, str):
+        return repr(value if len(value) <= 60 else value[:57] + "...")
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else ("a mapping" if isinstance(value, dict) else "a list")
+
+
+def dotted(route: Route) -> str:
+    """Return a route as people say it: `agents[2].model`, items counted from 1."""
+    text = ""
+    for part in route:
+        text += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text
+
+
+def check(entry: type[E], node: Node, above: Route = ()) -> E:
+    """Validate a node against a type of the language.
+
+    Parameters
+    ----------
+    entry : type
+        A pydantic model.
+    node : Node
+    above : tuple
+        The route that leads to the node, for messages.
+
+    Raises
+    ------
+    SpecError
+        Every problem of the node, in the order of the text.
+    """
+    try:
+        return entry.model_validate(node.plain())
+    except ValidationError as error:
+        raise SpecError(in_order(_problem(node, above, found) for found in error.errors(include_url=False))) from None
+
+
+def in_order(problems: Iterable[tuple[Mark, Problem]]) -> Sequence[Problem]:
+    """Sort problems by file and place, and drop repeated ones."""
+    ranked = sorted(problems, key=lambda found: (found[0].file, found[0].line, found[0].column))
+    return tuple(dict.fromkeys(problem for _, problem in ranked))
+
+
+def _problem(node: Node, above: Route, error: Any) -> tuple[Mark, Problem]:
+    """Place and word one error; `loc` minus the tags of unions is the route in the text."""
+    parts = tuple(p for p in error["loc"] if not (isinstance(p, str) and p[:1] in "<["))
+    kind, value, context = error["type"], error["input"], error.get("ctx", {})
+    on_key = kind == "unknown_key" or error["loc"][-1:] == ("[key]",)
+    mark = node.key_mark(parts) if on_key or kind == "missing" else node.where(parts)
+    what, remedy = _worded(kind, dotted((*above, *parts)), parts, value, context)
+    return mark, Problem(str(mark), what, remedy)
+
+
+def _worded(kind: str, name: str, parts: Route, value: Any, context: Mapping[str, Any]) -> tuple[str, str]:
+    subject = name or "the file"
+    if kind == "said":
+        return f"{subject}: {context['what']}" if name else str(context["what"]), str(context["remedy"])
+    if kind == "unknown_key":
+        return f"unknown key {name}", context["remedy"] or nearest(parts[-1], context["allowed"])
+    if kind == "missing":
+        return f"{name} is missing", f"write `{parts[-1]}: ...` here"
+    if kind == "no_such_form":
+        return _no_such_form(subject, value, context)
+    if kind in ("literal_error", "enum"):
+        allowed = [w.strip(" '") for w in str(context["expected"]).replace(" or ", ", ").split(",")]
+        return f"{subject} is {shown(value)}", nearest(value, allowed)
+    if kind == "string_pattern_mismatch":
+        return f"{subject} is {shown(value)}", PATTERNS.get(context["pattern"], f"pattern {context['pattern']}")
+    if kind in _BOUNDS:
+        word, bound = _BOUNDS[kind]
+        return f"{subject} is {shown(value)}", f"it must be {word} {context[bound]:,}"
+    if kind in ("too_short", "string_too_short"):
+        return f"{subject} is empty", f"at least {context.get('min_length', 1)} needed"
+    if kind in ("too_long", "string_too_long"):
+        return f"{subject} is too long", f"at most {context['max_length']:,} allowed"
+    if kind in _WANTED:
+        return f"{subject} is {shown(value)}; {_WANTED[kind]} is needed", _type_remedy(kind, value)
+    return f"{subject} is {shown(value)}", str(context.get("error", kind.replace("_", " ")))
+
+
+def _no_such_form(subject: str, value: Any, context: Mapping[str, Any]) -> tuple[str, str]:
+    words, forms = context["words"], context["forms"]
+    if isinstance(value, str) and value in forms:
+        return f"{subject}: {value} needs a value", f"write {forms[value]}"
+    written = next(iter(value), "") if isinstance(value, dict) else value
+    near = difflib.get_close_matches(str(written), [*words, *forms], 1)
+    remedy = f"allowed: {', '.join([*words, *forms.values()])}"
+    return f"{subject} is {shown(value)}", (f"did you mean {near[0]}? " if near else "") + remedy
+
+
+def _type_remedy(kind: str, value: Any) -> str:
+    if kind.startswith("bool") and isinstance(value, str):
+        word = {"no": "false", "off": "false", "n": "false", "yes": "true", "on": "true", "y": "true"}
+        found = word.get(value.lower())
+        return f"{value} is read as a text: write {found}" if found else "write true or false, without quotes"
+    if kind == "string_type" and isinstance(value, bool | int | float):
+        return f'if a text is meant, put it in quotes: "{shown(value)}"'
+    if kind.startswith(("int", "float")) and isinstance(value, str):
+        bare = value.replace("_", "").strip()
+        if bare.lstrip("+-0").replace(".", "", 1).isdigit():
+            return "write it without quotes and leading zeros"
+    if kind in ("list_type", "tuple_type") and isinstance(value, str | int | float):
+        return f"write [{value}]"
+    return ""
