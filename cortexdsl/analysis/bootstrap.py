@@ -60,7 +60,10 @@ def resample_counts(sample: Units, draws: int, seed: int) -> Iterator[Floats]:
 def resample(sample: Units, contributions: Floats, seed: int, draws: int = DRAWS) -> Resampled:
     """Bootstrap the sums of contributions, (units, tests)."""
     centred = contributions - _stratum_means(sample, contributions) * sample.share[:, None]
-    estimate, error = contributions.sum(axis=0), standard_error(sample, contributions)
+    rounding = np.abs(centred).max(axis=0) <= 1e-12 * np.abs(contributions).max(axis=0, initial=0)
+    centred[:, rounding] = 0
+    estimate = contributions.sum(axis=0)
+    error = np.where(rounding, 0.0, standard_error(sample, contributions))
     first, second = [], []
     for counts in resample_counts(sample, draws, seed):
         moved = counts @ centred
@@ -86,10 +89,10 @@ def bca(found: Resampled, level: float = LEVEL) -> tuple[Floats, Floats]:
     ----------
     Efron 1987, JASA 82:171.
     """
-    low, high = found.estimate.copy(), found.estimate.copy()
+    low, high, draws = found.estimate.copy(), found.estimate.copy(), len(found.draws)
     below = (found.draws < found.estimate).mean(axis=0) + 0.5 * (found.draws == found.estimate).mean(axis=0)
     for test in np.flatnonzero(found.error > 0):
-        bias, skew = stats.norm.ppf(below[test]), found.skew[test]
+        bias, skew = stats.norm.ppf(np.clip(below[test], 0.5 / draws, 1 - 0.5 / draws)), found.skew[test]
         z = bias + stats.norm.ppf([(1 - level) / 2, (1 + level) / 2])
         at = stats.norm.cdf(bias + z / (1 - skew * z))
         low[test], high[test] = np.quantile(found.draws[:, test], at)

@@ -1,0 +1,137 @@
+"""Families of comparisons, and what missing answers could change."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from statsmodels.stats.contingency_tables import cochrans_q as reference_q
+
+from cortexdsl.analysis.arms import Arm, find_arm
+from cortexdsl.analysis.compare import COLUMNS, compare_families, missing_bounds
+from cortexdsl.analysis.corrections import adjust
+from cortexdsl.analysis.effects import cliffs_delta, d_z, discordant_odds_ratio
+from cortexdsl.analysis.omnibus import cochrans_q, omnibus_families
+from cortexdsl.cli.main import main
+from cortexdsl.errors import InputError
+from cortexdsl.terms import Family
+from tests.analysis.tables import long_table, two_by_two
+
+FOUR = [0.01, 0.04, 0.03, 0.005]
+
+
+@pytest.mark.parametrize(
+    ("correction", "expected"),
+    [
+        ("holm", [0.03, 0.06, 0.06, 0.02]),
+        ("bh", [0.02, 0.04, 0.04, 0.02]),
+        ("hommel", [0.03, 0.04, 0.04, 0.02]),
+        ("by", [0.041667, 0.083333, 0.083333, 0.041667]),
+        ("none", FOUR),
+    ],
+)
+def test_corrections(correction: str, expected: list[float]) -> None:
+    """R: p.adjust(c(.01, .04, .03, .005), method) for holm, BH, hommel, BY."""
+    assert adjust(FOUR, correction) == pytest.approx(expected, abs=1e-6)
+
+
+def test_an_untested_comparison_neither_counts_nor_is_tested() -> None:
+    assert adjust([0.01, np.nan, 0.04]) == pytest.approx([0.02, np.nan, 0.04], nan_ok=True)
+    with pytest.raises(InputError, match="there are holm"):
+        adjust([0.1], "bonferroni")
+
+
+def _three() -> pd.DataFrame:
+    random = np.random.default_rng(0)
+    ability = random.random(60)
+    return long_table(
+        {c: (random.random((3, 60)) < ability + d).astype(float) for c, d in [("a", 0), ("b", 0.2), ("c", 0)]}
+    )
+
+
+def test_columns_are_the_contract_and_holm_counts_every_row() -> None:
+    frame = pd.concat([_three().assign(dataset=name, tokens=5.0) for name in ("x", "y")])
+    frame.loc[frame.cell == "b", "tokens"] = 7.0
+    found = compare_families(frame, [Family("f", ("b", "c"), "a")], ["accuracy", "tokens"], seed=1)
+    assert tuple(found.columns) == COLUMNS
+    assert list(found["dataset"]) == ["x", "x", "y", "y", "all", "all"] * 2
+    assert found["p_adjusted"].to_numpy() == pytest.approx(adjust(found["p"].to_numpy()))
+    assert (found["n_questions"].to_numpy()[:6] == [60, 60, 60, 60, 120, 120]).all()
+    assert found.iloc[6]["difference"] == pytest.approx(2)
+
+
+def test_discordant_odds_ratio_with_one_replicate() -> None:
+    found = compare_families(long_table(two_by_two(5, 6, 2, 1)), [Family("f", ("a",), "b")], ["score"], seed=1)
+    row = found.iloc[0]
+    assert (row["effect"], row["effect_size"], row["discordant"], row["statistic"]) == ("odds_ratio", 3.0, 8, 2.0)
+
+
+def test_effect_sizes_by_hand() -> None:
+    """d_z of (1, 2, 3) is 2; of 9 pairs between (1, 2, 3) and (1, 2, 4), 2 are won and 5 lost: -3/9."""
+    assert d_z(np.array([1.0, 2.0, 3.0])) == pytest.approx(2)
+    assert cliffs_delta(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0])) == pytest.approx((3 - 4) / 9)
+    assert discordant_odds_ratio(np.array([1.0, 1.0, 0.0])) == pytest.approx(5)
+    assert discordant_odds_ratio(np.zeros(3)) == 1
+    assert d_z(np.zeros(3)) == 0
+
+
+def test_missing_answers_that_could_change_a_difference_are_shown() -> None:
+    """12 to 2 discordant is significant (p 0.013); with 10 questions of the reference missing it could be 12 to 12."""
+    answers = two_by_two(10, 12, 2, 6)
+    frame = long_table(answers)
+    lost = frame.index[(frame.cell == "b") & (frame.score == 0)][:10]
+    bounds = missing_bounds(frame.drop(index=lost), [Family("f", ("a",), "b")], ["score"], seed=1)
+    row = bounds.iloc[0]
+    assert (row["missing"], row["unparsed"], row["changes"]) == (10, 0, True)
+    assert row["worst_difference"] == pytest.approx(0)
+    assert row["difference"] == row["best_difference"] == pytest.approx(10 / 30)
+    assert missing_bounds(frame, [Family("f", ("a",), "b")], ["score"], seed=1).empty
+
+
+def test_a_metric_with_gaps_says_so_and_does_not_count() -> None:
+    frame = long_table(
+        {"a": np.array([[1.0, 2, 3]]), "b": np.array([[2.0, np.nan, 4]]), "c": np.array([[3.0, 3, 3]])}, "t"
+    )
+    found = compare_families(frame, [Family("f", ("b", "c"), "a")], ["t"], seed=1)
+    assert found.iloc[0]["test"] == "none: b lacks 1 of 3 values of t"
+    assert np.isnan(found.iloc[0]["p"])
+    assert found.iloc[1]["p_adjusted"] == found.iloc[1]["p"]
+
+
+def test_cochrans_q_is_that_of_statsmodels_and_goes_on_to_means() -> None:
+    frame = _three()
+    once = frame[frame.replicate == 1]
+    values = once.pivot(index="question_id", columns="cell", values="score").to_numpy()
+    found = omnibus_families(once, [Family("f", ("b", "c"), "a")], ["score"]).iloc[0]
+    assert found["statistic"] == pytest.approx(reference_q(values).statistic)
+    doubled = cochrans_q(np.repeat(values, 2, axis=0) * 0.5)
+    assert doubled.statistic == pytest.approx(2 * found["statistic"])  # Q does not depend on the scale
+
+
+def test_names_are_cells_other_names_grid_points_or_methods() -> None:
+    arms = [
+        Arm("sparse", "sparse", ("sparse[keep=mean, rounds=5]",)),
+        Arm("sparse[keep=top-3, rounds=5]", "sparse", (), {"keep": {"top": 3}, "rounds": 5}),
+        Arm("vote[team=five]", "vote"),
+    ]
+    assert find_arm(arms, "sparse").cell == "sparse"
+    assert find_arm(arms, "sparse[rounds=5,keep=mean]").cell == "sparse"
+    assert find_arm(arms, "sparse[keep={top: 3}, rounds=5]").cell == "sparse[keep=top-3, rounds=5]"
+    assert find_arm(arms, "vote").cell == "vote[team=five]"
+    with pytest.raises(InputError, match="nearest: sparse"):
+        find_arm(arms, "spars")
+
+
+def test_compare_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores, out = tmp_path / "scores.csv", tmp_path / "comparisons.csv"
+    long_table(two_by_two(101, 121, 59, 33)).to_csv(scores, index=False)
+    assert main(["compare", str(scores), "--to", "b", "--out", str(out), "--claim", "score(a) > score(b)"]) == 0
+    assert "supported" in capsys.readouterr().out
+    assert pd.read_csv(out)["p"][0] == pytest.approx(4.434449e-6, rel=1e-6)
+    assert main(["compare", str(scores), "--to", "b", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["discordant"] == 180
+    assert main(["compare", str(scores), "--to", "d"]) == 2
+    assert "no cell 'd'" in capsys.readouterr().err

@@ -1,0 +1,127 @@
+"""Intervals against values from papers, by hand, and against statsmodels and scipy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy import stats
+
+from cortexdsl.analysis.bootstrap import bca, log_ratio, resample, studentised
+from cortexdsl.analysis.contrasts import contrast_outcomes, mean_outcome, ratio_outcome
+from cortexdsl.analysis.intervals import effective_trials, standard_error, wilson
+from cortexdsl.analysis.table import score_table
+from cortexdsl.analysis.units import units
+from tests.analysis.tables import long_table, two_by_two
+
+CLUSTERED = [1, 1, 0, 1, 0, 0, 1, 1, 1, 0, 0, 1]
+PAIR = np.array([[1.0, -1.0]])
+
+
+def test_wilson_of_eight_in_ten() -> None:
+    """R: binom::binom.wilson(8, 10) gives [0.490162, 0.943318]."""
+    assert wilson(8, 10) == pytest.approx((0.490162, 0.943318), abs=1e-6)
+
+
+def test_cluster_standard_error() -> None:
+    """Clusters of three: 0.1595712, as OLS with cov_type="cluster"; Miller's Eq. 4 is sqrt(3/4) of it, 0.1381927."""
+    frame = long_table({"a": np.array([CLUSTERED], dtype=float)})
+    frame["cluster"] = np.repeat(list("wxyz"), 3)
+    sample = units(score_table(frame), "score", ["a"])
+    error = standard_error(sample, sample.parts[0][:, None])[0]
+    assert error == pytest.approx(0.1595712, abs=1e-7)
+    assert error * np.sqrt(3 / 4) == pytest.approx(0.1381927, abs=1e-7)
+    fit = sm.OLS(CLUSTERED, np.ones(12)).fit(cov_type="cluster", cov_kwds={"groups": np.repeat(range(4), 3)})
+    assert error == pytest.approx(fit.bse[0])
+
+
+def test_standard_error_without_clusters() -> None:
+    """The same answers as twelve independent questions: 0.1486471 with n - 1 (R: sd(s) / sqrt(12))."""
+    sample = units(score_table(long_table({"a": np.array([CLUSTERED], dtype=float)})), "score", ["a"])
+    assert standard_error(sample, sample.parts[0][:, None])[0] == pytest.approx(0.1486471, abs=1e-7)
+
+
+def test_bonett_price_by_hand() -> None:
+    """(122 - 60) / 316 = 0.196203 +- 1.959964 sqrt((182 / 316 - 0.196203^2) / 316) = [0.115372, 0.277033]."""
+    sample = units(score_table(long_table(two_by_two(101, 121, 59, 33))), "score", ["a", "b"])
+    found = contrast_outcomes(sample, PAIR, [0.0], seed=1)[0]
+    assert found.estimate == pytest.approx(62 / 314)
+    assert (found.low, found.high) == pytest.approx((0.115372, 0.277033), abs=1e-6)
+    assert found.test == "McNemar exact (mid-p 3.267e-06)"
+    assert found.p == pytest.approx(4.434449e-6, rel=1e-6)
+
+
+def test_effective_trials_are_the_questions_of_one_replicate() -> None:
+    """p (1 - p) / (p (1 - p) / (n - 1)) = n - 1, at one replicate; equal replicates add nothing."""
+    answers = np.array([CLUSTERED], dtype=float)
+    once = units(score_table(long_table({"a": answers})), "score", ["a"])
+    thrice = units(score_table(long_table({"a": np.repeat(answers, 3, axis=0)})), "score", ["a"])
+    assert effective_trials(once, 0) == pytest.approx(11)
+    assert effective_trials(thrice, 0) == pytest.approx(11)
+
+
+def test_bca_is_scipys() -> None:
+    """The same interval as scipy.stats.bootstrap(method="BCa") on paired differences, up to the draw of resamples."""
+    random = np.random.default_rng(3)
+    first, second = random.exponential(100, (1, 80)), random.exponential(80, (1, 80))
+    sample = units(score_table(long_table({"a": first, "b": second}, "tokens")), "tokens", ["a", "b"])
+    drawn = resample(sample, (PAIR @ sample.parts).T, seed=1, draws=20_000)
+    low, high = bca(drawn)
+    theirs = stats.bootstrap(
+        ((first - second)[0],), np.mean, method="BCa", n_resamples=20_000, rng=np.random.default_rng(1)
+    ).confidence_interval
+    width = theirs.high - theirs.low
+    assert (low[0], high[0]) == pytest.approx((theirs.low, theirs.high), abs=0.02 * width)
+
+
+def test_bootstrap_standard_errors_are_those_of_the_resample() -> None:
+    """Each resample's own standard error, worked out from its values, equals the one from sums of squares."""
+    values = np.random.default_rng(4).normal(10, 3, (1, 25))
+    sample = units(score_table(long_table({"a": values}, "tokens")), "tokens", ["a"])
+    drawn = resample(sample, sample.parts.T, seed=8, draws=3)
+    random = np.random.default_rng([8, 25, 1])
+    for row, index in enumerate(random.integers(0, 25, (3, 25))):
+        assert drawn.draws[row, 0] == pytest.approx(values[0, index].mean())
+        assert drawn.errors[row, 0] == pytest.approx(values[0, index].std(ddof=1) / 5)
+
+
+def test_studentised_p_and_interval_agree() -> None:
+    """A null value at an end of the 95 % interval has a one-sided p of 2.5 %."""
+    values = np.random.default_rng(6).exponential(5, (1, 60))
+    sample = units(score_table(long_table({"a": values}, "tokens")), "tokens", ["a"])
+    drawn = resample(sample, sample.parts.T, seed=2)
+    interval = studentised(drawn, np.zeros(1))[2][:, 0]
+    assert studentised(drawn, interval[[0]])[0][0] == pytest.approx(0.025, abs=0.001)
+    assert studentised(drawn, interval[[1]])[1][0] == pytest.approx(0.025, abs=0.001)
+
+
+def test_ratio_of_proportional_methods() -> None:
+    """Tokens that are 0.7 of the other's but for noise: the ratio is near 0.7, below 0.75 and above 0.65."""
+    random = np.random.default_rng(7)
+    full = random.gamma(20, 50, (2, 100))
+    sparse = full * 0.7 * random.normal(1, 0.05, (2, 100))
+    sample = units(score_table(long_table({"s": sparse, "f": full}, "tokens")), "tokens", ["s", "f"])
+    found = ratio_outcome(sample, 0, 1, 0.75, seed=1)
+    assert found.estimate == pytest.approx(sparse.mean() / full.mean())
+    assert 0.65 < found.low < found.estimate < found.high < 0.75
+    assert found.below < 0.001
+    assert ratio_outcome(sample, 0, 1, 0.65, seed=1).above < 0.001
+    assert log_ratio(sample, sample.parts[0], sample.parts[1], 1).error[0] < 0.01
+
+
+def test_one_mean_against_a_value_is_the_binomial_test() -> None:
+    """8 of 10 against 0.5: one-sided p (45 + 10 + 1) / 1024."""
+    sample = units(score_table(long_table({"a": np.array([[1.0] * 8 + [0.0] * 2])})), "score", ["a"])
+    assert mean_outcome(sample, 0, 0.5, seed=1).above == pytest.approx(56 / 1024)
+
+
+def test_a_constant_difference_has_an_interval_without_width_only_where_nothing_is_bounded() -> None:
+    """All equal: token differences leave no doubt, right answers do (twenty questions are not all questions)."""
+    same = np.ones((1, 20))
+    answers = units(score_table(long_table({"a": same, "b": same})), "score", ["a", "b"])
+    tokens = units(score_table(long_table({"a": same * 7, "b": same * 5}, "tokens")), "tokens", ["a", "b"])
+    found = contrast_outcomes(answers, PAIR, [0.0], seed=1)[0]
+    assert (found.estimate, found.p) == (0, 1)
+    assert -0.15 < found.low < -0.05 < 0.05 < found.high < 0.15
+    other = contrast_outcomes(tokens, PAIR, [0.0], seed=1)[0]
+    assert (other.low, other.estimate, other.high) == pytest.approx((2, 2, 2))
