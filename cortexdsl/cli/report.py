@@ -1,0 +1,27 @@
+"""`cortexdsl report`: write an experiment's page, figures and tables, or print its report."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from cortexdsl.report.build import build_report
+from cortexdsl.report.text import terminal_report
+
+SUMMARY = "write or print the report of an experiment"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("results", type=Path, help="folder of the experiment's results, as results/quickstart")
+    parser.add_argument("--text", action="store_true", help="print the report; write nothing")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    if args.text:
+        sys.stdout.write(terminal_report(args.results, is_coloured=sys.stdout.isatty()))
+    else:
+        print(build_report(args.results))
+    return 0

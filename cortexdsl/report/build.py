@@ -1,0 +1,52 @@
+"""Writes a report: the page, its figures as SVG and PNG, its tables as CSV, Markdown and LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from cortexdsl.report.curves import cost_figure, rounds_figure
+from cortexdsl.report.dotplots import accuracy_figure, differences_figure
+from cortexdsl.report.inputs import read_results
+from cortexdsl.report.page import page
+from cortexdsl.report.provenance import versions
+from cortexdsl.report.summaries import tables
+
+
+def build_report(folder: Path, provenance: Mapping[str, str] | None = None) -> Path:
+    """Write report.html, figures/ and tables/ of an experiment.
+
+    The same tables and provenance give the same bytes.
+
+    Parameters
+    ----------
+    folder : Path
+        `results/<experiment>`, with plan.json and the tables of the analysis.
+    provenance : mapping of name to version, optional
+        What is named as having produced the results; the installed versions by default.
+
+    Returns
+    -------
+    Path
+        The page.
+
+    Raises
+    ------
+    DataError
+        Where a needed table is missing or malformed.
+    """
+    results = read_results(folder)
+    figures = [
+        drawing
+        for draw in (accuracy_figure, cost_figure, differences_figure, rounds_figure)
+        if (drawing := draw(results)) is not None
+    ]
+    shown = tables(results)
+    for drawing in figures:
+        drawing.save(folder / "figures")
+    for table in shown:
+        table.save(folder / "tables")
+    target = folder / "report.html"
+    text = page(results, figures, shown, versions() if provenance is None else provenance)
+    target.write_text(text, encoding="utf-8")
+    return target

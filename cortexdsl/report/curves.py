@@ -1,0 +1,162 @@
+"""What accuracy costs, and how accuracy and consensus move from round to round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, log10
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
+
+from cortexdsl.report.drawing import MUTED, Drawing, colours, figure, finish, label_points, spread
+from cortexdsl.report.inputs import Results, Round
+from cortexdsl.report.names import grouped
+from cortexdsl.report.words import estimate, number, wording
+
+COSTS = ("input_tokens_per_agent", "input_tokens", "total_tokens", "calls")
+
+
+def cost_figure(results: Results) -> Drawing | None:
+    """Draw the primary metric against input tokens per agent: the mean over datasets, or the only dataset."""
+    metric = results.primary
+    if metric is None:
+        return None
+    measured = {row.metric for row in results.metrics}
+    spending = next((name for name in COSTS if name in measured), None)
+    if spending is None:
+        return None
+    dataset = results.datasets[-1]
+    points = []
+    for one in grouped(results.cells):
+        reached, spent = results.metric(dataset, one.cell, metric), results.metric(dataset, one.cell, spending)
+        if reached and spent and reached.estimate is not None and spent.estimate:
+            points.append((one, spent.estimate, reached.estimate))
+    if len(points) < 2:
+        return None
+    words = wording(metric)
+    scale = 100.0 if words.kind == "share" else 1.0
+    series = colours([one.method for one, _, _ in points if not one.point])
+    with figure(3.5) as drawing:
+        axes = drawing.subplots()
+        costs = [cost for _, cost, _ in points]
+        if max(costs) > 5 * min(costs):
+            _log_axis(axes, costs)
+        else:
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+        frontier = _frontier([(cost, scale * value) for _, cost, value in points])
+        axes.step(*zip(*frontier, strict=True), where="post", color=MUTED, linewidth=0.9, linestyle=(0, (3, 2)))
+        for one, cost, height in points:
+            colour, marker = series.get(one.method, (MUTED, "o"))
+            size, face = (4.2, "none") if one.point else (7.0, colour)
+            axes.plot([cost], [scale * height], marker, color=colour, markersize=size, markerfacecolor=face)
+        axes.margins(0.09, 0.12)
+        axes.set_xlabel(wording(spending).title + (", log scale" if axes.get_xscale() == "log" else ""))
+        axes.set_ylabel(f"{words.title} (%)" if words.kind == "share" else words.title)
+        axes.spines["left"].set_visible(True)
+        label_points(
+            axes,
+            [(cost, scale * value, one.method, series[one.method][0]) for one, cost, value in points if not one.point],
+        )
+    caption = (
+        f"{words.title} against what it costs: up and to the left is better. The dashed line joins the cells that no "
+        "other cell beats on both."
+    )
+    if any(one.point for one, _, _ in points):
+        caption += " Small rings are grid points of the method in the same colour."
+    alt = f"{words.title} and {wording(spending).noun}: " + "; ".join(
+        f"{one.cell} {estimate(value, words.kind)} at {number(cost)}" for one, cost, value in points
+    )
+    return finish(drawing, "cost", caption, alt)
+
+
+def rounds_figure(results: Results) -> Drawing | None:
+    """Draw accuracy and consensus after each round, a line for each method; a row of panels for each dataset."""
+    if len({row.round for row in results.rounds}) < 2:
+        return None
+    datasets = [name for name in results.datasets if any(row.dataset == name for row in results.rounds)]
+    known = {row.cell for row in results.rounds}
+    names = [one for one in grouped(results.cells) if one.cell in known]
+    series = colours(list(dict.fromkeys(one.method for one in names)))
+    with figure(2.7 * len(datasets) + 0.1) as drawing:
+        grid = drawing.subplots(len(datasets), 2, sharex=True, squeeze=False)
+        last = max(row.round for row in results.rounds)
+        for dataset, pair in zip(datasets, grid, strict=True):
+            prefix = f"{'mean over datasets' if dataset == 'all' else dataset}: " if len(datasets) > 1 else ""
+            for column, (axes, title) in enumerate(zip(pair, ("accuracy", "consensus"), strict=True)):
+                ends = []
+                for one in names:
+                    rows = [row for row in results.rounds if (row.dataset, row.cell) == (dataset, one.cell)]
+                    colour, marker = series[one.method]
+                    line = _line(axes, rows, title, colour, marker, is_thin=bool(one.point))
+                    if line and not one.point:
+                        ends.append((*line, one.method, colour))
+                axes.set_title((prefix + title).capitalize() if not prefix else prefix + title)
+                axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f} %"))
+                axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+                axes.set_xlim(-0.15, last + 0.15)
+                axes.margins(y=0.08)
+                if column == 1:
+                    _label_ends(axes, ends, last)
+        for axes in grid[-1]:
+            axes.set_xlabel("Round (0 is the opening)")
+    caption = (
+        "Accuracy of the vote, and the share of debates whose agents all agree, after each round. A debate that has "
+        "ended keeps its last state; a method without rounds is a single mark."
+    )
+    if any(one.point for one in names):
+        caption += " Thin lines are grid points of the method in the same colour."
+    return finish(drawing, "rounds", caption, _heard(results, datasets[-1]))
+
+
+def _line(
+    axes: Axes, rows: Sequence[Round], title: str, colour: str, marker: str, *, is_thin: bool
+) -> tuple[float, float] | None:
+    values = [(row.round, row.accuracy if title == "accuracy" else row.consensus) for row in rows]
+    course = sorted((number, 100 * value) for number, value in values if value is not None)
+    if not course:
+        return None
+    x, y = zip(*course, strict=True)
+    axes.plot(
+        x, y, marker=marker, color=colour, linewidth=0.7 if is_thin else 1.7, markersize=0 if is_thin else 4,
+        alpha=0.55 if is_thin else 1, zorder=1.5 if is_thin else 2.5,
+    )  # fmt: skip
+    return float(x[-1]), float(y[-1])
+
+
+def _label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]], last: int) -> None:
+    """Write the methods' names to the right of the panel, in the order of their last values."""
+    low, high = axes.get_ylim()
+    gap = 0.085 * (high - low)
+    for (x, y, method, colour), place in zip(ends, spread([y for _, y, _, _ in ends], gap), strict=True):
+        axes.annotate(
+            method, (x, y), (last + 0.3 + 0.05 * last, place), textcoords="data", va="center", color=colour,
+            fontsize=8.5, annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "alpha": 0.6, "shrinkA": 1, "shrinkB": 3},
+        )  # fmt: skip
+
+
+def _log_axis(axes: Axes, values: Sequence[float]) -> None:
+    """Scale by logarithms, with ticks at 1, 2 and 5 of each decade written whole."""
+    axes.set_xscale("log")
+    decades = range(int(log10(min(values))) - 1, ceil(log10(max(values))) + 1)
+    axes.xaxis.set_major_locator(FixedLocator([step * 10.0**decade for decade in decades for step in (1, 2, 5)]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.minorticks_off()
+
+
+def _frontier(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the points that no other point beats on both cost and value, cheapest first."""
+    kept: list[tuple[float, float]] = []
+    for cost, value in sorted(points, key=lambda point: (point[0], -point[1])):
+        if not kept or value > kept[-1][1]:
+            kept.append((cost, value))
+    return kept
+
+
+def _heard(results: Results, dataset: str) -> str:
+    rows = [row for row in results.rounds if row.dataset == dataset]
+    return "Accuracy and consensus by round: " + "; ".join(
+        f"{row.cell} round {row.round} {estimate(row.accuracy, 'share')} and {estimate(row.consensus, 'share')}"
+        for row in rows
+    )

@@ -1,0 +1,168 @@
+"""Dots with intervals, one row a cell: the accuracy of every cell, and the difference of each from its reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from cortexdsl.report.drawing import ACCENT, INK, MUTED, PAPER, Drawing, figure, finish
+from cortexdsl.report.inputs import Contrast, Metric, Results
+from cortexdsl.report.names import Name, grouped
+from cortexdsl.report.words import THIN, Kind, difference, estimate, interval, number, wording
+
+PITCH = 0.235  # inches from row to row
+ACROSS = 3  # panels side by side
+
+
+@dataclass(frozen=True, slots=True)
+class _Dot:
+    """A row: an estimate with its interval; filled where it is significant, a diamond where it is a reference."""
+
+    row: str
+    value: float
+    low: float | None
+    high: float | None
+    is_filled: bool
+    is_reference: bool = False
+
+
+def accuracy_figure(results: Results) -> Drawing | None:
+    """Draw the primary metric of every cell with its interval, a panel for each dataset."""
+    metric = results.primary
+    if metric is None:
+        return None
+    words = wording(metric)
+    names = grouped(results.cells)
+    tested = [row for row in results.contrasts if row.metric == metric]
+    references = {row.reference for row in tested}
+
+    def dots(dataset: str) -> list[_Dot]:
+        significant = {row.cell for row in tested if row.dataset == dataset and row.is_significant}
+        rows = ((one.cell, results.metric(dataset, one.cell, metric)) for one in names)
+        return [
+            _Dot(cell, row.estimate, row.low, row.high, not tested or cell in significant, cell in references)
+            for cell, row in rows
+            if row is not None and row.estimate is not None
+        ]
+
+    panels = {dataset: found for dataset in results.datasets if (found := dots(dataset))}
+    if not panels:
+        return None
+    labels = {one.cell: (one.short, bool(one.point)) for one in names}
+    drawing = _draw(panels, labels, words.kind, words.title)
+    caption = f"{words.title} of each cell, with its 95{THIN}% interval."
+    if tested:
+        caption += (
+            " Filled: differs significantly from its reference after correction. Ring: does not. Diamond: a reference."
+        )
+    return finish(drawing, "accuracy", caption, _heard(results, metric, words.kind, words.title))
+
+
+def differences_figure(results: Results) -> Drawing | None:
+    """Draw each tested difference of the primary metric with its interval, family by family."""
+    metric = results.primary
+    rows = [row for row in results.contrasts if row.metric == metric and row.difference is not None]
+    if metric is None or not rows:
+        return None
+    words = wording(metric)
+    datasets = [dataset for dataset in results.datasets if any(row.dataset == dataset for row in rows)]
+    panels = {
+        dataset: [
+            _Dot(_key(row), row.difference, row.low, row.high, row.is_significant)
+            for row in rows
+            if row.dataset == dataset and row.difference is not None
+        ]
+        for dataset in datasets
+    }
+    labels: dict[str, tuple[str, bool]] = {}
+    order = {one.cell: rank for rank, one in enumerate(grouped(results.cells))}
+    for row in sorted(rows, key=lambda row: (row.family, row.reference, order.get(row.cell, len(order)))):
+        labels[_key(row)] = (f"{_without(row.cell, row.reference)} {THIN}against {row.reference}", False)
+    drawing = _draw(panels, labels, words.kind, f"{words.title}: difference", zero=True)
+    alt = f"Differences in {words.noun}: " + "; ".join(
+        f"{row.cell} against {row.reference}{_on(row.dataset, datasets)} {difference(row.difference, words.kind)}"
+        f" {interval(row.low, row.high, words.kind, signed=True)}{', significant' if row.is_significant else ''}"
+        for row in rows
+    )
+    unit = " in percentage points" if words.kind == "share" else ""
+    caption = (
+        f"Difference in {words.noun}{unit} of each cell from its reference, with its 95{THIN}% interval: to the right "
+        "of the line the cell is higher. Filled: significant after correction within its family."
+    )
+    return finish(drawing, "differences", caption, alt)
+
+
+def _key(row: Contrast) -> str:
+    return "\n".join((row.family, row.cell, row.reference))
+
+
+def _on(dataset: str, datasets: Sequence[str]) -> str:
+    return f" on {dataset}" if len(datasets) > 1 else ""
+
+
+def _without(cell: str, reference: str) -> str:
+    """Leave the method out where cell and reference share it."""
+    own, other = Name.of(cell), Name.of(reference)
+    return own.point if own.point and own.method == other.method else cell
+
+
+def _heard(results: Results, metric: str, kind: Kind, title: str) -> str:
+    last = results.datasets[-1]
+    rows: list[Metric] = [row for row in results.metrics if (row.metric, row.dataset) == (metric, last)]
+    return f"{title} on {last}: " + "; ".join(
+        f"{row.cell} {estimate(row.estimate, kind)} {interval(row.low, row.high, kind)}".strip() for row in rows
+    )
+
+
+def _draw(
+    panels: Mapping[str, Sequence[_Dot]],
+    labels: Mapping[str, tuple[str, bool]],
+    kind: Kind,
+    title: str,
+    *,
+    zero: bool = False,
+) -> Figure:
+    """Draw a grid of panels with one row for each label that any panel uses."""
+    used = [key for key in labels if any(dot.row == key for dots in panels.values() for dot in dots)]
+    height = {key: len(used) - 1 - rank for rank, key in enumerate(used)}
+    across = min(ACROSS, len(panels))
+    down = -(-len(panels) // across)
+    with figure(down * (PITCH * len(used) + 0.75)) as drawing:
+        grid = drawing.subplots(down, across, sharex=True, sharey=True, squeeze=False)
+        for axes, (dataset, dots) in zip(grid.flat, panels.items(), strict=False):
+            _panel(axes, dots, height, 100.0 if kind == "share" else 1.0, zero=zero)
+            if len(panels) > 1:
+                axes.set_title("mean over datasets" if dataset == "all" else dataset)
+        for axes in grid.flat[len(panels) :]:
+            axes.set_visible(False)
+        first = grid[0][0]
+        first.set_ylim(-0.7, len(used) - 0.3)
+        first.set_yticks(
+            [height[key] for key in used], [("   " if labels[key][1] else "") + labels[key][0] for key in used]
+        )
+        first.xaxis.set_major_locator(MaxNLocator(6 if across == 1 else 4))
+        first.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value) if value else "0"))
+        unit = {"share": "percentage points" if zero else "%"}.get(kind, "")
+        drawing.supxlabel(f"{title} ({unit})" if unit else title, fontsize=9, color=INK)
+    return drawing
+
+
+def _panel(axes: Axes, dots: Sequence[_Dot], height: Mapping[str, int], scale: float, *, zero: bool) -> None:
+    axes.grid(visible=False, axis="y")
+    if zero:
+        axes.axvline(0, color=MUTED, linewidth=0.9)
+    for dot in dots:
+        y, colour = height[dot.row], ACCENT if dot.is_reference else INK
+        if dot.is_reference:
+            axes.axvline(scale * dot.value, color=ACCENT, linewidth=0.8, linestyle=(0, (2, 2)))
+        if dot.low is not None and dot.high is not None:
+            axes.plot([scale * dot.low, scale * dot.high], [y, y], color=colour, linewidth=1.3, solid_capstyle="round")
+        axes.plot(
+            [scale * dot.value], [y], "D" if dot.is_reference else "o", markersize=5.2 if dot.is_reference else 5.6,
+            markeredgecolor=colour, markeredgewidth=1.3,
+            markerfacecolor=colour if dot.is_filled or dot.is_reference else PAPER,
+        )  # fmt: skip

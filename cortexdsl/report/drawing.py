@@ -1,0 +1,184 @@
+"""How every figure looks: one style, a palette that colour-blind readers can tell apart, files that never differ.
+
+Figures are drawn in a few named colours. A file keeps them; in the page each becomes a CSS variable, so that the
+same drawing follows the reader's light or dark theme. Text stays text: it can be selected, searched and read aloud.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+import matplotlib as mpl
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
+
+from cortexdsl.terms import EMPTY
+
+INK, MUTED, FAINT, PAPER, ACCENT = "#1d2026", "#6a7079", "#dcdfe3", "#fefefe", "#0067a5"
+WIDTH = 7.4
+# Okabe and Ito's palette (2008) without its yellow, which is too faint for lines; dark enough on white.
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#b0579b", "#c48a00", "#3a9bd9", "#5b6068")
+MARKERS = ("o", "s", "D", "^")
+_VARIABLES = {
+    INK: "--ink", MUTED: "--muted", FAINT: "--faint", PAPER: "--paper", ACCENT: "--accent",
+    **{colour: f"--series-{index}" for index, colour in enumerate(PALETTE)},
+}  # fmt: skip
+_STYLE: dict[str, Any] = {
+    "axes.axisbelow": True, "axes.edgecolor": MUTED, "axes.facecolor": "none", "axes.grid": True,
+    "axes.labelcolor": INK, "axes.labelsize": 9, "axes.linewidth": 0.6, "axes.spines.left": False,
+    "axes.spines.right": False, "axes.spines.top": False, "axes.titlelocation": "left", "axes.titlesize": 9.5,
+    "axes.titleweight": "bold", "axes.titlecolor": INK, "axes.unicode_minus": True, "figure.facecolor": PAPER,
+    "font.family": "DejaVu Sans", "font.size": 8.5, "grid.color": FAINT, "grid.linewidth": 0.6, "lines.linewidth": 1.5,
+    "savefig.facecolor": PAPER, "svg.fonttype": "none", "text.color": INK, "xtick.color": MUTED,
+    "xtick.labelcolor": INK, "xtick.labelsize": 8.5, "xtick.major.size": 3, "ytick.color": MUTED,
+    "ytick.labelcolor": INK, "ytick.labelsize": 8.5, "ytick.major.size": 0,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A finished figure.
+
+    Attributes
+    ----------
+    name : str
+        Of its files, and its anchor in the page.
+    caption : str
+        What it shows and how to read it.
+    alt : str
+        What it shows, for whoever cannot see it.
+    svg : str
+        The file's text.
+    png : bytes
+    """
+
+    name: str
+    caption: str
+    alt: str
+    svg: str
+    png: bytes
+
+    def save(self, folder: Path) -> None:
+        """Write NAME.svg and NAME.png."""
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{self.name}.svg").write_text(self.svg, encoding="utf-8")
+        (folder / f"{self.name}.png").write_bytes(self.png)
+
+    def inline(self) -> str:
+        """Return the drawing as an element of a page: themed, named for screen readers, its ids its own."""
+        text = self.svg[self.svg.index("<svg") :]
+        text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
+        text = re.sub(r'\bid="([^"]+)"', rf'id="{self.name}-\1"', text)
+        text = re.sub(r'(url\(|href=")#([^")]+)', rf"\1#{self.name}-\2", text)
+        for colour, variable in _VARIABLES.items():
+            text = text.replace(colour, f"var({variable})")
+        text = re.sub(r'\b(fill|stroke)="(var\([^"]+\))"', r'style="\1: \2"', text)
+        return f'<svg class="drawing" role="img" aria-label={quoteattr(self.alt)}' + text.removeprefix("<svg")
+
+
+@contextmanager
+def figure(height: float) -> Iterator[Figure]:
+    """Open a figure of the page's width, `height` inches tall, in the house style."""
+    with _style():
+        drawing = Figure(figsize=(WIDTH, height), layout="constrained")
+        FigureCanvasAgg(drawing)
+        yield drawing
+
+
+@contextmanager
+def _style(more: Mapping[str, Any] = EMPTY) -> Iterator[None]:
+    """Draw in the house style alone, whatever style the machine prefers."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        for key, value in {**_STYLE, **more}.items():
+            mpl.rcParams[key] = value  # type: ignore[index]
+        yield
+
+
+def finish(drawing: Figure, name: str, caption: str, alt: str) -> Drawing:
+    """Render a figure; the same figure is the same bytes, whenever and wherever it is drawn."""
+    svg, png = io.StringIO(), io.BytesIO()
+    with _style({"svg.hashsalt": name}):
+        drawing.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+        drawing.savefig(png, format="png", dpi=200, metadata={"Software": None})
+    return Drawing(name, caption, alt, svg.getvalue(), png.getvalue())
+
+
+def colours(names: Sequence[str]) -> Mapping[str, tuple[str, str]]:
+    """Give each name a colour and a marker; pairs repeat only after 28 names."""
+    count = len(PALETTE)
+    return {name: (PALETTE[index % count], MARKERS[index // count % len(MARKERS)]) for index, name in enumerate(names)}
+
+
+def label_points(axes: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:
+    """Write each label beside its point where it covers the least of what is already there.
+
+    Parameters
+    ----------
+    axes : Axes
+        Drawn to its final scales: places are measured.
+    points : sequence of (x, y, label, colour)
+    """
+    drawing = axes.get_figure(root=True)
+    assert drawing is not None
+    drawing.draw_without_rendering()
+    canvas = drawing.canvas
+    assert isinstance(canvas, FigureCanvasAgg)
+    renderer = canvas.get_renderer()  # type: ignore[no-untyped-call]
+    spots = [axes.transData.transform((x, y)) for x, y, _, _ in points]
+    taken = [Bbox.from_bounds(x - 5, y - 5, 10, 10) for x, y in spots]
+    frame = axes.get_window_extent(renderer)
+    places = (
+        (7, 0, "left", "center"), (-7, 0, "right", "center"), (0, 8, "center", "bottom"), (0, -8, "center", "top"),
+        (6, 7, "left", "bottom"), (6, -7, "left", "top"), (-6, 7, "right", "bottom"), (-6, -7, "right", "top"),
+    )  # fmt: skip
+    for x, y, label, colour in points:
+        best: tuple[float, Artist, Bbox] | None = None
+        for dx, dy, across, along in places:
+            text = axes.annotate(
+                label, (x, y), (dx, dy), textcoords="offset points", ha=across, va=along, color=colour, fontsize=8.5,
+                annotation_clip=False,
+            )  # fmt: skip
+            box = text.get_window_extent(renderer)
+            cost = sum(_overlap(box, other) for other in taken) + 4 * (box.width * box.height - _overlap(box, frame))
+            if best is None or cost < best[0]:
+                if best is not None:
+                    best[1].remove()
+                best = (cost, text, box)
+            else:
+                text.remove()
+        if best is not None:
+            taken.append(best[2])
+
+
+def spread(places: Sequence[float], gap: float) -> list[float]:
+    """Move places apart, as little as may be, until neighbours are at least `gap` apart; order is kept."""
+    order = sorted(range(len(places)), key=lambda index: places[index])
+    blocks: list[list[float]] = []  # [sum of wanted starts, count]: neighbours that touch move as one
+    for rank, index in enumerate(order):
+        blocks.append([places[index] - rank * gap, 1])
+        while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] > blocks[-1][0] / blocks[-1][1]:
+            total, count = blocks.pop()
+            blocks[-1][0] += total
+            blocks[-1][1] += count
+    starts = [block[0] / block[1] for block in blocks for _ in range(int(block[1]))]
+    moved = [0.0] * len(places)
+    for rank, index in enumerate(order):
+        moved[index] = starts[rank] + rank * gap
+    return moved
+
+
+def _overlap(one: Bbox, other: Bbox) -> float:
+    width = min(one.x1, other.x1) - max(one.x0, other.x0)
+    height = min(one.y1, other.y1) - max(one.y0, other.y0)
+    return float(max(width, 0) * max(height, 0))

@@ -1,0 +1,278 @@
+"""What a report is made of: the tables that the analysis left in a results folder, read and typed once."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cortexdsl.errors import DataError
+from cortexdsl.report.words import wording
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A row of metrics.csv."""
+
+    dataset: str
+    cell: str
+    metric: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    questions: int | None
+    replicates: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """A row of comparisons.csv: a cell against its reference; `difference` is cell minus reference.
+
+    `is_significant` is whether the difference stands after the correction of its family.
+    """
+
+    family: str
+    dataset: str
+    metric: str
+    cell: str
+    reference: str
+    difference: float | None
+    low: float | None
+    high: float | None
+    test: str
+    p: float | None
+    p_adjusted: float | None
+    correction: str
+    effect: str
+    effect_size: float | None
+    questions: int | None
+    discordant: int | None
+    is_significant: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A row of hypotheses.csv: a claim and what the experiment says of it."""
+
+    claim: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_adjusted: float | None
+    verdict: str
+    exploratory: bool
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A row of rounds.csv: after this round, the share of right answers and of debates in consensus."""
+
+    dataset: str
+    cell: str
+    round: int
+    accuracy: float | None
+    accuracy_low: float | None
+    accuracy_high: float | None
+    consensus: float | None
+    consensus_low: float | None
+    consensus_high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What went wrong in the debates of one cell, summed over the rows of scores.csv.
+
+    Attributes
+    ----------
+    debates, calls : int
+        Out of how many.
+    counts : mapping of column to int
+        `failures` (calls without words), `unparsed_turns` (turns of which nothing could be read), `unparsed`
+        (debaters whose last answer could not be read), `unanswered` and `was_tied` (debates).
+    stops : mapping of reason to int
+        Why debates ended.
+    """
+
+    cell: str
+    debates: int
+    calls: int
+    counts: Mapping[str, int]
+    stops: Mapping[str, int]
+
+
+TROUBLES = ("failures", "unparsed_turns", "unparsed", "unanswered", "was_tied")
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Everything that a report shows of one experiment."""
+
+    plan: Mapping[str, Any]
+    metrics: tuple[Metric, ...]
+    contrasts: tuple[Contrast, ...]
+    verdicts: tuple[Verdict, ...]
+    rounds: tuple[Round, ...]
+    health: tuple[Health, ...]
+
+    @property
+    def alpha(self) -> float:
+        """The error that the experiment allows a family or its claims."""
+        return _alpha(self.plan)
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The cells in the plan's order, those that only the tables name last."""
+        planned = [str(cell["cell"]) for cell in self.plan.get("cells", ())]
+        return tuple(dict.fromkeys([*planned, *(row.cell for row in self.metrics)]))
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """The datasets in the order of the tables, the mean over them (`all`) last."""
+        named = dict.fromkeys(row.dataset for row in self.metrics)
+        return tuple(sorted(named, key=lambda name: name == "all"))
+
+    @property
+    def primary(self) -> str | None:
+        """The metric that figures are about: accuracy, else the first that is a share, else the first."""
+        metrics = list(dict.fromkeys(row.metric for row in self.metrics))
+        shares = [metric for metric in metrics if wording(metric).kind == "share"]
+        return "accuracy" if "accuracy" in metrics else next(iter(shares + metrics), None)
+
+    def metric(self, dataset: str, cell: str, metric: str) -> Metric | None:
+        """Return the row of a metric, if the analysis made one."""
+        wanted = (dataset, cell, metric)
+        return next((row for row in self.metrics if (row.dataset, row.cell, row.metric) == wanted), None)
+
+
+def read_results(folder: Path) -> Results:
+    """Read a results folder.
+
+    Parameters
+    ----------
+    folder : Path
+        `results/<experiment>`: plan.json and metrics.csv must be there; comparisons.csv, hypotheses.csv,
+        rounds.csv and scores.csv where the experiment made them.
+
+    Raises
+    ------
+    DataError
+        Where a needed file is missing, or a column or number is not what the contract says.
+    """
+    plan_file = folder / "plan.json"
+    try:
+        plan = json.loads(plan_file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError(f"{plan_file}: not there; run the experiment first: snakemake --cores 2") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{plan_file}: is no JSON ({error}); remove it and run snakemake again") from None
+    if not isinstance(plan, dict):
+        raise DataError(f"{plan_file}: holds no plan; remove it and run snakemake again")
+    alpha = _alpha(plan)
+    metrics = tuple(
+        Metric(
+            row["dataset"], row["cell"], row["metric"], row.number("estimate"), row.number("ci_low"),
+            row.number("ci_high"), row.whole("n_questions"), row.whole("n_replicates"),
+        )
+        for row in _rows(folder / "metrics.csv", needed=True)
+    )  # fmt: skip
+    contrasts = tuple(
+        Contrast(
+            row["family"], row["dataset"], row["metric"], row["cell"], row["reference"], row.number("difference"),
+            row.number("ci_low"), row.number("ci_high"), row["test"], row.number("p"), row.number("p_adjusted"),
+            row["correction"], row.get("effect"), row.number("effect_size"), row.whole("n_questions"),
+            row.whole("discordant"), _at_most(row.number("p_adjusted"), alpha),
+        )
+        for row in _rows(folder / "comparisons.csv")
+    )  # fmt: skip
+    verdicts = tuple(
+        Verdict(
+            row["claim"], row.number("estimate"), row.number("ci_low"), row.number("ci_high"), row.number("p"),
+            row.number("p_adjusted"), row["verdict"], row.truth("exploratory"), row.get("note"),
+        )
+        for row in _rows(folder / "hypotheses.csv")
+    )  # fmt: skip
+    rounds = tuple(
+        Round(
+            row["dataset"], row["cell"], row.whole("round") or 0, row.number("accuracy"), row.number("accuracy_low"),
+            row.number("accuracy_high"), row.number("consensus"), row.number("consensus_low"),
+            row.number("consensus_high"),
+        )
+        for row in _rows(folder / "rounds.csv")
+    )  # fmt: skip
+    return Results(plan, metrics, contrasts, verdicts, rounds, _health(folder / "scores.csv"))
+
+
+def _at_most(p: float | None, alpha: float) -> bool:
+    return p is not None and p <= alpha
+
+
+def _alpha(plan: Mapping[str, Any]) -> float:
+    return float((plan.get("analysis") or {}).get("alpha", ALPHA))
+
+
+class _Row:
+    """A row of a CSV file whose cells are asked for by name and kind; errors name file, line and column."""
+
+    def __init__(self, path: Path, line: int, cells: Mapping[str, str]) -> None:
+        self._path, self._line, self._cells = path, line, cells
+
+    def __getitem__(self, column: str) -> str:
+        if column not in self._cells:
+            raise DataError(f"{self._path}: no column {column}; it has {', '.join(map(str, self._cells))}")
+        return self.get(column)
+
+    def get(self, column: str) -> str:
+        return self._cells.get(column) or ""
+
+    def number(self, column: str) -> float | None:
+        text = self.get(column)
+        if text.lower() in ("", "nan", "none"):
+            return None
+        try:
+            return float(text)
+        except ValueError:
+            raise DataError(f"{self._path}:{self._line}: {column} is {text!r}, not a number") from None
+
+    def whole(self, column: str) -> int | None:
+        value = self.number(column)
+        return None if value is None else round(value)
+
+    def truth(self, column: str) -> bool:
+        return self.get(column).lower() in ("true", "1", "1.0", "yes")
+
+
+def _rows(path: Path, *, needed: bool = False) -> Iterator[_Row]:
+    """Read a CSV file; one that may be absent is then empty. Comment lines carry the schema's version."""
+    try:
+        with path.open(encoding="utf-8", newline="") as lines:
+            text = (line for line in lines if not line.startswith("#"))
+            for line, cells in enumerate(csv.DictReader(text), 2):
+                yield _Row(path, line, cells)
+    except FileNotFoundError:
+        if needed:
+            raise DataError(f"{path}: not there; run the experiment first: snakemake --cores 2") from None
+
+
+def _health(path: Path) -> tuple[Health, ...]:
+    sums: dict[str, Counter[str]] = {}
+    stops: dict[str, Counter[str]] = {}
+    for row in _rows(path):
+        cell = row["cell"]
+        sums.setdefault(cell, Counter()).update(debates=1, calls=row.whole("calls") or 0)
+        sums[cell].update({column: row.whole(column) or 0 for column in TROUBLES})
+        stops.setdefault(cell, Counter())[row.get("stop") or "unknown"] += 1
+    return tuple(
+        Health(
+            cell, total["debates"], total["calls"], {column: total[column] for column in TROUBLES},
+            dict(sorted(stops[cell].items())),
+        )
+        for cell, total in sums.items()
+    )  # fmt: skip

@@ -1,0 +1,124 @@
+"""The page: one HTML file that needs no network and no script. Every word that is not ours is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined, Template
+from markupsafe import Markup
+
+from cortexdsl.report import provenance
+from cortexdsl.report.drawing import Drawing
+from cortexdsl.report.inputs import Results
+from cortexdsl.report.sentences import answer
+from cortexdsl.report.summaries import correction_in_words
+from cortexdsl.report.tables import Table
+from cortexdsl.report.words import counted, p_value, wording
+
+FOLDED = 12  # a longer table is folded away
+
+
+def page(results: Results, figures: Sequence[Drawing], tables: Sequence[Table], versions: Mapping[str, str]) -> str:
+    """Return the report as one HTML document.
+
+    Parameters
+    ----------
+    results : Results
+    figures : sequence of Drawing
+        By name: accuracy, cost, differences, rounds; each may be absent.
+    tables : sequence of Table
+        Of `cortexdsl.report.summaries.tables`.
+    versions : mapping
+        Of what produced the results.
+    """
+    plan = results.plan
+    named = {table.name: table for table in tables}
+    return _template().render(
+        title=provenance.title(plan),
+        experiment=plan.get("experiment", ""),
+        facts=provenance.facts(results),
+        built_in=provenance.built_in_line(plan),
+        answers=[answer(row) for row in results.verdicts],
+        families=_families(results),
+        alpha=p_value(results.alpha).rstrip("0"),
+        wording=wording,
+        many_datasets=len(results.datasets) > 1,
+        drawings={drawing.name: drawing for drawing in figures},
+        inline=lambda drawing: Markup(drawing.inline()),
+        metric_tables=[table for name, table in named.items() if not _is_other(name)],
+        family_tables=[table for name, table in named.items() if name.startswith("comparisons-")],
+        round_table=named.get("rounds"),
+        health_table=named.get("health"),
+        health_line=health_line(results),
+        definitions=_definitions(results),
+        folded=FOLDED,
+        plan=plan,
+        declared_families=_declared(plan),
+        settings=provenance.settings(plan),
+        spec_text=provenance.spec_text(plan),
+        agents=provenance.agents(plan),
+        cells=provenance.cells(plan),
+        versions=versions,
+        style=Markup((Path(__file__).parent / "page.css").read_text(encoding="utf-8")),
+    )
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string((Path(__file__).parent / "page.html.j2").read_text(encoding="utf-8"))
+
+
+def _is_other(name: str) -> bool:
+    return name.startswith("comparisons-") or name in ("hypotheses", "rounds", "health")
+
+
+def _families(results: Results) -> list[dict[str, object]]:
+    """Each family in a sentence: what was significant, how p-values were adjusted."""
+    said: list[dict[str, object]] = []
+    for family in dict.fromkeys(row.family for row in results.contrasts):
+        rows = [row for row in results.contrasts if row.family == family]
+        said.append(
+            {
+                "name": family,
+                "count": counted(len(rows), "comparison"),
+                "correction": correction_in_words(rows[0].correction),
+                "significant": [row for row in rows if row.is_significant],
+            }
+        )
+    return said
+
+
+def _declared(plan: Mapping[str, Any]) -> list[dict[str, str]]:
+    return [
+        {
+            "name": str(family["name"]),
+            "compare": ", ".join(map(str, family["compare"])),
+            "to": str(family["to"]),
+            "correction": correction_in_words(str(family["correction"])),
+        }
+        for family in plan.get("families") or ()
+    ]
+
+
+def health_line(results: Results) -> str:
+    """Return all troubles of the experiment in one sentence."""
+    rows = results.health
+    debates, calls = sum(row.debates for row in rows), sum(row.calls for row in rows)
+    total = {key: sum(row.counts[key] for row in rows) for key in rows[0].counts} if rows else {}
+    if not any(total.get(key) for key in ("failures", "unparsed_turns", "unanswered")):
+        return f"All {counted(calls, 'reply', 'replies')} of {counted(debates, 'debate')} arrived and could be read."
+    return (
+        f"Of {counted(calls, 'call')} in {counted(debates, 'debate')}, {counted(total['failures'], 'call')} brought no "
+        f"reply, {counted(total['unparsed_turns'], 'turn')} could not be read, and "
+        f"{counted(total['unanswered'], 'debate')} ended without an answer."
+    )
+
+
+def _definitions(results: Results) -> list[tuple[str, str]]:
+    """Return what each metric on the page measures."""
+    metrics = dict.fromkeys([*(row.metric for row in results.metrics), *(row.metric for row in results.contrasts)])
+    return [(wording(metric).title, wording(metric).summary) for metric in metrics if wording(metric).summary]

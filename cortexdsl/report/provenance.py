@@ -1,0 +1,120 @@
+"""What produced the results: who debated, what was declared before the run, which versions of what."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from cortexdsl import __version__
+from cortexdsl.report.inputs import Results
+from cortexdsl.report.words import counted, number
+
+PACKAGES = ("litellm", "snakemake", "numpy", "scipy", "statsmodels", "scikit-posthocs", "pandas", "matplotlib")
+BUILT_IN = "builtin/"
+BUILT_IN_ONLY = "The agents here are a built-in solver, not language models."
+BUILT_IN_SOME = "Some of the agents here are a built-in solver, not language models."
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of cortexdsl, Python and the packages that results depend on."""
+    found = {"cortexdsl": __version__, "Python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def agents(plan: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return (agent, its model with options and persona, in words) of every agent of the plan."""
+    said = []
+    for agent in plan.get("agents") or ():
+        options = ", ".join(f"{key} {_brief(value)}" for key, value in (agent.get("options") or {}).items())
+        persona = f"; {agent['persona']}" if agent.get("persona") else ""
+        said.append((str(agent["name"]), f"{agent['model']}{f' ({options})' if options else ''}{persona}"))
+    return tuple(said)
+
+
+def built_in_line(plan: Mapping[str, Any]) -> str:
+    """Say plainly that agents are the built-in solver, where any is; else the empty text."""
+    are = [str(agent.get("model", "")).startswith(BUILT_IN) for agent in plan.get("agents") or ()]
+    if not any(are):
+        return ""
+    return BUILT_IN_ONLY if all(are) else BUILT_IN_SOME
+
+
+def title(plan: Mapping[str, Any]) -> str:
+    """Return the experiment's title, or its name where it has none."""
+    return str(plan.get("title") or plan.get("experiment") or "An experiment")
+
+
+def facts(results: Results) -> tuple[str, ...]:
+    """Return the size of the experiment in a few words each."""
+    plan = results.plan
+    methods = {str(cell.get("method", cell["cell"])) for cell in plan.get("cells", ())}
+    count = len(plan.get("agents") or ())
+    datasets = [name for name in results.datasets if name != "all"]
+    said = [
+        counted(count, "agent") if count else "",
+        counted(len(methods), "method") if methods else "",
+        counted(len(results.cells), "cell"),
+        ", ".join(datasets),
+        counted(_whole(plan, "questions"), "question") if _whole(plan, "questions") else "",
+        counted(_whole(plan, "replicates"), "replicate") if _whole(plan, "replicates") else "",
+        f"seed {plan['seed']}" if "seed" in plan else "",
+    ]
+    return tuple(part for part in said if part)
+
+
+def settings(plan: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return (name, value) of what fixed the experiment."""
+    datasets = plan.get("datasets") or {}
+    named = [(f"Dataset {label}", ", ".join(f"{key} {_brief(value)}" for key, value in entry.items() if value))
+             for label, entry in datasets.items()]  # fmt: skip
+    limits = {key: value for key, value in (plan.get("limits") or {}).items() if value is not None}
+    rows = [
+        ("Spec", str(plan.get("spec", ""))),
+        ("Spec digest", str(plan.get("spec_digest", ""))),
+        ("Seed", str(plan.get("seed", ""))),
+        ("Replicates", str(plan.get("replicates", ""))),
+        ("Questions", number(_whole(plan, "questions"))),
+        *named,
+        ("Limits", ", ".join(f"{key} {number(value)}" for key, value in limits.items())),
+    ]
+    return tuple((name, value) for name, value in rows if value)
+
+
+def spec_text(plan: Mapping[str, Any]) -> str:
+    """Return the text of the spec file, where it still lies where the plan names it; else the empty text."""
+    path = Path(str(plan.get("spec") or ""))
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def cells(plan: Mapping[str, Any]) -> tuple[tuple[str, str, str, str], ...]:
+    """Return (cell, protocol, settings as one line, digest) of every cell of the plan."""
+    return tuple(
+        (
+            str(cell["cell"]),
+            str(cell.get("protocol", "")),
+            ", ".join(f"{key}: {_brief(value)}" for key, value in (cell.get("settings") or {}).items()),
+            str(cell.get("digest", "")),
+        )
+        for cell in plan.get("cells", ())
+    )
+
+
+def _whole(plan: Mapping[str, Any], key: str) -> int:
+    """A count that the plan gives as a number, or apart for each dataset."""
+    value = plan.get(key) or 0
+    if isinstance(value, Mapping):
+        return sum(len(part) if isinstance(part, list) else int(part) for part in value.values())
+    return len(value) if isinstance(value, list) else int(value)
+
+
+def _brief(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

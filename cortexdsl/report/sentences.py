@@ -1,0 +1,142 @@
+"""What the experiment found, in sentences: each claim in plain words, with its estimate in the units it is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cortexdsl.errors import SpecError
+from cortexdsl.report.inputs import Verdict
+from cortexdsl.report.words import THIN, Kind, difference, estimate, interval, number, p_clause, wording
+from cortexdsl.spec.claims import EVERY, Claim, Comparison, Interaction, Slice, Trend, parse_claim
+
+MARKS = {"supported": "\u2713", "contradicted": "\u2717", "undecided": "?"}
+_THAN = {">": "higher", "<": "lower"}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A claim and its verdict, as the report says them.
+
+    Attributes
+    ----------
+    claim : str
+        As it was written.
+    words : str
+        The claim as an English sentence.
+    verdict : str
+        supported, contradicted or undecided.
+    mark : str
+        The verdict as one sign.
+    finding : str
+        Estimate, interval, p.
+    note : str
+        What the test says besides; may be empty.
+    is_exploratory : bool
+        Not declared before the run.
+    """
+
+    claim: str
+    words: str
+    verdict: str
+    mark: str
+    finding: str
+    note: str
+    is_exploratory: bool
+
+
+def answer(row: Verdict) -> Answer:
+    """Say a row of hypotheses.csv in words."""
+    try:
+        claim = parse_claim(row.claim)
+    except SpecError:  # from a program with claims of another form: shown as they are
+        words, shown = row.claim, f"estimate {number(row.estimate)} {interval(row.low, row.high, 'number')}"
+    else:
+        words, shown = claim_in_words(claim), _shown(claim, row)
+    adjusted = "adjusted p" if row.p_adjusted is not None and row.p_adjusted != row.p else "p"
+    p = row.p if row.p_adjusted is None else row.p_adjusted
+    finding = ", ".join(part for part in (shown.strip(), p_clause(p, adjusted) if p is not None else "") if part)
+    return Answer(
+        row.claim, words, row.verdict, MARKS.get(row.verdict, "?"), finding, row.note, row.exploratory
+    )  # fmt: skip
+
+
+def claim_in_words(claim: Claim) -> str:
+    """Say a claim as an English sentence.
+
+    Examples
+    --------
+    >>> claim_in_words(parse_claim("accuracy(a) >= accuracy(b) - 0.02"))
+    'The accuracy of a is at most 2 points below that of b.'
+    """
+    return f"{_claim(claim)}{_where(claim)}."
+
+
+def _claim(claim: Claim) -> str:
+    noun, kind = wording(claim.metric).noun, wording(claim.metric).kind
+    verb = "are" if noun.split(" per ")[0].endswith("s") and noun != "consensus" else "is"
+    if isinstance(claim, Comparison):
+        return _comparison(claim, noun, kind, verb)
+    method = _slice(claim.slice)
+    if isinstance(claim, Trend):
+        verb = "rise" if claim.direction == "increasing" else "fall"
+        plural = "" if noun.split(" per ")[0].endswith("s") and noun != "consensus" else "s"
+        return f"The {noun} of {method} {verb}{plural} along {claim.slice.free[0]}"
+    if isinstance(claim, Interaction):
+        first, second = claim.slice.free
+        return f"How {first} acts on the {noun} of {method} depends on {second}"
+    return f"Of all values of {claim.slice.free[0]}, {claim.value} gives {method} the {claim.extreme} {noun}"
+
+
+def _comparison(claim: Comparison, noun: str, kind: Kind, verb: str) -> str:
+    subject, those = f"The {noun} of {claim.name} {verb}", "those" if verb == "are" else "that"
+    if claim.reference is None:
+        bound = _size(claim.offset, kind, is_level=True)
+        relation = {">": "above", ">=": "at least", "<": "below", "<=": "at most"}.get(claim.operator)
+        if relation:
+            return f"{subject} {relation} {bound}"
+        return f"{subject} within {_size(claim.margin or 0, kind)} of {bound}"
+    other = f"{those} of {claim.reference}"
+    if claim.factor != 1:
+        relation = {">": "more than", ">=": "at least", "<": "less than", "<=": "at most"}.get(claim.operator, "about")
+        return f"{subject} {relation} {number(claim.factor)} times {other}"
+    if claim.margin is not None:
+        centre = f", shifted by {difference(claim.offset, kind)}" if claim.offset else ""
+        return f"{subject} within {_size(claim.margin, kind)} of {other}{centre}"
+    size = _size(abs(claim.offset), kind)
+    upward = claim.operator in (">", ">=")
+    if not claim.offset:
+        return f"{subject} {_THAN[claim.operator]} than {other}" if claim.operator in _THAN else (
+            f"{subject} no {'lower' if upward else 'higher'} than {other}"
+        )  # fmt: skip
+    if upward == (claim.offset > 0):
+        bound = "at least" if claim.operator in (">=", "<=") else "more than"
+    else:
+        bound = "at most" if claim.operator in (">=", "<=") else "less than"
+    return f"{subject} {bound} {size} {'above' if claim.offset > 0 else 'below'} {other}"
+
+
+def _slice(part: Slice) -> str:
+    return part.method + "".join(f", {axis} = {value}" for axis, value in part.fixed.items())
+
+
+def _where(claim: Claim) -> str:
+    if claim.dataset is None:
+        return ""
+    return f", on {EVERY if claim.dataset == EVERY else claim.dataset}"
+
+
+def _size(value: float, kind: Kind, *, is_level: bool = False) -> str:
+    if kind != "share":
+        return number(value)
+    text = f"{100 * value:.2f}".rstrip("0").rstrip(".")
+    return f"{text}{THIN}%" if is_level else f"{text} point{'' if text == '1' else 's'}"
+
+
+def _shown(claim: Claim, row: Verdict) -> str:
+    kind = wording(claim.metric).kind
+    if isinstance(claim, Comparison) and claim.reference is None:
+        return f"{estimate(row.estimate, kind)} {interval(row.low, row.high, kind)}"
+    if isinstance(claim, Comparison) and claim.factor != 1:
+        return f"ratio {number(row.estimate)} {interval(row.low, row.high, 'number')}"
+    step = " per step" if isinstance(claim, Trend) else ""
+    return f"{difference(row.estimate, kind)}{step} {interval(row.low, row.high, kind, signed=True)}"

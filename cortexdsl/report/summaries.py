@@ -1,0 +1,219 @@
+"""The tables of the report: what the analysis computed, arranged for reading. Nothing is estimated here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from cortexdsl.report.inputs import TROUBLES, Contrast, Metric, Results
+from cortexdsl.report.names import grouped
+from cortexdsl.report.sentences import answer
+from cortexdsl.report.tables import Column, Entry, Table, words
+from cortexdsl.report.words import NOTHING, THIN, Wording, difference, estimate, interval, number, p_value, wording
+
+_TROUBLE = {
+    "failures": "Calls without a reply",
+    "unparsed_turns": "Unreadable turns",
+    "unparsed": "Unreadable last answers",
+    "unanswered": "Debates without answer",
+    "was_tied": "Tied votes",
+}
+
+
+def tables(results: Results) -> tuple[Table, ...]:
+    """Return every table for which there is something to show."""
+    made = [*_metrics(results), *_comparisons(results), *_hypotheses(results), *_rounds(results), *_health(results)]
+    return tuple(made)
+
+
+def _metrics(results: Results) -> Iterator[Table]:
+    """The metrics of the spec, for one dataset in one table, else one table each; then all others, turned."""
+    known = list(dict.fromkeys(row.metric for row in results.metrics))
+    asked = [metric for metric in results.plan.get("metrics") or known if metric in known]
+    intervals = f"mean over questions, 95{THIN}% intervals in brackets."
+    if len(results.datasets) == 1:
+        (dataset,) = results.datasets
+        columns = [(wording(metric).title, metric, dataset, metric) for metric in asked]
+        yield _grid(results, "metrics", f"Every cell on {dataset}: {intervals}", columns)
+    else:
+        for metric in asked:
+            columns = [
+                ("Mean" if name == "all" else name, metric, name, f"{name}_{metric}") for name in results.datasets
+            ]
+            yield _grid(results, metric, f"{wording(metric).title} on every dataset: {intervals}", columns)
+    if others := [metric for metric in known if metric not in asked]:
+        yield _turned(results, others)
+
+
+def _turned(results: Results, metrics: Sequence[str]) -> Table:
+    """Rows are metrics and columns are cells: for the many metrics that a reader looks up."""
+    names = grouped(results.cells)
+    heads = [Column("Metric", ("metric",), is_numeric=False), Column("Dataset", ("dataset",), is_numeric=False)]
+    heads += [Column(one.cell, (one.cell, f"{one.cell} low", f"{one.cell} high")) for one in names]
+    rows = []
+    for dataset in results.datasets:
+        for metric in metrics:
+            found = [results.metric(dataset, one.cell, metric) for one in names]
+            if any(row is not None and row.estimate is not None for row in found):
+                how = wording(metric)
+                rows.append((Entry(how.title, (metric,)), words(dataset), *(_metric(row, how) for row in found)))
+    return Table("more-metrics", f"Every other metric, 95{THIN}% intervals in brackets.", tuple(heads), tuple(rows))
+
+
+def _grid(results: Results, name: str, caption: str, columns: Sequence[tuple[str, str, str, str]]) -> Table:
+    """Rows are cells; each column is (heading, metric, dataset, name of its numbers)."""
+    rows = []
+    for one in grouped(results.cells):
+        found = [results.metric(dataset, one.cell, metric) for _, metric, dataset, _ in columns]
+        entries = [_metric(row, wording(metric)) for row, (_, metric, _, _) in zip(found, columns, strict=True)]
+        rows.append((words(one.cell), *entries))
+    heads = [Column("Cell", ("cell",), is_numeric=False)]
+    heads += [Column(title, (key, f"{key}_ci_low", f"{key}_ci_high")) for title, _, _, key in columns]
+    shown = {metric for _, metric, _, _ in columns}
+    rows_shown = [row for row in results.metrics if row.dataset != "all" and row.metric in shown]
+    counts = {(row.questions, row.replicates) for row in rows_shown}
+    note = ""
+    if len(counts) == 1:
+        questions, replicates = next(iter(counts))
+        note = f"{number(questions)} questions, {number(replicates)} replicates each."
+    return Table(name, caption, tuple(heads), tuple(rows), note)
+
+
+def _metric(row: Metric | None, how: Wording) -> Entry:
+    if row is None or row.estimate is None:
+        return Entry(NOTHING, (None, None, None))
+    text = f"{estimate(row.estimate, how.kind)} {interval(row.low, row.high, how.kind)}".strip()
+    return Entry(text, (row.estimate, row.low, row.high))
+
+
+def _comparisons(results: Results) -> Iterator[Table]:
+    for family in dict.fromkeys(row.family for row in results.contrasts):
+        rows = [row for row in results.contrasts if row.family == family]
+        yield _family(family, rows, has_datasets=len(results.datasets) > 1)
+
+
+def _family(family: str, rows: Sequence[Contrast], *, has_datasets: bool) -> Table:
+    heads = [Column("Cell", ("cell",), is_numeric=False), Column("Against", ("reference",), is_numeric=False)]
+    heads += [Column("Dataset", ("dataset",), is_numeric=False)] if has_datasets else []
+    heads += [
+        Column("Metric", ("metric",), is_numeric=False),
+        Column("Difference", ("difference", "ci_low", "ci_high")),
+        Column("p", ("p",)),
+        Column("Adjusted p", ("p_adjusted",)),
+        Column("Significant", ("is_significant",), is_numeric=False),
+        Column("Effect size", ("effect", "effect_size")),
+        Column("Test", ("test",), is_numeric=False),
+    ]
+    body = []
+    for row in rows:
+        how = wording(row.metric)
+        gap = f"{difference(row.difference, how.kind)} {interval(row.low, row.high, how.kind, signed=True)}"
+        strong = row.is_significant
+        effect = (
+            f"{row.effect.replace('_', ' ')} {number(row.effect_size, 2)}" if row.effect_size is not None else NOTHING
+        )
+        entries = [words(row.cell), words(row.reference), *([words(row.dataset)] if has_datasets else [])]
+        entries += [
+            Entry(how.title, (row.metric,)),
+            Entry(gap.strip(), (row.difference, row.low, row.high), strong),
+            Entry(p_value(row.p), (row.p,)),
+            Entry(p_value(row.p_adjusted), (row.p_adjusted,), strong),
+            Entry("yes" if strong else "no", (strong,), strong),
+            Entry(effect, (row.effect, row.effect_size)),
+            words(row.test),
+        ]
+        body.append(tuple(entries))
+    found = sum(row.is_significant for row in rows)
+    corrected = correction_in_words(rows[0].correction)
+    caption = f"Family {family}: {found} of {len(rows)} differences significant {corrected}."
+    return Table(f"comparisons-{slug(family)}", caption, tuple(heads), tuple(body))
+
+
+def correction_in_words(correction: str) -> str:
+    """Say how p-values were adjusted."""
+    known = {
+        "holm": "after Holm's correction",
+        "hommel": "after Hommel's correction",
+        "bh": "with the false discovery rate controlled (Benjamini and Hochberg)",
+        "by": "with the false discovery rate controlled (Benjamini and Yekutieli)",
+        "none": "without any correction for multiple comparisons",
+    }
+    return known.get(correction, f"after the correction {correction}")
+
+
+def slug(text: str) -> str:
+    """Return text as a part of a file name."""
+    return "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in text).strip("-") or "unnamed"
+
+
+def _hypotheses(results: Results) -> Iterator[Table]:
+    if not results.verdicts:
+        return
+    heads = (
+        Column("Claim", ("claim",), is_numeric=False),
+        Column("Verdict", ("verdict",), is_numeric=False),
+        Column("Estimate", ("estimate", "ci_low", "ci_high")),
+        Column("p", ("p",)),
+        Column("Adjusted p", ("p_adjusted",)),
+        Column("Declared before the run", ("declared",), is_numeric=False),
+    )
+    rows = []
+    for row in results.verdicts:
+        said = answer(row)
+        rows.append((
+            words(row.claim),
+            Entry(row.verdict, (row.verdict,), row.verdict != "undecided"),
+            Entry(said.finding.rsplit(", ", 1)[0], (row.estimate, row.low, row.high)),
+            Entry(p_value(row.p), (row.p,)),
+            Entry(p_value(row.p_adjusted), (row.p_adjusted,)),
+            Entry("no, exploratory" if row.exploratory else "yes", (not row.exploratory,)),
+        ))  # fmt: skip
+    yield Table("hypotheses", "Claims and their verdicts.", heads, tuple(rows))
+
+
+def _rounds(results: Results) -> Iterator[Table]:
+    if len({row.round for row in results.rounds}) < 2:
+        return
+    several = len({row.dataset for row in results.rounds}) > 1
+    heads = [Column("Cell", ("cell",), is_numeric=False)]
+    heads += [Column("Dataset", ("dataset",), is_numeric=False)] if several else []
+    heads += [Column("Round", ("round",))]
+    heads += [Column(name.capitalize(), (name, f"{name}_low", f"{name}_high")) for name in ("accuracy", "consensus")]
+    rows = [
+        (
+            words(row.cell), *([words(row.dataset)] if several else []), Entry(str(row.round), (row.round,)),
+            _share(row.accuracy, row.accuracy_low, row.accuracy_high),
+            _share(row.consensus, row.consensus_low, row.consensus_high),
+        )
+        for row in results.rounds
+    ]  # fmt: skip
+    caption = f"After each round: accuracy of the vote and share of debates in consensus, with 95{THIN}% intervals."
+    yield Table("rounds", caption, tuple(heads), tuple(rows), "Round 0 is the opening.")
+
+
+def _share(value: float | None, low: float | None, high: float | None) -> Entry:
+    return Entry(f"{estimate(value, 'share')} {interval(low, high, 'share')}".strip(), (value, low, high))
+
+
+def _health(results: Results) -> Iterator[Table]:
+    if not results.health:
+        return
+    reasons = list(dict.fromkeys(reason for row in results.health for reason in row.stops))
+    heads = [Column("Cell", ("cell",), is_numeric=False), Column("Debates", ("debates",)), Column("Calls", ("calls",))]
+    heads += [Column(_TROUBLE[column], (column,)) for column in TROUBLES]
+    heads += [Column(f"Ended by {reason}", (f"stop_{reason}",)) for reason in reasons]
+    rows = []
+    for row in sorted(results.health, key=lambda row: _rank(results.cells, row.cell)):
+        counts: Mapping[str, Any] = {**row.counts, **{f"stop_{key}": value for key, value in row.stops.items()}}
+        numbers = [row.debates, row.calls, *(counts.get(head.names[0], 0) for head in heads[3:])]
+        rows.append((words(row.cell), *(Entry(number(value, 1), (value,)) for value in numbers)))
+    caption = "What could not be read or did not arrive, and why debates ended."
+    note = (
+        "Nothing was dropped or guessed: an unreadable answer abstains from the vote, "
+        "and a debate without an answer scores 0."
+    )
+    yield Table("health", caption, tuple(heads), tuple(rows), note)
+
+
+def _rank(cells: Sequence[str], cell: str) -> int:
+    return cells.index(cell) if cell in cells else len(cells)

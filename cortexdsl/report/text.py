@@ -1,0 +1,129 @@
+"""The report in the terminal: the answer, the numbers and where the page lies, on 80 to 100 columns."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from cortexdsl.report import provenance
+from cortexdsl.report.inputs import Results, read_results
+from cortexdsl.report.names import grouped
+from cortexdsl.report.page import health_line
+from cortexdsl.report.sentences import answer
+from cortexdsl.report.summaries import correction_in_words
+from cortexdsl.report.words import NOTHING, THIN, difference, estimate, interval, p_clause, wording
+
+COLUMNS = 96
+_COLOURS = {"supported": "32", "contradicted": "31", "undecided": "33"}
+
+
+def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
+    """Return a report for the terminal.
+
+    Parameters
+    ----------
+    folder : Path
+        `results/<experiment>`, as for `cortexdsl.report.build.build_report`.
+    is_coloured : bool
+        Whether verdicts are coloured by escape codes; only for a terminal.
+
+    Raises
+    ------
+    DataError
+        Where a needed table is missing or malformed.
+    """
+    results = read_results(folder)
+    lines = [provenance.title(results.plan), "=" * min(COLUMNS, len(provenance.title(results.plan)))]
+    lines += textwrap.wrap(" · ".join(provenance.facts(results)), COLUMNS)
+    if notice := provenance.built_in_line(results.plan):
+        lines += ["", notice]
+    for part in (_answers(results, is_coloured), _numbers(results), _differences(results), _rounds(results)):
+        if paragraph := list(part):
+            lines += ["", *paragraph]
+    if results.health:
+        lines += ["", *textwrap.wrap(health_line(results), COLUMNS)]
+    lines += ["", f"The whole report: {folder / 'report.html'}"]
+    return "\n".join(lines).replace(THIN, " ") + "\n"
+
+
+def _answers(results: Results, is_coloured: bool) -> Iterator[str]:
+    for row in results.verdicts:
+        said = answer(row)
+        verdict = said.verdict.upper()
+        if is_coloured:
+            verdict = f"\x1b[{_COLOURS.get(said.verdict, '0')}m{verdict}\x1b[0m"
+        mark = " (exploratory)" if said.is_exploratory else ""
+        yield from textwrap.wrap(f"{said.mark} {said.words}{mark}", COLUMNS, subsequent_indent="  ")
+        yield f"  {verdict}: {said.finding}"
+
+
+def _numbers(results: Results) -> Iterator[str]:
+    """Accuracy and cost of every cell, on the only dataset or in the mean over all."""
+    if not results.datasets:
+        return
+    dataset = results.datasets[-1]
+    known = {row.metric for row in results.metrics}
+    metrics = [metric for metric in results.plan.get("metrics") or known if metric in known][:3]
+    if results.primary and results.primary not in metrics:
+        metrics = [results.primary, *metrics[:2]]
+    rows = [["cell", *(wording(metric).noun for metric in metrics)]]
+    for one in grouped(results.cells):
+        found = [(results.metric(dataset, one.cell, metric), wording(metric).kind) for metric in metrics]
+        texts = [
+            f"{estimate(row.estimate, kind)} {interval(row.low, row.high, kind)}".strip() if row else NOTHING
+            for row, kind in found
+        ]
+        rows.append([one.cell, *texts])
+    where = "mean over datasets" if dataset == "all" else dataset
+    yield f"{where.capitalize()}, with 95 % intervals:"
+    yield from _aligned(rows)
+
+
+def _differences(results: Results) -> Iterator[str]:
+    for family in dict.fromkeys(row.family for row in results.contrasts):
+        rows = [row for row in results.contrasts if row.family == family]
+        yield f"Family {family}, {correction_in_words(rows[0].correction)}:"
+        found = [row for row in rows if row.is_significant]
+        several = len({row.dataset for row in rows}) > 1
+        for row in found:
+            kind = wording(row.metric).kind
+            where = f" on {row.dataset}" if several else ""
+            size = f"{difference(row.difference, kind)} {interval(row.low, row.high, kind, signed=True)}"
+            text = f"* {row.cell} against {row.reference}{where}: {wording(row.metric).noun} {size}"
+            yield from textwrap.wrap(
+                f"{text.strip()}, {p_clause(row.p_adjusted, 'adjusted p')}", COLUMNS, initial_indent="  ",
+                subsequent_indent="    ",
+            )  # fmt: skip
+        rest = len(rows) - len(found)
+        yield f"  {'no difference is' if not found else f'the other {rest} are not' if rest else 'all are'} significant"
+
+
+def _rounds(results: Results) -> Iterator[str]:
+    """Consensus by round, of the base methods."""
+    last = max((row.round for row in results.rounds), default=0)
+    if not last or not results.datasets:
+        return
+    rows = [["consensus after round", *map(str, range(last + 1))]]
+    for one in grouped(results.cells):
+        course = {
+            row.round: row.consensus
+            for row in results.rounds
+            if (row.cell, row.dataset) == (one.cell, results.datasets[-1])
+        }
+        if course and not one.point:
+            rows.append([one.cell, *(estimate(course.get(number), "share") for number in range(last + 1))])
+    yield from _aligned(rows)
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Align a table: names to the left, numbers to the right, the heading underlined."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    room = COLUMNS - sum(widths[1:]) - 2 * len(widths)
+    widths[0] = max(12, min(widths[0], room))
+    for index, row in enumerate(rows):
+        name = row[0] if len(row[0]) <= widths[0] else row[0][: widths[0] - 1] + "…"
+        numbers = (text.rjust(width) for text, width in zip(row[1:], widths[1:], strict=True))
+        yield "  ".join(["  " + name.ljust(widths[0]), *numbers]).rstrip()
+        if index == 0:
+            yield "  " + "-" * (sum(widths) + 2 * (len(widths) - 1))

@@ -1,0 +1,130 @@
+"""Numbers and metrics as a reader meets them: one way to write each kind of number, and no digit too many."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from cortexdsl.analysis.metrics.registry import METRICS
+
+Kind: TypeAlias = Literal["share", "number"]
+MINUS = "\u2212"
+THIN = "\u202f"
+NOTHING = "\u2013"
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How a metric is called and written.
+
+    Attributes
+    ----------
+    title : str
+        Heads a column or an axis.
+    noun : str
+        Stands in a sentence: "the ... of sparse".
+    kind : str
+        `share` of 1, written in percent; any other `number`.
+    summary : str
+        What it measures, in one line; empty for a score that only the table knows.
+    """
+
+    title: str
+    noun: str
+    kind: Kind
+    summary: str
+
+
+_NOUNS = {
+    "em": "exact match",
+    "f1": "F1",
+    "co2": "consensus on the right answer",
+    "input_tokens": "input tokens per question",
+    "output_tokens": "output tokens per question",
+    "total_tokens": "tokens per question",
+    "input_tokens_per_agent": "input tokens per agent",
+    "output_tokens_per_agent": "output tokens per agent",
+    "calls": "calls per question",
+    "dvc": "diverse edges (DVC)",
+    "cvr": "corrected turns (CVR)",
+    "ties": "tied votes",
+    "unanswered": "debates without an answer",
+    "unparsed": "unreadable answers",
+    "unparsed_turns": "unreadable turns",
+    "failures": "failed calls",
+}
+
+
+def wording(metric: str) -> Wording:
+    """Return how a metric is called; a score column that is no registered metric keeps its own name."""
+    known = METRICS.get(metric)
+    noun = _NOUNS.get(metric, metric.replace("_", " "))
+    is_share = known.unit == "share" if known else metric not in _NOUNS or metric in ("em", "f1")
+    return Wording(noun[:1].upper() + noun[1:], noun, "share" if is_share else "number", known.summary if known else "")
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """Write a number with so many significant digits; whole from 100 on, with thousands apart."""
+    if value is None or math.isnan(value):
+        return NOTHING
+    if abs(value) >= 10 ** (digits - 1):
+        return _signed(f"{value:,.0f}".replace(",", THIN))
+    places = digits - 1 if value == 0 else max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return _signed(f"{value:.{min(places, digits)}f}")
+
+
+def estimate(value: float | None, kind: Kind) -> str:
+    """Write the estimate of a metric, with its unit where that is a percent."""
+    if value is None or math.isnan(value):
+        return NOTHING
+    return f"{100 * value:.1f}{THIN}%" if kind == "share" else number(value)
+
+
+def difference(value: float | None, kind: Kind, *, unit: bool = True) -> str:
+    """Write a difference with its sign: shares in percentage points."""
+    if value is None or math.isnan(value):
+        return NOTHING
+    text = _signed(f"{100 * value:.1f}") if kind == "share" else number(value)
+    sign = "" if text.startswith(MINUS) or not any(digit in text for digit in "123456789") else "+"
+    points = " points" if unit and kind == "share" else ""
+    return f"{sign}{text}{points}"
+
+
+def interval(low: float | None, high: float | None, kind: Kind, *, signed: bool = False) -> str:
+    """Write an interval in brackets, in the units of its estimate."""
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
+        return ""
+    if signed:
+        ends = [difference(low, kind, unit=False), difference(high, kind, unit=False)]
+    elif kind == "share":
+        ends = [_signed(f"{100 * end:.1f}") for end in (low, high)]
+    else:
+        ends = [number(low), number(high)]
+    return f"[{ends[0]}, {ends[1]}]"
+
+
+def p_value(p: float | None) -> str:
+    """Write a p value without its leading zero: three places, and `< .001` below."""
+    if p is None or math.isnan(p):
+        return NOTHING
+    if p < 0.001:
+        return "< .001"
+    return "1" if p > 0.9995 else f"{p:.3f}".removeprefix("0")
+
+
+def p_clause(p: float | None, name: str = "p") -> str:
+    """Write `p = .012`, `p < .001`."""
+    text = p_value(p)
+    return f"{name} {text}" if text.startswith("<") else f"{name} = {text}"
+
+
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """Write `1 question`, `1 200 questions`."""
+    return f"{number(count, 1)} {noun if count == 1 else plural or noun + 's'}"
+
+
+def _signed(text: str) -> str:
+    """Put a true minus sign, and none before a zero."""
+    digits = text.lstrip("-")
+    return text.replace("-", MINUS) if any(digit in digits for digit in "123456789") else digits
