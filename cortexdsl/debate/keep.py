@@ -6,7 +6,8 @@ import numpy as np
 
 from cortexdsl.terms import Bools, Floats, Keep
 
-TOLERANCE = 1e-9  # relative: equal weights are all kept, whatever the rounding of their mean
+TOLERANCE = 1e-9
+"""Relative: equal weights are all kept, and no order of agents shows, whatever the rounding of their mean."""
 
 
 def kept(weight: Floats, rule: Keep) -> Bools:
@@ -27,31 +28,33 @@ def kept(weight: Floats, rule: Keep) -> Bools:
         Every listener keeps somebody, except under `above`.
     """
     possible = ~np.isnan(weight)
-    if not possible.any():
-        return possible
-    if rule.rule == "all":
+    if rule.rule == "all" or not possible.any():
         return possible
     if rule.rule == "above":
         return possible & (np.where(possible, weight, -np.inf) > (rule.number or 0.0))
     incoming = [weight[possible[:, v], v] for v in range(weight.shape[1])]
     if rule.rule == "mean_of_all":
-        overall = float(np.mean(weight[possible]))
-        threshold = np.array([min(overall, values.max(initial=-np.inf)) for values in incoming])
+        overall = _mean(weight[possible])
+        least = [min(overall, values.max(initial=-np.inf)) for values in incoming]
     else:
-        threshold = np.array([_threshold(values, rule) if len(values) else np.inf for values in incoming])
-    slack = TOLERANCE * np.abs(np.where(np.isfinite(threshold), threshold, 0.0))
-    return possible & (np.where(possible, weight, -np.inf) >= threshold - slack)
+        least = [_least(values, rule) if len(values) else np.inf for values in incoming]
+    return possible & (np.where(possible, weight, -np.inf) >= np.array(least))
 
 
-def _threshold(values: Floats, rule: Keep) -> float:
-    """Return the least weight that one listener keeps."""
+def _least(values: Floats, rule: Keep) -> float:
+    """Return the least weight that one listener keeps, the tolerance allowed for."""
     match rule.rule:
         case "mean":
-            return float(np.mean(values))
+            return _mean(values)
         case "median":
-            return float(np.median(values))
+            boundary = float(np.median(values))
         case "top":
-            place = len(values) - min(int(rule.number or 1), len(values))
+            boundary = float(np.sort(values)[-min(int(rule.number or 1), len(values))])
         case _:  # drop_bottom
-            place = min(int(rule.number or 0), len(values) - 1)
-    return float(np.sort(values)[place])
+            boundary = float(np.sort(values)[min(int(rule.number or 0), len(values) - 1)])
+    return boundary - TOLERANCE * abs(boundary)
+
+
+def _mean(values: Floats) -> float:
+    # The mean of the sizes is the scale of its rounding: weights of both signs may have a mean of almost 0.
+    return float(np.mean(values) - TOLERANCE * np.mean(np.abs(values)))

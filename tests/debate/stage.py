@@ -1,7 +1,7 @@
 """A stage for debates without models: scripted replies, prompts that list what they contain, hands that count.
 
 A prompt of this stage is plain text: its first line says whose turn it is (`revise:b1` is b's turn in round 1 of the
-step `revise`, `review:a>b1` what a says about b), then one line for each turn that it contains. A reply is
+step `revise`, `review:a1>b` what a says about b), then one line for each turn that it contains. A reply is
 `label|answer|confidence`, so that a listener's prompt can be read back into the turns that it was made from.
 """
 
@@ -62,7 +62,7 @@ def method(
 
 
 def label(step: str, speaker: str, round_: int, about: str | None = None) -> str:
-    return f"{step}:{speaker}{'>' + about if about else ''}{round_}"
+    return f"{step}:{speaker}{round_}" + (f">{about.replace(' ', '')}" if about else "")
 
 
 def name_of(turn: Turn) -> str:

@@ -217,12 +217,12 @@ def test_peer_evaluation_hears_those_above_the_mean_score() -> None:
     Scores are no confidences in an answer: 1.0 stays 1.0, where recalibration would make it 0.8.
     """
     script = SCRIPT | {
-        "review:b>a1": "good|1.0",
-        "review:c>a1": "good|0.9",
-        "review:a>b1": "fair|0.5",
-        "review:c>b1": "fair|0.7",
-        "review:a>c1": "poor|0.1",
-        "review:b>c1": "-|-",
+        "review:b1>a": "good|1.0",
+        "review:c1>a": "good|0.9",
+        "review:a1>b": "fair|0.5",
+        "review:c1>b": "fair|0.7",
+        "review:a1>c": "poor|0.1",
+        "review:b1>c": "-|-",
     }
     debate = run(peer_evaluation(), staged(script))
     assert debate.graphs[1].factors["peer_score"] == pytest.approx([0.95, 0.6, 0.1])

@@ -1,5 +1,7 @@
 """Which incoming edges a listener keeps: rules worked by hand, and what holds for every weight."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -48,6 +50,14 @@ def test_a_weight_that_rounding_puts_below_the_mean_is_kept() -> None:
     """0.1 three times averages to 0.10000000000000002 in floating point, more than each of them."""
     assert np.mean([0.1, 0.1, 0.1]) > 0.1
     assert one_listener(Keep("mean"), [np.nan, 0.1, 0.1, 0.1]) == [0.1, 0.1, 0.1]
+
+
+def test_a_mean_of_nothing_is_not_left_to_the_order_of_adding() -> None:
+    """0.1, 0.2, -0.3 and 0 have the mean 0, which floating point makes 1.4e-17 or 6.9e-18, as they stand."""
+    orders = list(itertools.permutations([0.1, 0.2, -0.3, 0.0]))
+    assert len({float(np.mean(order)) for order in orders}) > 1
+    for order in orders:
+        assert sorted(one_listener(Keep("mean"), [np.nan, *order])) == [0.0, 0.1, 0.2]
 
 
 def test_the_tolerance_is_relative_and_small() -> None:

@@ -1,0 +1,255 @@
+"""What reaches a prompt: who sees what, how much of it, and what nobody sees."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from cortexdsl.terms import Everyone, Groups, Method, OfRole, Repeat, Self
+from tests.debate.stage import QUESTION, Stage, method, run
+
+
+def views(of: Method, script: Mapping[str, str] | None = None) -> Mapping[str, Mapping[str, Any]]:
+    """The variables of every prompt, by label."""
+    stage = Stage(script or {})
+    run(of, stage)
+    return stage.views
+
+
+def revising(**words: Any) -> Method:
+    """An opening, and two rounds in which all hear all."""
+    steps = {"answer": {}, "revise": {"hears": Everyone(), **words}}
+    return method(steps, ["answer", Repeat(2, ("revise",))])
+
+
+def lines(of: Method, label: str) -> str:
+    """`turns heard | own turns` of one prompt."""
+    stage = Stage()
+    run(of, stage)
+    return next(line for line in stage.trace() if line.startswith(label)).removeprefix(label).strip()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ({}, "<- revise:b1 revise:c1"),
+        ({"tells": ("history",)}, "<- answer:b0 revise:b1 answer:c0 revise:c1"),
+        ({"tells": ("by_answer",)}, "<- revise:b1 revise:c1"),
+        ({"tells": ("latest", "evidence")}, "<- revise:b1 revise:c1"),
+        ({"tells": ("evidence",)}, ""),
+        ({"own": "latest"}, "<- revise:b1 revise:c1 | revise:a1"),
+        ({"own": "history"}, "<- revise:b1 revise:c1 | answer:a0 revise:a1"),
+        ({"tells": ("history",), "own": "history"}, "<- answer:b0 revise:b1 answer:c0 revise:c1 | answer:a0 revise:a1"),
+        ({"hears": Self()}, "<- revise:a1"),
+    ],
+    ids=str,
+)
+def test_how_far_back_others_and_oneself_are_seen(words: dict[str, Any], expected: str) -> None:
+    assert lines(revising(**words), "revise:a2") == expected
+
+
+def test_one_after_the_other_hears_who_spoke_before_in_the_step() -> None:
+    """b hears a's new words and c's old ones."""
+    of = revising(order="sequential")
+    assert [lines(of, f"revise:{name}1") for name in "abc"] == [
+        "<- answer:b0 answer:c0",
+        "<- revise:a1 answer:c0",
+        "<- revise:a1 revise:b1",
+    ]
+
+
+def test_what_a_heard_turn_looks_like() -> None:
+    """Whole but for its confidence line; its recalibrated confidence is a variable of its own."""
+    seen = views(revising(), {"answer:b0": "41|0.9"})["revise:a1"]
+    assert seen["heard"][0] == {
+        "speaker": "b",
+        "round": 0,
+        "text": "answer:b0|41",
+        "answer": "41",
+        "confidence": 0.9,
+        "weight": None,
+        "about": None,
+        "is_own_group": False,
+    }
+    assert (seen["question"], seen["round"], seen["about"], seen["by_answer"], seen["evidence"]) == (
+        QUESTION,
+        1,
+        None,
+        [],
+        [],
+    )
+    assert seen["agent"] == {"name": "a", "persona": None}
+
+
+def test_answers_alone_may_be_passed() -> None:
+    """An unreadable one is said to be so, and never guessed."""
+    steps = {"answer": {}, "revise": {"hears": Everyone()}}
+    of = method(steps, ["answer", "revise"], passes="answer")
+    seen = views(of, {"answer:b0": "41|0.9", "answer:c0": "-|0.9"})["revise:a1"]
+    assert [turn["text"] for turn in seen["heard"]] == ["41", "(no readable answer)"]
+
+
+def test_no_prompt_holds_a_confidence_line() -> None:
+    """Neither another's nor one's own: the staged reader puts it after the last bar."""
+    stage = Stage({f"answer:{name}0": "41|0.987" for name in "abc"})
+    run(revising(own="history", tells=("history",)), stage)
+    assert not any("0.987" in prompt for prompt in stage.prompts())
+
+
+def test_by_answer_groups_those_heard_the_most_supported_first() -> None:
+    """c and d say 42, b says 41: 42 comes first with both; a's own answer is not among them."""
+    of = method(
+        {"answer": {}, "revise": {"hears": Everyone(), "tells": ("by_answer",)}}, ["answer", "revise"], "a b c d"
+    )
+    seen = views(of, {"answer:b0": "41|0.5", "answer:a0": "41|0.5"})
+    grouped = [
+        (group["answer"], [turn["speaker"] for turn in group["turns"]]) for group in seen["revise:a1"]["by_answer"]
+    ]
+    assert grouped == [("42", ["c", "d"]), ("41", ["b"])]
+    grouped = [
+        (group["answer"], [turn["speaker"] for turn in group["turns"]]) for group in seen["revise:c1"]["by_answer"]
+    ]
+    assert grouped == [("41", ["a", "b"]), ("42", ["d"])]
+
+
+def test_material_is_a_variable_of_its_step_alone() -> None:
+    of = method(
+        {"answer": {"material": {"example": "2 + 2 = 4"}}, "revise": {"hears": Everyone()}}, ["answer", "revise"]
+    )
+    seen = views(of)
+    assert seen["answer:a0"]["example"] == "2 + 2 = 4"
+    assert "example" not in seen["revise:a1"]
+
+
+REVIEWS = {
+    "answer": {},
+    "review": {"hears": Everyone(), "each": "edge", "reads": "review"},
+    "revise": {"hears": Everyone(), "tells": ("about_me",), "own": "latest"},
+}
+
+
+def test_reviews_reach_those_they_are_about_and_nobody_else() -> None:
+    stage = Stage({"review:b1>a": "poor|0.2"})
+    run(method(REVIEWS, ["answer", Repeat(2, ("review", "revise"))]), stage)
+    trace = stage.trace()
+    assert trace[3] == "review:a1>b <- answer:b0"
+    assert trace[9] == "revise:a1 <- review:b1>a review:c1>a | answer:a0"
+    # a review of the second round is of the new answer, and no review is ever heard as talk
+    assert trace[12] == "review:a2>b <- revise:b1"
+    assert trace[18] == "revise:a2 <- review:b2>a review:c2>a | revise:a1"
+    heard = stage.views["revise:a1"]["heard"][0]
+    assert (heard["speaker"], heard["about"], heard["answer"], heard["confidence"]) == ("b", "a", "poor", 0.2)
+    assert stage.views["review:a1>b"]["about"] == "b"
+
+
+def test_all_that_was_said_about_one_may_be_kept() -> None:
+    steps = {**REVIEWS, "revise": {"hears": Everyone(), "tells": ("about_me", "history"), "own": "history"}}
+    of = method(steps, ["answer", Repeat(2, ("review", "revise"))], "a b")
+    assert lines(of, "revise:a2") == "<- review:b1>a review:b2>a | answer:a0 revise:a1"
+
+
+def test_verdicts_and_selections_are_heard_by_nobody() -> None:
+    steps = {
+        "answer": {},
+        "select": {"reads": "selection", "own": "latest"},
+        "judge": {"role": "judge", "hears": OfRole("debater"), "reads": "verdict"},
+        "revise": {"hears": Everyone(), "tells": ("history",), "own": "history"},
+        "listen": {"hears": OfRole("judge"), "tells": ("history",)},
+    }
+    of = method(steps, ["answer", "select", "judge", "revise", "listen"], {"debater": "a b", "judge": "j"})
+    stage = Stage()
+    run(of, stage)
+    assert stage.trace() == [
+        "answer:a0",
+        "answer:b0",
+        "select:a1 | answer:a0",
+        "select:b1 | answer:b0",
+        "judge:j1 <- answer:a0 answer:b0",
+        "revise:a1 <- answer:b0 | answer:a0",
+        "revise:b1 <- answer:a0 | answer:b0",
+        "listen:a2",
+        "listen:b2",
+    ]
+
+
+POOL = ("first", "second", "third")
+
+
+def evidence(selection: str, own_pool: tuple[str, ...] = POOL) -> list[str]:
+    """What a is shown after it selected from three passages."""
+    steps = {
+        "select": {"reads": "selection", "material": {"pool": POOL}},
+        "answer": {"tells": ("evidence",), "material": {"pool": own_pool}},
+    }
+    shown: list[str] = views(method(steps, ["select", "answer"]), {"select:a0": selection})["answer:a0"]["evidence"]
+    return shown
+
+
+@pytest.mark.parametrize(
+    ("selection", "expected"),
+    [
+        ("1,3|-", ["first", "third"]),
+        ("3, 1|-", ["third", "first"]),
+        ("|-", []),  # none was chosen
+        ("-|-", []),  # none could be read: none is guessed
+        ("0,2,4,99|-", ["second"]),  # numbers that are no passage
+        ("²,x,2|-", ["second"]),
+    ],
+)
+def test_evidence_is_what_a_speaker_selected(selection: str, expected: list[str]) -> None:
+    assert evidence(selection) == expected
+
+
+def test_numbers_count_in_the_pool_that_was_shown_for_selection() -> None:
+    assert evidence("2|-", own_pool=()) == ["second"]
+
+
+def test_evidence_is_the_whole_pool_where_nobody_selects() -> None:
+    of = method({"answer": {"tells": ("evidence",), "material": {"pool": POOL}}}, ["answer"])
+    assert views(of)["answer:a0"]["evidence"] == ["first", "second", "third"]
+
+
+def test_each_selects_for_itself_and_the_last_selection_counts() -> None:
+    steps = {
+        "select": {"reads": "selection", "material": {"pool": POOL}},
+        "answer": {"tells": ("evidence",)},
+    }
+    script = {"select:a0": "1|-", "select:b0": "2|-", "select:c0": "3|-", "select:a1": "2,3|-"}
+    seen = views(method(steps, [Repeat(2, ("select", "answer"))]), script)
+    assert [seen[f"answer:{name}0"]["evidence"] for name in "abc"] == [["first"], ["second"], ["third"]]
+    assert seen["answer:a1"]["evidence"] == ["second", "third"]
+
+
+def test_a_group_knows_its_own_summary() -> None:
+    """Each of four in two groups hears both summaries, one of which is its own group's."""
+    steps = {
+        "answer": {},
+        "summarize": {"role": "summarizer", "hears": Groups(2), "each": "group", "reads": "summary"},
+        "share": {"hears": OfRole("summarizer")},
+    }
+    of = method(steps, ["answer", "summarize", "share"], {"debater": "a b c d", "summarizer": "s"})
+    stage = Stage()
+    run(of, stage)
+    for name in "abcd":
+        heard = stage.views[f"share:{name}1"]["heard"]
+        assert [turn["about"] for turn in heard] == ["group 1", "group 2"]
+        own = next(turn["about"] for turn in heard if turn["is_own_group"])
+        members = next(line for line in stage.trace() if line.startswith(f"summarize:s1>{own.replace(' ', '')}"))
+        assert f"answer:{name}0" in members
+        assert sum(turn["is_own_group"] for turn in heard) == 1
+
+
+def test_several_draws_are_all_heard() -> None:
+    """Two independent replies to one prompt: a listener hears both, in order."""
+    of = method({"answer": {"draws": 2}, "revise": {"hears": Everyone()}}, ["answer", "revise"], "a b")
+    assert lines(of, "revise:a1") == "<- answer:b0 answer:b0"
+
+
+def test_a_turn_records_exactly_what_its_prompt_held() -> None:
+    """The numbers of `heard` and `recalled` name the turns whose texts are in the prompt."""
+    stage = Stage()
+    debate = run(method(REVIEWS, ["answer", Repeat(2, ("review", "revise"))]), stage)
+    for turn, prompt in zip(debate.turns, stage.prompts(), strict=True):
+        texts = [f"heard {debate.turns[k].text.rpartition('|')[0]}" for k in turn.heard]
+        texts += [f"own {debate.turns[k].text.rpartition('|')[0]}" for k in turn.recalled]
+        assert prompt.splitlines()[1:] == texts
