@@ -105,7 +105,7 @@ def studentised(found: Resampled, null: Floats, level: float = LEVEL) -> tuple[F
     Returns
     -------
     above : (tests,) array
-        p of the hypothesis that the truth is at most `null`.
+        p of the hypothesis that the truth is at most `null`. NaN where the units do not differ at all.
     below : (tests,) array
         p of the hypothesis that it is at least `null`.
     interval : (2, tests) array
@@ -118,7 +118,6 @@ def studentised(found: Resampled, null: Floats, level: float = LEVEL) -> tuple[F
     with np.errstate(invalid="ignore", divide="ignore"):
         deviation = np.nan_to_num((found.draws - found.estimate) / found.errors)
         observed = (found.estimate - null) / found.error
-    observed = np.where(found.error > 0, observed, np.sign(found.estimate - null) * np.inf)
     above = ((deviation >= observed).sum(axis=0) + 1) / (draws + 1)
     below = ((deviation <= observed).sum(axis=0) + 1) / (draws + 1)
     ends = np.quantile(deviation, [(1 + level) / 2, (1 - level) / 2], axis=0)
@@ -145,6 +144,7 @@ def log_ratio(sample: Units, top: Floats, bottom: Floats, seed: int, draws: int 
             logs.append(np.log(a / b))
             errors.append(square[:, 0] / a**2 - 2 * square[:, 1] / (a * b) + square[:, 2] / b**2)
     influence = top / means[0] - bottom / means[1]
+    influence[np.abs(influence) <= 1e-12 * top / means[0]] = 0
     whole = np.concatenate(logs)
     keep = np.isfinite(whole)
     return Resampled(

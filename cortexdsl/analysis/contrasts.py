@@ -113,15 +113,16 @@ def _outcomes(sample: Units, weights: Floats, null: Floats, seed: int, draws: in
         shifted = _bonett_price(sample, contributions, np.abs(weights).sum(axis=1) / 2, null, level)
     else:
         shifted = _bootstrapped(sample, contributions, null, seed, draws, level)
-    zero = np.flatnonzero(null == 0)
-    flips = dict(zip(zero.tolist(), sign_flip(contributions[:, zero], sample.step, seed, draws), strict=True))
+    moved = contributions - null * sample.share[:, None]
+    turned = np.flatnonzero((null == 0) | np.isnan(shifted.above))
+    flips = dict(zip(turned.tolist(), sign_flip(moved[:, turned], sample.step, seed, draws), strict=True))
     found = []
     for i, row in enumerate(weights):
         low, high = float(shifted.low[i]), float(shifted.high[i])
         discordant = int((np.abs(row[row != 0] @ sample.values[row != 0]) > 1e-12).sum())
         if i in flips:
-            name, statistic = _flip_name(sample, row, flips[i], draws)
-            above, below = _sides(flips[i].p, float(estimate[i]))
+            name, statistic = _flip_name(sample, row, moved[:, i], flips[i], draws)
+            above, below = _sides(flips[i].p, float(estimate[i] - null[i]))
             p = flips[i].p
         else:
             name, statistic = shifted.name, float(shifted.statistic[i])
@@ -147,8 +148,9 @@ def _bonett_price(sample: Units, contributions: Floats, reach: Floats, null: Flo
     centre, error, freedom = adjusted_difference(sample, contributions, reach)
     ends, statistic = quantile(freedom, level) * error, (centre - null) / error
     low, high = np.maximum(centre - ends, -reach), np.minimum(centre + ends, reach)
-    name = "Bonett-Price" + (" over clusters" if sample.clustered else "")
-    return _Shifted(name, low, high, statistic, tail(statistic, freedom), tail(-statistic, freedom))
+    return _Shifted(
+        f"Bonett-Price{_over(sample)}", low, high, statistic, tail(statistic, freedom), tail(-statistic, freedom)
+    )
 
 
 def _bootstrapped(sample: Units, contributions: Floats, null: Floats, seed: int, draws: int, level: float) -> _Shifted:
@@ -157,8 +159,7 @@ def _bootstrapped(sample: Units, contributions: Floats, null: Floats, seed: int,
     above, below, _ = studentised(drawn, null, level)
     with np.errstate(invalid="ignore", divide="ignore"):
         statistic = (drawn.estimate - null) / drawn.error
-    over = " over clusters" if sample.clustered else ""
-    return _Shifted(f"studentised bootstrap{over} ({draws} draws)", low, high, statistic, above, below)
+    return _Shifted(f"studentised bootstrap{_over(sample)} ({draws} draws)", low, high, statistic, above, below)
 
 
 def _contributions(sample: Units, weights: Floats) -> Floats:
@@ -172,19 +173,23 @@ def _sides(p: float, estimate: float) -> tuple[float, float]:
     return (near, far) if estimate > 0 else (far, near) if estimate < 0 else (0.5, 0.5)
 
 
-def _flip_name(sample: Units, row: Floats, flip: Flip, draws: int) -> tuple[str, float]:
+def _flip_name(sample: Units, row: Floats, moved: Floats, flip: Flip, draws: int) -> tuple[str, float]:
     """The name of a sign-flip test and its statistic: McNemar's smaller count, else the sum over its null sd."""
     pair = np.flatnonzero(row)
-    difference = row[pair] @ sample.values[pair]
     single = sample.binary and len(pair) == 2 and (sample.replicates[pair] == 1).all()
     if single and not sample.clustered and len(sample.sizes) == 1:
-        wins, losses = int((difference > 0.5).sum()), int((difference < -0.5).sum())
+        wins, losses = int((moved > 0).sum()), int((moved < 0).sum())
         return f"McNemar exact (mid-p {mcnemar_mid_p(wins, losses):.4g})", float(min(wins, losses))
-    parts = row[pair] @ sample.parts[pair]
-    spread = float(np.sqrt((parts**2).sum()))
-    over = " over clusters" if sample.clustered else ""
-    how = "exact" if flip.error is None else f"({draws} draws, se {flip.error:.2g})"
-    return f"sign-flip{over} {how}", float(parts.sum()) / spread if spread > 0 else 0.0
+    spread = float(np.sqrt((moved**2).sum()))
+    return f"sign-flip{_over(sample)} {_precision(flip, draws)}", float(moved.sum()) / spread if spread > 0 else 0.0
+
+
+def _over(sample: Units) -> str:
+    return " over clusters" if sample.clustered else ""
+
+
+def _precision(flip: Flip, draws: int) -> str:
+    return "exact" if flip.error is None else f"({draws} draws, se {flip.error:.2g})"
 
 
 def ratio_outcome(
@@ -197,38 +202,32 @@ def ratio_outcome(
     if means[top] <= 0 or means[bottom] <= 0:
         return untested(f"a ratio of means that are not above 0 ({means[top]:.4g}, {means[bottom]:.4g})")
     drawn = log_ratio(sample, sample.parts[top], sample.parts[bottom], seed, draws)
-    above, below, interval = studentised(drawn, np.array([np.log(null)]), level)
     if not drawn.error[0] > 0:
-        exact = float(np.exp(drawn.estimate[0]))
-        return Outcome(exact, exact, exact, "none: every unit has the same ratio", np.nan, np.nan, np.nan, np.nan)
+        ratio, moved = float(np.exp(drawn.estimate[0])), sample.parts[top] - null * sample.parts[bottom]
+        flip = sign_flip(moved[:, None], None, seed, draws)[0]
+        sides = _sides(flip.p, ratio - null)
+        return Outcome(ratio, ratio, ratio, f"sign-flip {_precision(flip, draws)}", np.nan, *sides, flip.p)
+    above, below, interval = studentised(drawn, np.array([np.log(null)]), level)
     low, high = np.exp(interval[:, 0])
     one = (float(above[0]), float(below[0]))
     statistic = float((drawn.estimate[0] - np.log(null)) / drawn.error[0])
-    discordant = int((np.abs(sample.values[top] - sample.values[bottom]) > 1e-12).sum())
     estimate, name = float(np.exp(drawn.estimate[0])), f"studentised bootstrap of the log ratio ({draws} draws)"
     p = min(1.0, 2 * min(one))
-    return Outcome(estimate, float(low), float(high), name, statistic, *one, p, discordant)
+    return Outcome(estimate, float(low), float(high), name, statistic, *one, p)
 
 
 def mean_outcome(sample: Units, cell: int, null: float, seed: int, draws: int = DRAWS, level: float = LEVEL) -> Outcome:
     """Test one cell's mean against a fixed value."""
-    if gap := gap_of(sample, [cell]):
-        return untested(gap)
-    mean = float(sample.means[cell])
-    if not sample.binary:
-        drawn = resample(sample, sample.parts[cell][:, None], seed, draws)
-        above, below, _ = studentised(drawn, np.array([null]), level)
-        one = (float(above[0]), float(below[0]))
-        low, high = (float(end[0]) for end in bca(drawn, level))
-        name, statistic = f"studentised bootstrap ({draws} draws)", float((mean - null) / max(drawn.error[0], 1e-300))
-    else:
-        trials = effective_trials(sample, cell)
-        low, high = wilson(mean * trials, trials, level)
-        statistic = (mean - null) / np.sqrt(null * (1 - null) / trials) if 0 < null < 1 else np.nan
-        one = (float(stats.norm.sf(statistic)), float(stats.norm.cdf(statistic)))
-        name = "score (Wilson)"
-        if sample.replicates[cell] == 1 and not sample.clustered and len(sample.sizes) == 1:
-            right, all_of = round(mean * sample.sizes[0]), int(sample.sizes[0])
-            one = tuple(float(stats.binomtest(right, all_of, null, side).pvalue) for side in ("greater", "less"))  # type: ignore[assignment]
-            name = "binomial exact"
-    return Outcome(mean, low, high, name, float(statistic), *one, min(1.0, 2 * min(one)), 0)
+    if not sample.binary or sample.gaps[cell]:
+        alone = np.eye(1, len(sample.cells), cell)
+        return contrast_outcomes(sample, alone, [null], seed, draws, level)[0]
+    mean, trials = float(sample.means[cell]), effective_trials(sample, cell)
+    low, high = wilson(mean * trials, trials, level)
+    statistic = (mean - null) / np.sqrt(null * (1 - null) / trials) if 0 < null < 1 else np.nan
+    one = (float(stats.norm.sf(statistic)), float(stats.norm.cdf(statistic)))
+    name = "score (Wilson)"
+    if sample.replicates[cell] == 1 and not sample.clustered and len(sample.sizes) == 1:
+        counts = (round(mean * sample.sizes[0]), int(sample.sizes[0]), min(max(null, 0.0), 1.0))
+        one = (float(stats.binomtest(*counts, "greater").pvalue), float(stats.binomtest(*counts, "less").pvalue))
+        name = "binomial exact"
+    return Outcome(mean, low, high, name, float(statistic), *one, min(1.0, 2 * min(one)))
