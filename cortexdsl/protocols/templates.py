@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from cortexdsl.errors import Problem, SpecError
 from cortexdsl.terms import Message
 
 SYSTEM = "common/system.j2"
-SINGLE_BRACE = re.compile(r"(?<![{%#\\$])\{(\w+)\}(?!\})")
+SINGLE_BRACE = re.compile(r"(?<![\w{%#$}])\{([A-Za-z_]\w*)\}(?!\})")
 
 
 def shipped_prompts() -> Path:
@@ -73,11 +74,12 @@ class Templates:
         return (*opening, {"role": "user", "content": user})
 
     def _text(self, prompt: str, variables: Mapping[str, Any]) -> str:
+        template = self._load(prompt)
         try:
-            text = self._load(prompt).render(variables)
+            text = template.render(variables)
+        except TemplateNotFound as error:
+            raise self._missing(prompt, error) from error
         except (TemplateError, SecurityError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
-            if isinstance(error, SpecError):
-                raise
             raise SpecError(
                 [Problem(prompt, f"the template cannot be rendered: {error}", _known(variables))]
             ) from error
@@ -90,11 +92,13 @@ class Templates:
             where = f"{error.filename or prompt}:{error.lineno}:1"
             raise SpecError([Problem(where, f"template error: {error.message}")]) from error
         except TemplateNotFound as error:
-            raise SpecError([Problem(prompt, f"there is no template {error.name!r}", self._nearest())]) from error
+            raise self._missing(prompt, error) from error
 
-    def _nearest(self) -> str:
-        folders = ", ".join(sorted({f"{folder.name}/" for folder in self.folders}))
-        return f"templates are looked for in {folders}; shipped are {', '.join(self.shipped())}"
+    def _missing(self, prompt: str, error: TemplateNotFound) -> SpecError:
+        near = get_close_matches(error.name or "", self.shipped(), n=1)
+        remedy = f"did you mean {near[0]}? " if near else ""
+        remedy += "templates are looked for in prompts/ beside specs/, then among the shipped ones"
+        return SpecError([Problem(prompt, f"there is no template {error.name!r}", remedy)])
 
     def shipped(self) -> tuple[str, ...]:
         """Return the names of the shipped templates."""
