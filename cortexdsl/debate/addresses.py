@@ -71,7 +71,7 @@ def addresses(step: Step, agents: Sequence[Agent], graph: Graph) -> list[Address
 
     if step.each in ("listener", "group"):
         return [
-            Address(agent, heard_by(column), listener)
+            Address(agent, heard_by(column), listener, trust_of(column))
             for agent in agents
             for column, listener in enumerate(graph.listeners)
         ]

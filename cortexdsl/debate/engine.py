@@ -55,7 +55,7 @@ async def debate(
         What is run.
     question : Question
     hands : Hands
-        The injected functions; whatever they raise ends the debate.
+        The injected functions; whatever they raise ends the debate, once all calls of the step are back.
     seed, replicate : int
         Of the experiment; every draw derives from them and the question.
     given : sequence of Turn
@@ -68,7 +68,8 @@ async def debate(
     Raises
     ------
     DebateError
-        The protocol cannot go on: a weight is no number, a graph does not fit the agents.
+        The protocol cannot go on: a weight is no number, a graph does not fit the agents, or a given turn is not
+        one of its schedule.
     """
     return await _Run(method, question, hands, seed, replicate, given).whole()
 

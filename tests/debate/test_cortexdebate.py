@@ -152,6 +152,15 @@ def test_listeners_learn_whom_they_trust() -> None:
     assert [turn["weight"] for turn in heard] == pytest.approx([0.246339341222, 0.086307200632], abs=1e-12)
 
 
+def test_a_review_along_a_weighed_edge_knows_its_weight() -> None:
+    """Each reviews whom it trusts most, by confidence .8, .6, .5: a reviews b, and b and c review a."""
+    steps = {"answer": {}, "review": {"hears": Sparse("confidence", Keep("top", 1)), "each": "edge", "reads": "review"}}
+    stage = staged()
+    run(dataclasses.replace(method(steps, ["answer", "review"], recalibration=BINS), cast={"debater": TEAM}), stage)
+    weights = {name: view["heard"][0]["weight"] for name, view in stage.views.items() if name.startswith("review")}
+    assert weights == {"review:a1>b": 0.6, "review:b1>a": 0.8, "review:c1>a": 0.8}
+
+
 def test_participation_as_listener_changes_who_kept_to_itself() -> None:
     """In round 1 each agent heard exactly one other: P = 1, S = 2 - 1 for all; both: P = 3, 2, 1 of 4."""
     heard = run(cortexdebate(participation="heard"), staged()).graphs[1].factors

@@ -282,6 +282,15 @@ def test_a_debate_branches_at_any_turn() -> None:
         assert rest.calls == whole.calls[cut:]
 
 
+def test_a_debate_is_continued_by_a_longer_method() -> None:
+    """The turns of one round, given to the method with three: only the other two rounds are asked."""
+    short = dataclasses.replace(CORTEX, schedule=("answer", Repeat(1, ("revise",), until="consensus")))
+    stage = Stage(SCRIPT, cosine)
+    continued = run(CORTEX, stage, given=run(short, Stage(SCRIPT, cosine)).turns)
+    assert _plain(continued) == _plain(run(CORTEX, Stage(SCRIPT, cosine)))
+    assert len(stage.calls) == 6
+
+
 def test_a_changed_turn_changes_what_follows() -> None:
     """A given turn is taken as it is: its words are heard, its answer counts."""
     debate = run(talk(["answer", "revise"]))
