@@ -12,7 +12,7 @@ from typing import Any
 
 import aiohttp
 
-from cortexdsl.models.failures import Failure, Kind, from_status
+from cortexdsl.models.failures import NO_COMPLETION, Failure, Kind, from_status
 from cortexdsl.models.keys import plain
 from cortexdsl.models.transport import Raw, SeedsRefused
 from cortexdsl.terms import Call
@@ -98,7 +98,7 @@ def read_completion(text: str, *, seed_refused: bool) -> Raw:
         usage = said.get("usage") or {}
         counted = usage.get("prompt_tokens"), usage.get("completion_tokens")
     except (ValueError, LookupError, TypeError, AttributeError):
-        raise Failure(Kind.MALFORMED, f"no chat completion: {text[:120]!r}") from None
+        raise Failure(Kind.MALFORMED, NO_COMPLETION) from None
     return completion(content, refusal, choice.get("finish_reason"), counted, seed_refused=seed_refused)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from enum import Enum
@@ -127,6 +128,11 @@ def _kind_of(status: int, said: str) -> Kind:
     return by_status.get(status, Kind.TRANSIENT if status >= 500 else Kind.BAD_REQUEST)
 
 
+NO_COMPLETION = "the body is no chat completion"
+_NO_JSON = re.compile(
+    r"JSONDecodeError|Unable to get json|(?:Expecting|Unterminated|Invalid|Extra data)[^\n]{0,60}: line \d+ column \d+"
+)
+
 # litellm's classes by name, so that nothing here imports it; the most special names come first in an MRO.
 _BY_CLASS: Mapping[str, Kind] = {
     "ContextWindowExceededError": Kind.CONTEXT_WINDOW,
@@ -157,8 +163,8 @@ def from_exception(error: BaseException, now: float) -> Failure:
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and status >= 400 and kind in (None, Kind.RATE_LIMIT, Kind.BAD_REQUEST):
         kind = _kind_of(status, said.lower())
-    elif kind is Kind.TRANSIENT and any(word in said for word in ("JSONDecodeError", "Unable to get json")):
-        kind = Kind.MALFORMED  # a body that is no JSON comes as an internal error of the provider
+    elif kind is Kind.TRANSIENT and _NO_JSON.search(said):
+        kind, said = Kind.MALFORMED, NO_COMPLETION  # a body that is no JSON comes as an internal error there
     response = getattr(error, "response", None)
     headers: Mapping[str, str] = getattr(response, "headers", None) or {}
     return Failure(kind or Kind.BAD_REQUEST, said, retry_after=retry_after(headers, now))

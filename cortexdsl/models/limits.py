@@ -25,8 +25,9 @@ class AdaptiveLimit:
     Growth is judged by windows: as many successes as the limit allows in flight, at least once 80 % of the
     limit in flight meanwhile, and no failure of the server among them. After a full window the limit doubles;
     after the first rate limit it grows by 5 % (at least by one). A rate limit cuts it to 80 % and starts a
-    cooldown of 15 s, or of Retry-After if that is longer, in which neither further cuts nor growth happen. While
-    Retry-After lasts nothing should be sent.
+    cooldown of 15 s, or of Retry-After if that is longer, in which neither further cuts nor growth happen. Two
+    rate limits with no success in between pause everything for as long as Retry-After says: the server then
+    refuses us, and not one call.
 
     Parameters
     ----------
@@ -51,6 +52,7 @@ class AdaptiveLimit:
         self._doubling = True
         self._successes = 0
         self._saturated = False
+        self._was_refused = False
 
     def sent(self, in_flight: int) -> None:
         """Note that a call was sent, `in_flight` of them with it."""
@@ -58,6 +60,7 @@ class AdaptiveLimit:
 
     def succeeded(self, now: float) -> None:
         """Note a reply."""
+        self._was_refused = False
         if now < self._cooled_at:
             return
         self._successes += 1
@@ -69,15 +72,14 @@ class AdaptiveLimit:
     def rate_limited(self, now: float, retry_after: float | None) -> None:
         """Note a refusal for too many calls."""
         wait = retry_after or 0.0
-        self.paused_until = max(self.paused_until, now + wait)
+        if self._was_refused:
+            self.paused_until = max(self.paused_until, now + wait)
+        self._was_refused = True
+        self._doubling = False
         if now >= self._cooled_at:
             self.limit = max(1, int(self.limit * FALL))
-        self._doubling = False
-        self._cooled_at = (
-            max(self._cooled_at, now + max(COOLDOWN, wait))
-            if now >= self._cooled_at
-            else max(self._cooled_at, now + wait)
-        )
+            self._cooled_at = now + COOLDOWN
+        self._cooled_at = max(self._cooled_at, now + wait)
         self._restart()
 
     def failed(self) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from cortexdsl.models.direct import TIMEOUT, completion
-from cortexdsl.models.failures import Failure, Kind, from_exception
+from cortexdsl.models.failures import NO_COMPLETION, Failure, Kind, from_exception
 from cortexdsl.models.keys import plain
 from cortexdsl.models.solver import solve
 from cortexdsl.models.transport import Raw, SeedsRefused
@@ -84,7 +84,7 @@ def _read(litellm: Any, call: Call, answer: Any, *, seed_refused: bool) -> Raw:
         content, refusal = choice.message.content, getattr(choice.message, "refusal", None)
         finish_reason, usage = choice.finish_reason, getattr(answer, "usage", None)
     except (LookupError, AttributeError, TypeError):
-        raise Failure(Kind.MALFORMED, "no chat completion") from None
+        raise Failure(Kind.MALFORMED, NO_COMPLETION) from None
     counted = getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None)
     if not counted[0]:  # litellm writes zeros where the server counted nothing; no prompt has no token
         counted = None, None
@@ -162,6 +162,7 @@ def load() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # deprecations inside its dependencies are not ours to show
         litellm: Any = importlib.import_module("litellm")
+        litellm.ModelResponse(choices=[{"message": {"content": ""}}])  # builds its types, which warns too
     litellm.telemetry = False
     litellm.suppress_debug_info = True
     litellm.drop_params = False

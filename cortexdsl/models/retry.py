@@ -31,7 +31,7 @@ class Patience:
 
     rate_limit: int = 20
     transient: int = 6
-    malformed: int = 3
+    malformed: int = 5
     seconds: float = 900.0
     first: float = 0.5
     longest: float = 60.0

@@ -119,7 +119,7 @@ def malform(text: str, rng: random.Random) -> tuple[str, str]:
     if kind == 1:
         return "I'm sorry, but I cannot help with that.", "stop"
     if kind == 2:
-        return re.sub(r"(?m)^(?:Answer|Score|Verdict|Selected|Confidence):.*$\n?", "", text).strip() or "Well.", "stop"
+        return "As I said above, it follows directly from the steps.", "stop"
     if kind == 3:
         return re.sub(
             r"(?m)^((?:Answer|Score|Verdict|Selected):).*$", r"\1 it depends on how one reads it", text
