@@ -43,7 +43,9 @@ class Fake:
         self.asked: list[Call] = []
         self.in_flight = self.most_in_flight = 0
         self.gate: asyncio.Event | None = None
-        self.answer: Callable[[Call], Raw | str | Failure] = lambda call: f"ok {call.messages[-1]['content']} {call.seed}"
+        self.answer: Callable[[Call], Raw | str | Failure] = lambda call: (
+            f"ok {call.messages[-1]['content']} {call.seed}"
+        )
 
     async def send(self, call: Call, api_base: str | None, api_key: str | None) -> Raw:
         self.asked.append(call)

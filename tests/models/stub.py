@@ -47,7 +47,9 @@ class Stub:
             self.in_flight -= 1
 
     def _obey(self, order: str, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        text = self.reply if self.reply is not None else f"reply to {body['messages'][-1]['content']} [{body.get('seed')}]"
+        text = (
+            self.reply if self.reply is not None else f"reply to {body['messages'][-1]['content']} [{body.get('seed')}]"
+        )
         answer: dict[str, Any] = {
             "id": "x",
             "object": "chat.completion",
@@ -100,7 +102,12 @@ class Stub:
             {"object": "embedding", "index": k, "embedding": [len(t) + 0.1, t.count("a") + 0.3, t.count("e") + 0.7]}
             for k, t in enumerate(body["input"])
         ]
-        said = {"object": "list", "data": rows, "model": body["model"], "usage": {"prompt_tokens": 4, "total_tokens": 4}}
+        said = {
+            "object": "list",
+            "data": rows,
+            "model": body["model"],
+            "usage": {"prompt_tokens": 4, "total_tokens": 4},
+        }
         return web.json_response(said)
 
 

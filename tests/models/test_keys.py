@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from cortexdsl.models.keys import call_key
 from cortexdsl.terms import Call, Model
 
-MODEL = Model("small", "openai/qwen", "env:URL", "KEY", {"temperature": 0.7, "stop": ["a", "b"]}, 7e9, 1e12, (1e-6, 2e-6))
+MODEL = Model(
+    "small", "openai/qwen", "env:URL", "KEY", {"temperature": 0.7, "stop": ["a", "b"]}, 7e9, 1e12, (1e-6, 2e-6)
+)
 CALL = Call(MODEL, ({"role": "system", "content": "s"}, {"role": "user", "content": "u"}), 3)
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.models.kit import call_of
 
 from cortexdsl.errors import RecordError
 from cortexdsl.models.appendlog import AppendLog
@@ -21,6 +20,7 @@ from cortexdsl.models.keys import call_key
 from cortexdsl.models.log import CallLogs, call_record, reply_of
 from cortexdsl.models.transport import Raw
 from cortexdsl.terms import Reply
+from tests.models.kit import call_of
 
 
 def write(logs: CallLogs, text: str, reply: str = "fine", error: str | None = None) -> str:
@@ -175,9 +175,7 @@ for number in range(10_000):
 
 def test_a_killed_writer_has_lost_nothing_that_it_acknowledged(tmp_path: Path, repository: Path) -> None:
     path = tmp_path / "own.jsonl"
-    done = subprocess.run(
-        [sys.executable, "-c", WRITER, str(path)], capture_output=True, check=False, cwd=repository
-    )
+    done = subprocess.run([sys.executable, "-c", WRITER, str(path)], capture_output=True, check=False, cwd=repository)
     assert done.returncode == -signal.SIGKILL
     acknowledged = done.stdout.split()
     assert acknowledged[-1] == b"300"
