@@ -8,10 +8,10 @@ from math import ceil, log10
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 
-from cortexdsl.report.drawing import MUTED, Drawing, colours, figure, finish, label_points, spread
+from cortexdsl.report.drawing import MUTED, Drawing, colours, figure, finish, label_points, spread, tick
 from cortexdsl.report.inputs import Results, Round
 from cortexdsl.report.names import grouped
-from cortexdsl.report.words import estimate, number, wording
+from cortexdsl.report.words import THIN, estimate, number, wording
 
 COSTS = ("input_tokens_per_agent", "input_tokens", "total_tokens", "calls")
 
@@ -42,9 +42,10 @@ def cost_figure(results: Results) -> Drawing | None:
         if max(costs) > 5 * min(costs):
             _log_axis(axes, costs)
         else:
-            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: tick(value)))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: tick(value)))
         frontier = _frontier([(cost, scale * value) for _, cost, value in points])
-        axes.step(*zip(*frontier, strict=True), where="post", color=MUTED, linewidth=0.9, linestyle=(0, (3, 2)))
+        axes.plot(*zip(*frontier, strict=True), color=MUTED, linewidth=0.9, linestyle=(0, (3, 2)))
         for one, cost, height in points:
             colour, marker = series.get(one.method, (MUTED, "o"))
             size, face = (4.2, "none") if one.point else (7.0, colour)
@@ -56,6 +57,7 @@ def cost_figure(results: Results) -> Drawing | None:
         label_points(
             axes,
             [(cost, scale * value, one.method, series[one.method][0]) for one, cost, value in points if not one.point],
+            [frontier],
         )
     caption = (
         f"{words.title} against what it costs: up and to the left is better. The dashed line joins the cells that no "
@@ -83,20 +85,25 @@ def rounds_figure(results: Results) -> Drawing | None:
         for dataset, pair in zip(datasets, grid, strict=True):
             prefix = f"{'mean over datasets' if dataset == 'all' else dataset}: " if len(datasets) > 1 else ""
             for column, (axes, title) in enumerate(zip(pair, ("accuracy", "consensus"), strict=True)):
-                ends = []
+                ends: list[tuple[float, float, str, str]] = []
+                inner: list[tuple[float, float, str, str]] = []
+                lines = []
                 for one in names:
                     rows = [row for row in results.rounds if (row.dataset, row.cell) == (dataset, one.cell)]
                     colour, marker = series[one.method]
                     line = _line(axes, rows, title, colour, marker, is_thin=bool(one.point))
+                    lines.append(line)
                     if line and not one.point:
-                        ends.append((*line, one.method, colour))
+                        (ends if line[-1][0] == last else inner).append((*line[-1], one.method, colour))
                 axes.set_title((prefix + title).capitalize() if not prefix else prefix + title)
-                axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f} %"))
+                axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{tick(value)}{THIN}%"))
                 axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+                axes.yaxis.set_major_locator(MaxNLocator(7, integer=True, steps=[1, 2, 5, 10]))
                 axes.set_xlim(-0.15, last + 0.15)
                 axes.margins(y=0.08)
                 if column == 1:
                     _label_ends(axes, ends, last)
+                    label_points(axes, inner, [line for line in lines if line])
         for axes in grid[-1]:
             axes.set_xlabel("Round (0 is the opening)")
     caption = (
@@ -110,28 +117,28 @@ def rounds_figure(results: Results) -> Drawing | None:
 
 def _line(
     axes: Axes, rows: Sequence[Round], title: str, colour: str, marker: str, *, is_thin: bool
-) -> tuple[float, float] | None:
+) -> list[tuple[float, float]]:
+    """Draw one cell's course and return it."""
     values = [(row.round, row.accuracy if title == "accuracy" else row.consensus) for row in rows]
-    course = sorted((number, 100 * value) for number, value in values if value is not None)
-    if not course:
-        return None
-    x, y = zip(*course, strict=True)
+    course = sorted((float(at), 100 * value) for at, value in values if value is not None)
+    x, y = [at for at, _ in course], [value for _, value in course]
     axes.plot(
         x, y, marker=marker, color=colour, linewidth=0.7 if is_thin else 1.7, markersize=0 if is_thin else 4,
         alpha=0.55 if is_thin else 1, zorder=1.5 if is_thin else 2.5,
     )  # fmt: skip
-    return float(x[-1]), float(y[-1])
+    return course
 
 
 def _label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]], last: int) -> None:
     """Write the methods' names to the right of the panel, in the order of their last values."""
     low, high = axes.get_ylim()
     gap = 0.085 * (high - low)
+    drawn = {"arrowstyle": "-", "linewidth": 0.5, "alpha": 0.6, "shrinkA": 1, "shrinkB": 3}
     for (x, y, method, colour), place in zip(ends, spread([y for _, y, _, _ in ends], gap), strict=True):
         axes.annotate(
             method, (x, y), (last + 0.3 + 0.05 * last, place), textcoords="data", va="center", color=colour,
             fontsize=8.5, annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "alpha": 0.6, "shrinkA": 1, "shrinkB": 3},
+            arrowprops={**drawn, "color": colour},
         )  # fmt: skip
 
 
@@ -140,17 +147,19 @@ def _log_axis(axes: Axes, values: Sequence[float]) -> None:
     axes.set_xscale("log")
     decades = range(int(log10(min(values))) - 1, ceil(log10(max(values))) + 1)
     axes.xaxis.set_major_locator(FixedLocator([step * 10.0**decade for decade in decades for step in (1, 2, 5)]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: tick(value)))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.minorticks_off()
 
 
 def _frontier(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the points that no other point beats on both cost and value, cheapest first."""
+    """Return the stairs over the points that no other point beats on both cost and value, cheapest first."""
     kept: list[tuple[float, float]] = []
     for cost, value in sorted(points, key=lambda point: (point[0], -point[1])):
-        if not kept or value > kept[-1][1]:
+        if not kept:
             kept.append((cost, value))
+        elif value > kept[-1][1]:
+            kept += [(cost, kept[-1][1]), (cost, value)]
     return kept
 
 

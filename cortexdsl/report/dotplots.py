@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from cortexdsl.report.drawing import ACCENT, INK, MUTED, PAPER, Drawing, figure, finish
+from cortexdsl.report.drawing import ACCENT, INK, MUTED, PAPER, Drawing, figure, finish, tick
 from cortexdsl.report.inputs import Contrast, Metric, Results
 from cortexdsl.report.names import Name, grouped
-from cortexdsl.report.words import THIN, Kind, difference, estimate, interval, number, wording
+from cortexdsl.report.words import THIN, Kind, difference, estimate, interval, wording
 
 PITCH = 0.235  # inches from row to row
 ACROSS = 3  # panels side by side
@@ -20,7 +21,10 @@ ACROSS = 3  # panels side by side
 
 @dataclass(frozen=True, slots=True)
 class _Dot:
-    """A row: an estimate with its interval; filled where it is significant, a diamond where it is a reference."""
+    """A row: an estimate with its interval; filled where it is significant, a diamond where it is a reference.
+
+    The reference that most cells are compared with is the main one: a line runs through all rows at its value.
+    """
 
     row: str
     value: float
@@ -28,6 +32,7 @@ class _Dot:
     high: float | None
     is_filled: bool
     is_reference: bool = False
+    is_main: bool = False
 
 
 def accuracy_figure(results: Results) -> Drawing | None:
@@ -38,16 +43,20 @@ def accuracy_figure(results: Results) -> Drawing | None:
     words = wording(metric)
     names = grouped(results.cells)
     tested = [row for row in results.contrasts if row.metric == metric]
-    references = {row.reference for row in tested}
+    references = Counter(row.reference for row in tested)
+    main = [cell for cell, _ in references.most_common(1)]
 
     def dots(dataset: str) -> list[_Dot]:
         significant = {row.cell for row in tested if row.dataset == dataset and row.is_significant}
         rows = ((one.cell, results.metric(dataset, one.cell, metric)) for one in names)
         return [
-            _Dot(cell, row.estimate, row.low, row.high, not tested or cell in significant, cell in references)
+            _Dot(
+                cell, row.estimate, row.low, row.high,
+                not tested or cell in significant, cell in references, [cell] == main,
+            )
             for cell, row in rows
             if row is not None and row.estimate is not None
-        ]
+        ]  # fmt: skip
 
     panels = {dataset: found for dataset in results.datasets if (found := dots(dataset))}
     if not panels:
@@ -80,7 +89,8 @@ def differences_figure(results: Results) -> Drawing | None:
     }
     labels: dict[str, tuple[str, bool]] = {}
     order = {one.cell: rank for rank, one in enumerate(grouped(results.cells))}
-    for row in sorted(rows, key=lambda row: (row.family, row.reference, order.get(row.cell, len(order)))):
+    families = list(dict.fromkeys(row.family for row in rows))
+    for row in sorted(rows, key=lambda row: (families.index(row.family), order.get(row.cell, len(order)))):
         labels[_key(row)] = (f"{_without(row.cell, row.reference)} {THIN}against {row.reference}", False)
     drawing = _draw(panels, labels, words.kind, f"{words.title}: difference", zero=True)
     alt = f"Differences in {words.noun}: " + "; ".join(
@@ -145,7 +155,7 @@ def _draw(
             [height[key] for key in used], [("   " if labels[key][1] else "") + labels[key][0] for key in used]
         )
         first.xaxis.set_major_locator(MaxNLocator(6 if across == 1 else 4))
-        first.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value) if value else "0"))
+        first.xaxis.set_major_formatter(FuncFormatter(lambda value, _: tick(value)))
         unit = {"share": "percentage points" if zero else "%"}.get(kind, "")
         drawing.supxlabel(f"{title} ({unit})" if unit else title, fontsize=9, color=INK)
     return drawing
@@ -157,7 +167,7 @@ def _panel(axes: Axes, dots: Sequence[_Dot], height: Mapping[str, int], scale: f
         axes.axvline(0, color=MUTED, linewidth=0.9)
     for dot in dots:
         y, colour = height[dot.row], ACCENT if dot.is_reference else INK
-        if dot.is_reference:
+        if dot.is_main:
             axes.axvline(scale * dot.value, color=ACCENT, linewidth=0.8, linestyle=(0, (2, 2)))
         if dot.low is not None and dot.high is not None:
             axes.plot([scale * dot.low, scale * dot.high], [y, y], color=colour, linewidth=1.3, solid_capstyle="round")

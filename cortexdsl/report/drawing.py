@@ -11,17 +11,20 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
+from cortexdsl.report.words import MINUS, THIN
 from cortexdsl.terms import EMPTY
 
 INK, MUTED, FAINT, PAPER, ACCENT = "#1d2026", "#6a7079", "#dcdfe3", "#fefefe", "#0067a5"
@@ -120,7 +123,9 @@ def colours(names: Sequence[str]) -> Mapping[str, tuple[str, str]]:
     return {name: (PALETTE[index % count], MARKERS[index // count % len(MARKERS)]) for index, name in enumerate(names)}
 
 
-def label_points(axes: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:
+def label_points(
+    axes: Axes, points: Sequence[tuple[float, float, str, str]], lines: Sequence[Sequence[tuple[float, float]]] = ()
+) -> None:
     """Write each label beside its point where it covers the least of what is already there.
 
     Parameters
@@ -128,6 +133,8 @@ def label_points(axes: Axes, points: Sequence[tuple[float, float, str, str]]) ->
     axes : Axes
         Drawn to its final scales: places are measured.
     points : sequence of (x, y, label, colour)
+    lines : sequence of sequence of (x, y)
+        Lines that labels should keep clear of.
     """
     drawing = axes.get_figure(root=True)
     assert drawing is not None
@@ -137,10 +144,16 @@ def label_points(axes: Axes, points: Sequence[tuple[float, float, str, str]]) ->
     renderer = canvas.get_renderer()  # type: ignore[no-untyped-call]
     spots = [axes.transData.transform((x, y)) for x, y, _, _ in points]
     taken = [Bbox.from_bounds(x - 5, y - 5, 10, 10) for x, y in spots]
+    for line in lines:
+        corners = axes.transData.transform(line)
+        for start, end in pairwise(corners):
+            steps = np.linspace(0, 1, 2 + int(np.hypot(*(end - start)) / 5))[:, None]
+            taken += [Bbox.from_bounds(x - 2, y - 2, 4, 4) for x, y in start + steps * (end - start)]
     frame = axes.get_window_extent(renderer)
     places = (
         (7, 0, "left", "center"), (-7, 0, "right", "center"), (0, 8, "center", "bottom"), (0, -8, "center", "top"),
         (6, 7, "left", "bottom"), (6, -7, "left", "top"), (-6, 7, "right", "bottom"), (-6, -7, "right", "top"),
+        (9, 18, "left", "bottom"), (9, -18, "left", "top"), (22, 0, "left", "center"), (0, 20, "center", "bottom"),
     )  # fmt: skip
     for x, y, label, colour in points:
         best: tuple[float, Artist, Bbox] | None = None
@@ -159,6 +172,11 @@ def label_points(axes: Axes, points: Sequence[tuple[float, float, str, str]]) ->
                 text.remove()
         if best is not None:
             taken.append(best[2])
+
+
+def tick(value: float) -> str:
+    """Write a tick with the digits that it needs."""
+    return f"{value:,.10g}".replace(",", THIN).replace("-", MINUS)
 
 
 def spread(places: Sequence[float], gap: float) -> list[float]:

@@ -13,8 +13,7 @@ from markupsafe import Markup
 from cortexdsl.report import provenance
 from cortexdsl.report.drawing import Drawing
 from cortexdsl.report.inputs import Results
-from cortexdsl.report.sentences import answer
-from cortexdsl.report.summaries import correction_in_words
+from cortexdsl.report.sentences import answer, correction_in_words, families_in_words
 from cortexdsl.report.tables import Table
 from cortexdsl.report.words import counted, p_value, wording
 
@@ -42,10 +41,8 @@ def page(results: Results, figures: Sequence[Drawing], tables: Sequence[Table], 
         facts=provenance.facts(results),
         built_in=provenance.built_in_line(plan),
         answers=[answer(row) for row in results.verdicts],
-        families=_families(results),
+        families=families_in_words(results),
         alpha=p_value(results.alpha).rstrip("0"),
-        wording=wording,
-        many_datasets=len(results.datasets) > 1,
         drawings={drawing.name: drawing for drawing in figures},
         inline=lambda drawing: Markup(drawing.inline()),
         metric_tables=[table for name, table in named.items() if not _is_other(name)],
@@ -74,22 +71,6 @@ def _template() -> Template:
 
 def _is_other(name: str) -> bool:
     return name.startswith("comparisons-") or name in ("hypotheses", "rounds", "health")
-
-
-def _families(results: Results) -> list[dict[str, object]]:
-    """Each family in a sentence: what was significant, how p-values were adjusted."""
-    said: list[dict[str, object]] = []
-    for family in dict.fromkeys(row.family for row in results.contrasts):
-        rows = [row for row in results.contrasts if row.family == family]
-        said.append(
-            {
-                "name": family,
-                "count": counted(len(rows), "comparison"),
-                "correction": correction_in_words(rows[0].correction),
-                "significant": [row for row in rows if row.is_significant],
-            }
-        )
-    return said
 
 
 def _declared(plan: Mapping[str, Any]) -> list[dict[str, str]]:

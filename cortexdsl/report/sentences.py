@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cortexdsl.errors import SpecError
-from cortexdsl.report.inputs import Verdict
-from cortexdsl.report.words import THIN, Kind, difference, estimate, interval, number, p_clause, wording
+from cortexdsl.report.inputs import Contrast, Results, Verdict
+from cortexdsl.report.words import THIN, Kind, counted, difference, estimate, interval, number, p_clause, wording
 from cortexdsl.spec.claims import EVERY, Claim, Comparison, Interaction, Slice, Trend, parse_claim
 
 MARKS = {"supported": "\u2713", "contradicted": "\u2717", "undecided": "?"}
@@ -98,7 +99,7 @@ def _comparison(claim: Comparison, noun: str, kind: Kind, verb: str) -> str:
     other = f"{those} of {claim.reference}"
     if claim.factor != 1:
         relation = {">": "more than", ">=": "at least", "<": "less than", "<=": "at most"}.get(claim.operator, "about")
-        return f"{subject} {relation} {number(claim.factor)} times {other}"
+        return f"{subject} {relation} {claim.factor:g} times {other}"
     if claim.margin is not None:
         centre = f", shifted by {difference(claim.offset, kind)}" if claim.offset else ""
         return f"{subject} within {_size(claim.margin, kind)} of {other}{centre}"
@@ -140,3 +141,58 @@ def _shown(claim: Claim, row: Verdict) -> str:
         return f"ratio {number(row.estimate)} {interval(row.low, row.high, 'number')}"
     step = " per step" if isinstance(claim, Trend) else ""
     return f"{difference(row.estimate, kind)}{step} {interval(row.low, row.high, kind, signed=True)}"
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyAnswer:
+    """What a family of comparisons found.
+
+    Attributes
+    ----------
+    name : str
+    how : str
+        How many comparisons, with what, and how p-values were adjusted.
+    found : mapping of metric (as a noun) to what is significant on it
+        On the only dataset, or in the mean over several.
+    """
+
+    name: str
+    how: str
+    found: Mapping[str, str]
+
+
+def families_in_words(results: Results) -> list[FamilyAnswer]:
+    """Say every family's significant differences."""
+    said = []
+    for family in dict.fromkeys(row.family for row in results.contrasts):
+        rows = [row for row in results.contrasts if row.family == family]
+        shown = [row for row in rows if row.dataset == results.datasets[-1]] or rows
+        found = {
+            wording(metric).noun: "; ".join(
+                f"{row.cell} {difference(row.difference, wording(metric).kind)}"
+                for row in shown
+                if row.metric == metric and row.is_significant
+            )
+            or "no difference is significant"
+            for metric in dict.fromkeys(row.metric for row in shown)
+        }
+        how = f"{counted(len(rows), 'comparison')} with {references(rows)}, {correction_in_words(rows[0].correction)}"
+        said.append(FamilyAnswer(family, how, found))
+    return said
+
+
+def references(rows: Sequence[Contrast]) -> str:
+    """Name what the cells of a family are compared with."""
+    return ", ".join(dict.fromkeys(row.reference for row in rows))
+
+
+def correction_in_words(correction: str) -> str:
+    """Say how p-values were adjusted."""
+    known = {
+        "holm": "after Holm's correction",
+        "hommel": "after Hommel's correction",
+        "bh": "with the false discovery rate controlled (Benjamini and Hochberg)",
+        "by": "with the false discovery rate controlled (Benjamini and Yekutieli)",
+        "none": "without any correction for multiple comparisons",
+    }
+    return known.get(correction, f"after the correction {correction}")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from cortexdsl.report.inputs import TROUBLES, Contrast, Metric, Results
 from cortexdsl.report.names import grouped
-from cortexdsl.report.sentences import answer
+from cortexdsl.report.sentences import answer, correction_in_words, references
 from cortexdsl.report.tables import Column, Entry, Table, words
 from cortexdsl.report.words import NOTHING, THIN, Wording, difference, estimate, interval, number, p_value, wording
 
@@ -17,6 +16,11 @@ _TROUBLE = {
     "unparsed": "Unreadable last answers",
     "unanswered": "Debates without answer",
     "was_tied": "Tied votes",
+}
+_EFFECTS = {"d_z": "d", "odds_ratio": "OR"}
+_MEANINGS = {
+    "d_z": "d: mean difference over its standard deviation across questions.",
+    "odds_ratio": "OR: questions won over questions lost.",
 }
 
 
@@ -75,7 +79,7 @@ def _grid(results: Results, name: str, caption: str, columns: Sequence[tuple[str
     note = ""
     if len(counts) == 1:
         questions, replicates = next(iter(counts))
-        note = f"{number(questions)} questions, {number(replicates)} replicates each."
+        note = f"{number(questions)} questions, {number(replicates, 1)} replicates each."
     return Table(name, caption, tuple(heads), tuple(rows), note)
 
 
@@ -93,52 +97,39 @@ def _comparisons(results: Results) -> Iterator[Table]:
 
 
 def _family(family: str, rows: Sequence[Contrast], *, has_datasets: bool) -> Table:
-    heads = [Column("Cell", ("cell",), is_numeric=False), Column("Against", ("reference",), is_numeric=False)]
+    heads = [Column("Cell", ("cell", "reference"), is_numeric=False)]
     heads += [Column("Dataset", ("dataset",), is_numeric=False)] if has_datasets else []
     heads += [
         Column("Metric", ("metric",), is_numeric=False),
         Column("Difference", ("difference", "ci_low", "ci_high")),
-        Column("p", ("p",)),
+        Column("Effect", ("effect", "effect_size")),
+        Column("p", ("test", "p")),
         Column("Adjusted p", ("p_adjusted",)),
         Column("Significant", ("is_significant",), is_numeric=False),
-        Column("Effect size", ("effect", "effect_size")),
-        Column("Test", ("test",), is_numeric=False),
     ]
     body = []
     for row in rows:
-        how = wording(row.metric)
+        how, strong = wording(row.metric), row.is_significant
         gap = f"{difference(row.difference, how.kind)} {interval(row.low, row.high, how.kind, signed=True)}"
-        strong = row.is_significant
-        effect = (
-            f"{row.effect.replace('_', ' ')} {number(row.effect_size, 2)}" if row.effect_size is not None else NOTHING
-        )
-        entries = [words(row.cell), words(row.reference), *([words(row.dataset)] if has_datasets else [])]
-        entries += [
+        size = number(row.effect_size, 2)
+        effect = size if size == NOTHING else f"{_EFFECTS.get(row.effect, row.effect)} {size}"
+        body.append((
+            Entry(row.cell, (row.cell, row.reference)),
+            *([words(row.dataset)] if has_datasets else []),
             Entry(how.title, (row.metric,)),
             Entry(gap.strip(), (row.difference, row.low, row.high), strong),
-            Entry(p_value(row.p), (row.p,)),
+            Entry(effect, (row.effect, row.effect_size)),
+            Entry(p_value(row.p), (row.test, row.p)),
             Entry(p_value(row.p_adjusted), (row.p_adjusted,), strong),
             Entry("yes" if strong else "no", (strong,), strong),
-            Entry(effect, (row.effect, row.effect_size)),
-            words(row.test),
-        ]
-        body.append(tuple(entries))
+        ))  # fmt: skip
     found = sum(row.is_significant for row in rows)
     corrected = correction_in_words(rows[0].correction)
-    caption = f"Family {family}: {found} of {len(rows)} differences significant {corrected}."
-    return Table(f"comparisons-{slug(family)}", caption, tuple(heads), tuple(body))
-
-
-def correction_in_words(correction: str) -> str:
-    """Say how p-values were adjusted."""
-    known = {
-        "holm": "after Holm's correction",
-        "hommel": "after Hommel's correction",
-        "bh": "with the false discovery rate controlled (Benjamini and Hochberg)",
-        "by": "with the false discovery rate controlled (Benjamini and Yekutieli)",
-        "none": "without any correction for multiple comparisons",
-    }
-    return known.get(correction, f"after the correction {correction}")
+    caption = f"Family {family}: {found} of {len(rows)} differences from {references(rows)} significant {corrected}."
+    tests = dict.fromkeys(row.test.split(" (")[0] for row in rows)
+    effects = dict.fromkeys(_MEANINGS[row.effect] for row in rows if row.effect in _MEANINGS)
+    note = f"Tests: {', '.join(tests)}, paired by question. {' '.join(effects)}".strip()
+    return Table(f"comparisons-{slug(family)}", caption, tuple(heads), tuple(body), note)
 
 
 def slug(text: str) -> str:
@@ -198,15 +189,16 @@ def _share(value: float | None, low: float | None, high: float | None) -> Entry:
 def _health(results: Results) -> Iterator[Table]:
     if not results.health:
         return
-    reasons = list(dict.fromkeys(reason for row in results.health for reason in row.stops))
+    reasons = sorted({reason for row in results.health for reason in row.stops})
     heads = [Column("Cell", ("cell",), is_numeric=False), Column("Debates", ("debates",)), Column("Calls", ("calls",))]
     heads += [Column(_TROUBLE[column], (column,)) for column in TROUBLES]
-    heads += [Column(f"Ended by {reason}", (f"stop_{reason}",)) for reason in reasons]
+    heads += [Column("Ended by", tuple(f"ended_by_{reason}" for reason in reasons), is_numeric=False)]
     rows = []
     for row in sorted(results.health, key=lambda row: _rank(results.cells, row.cell)):
-        counts: Mapping[str, Any] = {**row.counts, **{f"stop_{key}": value for key, value in row.stops.items()}}
-        numbers = [row.debates, row.calls, *(counts.get(head.names[0], 0) for head in heads[3:])]
-        rows.append((words(row.cell), *(Entry(number(value, 1), (value,)) for value in numbers)))
+        counts = [row.debates, row.calls, *(row.counts[column] for column in TROUBLES)]
+        stops = ", ".join(f"{reason} {number(count, 1)}" for reason, count in row.stops.items())
+        numbers = [Entry(number(value, 1), (value,)) for value in counts]
+        rows.append((words(row.cell), *numbers, Entry(stops, tuple(row.stops.get(reason, 0) for reason in reasons))))
     caption = "What could not be read or did not arrive, and why debates ended."
     note = (
         "Nothing was dropped or guessed: an unreadable answer abstains from the vote, "

@@ -15,7 +15,7 @@ _TEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", '"': r"\textquotedbl{}", "[": "{[}", "]": "{]}", "\u2212": "$-$", "\u202f": r"\,",
-    "\u2013": "--", "\u2713": r"$\checkmark$", "\u00d7": r"$\times$",
+    "\u00a0": "~", "\u2013": "--", "\u2713": r"$\checkmark$", "\u00d7": r"$\times$",
 }  # fmt: skip
 
 

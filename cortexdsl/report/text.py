@@ -10,9 +10,8 @@ from cortexdsl.report import provenance
 from cortexdsl.report.inputs import Results, read_results
 from cortexdsl.report.names import grouped
 from cortexdsl.report.page import health_line
-from cortexdsl.report.sentences import answer
-from cortexdsl.report.summaries import correction_in_words
-from cortexdsl.report.words import NOTHING, THIN, difference, estimate, interval, p_clause, wording
+from cortexdsl.report.sentences import answer, families_in_words
+from cortexdsl.report.words import HARD, NOTHING, THIN, estimate, interval, wording
 
 COLUMNS = 96
 _COLOURS = {"supported": "32", "contradicted": "31", "undecided": "33"}
@@ -44,7 +43,7 @@ def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
     if results.health:
         lines += ["", *textwrap.wrap(health_line(results), COLUMNS)]
     lines += ["", f"The whole report: {folder / 'report.html'}"]
-    return "\n".join(lines).replace(THIN, " ") + "\n"
+    return "\n".join(lines).replace(THIN, " ").replace(HARD, " ") + "\n"
 
 
 def _answers(results: Results, is_coloured: bool) -> Iterator[str]:
@@ -81,22 +80,12 @@ def _numbers(results: Results) -> Iterator[str]:
 
 
 def _differences(results: Results) -> Iterator[str]:
-    for family in dict.fromkeys(row.family for row in results.contrasts):
-        rows = [row for row in results.contrasts if row.family == family]
-        yield f"Family {family}, {correction_in_words(rows[0].correction)}:"
-        found = [row for row in rows if row.is_significant]
-        several = len({row.dataset for row in rows}) > 1
-        for row in found:
-            kind = wording(row.metric).kind
-            where = f" on {row.dataset}" if several else ""
-            size = f"{difference(row.difference, kind)} {interval(row.low, row.high, kind, signed=True)}"
-            text = f"* {row.cell} against {row.reference}{where}: {wording(row.metric).noun} {size}"
-            yield from textwrap.wrap(
-                f"{text.strip()}, {p_clause(row.p_adjusted, 'adjusted p')}", COLUMNS, initial_indent="  ",
-                subsequent_indent="    ",
-            )  # fmt: skip
-        rest = len(rows) - len(found)
-        yield f"  {'no difference is' if not found else f'the other {rest} are not' if rest else 'all are'} significant"
+    if results.contrasts:
+        yield f"Significant differences{' in the mean over datasets' if results.datasets[-1] == 'all' else ''}:"
+    for family in families_in_words(results):
+        yield from textwrap.wrap(f"{family.name}: {family.how}", COLUMNS, initial_indent="  ", subsequent_indent="    ")
+        for noun, found in family.found.items():
+            yield from textwrap.wrap(f"{noun}: {found}", COLUMNS, initial_indent="    ", subsequent_indent="      ")
 
 
 def _rounds(results: Results) -> Iterator[str]:

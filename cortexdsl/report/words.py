@@ -11,6 +11,7 @@ from cortexdsl.analysis.metrics.registry import METRICS
 Kind: TypeAlias = Literal["share", "number"]
 MINUS = "\u2212"
 THIN = "\u202f"
+HARD = "\u00a0"
 NOTHING = "\u2013"
 
 
@@ -116,7 +117,7 @@ def p_value(p: float | None) -> str:
 def p_clause(p: float | None, name: str = "p") -> str:
     """Write `p = .012`, `p < .001`."""
     text = p_value(p)
-    return f"{name} {text}" if text.startswith("<") else f"{name} = {text}"
+    return f"{name} {'' if text.startswith('<') else '= '}{text}".replace(" ", HARD)
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
