@@ -11,6 +11,7 @@ import pandas as pd
 
 from cortexdsl.analysis.arms import Arm, arms_of
 from cortexdsl.analysis.corrections import adjust
+from cortexdsl.analysis.designs import Design, design_of
 from cortexdsl.analysis.findings import Finding, Scene, all_of, find
 from cortexdsl.analysis.signflip import DRAWS
 from cortexdsl.analysis.table import Ints, ScoreTable, score_table
@@ -65,8 +66,9 @@ def judge_claims(
     table = scores if isinstance(scores, ScoreTable) else score_table(scores)
     parsed = [parse_claim(claim) if isinstance(claim, str) else claim for claim in claims]
     known = tuple(arms) or arms_of(table.cells)
-    scenes = [Scene(table, known, table.datasets, seed, draws, favour) for favour in (0, 1, -1)]
-    plain = [examine(claim, scenes[0]) for claim in parsed]
+    scenes = [Scene(table, table.datasets, seed, draws, favour) for favour in (0, 1, -1)]
+    designs = [design_of(claim, known) for claim in parsed]
+    plain = [examine(design, scenes[0]) for design in designs]
     names = None if declared is None else {_plain(text) for text in declared}
     early = [names is None or _plain(claim.text) in names for claim in parsed]
     p = np.array([found.p for found in plain])
@@ -77,7 +79,7 @@ def judge_claims(
         verdict = verdict_of(found, adjusted, alpha)
         note = found.note
         if any(found.doubtful):
-            bounds = [examine(claim, scene) for scene in scenes[1:]]
+            bounds = [examine(designs[i], scene) for scene in scenes[1:]]
             cases = [verdict_of(b, _adjusted(p, i, b.p, group, correction), alpha) for b in bounds]
             note = "; ".join(filter(None, [note, _doubt(found.doubtful, verdict, *cases)]))
         numbers = (found.estimate, found.low, found.high, found.p, adjusted)
@@ -85,21 +87,21 @@ def judge_claims(
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def examine(claim: Claim, scene: Scene) -> Finding:
+def examine(design: Design, scene: Scene) -> Finding:
     """Test a claim on the datasets that it names: one, the mean over all, or every one."""
-    if claim.dataset == EVERY:
-        each = [find(claim, replace(scene, datasets=(name,))) for name in scene.datasets]
+    if design.claim.dataset == EVERY:
+        each = [find(design, replace(scene, datasets=(name,))) for name in scene.datasets]
         held = sum(found.supports for found in each)
         chosen = all_of(each)
         where = scene.datasets[each.index(next(f for f in each if f.estimate == chosen.estimate or np.isnan(f.p)))]
         note = f"shown: {where}, the dataset that decides; leans for the claim on {held} of {len(each)}"
         return replace(chosen, note="; ".join(filter(None, [chosen.note, note])))
-    if claim.dataset is not None:
-        return find(claim, replace(scene, datasets=(claim.dataset,)))
-    found = find(claim, scene)
+    if design.claim.dataset is not None:
+        return find(design, replace(scene, datasets=(design.claim.dataset,)))
+    found = find(design, scene)
     if len(scene.datasets) == 1:
         return found
-    held = sum(find(claim, replace(scene, datasets=(name,))).supports for name in scene.datasets)
+    held = sum(find(design, replace(scene, datasets=(name,))).supports for name in scene.datasets)
     note = f"mean over datasets; leans for the claim on {held} of {len(scene.datasets)}"
     return replace(found, note="; ".join(filter(None, [found.note, note])))
 
