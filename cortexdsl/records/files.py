@@ -15,12 +15,12 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
     path : Path
         Its folder is made where it is missing.
     lines : iterable of str
-        Without their line ends; encoded in UTF-8.
+        Without their line ends; encoded in UTF-8, lone surrogates as `\\udc80`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with part.open("w", encoding="utf-8", newline="\n") as stream:
+        with part.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
             for line in lines:
                 stream.write(line + "\n")
             stream.flush()

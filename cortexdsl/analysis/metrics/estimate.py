@@ -6,7 +6,7 @@ a value says nothing and is counted out.
 
 Intervals (95 % unless said):
 
-- shares whose values are all 0 or 1: Wilson's, at the effective number of questions
+- a yes or no (a score of 0 or 1, consensus, a tie): Wilson's, at the effective number of questions
   p (1 - p) / SE^2, which is their number for one replicate, and between it and questions x replicates for several;
 - all else with 20 to 2000 units: bias-corrected and accelerated bootstrap over units, seeded;
 - all else with fewer, where the bootstrap is too narrow, or more, where it says nothing new: Student's t on the
@@ -49,7 +49,7 @@ class Sums:
     rows : int
         Values, all replicates.
     binary : bool
-        Every value is 0 or 1 and the metric is a share that is no ratio of columns.
+        A yes or no: every value is 0 or 1, and not by accident.
     """
 
     top: Floats
@@ -109,7 +109,8 @@ def estimate(metric: Metric, parts: Sequence[Sums], seed: int, level: float = LE
     if np.isnan(value) or min(part.informative for part in parts) < 2:
         return Estimate(value, float("nan"), float("nan"), questions)
     if all(part.binary for part in parts):
-        low, high = _mover(values, np.array([_wilson(part, level) for part in parts]))
+        limits = [_wilson(part, level) for part in parts]
+        low, high = limits[0] if len(limits) == 1 else _mover(values, np.array(limits))
     elif all(part.informative >= FEW and len(part.top) <= MANY for part in parts):
         low, high = _bootstrap(parts, seed, level)
     else:
@@ -127,7 +128,8 @@ def _wilson(part: Sums, level: float) -> tuple[float, float]:
         trials = float(np.clip(p * (1 - p) / error**2, least, part.rows)) if error > 0 else float(part.rows)
     else:
         trials = least
-    return wilson(p * trials, trials, level)
+    low, high = wilson(p * trials, trials, level)
+    return 0.0 if p == 0 else low, 1.0 if p == 1 else high  # exact there, but for rounding
 
 
 def _mover(values: Floats, limits: Floats) -> tuple[float, float]:

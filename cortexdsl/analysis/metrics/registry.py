@@ -75,6 +75,8 @@ class Metric:
         One line for tables and help.
     per : str or None
         With a column here, the metric is the ratio of the two columns' sums, not a mean.
+    binary : bool
+        A value of 0 or 1 is a no or a yes (not a share that happens to be whole).
     """
 
     name: str
@@ -83,6 +85,7 @@ class Metric:
     better: Literal["higher", "lower", "neither"]
     summary: str
     per: str | None = None
+    binary: bool = False
 
     @property
     def measure(self) -> Measure | None:
@@ -95,13 +98,13 @@ def _named(*metrics: Metric) -> Mapping[str, Metric]:
 
 
 METRICS: Mapping[str, Metric] = _named(
-    Metric("accuracy", "score", "share", "higher", "mean score of the debates' answers"),
-    Metric("opening_accuracy", "opening_score", "share", "higher", "mean score of the vote over the openings"),
-    Metric("agent_accuracy", "agent_score", "share", "higher", "mean score of the debaters' own last answers"),
+    Metric("accuracy", "score", "share", "higher", "mean score of the debates' answers", binary=True),
+    Metric("opening_accuracy", "opening_score", "share", "higher", "mean score of the openings' vote", binary=True),
+    Metric("agent_accuracy", "agent_score", "share", "higher", "mean score of debaters' last answers", binary=True),
     Metric("gain", "gain", "ratio", "higher", "accuracy less opening accuracy"),
     Metric("improvement", "gain", "ratio", "higher", "gain as a share of opening accuracy", per="opening_score"),
-    Metric("consensus", "consensus", "share", "neither", "debates whose debaters agree at the end (Cons)"),
-    Metric("co2", "co2", "share", "higher", "debates whose debaters agree at the end and are right"),
+    Metric("consensus", "consensus", "share", "neither", "debates whose debaters agree at the end (Cons)", binary=True),
+    Metric("co2", "co2", "share", "higher", "debates whose debaters agree at the end and are right", binary=True),
     Metric("rounds", "rounds", "count", "lower", "rounds used after the opening"),
     Metric("calls", "calls", "count", "lower", "model calls a question"),
     Metric("input_tokens", "input_tokens", "tokens", "lower", "prompt tokens a question, all calls"),
@@ -128,9 +131,9 @@ METRICS: Mapping[str, Metric] = _named(
     Metric("most_heard", "most_heard", "share", "neither", "kept edges that start at the agent heard most"),
     Metric("brier_stated", "brier_stated", "ratio", "lower", "Brier score of stated confidences"),
     Metric("brier_recalibrated", "brier_recalibrated", "ratio", "lower", "Brier score of recalibrated confidences"),
-    Metric("ties", "was_tied", "share", "lower", "debates whose vote was tied"),
+    Metric("ties", "was_tied", "share", "lower", "debates whose vote was tied", binary=True),
     Metric("unparsed", "unparsed", "count", "lower", "last answers that could not be read"),
-    Metric("unanswered", "unanswered", "share", "lower", "debates without an answer"),
+    Metric("unanswered", "unanswered", "share", "lower", "debates without an answer", binary=True),
     Metric("unparsed_turns", "unparsed_turns", "count", "lower", "turns that could not be read"),
     Metric("failures", "failures", "count", "lower", "calls that brought no reply"),
 )  # fmt: skip
@@ -158,7 +161,7 @@ def metric_named(name: str, columns: Iterable[str] = ()) -> Metric:
         return METRICS[name]
     others = list(columns)
     if name in others:
-        return Metric(name, name, "share", "higher", f"mean of the column {name}")
+        return Metric(name, name, "share", "higher", f"mean of the column {name}", binary=True)
     near = difflib.get_close_matches(name, [*METRICS, *ALIASES, *others], n=1)
     hint = f"did you mean {near[0]!r}?" if near else "known are " + ", ".join(METRICS)
     raise InputError(f"no metric {name!r}; {hint}")

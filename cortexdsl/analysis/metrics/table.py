@@ -97,7 +97,7 @@ def _sums(scores: ScoreTable, metric: Metric, top: Floats, bottom: Floats, rows:
         bottom=sums[1],
         questions=int(there.sum()),
         rows=int(known.sum()),
-        binary=metric.unit == "share" and metric.per is None and bool(np.isin(top[known], (0.0, 1.0)).all()),
+        binary=metric.binary and bool(np.isin(top[known], (0.0, 1.0)).all()),
     )
 
 

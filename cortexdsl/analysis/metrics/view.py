@@ -27,8 +27,8 @@ class Graded:
     ----------
     debate : Debate
     debaters : tuple of str
-        The principal agents: those that spoke in the first step that reads answers. All others (judges,
-        summarizers, critics) are extra roles.
+        The principal agents: those that speak in the first step that reads answers, and who answers beside them.
+        All others (judges, summarizers, critics) are extra roles.
     answers : tuple of tuple of Turn
         Entry r holds the debaters' answers of round r, in the order they were spoken; entry 0 is the opening.
     worth : callable
@@ -82,7 +82,10 @@ class Graded:
 def graded(debate: Debate, grade: Grade) -> Graded:
     """Look at a debate with a grade function; each different answer is graded once."""
     opening = next((turn.execution for turn in debate.turns if turn.reads == "answer"), None)
-    debaters = tuple(dict.fromkeys(turn.speaker for turn in debate.turns if turn.execution == opening))
+    first = {turn.speaker for turn in debate.turns if turn.execution == opening}
+    # In transcripts of other programs a debater may be absent from the opening; it then speaks beside the others.
+    theirs = {turn.execution for turn in debate.turns if turn.reads == "answer" and turn.speaker in first}
+    debaters = tuple(dict.fromkeys(turn.speaker for turn in debate.turns if turn.execution in theirs))
     answers: list[list[Turn]] = [[] for _ in range(debate.rounds + 1)]
     for turn in debate.turns:
         # A conclusion that comes after the last round is no round of its own.
