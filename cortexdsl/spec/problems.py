@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -54,7 +54,7 @@ def dotted(route: Route) -> str:
     return text
 
 
-def check(entry: type[E], node: Node, above: Route = ()) -> E:
+def check(entry: type[E], node: Node, called: Callable[[Route], str] = dotted) -> E:
     """Validate a node against a type of the language.
 
     Parameters
@@ -62,8 +62,8 @@ def check(entry: type[E], node: Node, above: Route = ()) -> E:
     entry : type
         A pydantic model.
     node : Node
-    above : tuple
-        The route that leads to the node, for messages.
+    called : function
+        What a message calls the value at a route below the node.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def check(entry: type[E], node: Node, above: Route = ()) -> E:
     try:
         return entry.model_validate(node.plain())
     except ValidationError as error:
-        raise SpecError(in_order(_problem(node, above, found) for found in error.errors(include_url=False))) from None
+        raise SpecError(in_order(_problem(node, called, found) for found in error.errors(include_url=False))) from None
 
 
 def in_order(problems: Iterable[tuple[Mark, Problem]]) -> Sequence[Problem]:
@@ -82,13 +82,13 @@ def in_order(problems: Iterable[tuple[Mark, Problem]]) -> Sequence[Problem]:
     return tuple(dict.fromkeys(problem for _, problem in ranked))
 
 
-def _problem(node: Node, above: Route, error: Any) -> tuple[Mark, Problem]:
+def _problem(node: Node, called: Callable[[Route], str], error: Any) -> tuple[Mark, Problem]:
     """Place and word one error; `loc` minus the tags of unions is the route in the text."""
     parts = tuple(p for p in error["loc"] if not (isinstance(p, str) and p[:1] in "<["))
     kind, value, context = error["type"], error["input"], error.get("ctx", {})
     on_key = kind == "unknown_key" or error["loc"][-1:] == ("[key]",)
     mark = node.key_mark(parts) if on_key or kind == "missing" else node.where(parts)
-    what, remedy = _worded(kind, dotted((*above, *parts)), parts, value, context)
+    what, remedy = _worded(kind, called(parts), parts, value, context)
     return mark, Problem(str(mark), what, remedy)
 
 

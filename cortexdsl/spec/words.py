@@ -66,13 +66,13 @@ def _whole(value: Any) -> Any:
 
 
 # ---------------------------------------------------------------- scalars
-NAME = r"^[A-Za-z0-9][A-Za-z0-9_+.\-]{0,59}$"
+NAME = r"^[A-Za-z0-9]([A-Za-z0-9_+.\-]{0,58}[A-Za-z0-9_+])?$"
 VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
 TEMPLATE = r"^[^./\\:~][^/\\:]*(/[^./\\:][^/\\:]*)*$"
 SETTING = r"\$[A-Za-z_]"
 
 PATTERNS: Mapping[str, str] = {
-    NAME: "a name has letters, digits and _ + - . only, begins with a letter or digit, and is at most 60 long",
+    NAME: "a name has letters, digits and _ + - . only, begins with a letter or digit, ends with no dot, 60 at most",
     VARIABLE: "a name of letters, digits and _ is needed",
     TEMPLATE: "a template is named by its path below prompts/ or beside the spec, such as my/revise.j2",
     SETTING: "a setting is written as $name",

@@ -1,0 +1,188 @@
+"""A protocol with its settings and its agents: the frozen method that the engine interprets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from cortexdsl.errors import Problem, SpecError
+from cortexdsl.protocols.cast import bind
+from cortexdsl.protocols.fit import misfits
+from cortexdsl.protocols.loader import Protocol
+from cortexdsl.protocols.substitute import Substitution
+from cortexdsl.spec.bins import bins
+from cortexdsl.spec.hears import number, topology
+from cortexdsl.spec.nodes import Mark, Node
+from cortexdsl.spec.problems import check, in_order, nearest, shown
+from cortexdsl.spec.protocol import (
+    LastForm,
+    LoopText,
+    MajorityForm,
+    ProtocolText,
+    RoleAnswerForm,
+    StepText,
+    VoteText,
+    WeightedForm,
+)
+from cortexdsl.spec.sheet import METHOD_WORDS
+from cortexdsl.terms import Agent, Decide, Method, Model, Repeat, Step
+
+Found = tuple[Mark, Problem]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a method chooses of a protocol.
+
+    Attributes
+    ----------
+    label : str
+        What messages call it, such as `methods.sparse`.
+    node : Node
+        The method's entry: settings, `roles`, `prompts`, and the words of a method, with positions.
+    team : tuple of Agent
+    agents : mapping of name to Agent
+        All agents of the spec, for roles that name some.
+    models : mapping of name to Model
+    """
+
+    label: str
+    node: Node
+    team: tuple[Agent, ...]
+    agents: Mapping[str, Agent] = field(default_factory=dict)
+    models: Mapping[str, Model] = field(default_factory=dict)
+
+
+def settings_of(protocol: Protocol, choice: Choice) -> dict[str, Node]:
+    """Return every setting of a protocol at a choice: the default where nothing is chosen."""
+    chosen = {key: node for key, node in choice.node.mapping().items() if key not in METHOD_WORDS}
+    return {name: chosen.get(name, default) for name, default in protocol.settings.items()}
+
+
+def resolve(protocol: Protocol, choice: Choice) -> Method:
+    """Put settings and agents into a protocol.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    choice : Choice
+
+    Returns
+    -------
+    Method
+
+    Raises
+    ------
+    SpecError
+        Every problem, placed at the setting that causes it: an unknown setting, role or step, a value that is
+        not allowed where the setting goes, too few agents, groups or ranks that do not fit their number, a
+        weight that needs what a model entry does not say.
+    """
+    if strange := list(_strange(protocol, choice)):
+        raise SpecError(in_order(strange))
+    settings = settings_of(protocol, choice)
+    if nested := [node for node in settings.values() if isinstance(node.value, str) and node.value.startswith("$")]:
+        said = f"{choice.label}: {shown(nested[0].value)} is no value"
+        raise SpecError([Problem(str(nested[0].mark), said, "a setting takes its value, not another setting")])
+    substitution = Substitution(settings, choice.label)
+    node = substitution.apply(_overridden(protocol.node, choice.node))
+    text = check(ProtocolText, node, substitution.called)
+    roles = node.find(("roles",)) or Node({}, node.mark)
+    cast = bind(text.roles, roles, choice.team, choice.agents, choice.models, substitution)
+    method = Method(
+        protocol=protocol.name,
+        cast=cast,
+        steps=MappingProxyType(
+            {name: _step(name, step, node.find(("steps", name))) for name, step in text.steps.items()}
+        ),
+        schedule=_schedule(text.schedule),
+        decide=_decide(text),
+        rounds_cap=None if text.ends is None else int(number(text.ends.rounds)),
+        recalibration=bins(text.recalibration),
+        participation=text.participation,  # type: ignore[arg-type]
+        similarity=text.similarity,
+        passes=text.passes,  # type: ignore[arg-type]
+    )
+    if problems := list(misfits(method, node, substitution.called)):
+        raise SpecError(in_order(problems))
+    return method
+
+
+def _strange(protocol: Protocol, choice: Choice) -> Iterator[Found]:
+    """Yield settings, roles and prompts that the protocol does not have."""
+
+    def found(route: tuple[str, ...], what: str, known: Iterable[str], kind: str) -> Found:
+        mark = choice.node.key_mark(route)
+        none = f"{protocol.name} has no {kind}s"
+        remedy = nearest(route[-1], known, say=f"{kind}s of {protocol.name}") or none
+        return mark, Problem(str(mark), f"{choice.label}: {what}", remedy)
+
+    for key in choice.node.mapping():
+        if key not in METHOD_WORDS and key not in protocol.settings:
+            yield found((key,), f"{protocol.name} has no setting {key}", protocol.settings, "setting")
+    for word, kind, known in (("roles", "role", protocol.text.roles), ("prompts", "step", protocol.text.steps)):
+        written = choice.node.find((word,))
+        for key in written.mapping() if written is not None else ():
+            if key not in known:
+                yield found((word, key), f"{protocol.name} has no {kind} {key}", known, kind)
+
+
+def _overridden(protocol: Node, method: Node) -> Node:
+    """Return the protocol with the method's own role bindings and prompts."""
+    entries = protocol.mapping()
+    keys = dict(protocol.keys)
+    if roles := method.find(("roles",)):
+        written = entries.get("roles") or Node({"debater": Node("everyone", protocol.mark)}, protocol.mark)
+        merged = {**written.mapping(), **roles.mapping()}
+        entries = {**entries, "roles": Node(merged, roles.mark, {**written.keys, **roles.keys})}
+    if prompts := method.find(("prompts",)):
+        steps = dict(entries["steps"].mapping())
+        for name, prompt in prompts.mapping().items():
+            step = steps[name]
+            steps[name] = Node({**step.mapping(), "prompt": prompt}, step.mark, step.keys, step.size)
+        entries = {**entries, "steps": Node(steps, entries["steps"].mark, entries["steps"].keys)}
+    return Node(entries, protocol.mark, keys, protocol.size)
+
+
+def _step(name: str, text: StepText, node: Node | None) -> Step:
+    material = node.find(("with",)) if node is not None else None
+    return Step(
+        name=name,
+        role=text.role,
+        prompt=text.prompt,
+        hears=topology(text.hears),
+        tells=text.tells,  # type: ignore[arg-type]
+        own=text.own,  # type: ignore[arg-type]
+        material=MappingProxyType(material.plain() if material is not None else {}),
+        order=text.order,  # type: ignore[arg-type]
+        each=text.each,  # type: ignore[arg-type]
+        draws=int(number(text.draws)),
+        reads=text.reads,
+    )
+
+
+def _schedule(items: Sequence[Any]) -> tuple[str | Repeat, ...]:
+    return tuple(
+        Repeat(int(number(item.repeat)), _schedule(item.do), item.until, item.unless)  # type: ignore[arg-type]
+        if isinstance(item, LoopText)
+        else str(item)
+        for item in items
+    )
+
+
+def _decide(text: ProtocolText) -> Decide:
+    match text.decide:
+        case LastForm(last=role) | RoleAnswerForm(role=role):
+            return Decide("last", role)
+        case MajorityForm(majority=vote):
+            return Decide("majority", fallback=_fallback(vote, text))
+        case WeightedForm(weighted=vote):
+            return Decide("weighted", fallback=_fallback(vote, text))
+        case rule:
+            return Decide(rule, fallback=text.fallback)  # type: ignore[arg-type]
+
+
+def _fallback(vote: VoteText, text: ProtocolText) -> Any:
+    return vote.fallback if "fallback" in vote.model_fields_set else text.fallback

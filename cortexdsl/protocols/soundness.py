@@ -1,0 +1,155 @@
+"""What makes a protocol sound beyond its words: names that exist, steps that are reached, endings that can come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+from cortexdsl.debate import expressions
+from cortexdsl.errors import Problem, SpecError
+from cortexdsl.protocols.substitute import Substitution, references
+from cortexdsl.spec.hears import RoleForm, SparseForm
+from cortexdsl.spec.nodes import Mark, Node, Route
+from cortexdsl.spec.problems import check, dotted, nearest
+from cortexdsl.spec.protocol import LastForm, LoopText, ProtocolText, RoleAnswerForm, StepText
+from cortexdsl.spec.sheet import METHOD_WORDS
+
+Found = tuple[Mark, Problem]
+
+
+class Finder(Protocol):
+    """Places a problem of a protocol at a route in it."""
+
+    def __call__(self, route: Route, what: str, remedy: str = "", *, key: bool = False) -> Found:
+        """Return the place and the problem; at the key where `key` is set."""
+        ...
+
+
+ABOUT = ("edge", "listener", "group")
+"""Values of `each` whose turns are about one agent."""
+
+
+def unsound(node: Node, text: ProtocolText, above: Route = ()) -> Iterator[Found]:
+    """Yield what is wrong with a protocol whose words are all right.
+
+    Parameters
+    ----------
+    node : Node
+        With the words that inherit a setting naming it.
+    text : ProtocolText
+    above : tuple
+        The route that leads to the protocol in its file.
+    """
+
+    def found(route: Route, what: str, remedy: str = "", *, key: bool = False) -> Found:
+        mark = node.key_mark(route) if key else node.where(route)
+        return mark, Problem(str(mark), f"{dotted((*above, *route))}: {what}", remedy)
+
+    open_settings = list(_settings(node, text, found))
+    yield from open_settings
+    if open_settings:
+        return
+    try:
+        substitution = Substitution(_defaults(node))
+        text = check(ProtocolText, substitution.apply(node), lambda route: dotted((*above, substitution.called(route))))
+    except SpecError as error:
+        yield from ((node.mark, problem) for problem in error.problems)
+        return
+    yield from _roles(text, found)
+    yield from _schedule(text, found)
+    yield from _endings(text, found)
+    yield from _steps(text, found)
+
+
+def _defaults(node: Node) -> dict[str, Node]:
+    written = node.find(("settings",))
+    return written.mapping() if written is not None else {}
+
+
+def _settings(node: Node, text: ProtocolText, found: Finder) -> Iterator[Found]:
+    used = set()
+    for name, route, _ in references(node):
+        used.add(name)
+        if name not in text.settings:
+            yield found(route, f"there is no setting {name}", nearest(name, text.settings, say="settings"))
+    for name in text.settings:
+        if name in METHOD_WORDS:
+            yield found(("settings", name), "a method says this itself", "call the setting otherwise", key=True)
+        elif name not in used:
+            remedy = f"write ${name} where it belongs, or remove it"
+            yield found(("settings", name), "no word uses this setting", remedy, key=True)
+
+
+def _roles(text: ProtocolText, found: Finder) -> Iterator[Found]:
+    for name, step in text.steps.items():
+        if step.role not in text.roles:
+            remedy = nearest(step.role, text.roles, say="roles")
+            yield found(("steps", name, "role"), f"there is no role {step.role}", remedy)
+        if isinstance(step.hears, RoleForm) and step.hears.role not in text.roles:
+            remedy = nearest(step.hears.role, text.roles, say="roles")
+            yield found(("steps", name, "hears", "role"), f"there is no role {step.hears.role}", remedy)
+    spoken = {step.role for step in text.steps.values()}
+    for role in text.roles:
+        if role not in spoken:
+            yield found(("roles", role), "nobody speaks in this role", "give it a step, or remove it", key=True)
+
+
+def passed(items: Iterable[object], route: Route = ("schedule",)) -> Iterator[tuple[str, Route]]:
+    """Yield the steps of a schedule, loops and all, with the routes where they stand."""
+    for i, item in enumerate(items):
+        if isinstance(item, LoopText):
+            yield from passed(item.do, (*route, i, "do"))
+        else:
+            yield str(item), (*route, i)
+
+
+def _schedule(text: ProtocolText, found: Finder) -> Iterator[Found]:
+    reached = set()
+    for name, route in passed(text.schedule):
+        reached.add(name)
+        if name not in text.steps:
+            yield found(route, f"there is no step {name}", nearest(name, text.steps, say="steps"))
+    for name in text.steps:
+        if name not in reached:
+            yield found(("steps", name), "the schedule never comes to this step", "add it, or remove it", key=True)
+    answering = [step.role for name, step in text.steps.items() if step.reads == "answer" and name in reached]
+    if not answering and reached <= set(text.steps):
+        yield found(("schedule",), "no step reads an answer", "let a step have reads: answer")
+        return
+    decide = text.decide
+    if isinstance(decide, LastForm | RoleAnswerForm):
+        key, role = ("last", decide.last) if isinstance(decide, LastForm) else ("role", decide.role)
+        if role not in text.roles:
+            yield found(("decide", key), f"there is no role {role}", nearest(role, text.roles, say="roles"))
+        elif role not in answering:
+            yield found(("decide", key), f"no step of {role} reads an answer", "let one have reads: answer")
+
+
+def _loops(items: Iterable[object], route: Route = ("schedule",)) -> Iterator[tuple[LoopText, Route]]:
+    for i, item in enumerate(items):
+        if isinstance(item, LoopText):
+            yield item, (*route, i)
+            yield from _loops(item.do, (*route, i, "do"))
+
+
+def _endings(text: ProtocolText, found: Finder) -> Iterator[Found]:
+    reads = {step.reads for step in text.steps.values()}
+    for loop, route in _loops(text.schedule):
+        for word in ("unless", "until"):
+            if getattr(loop, word) == "agreed" and "verdict" not in reads:
+                yield found((*route, word), "agreed is a judge's verdict, and no step reads one", "add reads: verdict")
+
+
+def _steps(text: ProtocolText, found: Finder) -> Iterator[Found]:
+    steps = text.steps.values()
+    about = any(step.each in ABOUT for step in steps)
+    for name, step in text.steps.items():
+        if "about_me" in step.tells and not about:
+            yield found(("steps", name, "tells"), "no turn is about anybody", "let a step have each: edge or listener")
+        if "peer_score" in _factors(step) and not any(other.reads == "review" for other in steps):
+            remedy = "add a step with each: edge, reads: review"
+            yield found(("steps", name, "hears"), "peer_score needs reviews, and no step reads one", remedy)
+
+
+def _factors(step: StepText) -> frozenset[str]:
+    return expressions.parse(step.hears.sparse.weight).names if isinstance(step.hears, SparseForm) else frozenset()

@@ -1,0 +1,133 @@
+"""`$name` in a protocol becomes the value of that setting.
+
+A whole value takes the setting's, whatever it is, with the place where that was written. Within a text, numbers
+and words are put in: in a `weight`, a `prompt` and a `similarity` as text, elsewhere the text is arithmetic and
+is computed. In `with:`, where texts are a user's own, only a whole value is a setting.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from cortexdsl.debate import expressions
+from cortexdsl.errors import Problem, SpecError
+from cortexdsl.spec.nodes import Mark, Node, Route, refuse
+from cortexdsl.spec.problems import dotted, shown
+
+_WHOLE = re.compile(r"\$([A-Za-z_]\w*)")
+_SPLICED = ("prompt", "similarity", "networkx")
+_UNTOUCHED = ("settings", "title", "source")
+
+
+def references(node: Node, route: Route = ()) -> Iterator[tuple[str, Route, Mark]]:
+    """Yield every setting that a protocol names: its name, the route of the value, and where that is."""
+    if isinstance(node.value, str):
+        for name in _named(node.value, route):
+            yield name, route, node.mark
+        return
+    for key, child in _children(node):
+        if route or key not in _UNTOUCHED:
+            yield from references(child, (*route, key))
+
+
+def _named(text: str, route: Route) -> list[str]:
+    if "with" in route:
+        whole = _WHOLE.fullmatch(text)
+        return [whole[1]] if whole else []
+    return _WHOLE.findall(text)
+
+
+def _children(node: Node) -> Iterator[tuple[str | int, Node]]:
+    if isinstance(node.value, dict):
+        yield from node.value.items()
+    elif isinstance(node.value, list):
+        yield from enumerate(node.value)
+
+
+@dataclass(slots=True)
+class Substitution:
+    """The substitution of one set of settings.
+
+    Attributes
+    ----------
+    settings : mapping of str to Node
+    label : str
+        What messages call the settings' owner, such as `methods.sparse`; may be empty.
+    origins : dict of Route to str
+        Filled as values are put in: route in the protocol -> what a message calls the value there.
+    """
+
+    settings: Mapping[str, Node]
+    label: str = ""
+    origins: dict[Route, str] = field(default_factory=dict)
+
+    def apply(self, node: Node, route: Route = ()) -> Node:
+        """Return the protocol with the settings put in.
+
+        Raises
+        ------
+        SpecError
+            An arithmetic text that has no finite value, or holds a setting that is neither number nor word.
+        """
+        if isinstance(node.value, str):
+            return self._text(node, route)
+        if isinstance(node.value, dict):
+            items = {
+                key: child if not route and key in _UNTOUCHED else self.apply(child, (*route, key))
+                for key, child in node.value.items()
+            }
+            return Node(items, node.mark, node.keys, 1 + sum(item.size for item in items.values()))
+        if isinstance(node.value, list):
+            listed = [self.apply(child, (*route, i)) for i, child in enumerate(node.value)]
+            flat = self._spread(node.value, listed) if route[-1:] == ("tells",) else listed
+            return Node(flat, node.mark, node.keys, 1 + sum(item.size for item in flat))
+        return node
+
+    def called(self, route: Route) -> str:
+        """Return what a message calls the value at a route of the protocol."""
+        for end in range(len(route), 0, -1):
+            if route[:end] in self.origins:
+                rest = dotted(route[end:])
+                name = self.origins[route[:end]]
+                return f"{name}{'.' if rest and not rest.startswith('[') else ''}{rest}"
+        return ": ".join(filter(None, [self.label, dotted(route)]))
+
+    def _spread(self, written: list[Node], applied: list[Node]) -> list[Node]:
+        """Let `tells: [$tells, evidence]` take a setting that is itself a list."""
+        flat: list[Node] = []
+        for before, after in zip(written, applied, strict=True):
+            flat += after.value if isinstance(after.value, list) and before is not after else [after]
+        return flat
+
+    def _text(self, node: Node, route: Route) -> Node:
+        text = str(node.value)
+        names = _named(text, route)
+        if not names:
+            return node
+        if _WHOLE.fullmatch(text):
+            self.origins[route] = ".".join(filter(None, [self.label, names[0]]))
+            return self.settings[names[0]]
+        mark = self.settings[names[0]].mark
+        given = ", ".join(f"{name}: {shown(self.settings[name].plain())}" for name in dict.fromkeys(names))
+        self.origins[route] = ": ".join(filter(None, [self.label, f"{text!r} with {given}"]))
+        if route[-1] in _SPLICED:
+            return Node(_WHOLE.sub(lambda found: self._word(found[1]), text), mark)
+        filled = _WHOLE.sub(lambda found: f"({self._word(found[1])})", text)
+        return Node(filled if route[-1] == "weight" else self._computed(filled, mark, route), mark)
+
+    def _word(self, name: str) -> str:
+        node = self.settings[name]
+        if isinstance(node.value, bool) or not isinstance(node.value, str | int | float):
+            refuse(node.mark, f"{name} is {shown(node.plain())}; a number or a word is needed", "it is part of a text")
+        return str(node.value)
+
+    def _computed(self, text: str, mark: Mark, route: Route) -> int | float:
+        try:
+            number = float(expressions.evaluate(expressions.parse(text), {}))
+        except (ValueError, KeyError, TypeError) as error:
+            raise SpecError([Problem(str(mark), f"{self.called(route)} is no number", str(error))]) from None
+        if number != number or abs(number) == float("inf"):
+            refuse(mark, f"{self.called(route)} is {number}", "a finite number is needed")
+        return int(number) if number == int(number) else number
