@@ -128,7 +128,7 @@ def score_table(frame: pd.DataFrame, source: str = "the scores table") -> ScoreT
     ----------
     frame : pandas.DataFrame
         Columns `cell, replicate, question_id`, at least one metric (`score` is the metric `accuracy`), and
-        perhaps `dataset, cluster, unparsed`. Ids may be text or whole numbers of any type.
+        perhaps `dataset, cluster, unparsed` (or `unanswered`). Ids may be text or whole numbers of any type.
     source : str
         What errors call the table.
 
@@ -164,8 +164,10 @@ def score_table(frame: pd.DataFrame, source: str = "the scores table") -> ScoreT
         )
     clusters = _clusters(frame, codes["dataset"], question, questions, source)
     unparsed = np.zeros(len(frame), dtype=bool)
-    if "unparsed" in frame:
-        unparsed = ~frame["unparsed"].astype(str).str.strip().str.lower().isin(_PARSED).to_numpy()
+    # Our own tables count a debate's unreadable answers in `unparsed`; its row is doubtful only without any answer.
+    flag = "unanswered" if "unanswered" in frame else "unparsed"
+    if flag in frame:
+        unparsed = ~frame[flag].astype(str).str.strip().str.lower().isin(_PARSED).to_numpy()
     return ScoreTable(
         source, frame, names["dataset"], names["cell"], codes["dataset"], codes["cell"], codes["replicate"],
         question, tuple(questions), clusters, unparsed,
