@@ -169,6 +169,17 @@ def test_participation_as_listener_changes_who_kept_to_itself() -> None:
     assert both["self_orientation"].tolist() == [1, 2, 3]
 
 
+def test_an_opening_by_turns_is_no_round_of_debate() -> None:
+    """Participation counts rounds 1 to d - 1: who was heard while opening one by one has not debated yet."""
+    steps = {
+        "answer": {"hears": Everyone(), "order": "sequential"},
+        "revise": {"hears": Sparse("1 / (self_orientation + 1)", Keep("mean"))},
+    }
+    debate = run(method(steps, ["answer", "revise"]))
+    assert debate.graphs[1].factors["participation"].tolist() == [0, 0, 0]
+    assert debate.graphs[1].factors["self_orientation"].tolist() == [0, 0, 0]
+
+
 def test_a_division_by_zero_names_the_round_the_agent_and_the_remedy() -> None:
     """The paper's own formula: S is 0 for everybody in round 1."""
     of = cortexdebate("credibility * reliability * intimacy / self_orientation")
