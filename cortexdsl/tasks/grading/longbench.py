@@ -17,7 +17,10 @@ from rapidfuzz import fuzz
 from cortexdsl.tasks.grading.squad import normalise, token_f1
 
 _DIGITS = re.compile(r"\d+")
-_CHINESE_MARKS = "！？｡。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～｟｠｢｣､、〃》「」『』【】〔〕〖〗〘〙〚〛〜〝〞〟〰〾〿–—‘’‛“”„‟…‧﹏."
+_CHINESE_MARKS = (
+    "！？｡。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～｟｠｢｣､、〃"
+    "》「」『』【】〔〕〖〗〘〙〚〛〜〝〞〟〰〾〿–—‘’‛“”„‟…‧﹏."
+)
 _MARKS = str.maketrans("", "", string.punctuation + _CHINESE_MARKS)
 # Beyond so many characters a reply is cut before ROUGE and similarity, whose cost is quadratic.
 _LONGEST = 20_000

@@ -16,17 +16,16 @@ import logging
 import re
 from fractions import Fraction
 
-import sympy
+import sympy  # type: ignore[import-untyped]
 from math_verify import parse, verify
 from math_verify.parser import LatexExtractionConfig
-
-from cortexdsl.tasks.reading.number import canonical_number
 
 logging.disable(logging.CRITICAL)
 
 _SECONDS = 3
 _TEXT = re.compile(r"\\(?:text|mathrm|textbf|mbox|textit)\s?\{([^{}]*)\}")
 _BASE = re.compile(r"\d\s?_\s?\{?\s?(\d+)")
+_DECIMAL = re.compile(r"[-+]?\d*\.\d+")
 _EQUATION = re.compile(r"^([^=<>]+)=([^=<>]+)$")
 _WORD = re.compile(r"(?<!\\)\b(?!(?:sin|cos|tan|log|exp|sqrt|min|max|mod|arcsin|arctan|cot|sec|csc)\b)[a-zA-Z]{3,}")
 
@@ -44,14 +43,15 @@ def _verified(gold: str, answer: str) -> bool:
         return _words(gold) == _words(answer)
     if _BASE.findall(gold) != _BASE.findall(answer):
         return False
-    if (gold.startswith(("(", "[")) and answer.startswith("\\{")) or (gold.startswith("\\{") and answer.startswith("(")):
+    if (gold.startswith(("(", "[")) and answer.startswith("\\{")) or (
+        gold.startswith("\\{") and answer.startswith("(")
+    ):
         return False
     wanted, said = _parsed(gold), _parsed(answer)
     if not wanted or not said:
         return False
-    decimal = canonical_number(answer)
-    if decimal is not None and "." in decimal:
-        return _exactly(wanted[0], decimal)
+    if _DECIMAL.fullmatch(answer):
+        return _exactly(wanted[0], answer)
     if not verify(wanted, said, timeout_seconds=_SECONDS):
         return False
     return _same_equation(gold, answer)

@@ -76,10 +76,7 @@ def grade_all(cases: Sequence[Case]) -> list[float]:
         If a metric is unknown.
     """
     pairs = [(gold, answer) for metric, answer, golds, _ in cases if metric == "math" and answer for gold in golds]
-    if len(pairs) > 1:
-        known = dict(zip(pairs, equivalent(pairs), strict=True))
-    else:
-        known = {}
+    known = dict(zip(pairs, equivalent(pairs), strict=True)) if len(pairs) > 1 else {}
     scores: list[float] = []
     for metric, answer, golds, labels in cases:
         if answer is None:

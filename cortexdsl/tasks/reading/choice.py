@@ -7,22 +7,32 @@ import string
 from dataclasses import dataclass
 from functools import cached_property
 
-from cortexdsl.tasks.reading.text import Unparsed, first_sentence, last_sentence, shown, unwrapped
+from cortexdsl.tasks.reading.text import (
+    Unparsed,
+    first_sentence,
+    last_sentence,
+    shown,
+    unwrapped,
+    without_text_commands,
+)
 
 _LABEL = r"(?:[A-Z]|\d{1,2})"
-_OPENING = r"[^\w(\[]{0,6}(?:(?:option|choice|letter|answer|statement)s?\s{0,2}:?\s{0,2})?[*_`\"']{0,3}"
+_OPENING = r"[^\w(\[]{0,6}(?:(?:option|choice|letter|answer|statement)s?\s{0,2}:?\s{0,2}){0,2}[*_`\"']{0,3}"
 # (A), A), [A], A. A: A, A; or A alone at the end, or A followed by what closes emphasis or a quotation
 _AT_START = re.compile(
     rf"{_OPENING}(?:[(\[]\s?(?P<inside>{_LABEL})\s?(?:[)\],:.]|$|\s)|(?P<bare>{_LABEL})(?P<after>[).:,;\]*_`\"'}}-]|\s|$))",
     re.IGNORECASE,
 )
-_NEXT = re.compile(rf"[\s)\].,*]{{0,4}}(?:,|and|or|&|/|\+|,\s?and|,\s?or)\s?[(\[]?(?P<label>{_LABEL})(?![\w'])")
+_NEXT = re.compile(
+    rf"[\s)\].,*]{{0,4}}(?:,|and|or|&|/|\+|,\s?and|,\s?or)\s?[(\[]?(?P<label>{_LABEL})(?=\s?(?:[),.;:\]]|and\b|or\b|&|$))"
+)
 _NEXT_BRACKETED = re.compile(rf"(?:,|\band|\bor|&)\s{{0,2}}(?:option )?[(\[]\s?(?P<label>{_LABEL})\s?[)\]]")
 _REASON = re.compile(
     r"\b(?:because|since|as|rather than|instead|while|whereas|but|unlike|given|although|which|due to)\b"
 )
 _CHOSEN = re.compile(
-    r"(?:\b(?:choose|chose|select|pick|go with|opt for|leaving|leaves|(?:answer|option|choice|one|statement)(?: that)?"
+    r"(?:\b(?:choose|chose|select|pick|go with|opt for|recommend|suggest|leaving|leaves|"
+    r"(?:answer|option|choice|one|statement)(?: that)?"
     r"(?: [\w-]{1,12}){0,4} (?:is|are)|(?:is|be|are):?)\s{1,3}(?:with )?(?:(?:answer|option|choice|letter) )?)"
     rf"[*_`\"']{{0,3}}(?:[(\[](?P<inside>{_LABEL})[)\]]|(?P<bare>[A-Z])(?=[).:,;*_`\"']|\s*$|\s*\n))",
     re.MULTILINE,
@@ -31,14 +41,19 @@ _JUDGED = re.compile(
     rf"(?:[(\[](?P<inside>{_LABEL})[)\]]|\b(?:[Oo]ption|[Cc]hoice|[Aa]nswer) (?P<bare>[A-Z]))(?:[^.\n(\[]{{0,80}})?"
     r" (?:is|appears|seems|would be|must be)(?: to be)?(?: the| thus the| therefore the)?(?: most| best)?"
     r" (?:only )?(?:correct|right|best|likely|appropriate|accurate|answer|true)\b"
+    r"|(?<![\w'])(?P<alone>[A-J]) (?:is|would be|seems)(?: the)?(?: most| best)?"
+    r" (?:correct|right|best|answer|most likely)\b"
 )
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
+_BRACKETED = re.compile(rf"[(\[]({_LABEL})[)\]]")
 _ALONE = re.compile(rf"[*_`\"'\s]{{0,4}}[(\[]?({_LABEL})[)\].:]{{0,2}}[*_`\"'\s.]{{0,4}}")
 _DECLINES = re.compile(
-    r"\b(?:not (?:among|in|one of|listed|given|provided|present|available)|none of|n/a\b|cannot be|can't be|can not be|unable"
-    r"|impossible|unknown|undetermined|not (?:clear|possible|sure)|no (?:correct|option|answer))\b",
+    r"\b(?:not (?:among|in|one of|listed|given|provided|present|available)|none of|n/a\b|cannot be|can't be"
+    r"|can not be|unable|impossible|unknown|undetermined|not (?:clear|possible|sure)|no (?:correct|option|answer))\b",
     re.IGNORECASE,
 )
-_WORDS = re.compile(r"[^\W_]+(?:\.\d+)?")
+# words, numbers, and the signs that tell one formula from another; hyphens within words are none
+_WORDS = re.compile(r"\d+(?:\.\d+)?|[^\W_]+|[+*/=<>^√±]|(?<!\w)-")
 
 
 @dataclass(frozen=True)
@@ -83,6 +98,7 @@ class Choice:
 
     def exact(self, fragment: str) -> str | Unparsed:
         """Read an answer line that should be one label, perhaps with its option's text."""
+        fragment = without_text_commands(fragment)
         value = self.canonical(fragment)
         if value is None:
             match = re.fullmatch(rf"[(\[]?({_LABEL})[)\].:,]{{1,2}}\s{{0,3}}(.{{1,400}})", unwrapped(fragment))
@@ -100,7 +116,7 @@ class Choice:
 
     def within(self, fragment: str) -> str | Unparsed | None:
         """Read the option that a statement names by label or by text; several are no answer."""
-        fragment = fragment.lstrip()[:1_200]
+        fragment = without_text_commands(fragment.lstrip()[:1_200])
         match = _AT_START.match(fragment)
         label = self._label_of(match, fragment) if match else None
         if match and label:
@@ -129,10 +145,16 @@ class Choice:
                 return label
         for pattern in (_CHOSEN, _JUDGED):
             for match in reversed(list(pattern.finditer(text[-3_000:]))):
-                label = self._known(match["inside"] or match["bare"])
+                groups = match.groupdict()
+                label = self._known(groups["inside"] or groups["bare"] or groups.get("alone"))
                 if label:
                     return label
-        for part in (last_sentence(text), text if len(text) <= 600 else ""):
+        closing = last_sentence(text)
+        bracketed = {match[1] for match in _BRACKETED.finditer(closing)} & self._labels
+        if len(bracketed) == 1:
+            return next(iter(bracketed))
+        listed = {label for line in lines for label, option in self._texts if option == _words(line)}
+        for part in (closing, text if len(text) <= 600 else "") if len(listed) <= 1 else ():
             by_text = self._by_text(part, anchored=False)
             if by_text:
                 return by_text
@@ -182,5 +204,5 @@ class Choice:
 
 
 def _words(text: str) -> str:
-    """Lower-case words and numbers of a text, for comparing options with what was said."""
-    return " ".join(_WORDS.findall(re.sub(r"(?<=\d),(?=\d{3})", "", text.lower()).replace("−", "-")))
+    """Lower-case words, numbers and signs of a text, for comparing options with what was said."""
+    return " ".join(_WORDS.findall(_THOUSANDS.sub("", text.lower()).replace("−", "-").replace("×", "*")))

@@ -5,15 +5,25 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from cortexdsl.tasks.reading.number import NUMBER, canonical_number, plain_latex
+from cortexdsl.tasks.reading.number import canonical_number, concluding_number, numbers_in, plain_latex
 from cortexdsl.tasks.reading.statements import boxes
 from cortexdsl.tasks.reading.text import Unparsed, first_sentence, last_sentence, shown, unwrapped
 
 _MATHS = re.compile(r"\$\$([^$]{1,800})\$\$|\$([^$\n]{1,400})\$|\\\((.{1,400}?)\\\)|\\\[(.{1,800}?)\\\]", re.DOTALL)
-_SPACING = re.compile(r"\\[!,;: ]|\\q?quad\b|~")
+_SPACING = re.compile(r"(?<!\\)\\[!,;: ]|\\q?quad\b|~")
 _SIZING = re.compile(r"\\(?:left|right|displaystyle|big|Big|bigl|bigr)(?![a-zA-Z])")
-_PROSE = re.compile(r"(?<!\\)\b[a-zA-Z]{3,}\b")
-_TEXT = re.compile(r"\\(?:text|mathrm|mbox|textbf)\s?\{[^{}]{0,200}\}")
+_SPACE = re.compile(r"(\\[a-zA-Z]+)?\s+(?=([a-zA-Z])?)")
+_PLAIN_NUMBER = re.compile(r"\\?\$?[-+−]?\\?\$?[\d.,]+")
+_FRACTION = re.compile(r"(-?)\\frac\s?\{?\s?(\d+)\s?\}?\s?\{\s?(\d+)\s?\}")
+_PROSE = re.compile(r"(?<!\\)\b(?!(?:sqrt|sin|cos|tan|log|cup|cap)\b)[a-zA-Z]{3,}\b")
+_NO_ANSWER = re.compile(
+    r"(?:as follows|correct|incorrect|wrong|right|not|that|based|given|found|obtained|simply|the)\b", re.I
+)
+_TEXT = re.compile(r"\\(?:text|mathrm|mbox|textbf|begin|end)\s?\{[^{}]{0,200}\}")
+_CONCLUDES = re.compile(
+    r"\s*(?:[*_]{0,2})(?:therefore|thus|hence|so|finally|in total|in conclusion|altogether)\b", re.IGNORECASE
+)
+_SENTENCES = re.compile(r"(?<=[.!?])\s+|\n")
 _LONGEST = 400
 
 
@@ -21,27 +31,29 @@ def canonical_expression(text: str) -> str:
     r"""Spell an expression so that trivial variants are equal strings.
 
     Surrounding `$`, spacing and sizing commands, spaces, a closing dot go; `\dfrac` and `\tfrac` are `\frac`;
-    a plain number is spelled as numbers are (`26,\!000` is `26000`). What means something stays: nothing is
-    simplified.
+    a plain number is spelled as numbers are (`26,\!000` is `26000`), a fraction of integers as
+    `a/b`. What means something stays: nothing is simplified.
     """
-    text = unwrapped(text)
+    text = unwrapped(unwrapped(text).rstrip("."))
     for opening, closing in (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]")):
-        if text.startswith(opening) and text.endswith(closing) and len(text) > len(opening + closing):
-            text = text[len(opening) : -len(closing)]
+        inner = text[len(opening) : -len(closing)]
+        if text.startswith(opening) and text.endswith(closing) and inner and opening not in inner:
+            text = inner
     inside = boxes(text)
     if inside and text.lstrip().startswith(("\\boxed", "\\fbox")):
         text = inside[-1][1]
     text = _SIZING.sub("", _SPACING.sub("", text)).replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac")
     text = text.strip().rstrip(".").strip()
-    number = canonical_number(text) if re.fullmatch(r"\\?\$?[-+−]?\\?\$?[\d.,]+", text) else None
+    number = canonical_number(text) if _PLAIN_NUMBER.fullmatch(text) else None
     if number is not None:
         return number
-    return text if _TEXT.search(text) or _PROSE.search(text) else re.sub(r"(?<!\\)\s+|(?<=\\)\s+", "", _kept(text))
-
-
-def _kept(text: str) -> str:
-    """Keep the space that ends a command before a letter: `\\pi r` must not become `\\pir`."""
-    return re.sub(r"(\\[a-zA-Z]+)\s+(?=[a-zA-Z])", r"\1{}", text)
+    fraction = _FRACTION.fullmatch(text)
+    if fraction:
+        return "".join((fraction[1], fraction[2], "/", fraction[3]))
+    if _PROSE.search(_TEXT.sub("", text)):
+        return " ".join(text.split())
+    # the space that ends a command before a letter stays: `\\pi r` must not become `\\pir`
+    return _SPACE.sub(lambda space: (space[1] or "") + (" " if space[1] and space[2] else ""), text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,28 +76,55 @@ class Expression:
 
     def within(self, fragment: str) -> str | Unparsed | None:
         """Read the formula of a statement: what is set as mathematics, else the statement without its prose."""
-        maths = _formulas(fragment[:1_500])
-        if maths:
-            return maths[0]
+        fragment = fragment[:1_500]
+        maths = [canonical_expression(_right_side(_inside(match))) for match in _MATHS.finditer(fragment)]
+        if not _prose(fragment):  # a box, a field, a line that is nothing but the expression
+            return canonical_expression(_right_side(_one_of(fragment))) or None
+        if any(maths):
+            return next(value for value in maths if value)
         sentence = first_sentence(fragment).strip()
         if not sentence or len(sentence) > _LONGEST:
             return None
-        if len(_PROSE.findall(_TEXT.sub("", sentence))) <= 3 and not sentence.startswith("not "):
-            bare = NUMBER.match(plain_latex(sentence).lstrip())
-            words = bare and _PROSE.search(plain_latex(sentence)[bare.end() :])
-            return canonical_expression(bare[0] if bare and words else sentence) or None
-        numbers = list(NUMBER.finditer(plain_latex(sentence)))
-        return canonical_expression(numbers[0][0]) if numbers else None
+        numbers = numbers_in(plain_latex(sentence))
+        words = _prose(sentence)
+        if numbers and words and (numbers[0].start <= 40 or words <= 6):
+            return numbers[0].value
+        if words <= 3 and not _NO_ANSWER.match(sentence) and not sentence.endswith(":"):
+            return canonical_expression(sentence) or None
+        return None
 
     def search(self, text: str) -> str | Unparsed:
-        """Read the last formula or number of the last sentence, else of the reply's end."""
-        for part in (last_sentence(text), text[-1_500:]):
-            found = [(match.end(), _inside(match)) for match in _MATHS.finditer(part)]
-            outside = _MATHS.sub(lambda match: " " * len(match[0]), part)
-            found += [(match.end(), match[0]) for match in NUMBER.finditer(outside)]
-            if found:
-                return canonical_expression(_right_side(max(found)[1])) or Unparsed("an empty formula at the end")
-        return Unparsed("no formula and no number in the reply")
+        """Read a reply that is an expression and little else, else the formula or number that it concludes with."""
+        if "\n" not in text.strip() and len(text) <= _LONGEST and _prose(text) <= 2:
+            return canonical_expression(text) or Unparsed("nothing but marks in the reply")
+        closing = last_sentence(text)
+        concluded = [part for part in _SENTENCES.split(text[-3_000:]) if _CONCLUDES.match(part)]
+        for sentence in [closing, *concluded[-1:]]:
+            value = _concluding(sentence)
+            if value:
+                return value
+        return Unparsed("no formula and no number in the reply's conclusion")
+
+
+def _one_of(text: str) -> str:
+    """`2/5 or 0.4` is 2/5, said twice; other alternatives stay together."""
+    parts = text.strip().rstrip(".").split(" or ")
+    values = {canonical_number(part) for part in parts}
+    return parts[0] if len(parts) > 1 and len(values) == 1 and None not in values else text
+
+
+def _prose(text: str) -> int:
+    return len(_PROSE.findall(_TEXT.sub("", text)))
+
+
+def _concluding(sentence: str) -> str | None:
+    """The last formula of a sentence, or the number that it comes to if that stands behind."""
+    maths = [(match.end(), canonical_expression(_right_side(_inside(match)))) for match in _MATHS.finditer(sentence)]
+    outside = _MATHS.sub(lambda match: " " * len(match[0]), sentence)
+    number = concluding_number(outside)
+    if number and number.value:
+        maths.append((number.end, number.value))
+    return max(maths)[1] or None if maths else None
 
 
 def _inside(match: re.Match[str]) -> str:
@@ -97,8 +136,3 @@ def _right_side(formula: str) -> str:
     parts = re.split(r"(?<![<>!\\])=|\\approx|≈", formula)
     last = parts[-1].strip(" &\\")
     return last if last and (len(parts) > 2 or not re.search("[a-zA-Z]", last)) else formula
-
-
-def _formulas(fragment: str) -> list[str]:
-    values = (canonical_expression(_right_side(_inside(match))) for match in _MATHS.finditer(fragment))
-    return [value for value in values if value]

@@ -6,7 +6,14 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from cortexdsl.tasks.reading.text import Unparsed, first_sentence, last_sentence, shown, unwrapped
+from cortexdsl.tasks.reading.text import (
+    Unparsed,
+    first_sentence,
+    last_sentence,
+    shown,
+    unwrapped,
+    without_text_commands,
+)
 
 # Other ways to say a label, where a dataset's own labels are among the keys.
 _SYNONYMS = {
@@ -61,7 +68,7 @@ class Labels:
 
     def within(self, fragment: str) -> str | Unparsed | None:
         """Read the one label that a statement names."""
-        found = self._found(first_sentence(fragment)[:300])
+        found = self._found(first_sentence(without_text_commands(fragment))[:300])
         if len(set(found)) > 1 and re.search(r"\b(?:and|or)\b|[/&,]", fragment[:300]):
             return Unparsed(f"several labels: {shown(fragment)!r}")
         return found[0] if found else None

@@ -6,10 +6,16 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from cortexdsl.tasks.reading.text import Unparsed, first_sentence, last_sentence, shown, unwrapped
+from cortexdsl.tasks.reading.text import (
+    Unparsed,
+    first_sentence,
+    last_sentence,
+    shown,
+    unwrapped,
+    without_text_commands,
+)
 
 _CURRENCY = "$€£¥₹"
-_SIGN = r"(?:(?<![\w)\]}.])[-−–+]\s?|(?<=[^\S\n])[-−]\s?)?"
 _PLAIN = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+"
 NUMBER = re.compile(
     rf"(?<![\w.])(?P<sign>(?:[-−–+]\s?)?)[{_CURRENCY}]?\s?(?P<sign2>[-−]?)"
@@ -19,16 +25,29 @@ NUMBER = re.compile(
 )
 _LATEX_FRACTION = re.compile(r"\\[dt]?frac\s?\{\s?(-?[\d.,]{1,40})\s?\}\s?\{\s?(-?[\d.,]{1,40})\s?\}")
 _LATEX_SPACING = re.compile(r"\\[!,;: ]|\{,\}|\\(?=[$%])")
-_UNIT = re.compile(r"[\s%$€£¥°]|[^\W\d]|\\[a-zA-Z]{1,12}|[{}()./^*²³-]")
+# What may follow a number without making it another one: a sign of a unit, words of a unit, closing marks.
+_AFTER = re.compile(
+    r"\s?(?:[%$€£¥₹°]|\^?\{?\\circ\}?|\\(?:text|mathrm|mbox)\s?\{[^{}\d]{0,40}\}|\s[^\W\d_](?![^\W_])"
+    r"|[^\W\d_]{2,}(?:\^\{?[23]\}?|[²³])?)?"
+    r"(?:[\s/*.-]{1,2}(?!and\b|or\b)[^\W\d_]+(?:\^\{?[23]\}?|[²³])?){0,6}[\s.,;:!?)\]}$*]*"
+)
 _WORDS = {
     word: str(value)
     for value, word in enumerate(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"]
+        (
+            *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+            *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
+            *("nineteen", "twenty"),
+        )
     )
 }
-_WORD = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b", re.IGNORECASE)
+_WORD = re.compile(rf"(?<![\w-])(?:{'|'.join(_WORDS)})(?![\w-]| of\b)", re.IGNORECASE)
 _ALTERNATIVE = re.compile(r"^\s?[^\W\d]{0,20}\s?(?:or|and|/|,)\s?$", re.IGNORECASE)
 _NEGATED = re.compile(r"\s{0,3}(?:not\b|n't\b|impossible|undefined|unknown|unclear)", re.IGNORECASE)
+_COMES_TO = re.compile(
+    r"(?:[=≈]|\b(?:is|are|be|equals?|makes?|costs?|earns?|total(?: of)?|needs?|has|have|got|takes?|spen[dt]s?)(?= ))"
+    r" ?(?:(?:approximately|about|exactly|only|just|a total of|equal to|still) )?[$\\(]{0,2}"
+)
 _ARROWS = re.compile(r"[=≈→⇒]|\\approx|\\Rightarrow|\\implies")
 
 # A number of more digits than this is no answer but a loop; int() would refuse it as well.
@@ -54,7 +73,7 @@ def canonical_number(text: str) -> str | None:
     if match is None:
         return None
     before, after = text[: match.start()], text[match.end() :]
-    if before.strip(" $([{\\") or len(after) > 60 or _UNIT.sub("", after).strip(" ,;:!?)]}"):
+    if before.strip(" $([{\\") or len(after) > 60 or not _AFTER.fullmatch(after):
         return None
     return value_of(match)
 
@@ -98,6 +117,34 @@ def plain_latex(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Found:
+    """A number in a text: where, and its canonical spelling (None if it is too long to be one)."""
+
+    start: int
+    end: int
+    value: str | None
+
+
+def numbers_in(text: str, words: bool = True) -> list[Found]:
+    """Return the numbers of a text in their order; with `words`, those up to twenty that are spelled out too."""
+    found = [Found(match.start(), match.end(), value_of(match)) for match in NUMBER.finditer(text)]
+    if words:
+        found += [Found(word.start(), word.end(), _WORDS[word[0].lower()]) for word in _WORD.finditer(text)]
+        found.sort(key=lambda number: number.start)
+    return found
+
+
+def concluding_number(sentence: str) -> Found | None:
+    """Return the number that a closing sentence comes to: after `=` or `is`, else its last one."""
+    sentence = plain_latex(sentence)
+    for match in reversed(list(_COMES_TO.finditer(sentence))):
+        number = NUMBER.match(sentence, match.end())
+        if number:
+            return Found(number.start(), number.end(), value_of(number))
+    return max(numbers_in(sentence, words=False), key=lambda number: number.end, default=None)
+
+
+@dataclass(frozen=True, slots=True)
 class Number:
     """The kind `number`."""
 
@@ -115,28 +162,24 @@ class Number:
 
     def within(self, fragment: str) -> str | Unparsed | None:
         """Read the number that a statement gives: after its last `=`, else the first one."""
-        sentence = plain_latex(first_sentence(fragment))[:1_000]
+        sentence = plain_latex(without_text_commands(first_sentence(fragment)))[:1_000]
         if _NEGATED.match(sentence):
             return None
-        parts = _ARROWS.split(sentence)
-        for part in reversed(parts):
-            numbers = [(match, value_of(match)) for match in NUMBER.finditer(part)]
-            if not numbers:
-                continue
-            first, value = numbers[0]
-            if len(numbers) > 1 and numbers[1][1] != value:
-                between = part[first.end() : numbers[1][0].start()]
+        for part in reversed(_ARROWS.split(sentence)):
+            numbers = numbers_in(part)
+            if len(numbers) > 1 and numbers[1].value != numbers[0].value:
+                between = part[numbers[0].end : numbers[1].start]
                 if _ALTERNATIVE.match(between) and between.strip(" ,"):
                     return Unparsed(f"several answers: {shown(part)!r}")
-            return value
-        word = _WORD.search(sentence[:80])
-        return _WORDS[word[0].lower()] if word else None
+            if numbers:
+                return numbers[0].value
+        return None
 
     def search(self, text: str) -> str | Unparsed:
-        """Read the last number of a reply that states nothing outright."""
-        for part in (last_sentence(text), text[-3_000:]):
-            numbers = list(NUMBER.finditer(plain_latex(part)))
-            if numbers:
-                value = value_of(numbers[-1])
-                return value if value is not None else Unparsed("the last number is no number of any sense")
-        return Unparsed("no number in the reply")
+        """Read the last number of a reply that states nothing outright, of its last sentence if that has one."""
+        concluded = concluding_number(last_sentence(text))
+        numbers = [concluded] if concluded else numbers_in(plain_latex(text[-3_000:]), words=False)
+        if not numbers:
+            return Unparsed("no number in the reply")
+        value = numbers[-1].value
+        return value if value is not None else Unparsed("the last number is too long to be one")

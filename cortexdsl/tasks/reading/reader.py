@@ -10,12 +10,13 @@ from cortexdsl.tasks.reading.confidence import read_confidence, without_confiden
 from cortexdsl.tasks.reading.kinds import Kind
 from cortexdsl.tasks.reading.statements import answer_block, answer_line, statements, until_next_question
 from cortexdsl.tasks.reading.steps import read_review, read_selection, read_text, read_verdict
-from cortexdsl.tasks.reading.text import Unparsed, clean
+from cortexdsl.tasks.reading.text import Unparsed, clean, repeats
 from cortexdsl.terms import Reading, Reads
 
 _REFUSAL = re.compile(
     r"\b(?:(?:i|we) (?:\w+ ){0,2}(?:cannot|can't|can not|am unable to|are unable to|do not|don't|am not able to"
-    r"|am not qualified to|won't) (?:\w+ ){0,3}(?:answer|provide|determine|help|have (?:\w+ ){0,3}(?:expertise|knowledge))"
+    r"|am not qualified to|won't) (?:\w+ ){0,3}"
+    r"(?:answer|provide|determine|help|have (?:\w+ ){0,3}(?:expertise|knowledge))"
     r"|(?:cannot|can't|impossible to|unable to) (?:be )?(?:determined?|answer(?:ed)?)|as an ai\b"
     r"|outside (?:of )?my (?:scope|expertise|area))",
     re.IGNORECASE,
@@ -82,10 +83,12 @@ class AnswerReader:
             return Reading(None, "empty reply", confidence)
         if self.kind.name == "free":
             return _reading(self.kind.exact(answer_block(text) or text), confidence)
-        for fragment in statements(text):
+        for fragment in statements(text, choosing=self.kind.name == "choice"):
             found = self.kind.within(fragment)
             if found is not None:
                 return _reading(found, confidence)
+        if repeats(text):
+            return Reading(None, "repeats itself until it is cut off", confidence)
         refusal = _REFUSAL.search(text)
         if refusal:
             return Reading(None, f"refuses: {refusal[0]!r}", confidence)

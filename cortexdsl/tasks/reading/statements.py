@@ -17,12 +17,22 @@ _ANSWER_LINE = re.compile(
 )
 _SHORT_LINE = re.compile(r"^[^\S\n]{0,4}(?:A|Ans):(?P<rest>[^\n]*)|^[^\S\n]{0,4}####(?P<hashes>[^\n]*)", re.MULTILINE)
 _SENTENCE = re.compile(
-    r"(?<!wrong )(?<!incorrect )(?<!no )\b(?:answers?|solution|result)\b"
+    r"(?<!wrong )(?<!incorrect )(?<!no )(?<!this )(?<!their )(?<!that )\banswers?\b"
     r"(?: (?:to|for|of|here|in|would then|must then)\b[^.:=\n]{0,120}?|[^\S\n](?:choice|option|letter|label))?"
     r"\s{0,3}(?:\b(?:is|are|was|will be|would be|should be|must be|becomes|equals)\b|[:：=]|是|为)"
     r"(?:\s{0,3}(?:therefore|thus|then|simply|hence|indeed|actually|now|still|clearly|most likely|likely)\b,?)?"
     r"\s{0,3}[:：]?",
     re.IGNORECASE,
+)
+# "The answer is correct" judges somebody's answer and states none.
+_JUDGES = re.compile(
+    r"\s{0,3}(?:(?:partially|also|indeed|not|in fact|quite|mostly) )?"
+    r"(?:in)?(?:correct|accurate|wrong|right)\b(?! (?:because )?[(:])",
+    re.I,
+)
+_CHOOSES = re.compile(
+    r"\b(?:[Ii]|[Ww]e)(?:'d|'ll)?(?: \w{1,10}){0,3}?"
+    r" (?:choose|chose|select|selected|pick|go with|opt for|recommend)\b(?: that)?"
 )
 _CHINESE = re.compile(r"答案\s{0,3}(?:应该|应|就)?(?:是|为|[:：])")
 _FINISH = re.compile(r"\bFinish\[([^\]\n]{0,500})\]")
@@ -56,16 +66,18 @@ def answer_block(text: str) -> str | None:
     return text[lines[-1].start("rest") :] if lines else None
 
 
-def statements(text: str) -> Iterator[str]:
+def statements(text: str, choosing: bool = False) -> Iterator[str]:
     """Yield what the reply states as its answer, the last statement first.
 
-    Fragments run to the end of their line (or box, field, tag); a reader cuts them further.
+    Fragments run to the end of their line (or box, field, tag); a reader cuts them further. With `choosing`,
+    `I would choose ...` is a statement too.
     """
     found = boxes(text)
     found += [(line.start("rest"), _rest(text, line)) for line in _last(_ANSWER_LINE, text)]
     found += [(line.start(), line["rest"] or line["hashes"] or "") for line in _last(_SHORT_LINE, text)]
-    for pattern in (_SENTENCE, _CHINESE):
-        found += [(match.end(), _line_from(text, match.end())) for match in _last(pattern, text)]
+    for pattern in (_SENTENCE, _CHINESE, _CHOOSES) if choosing else (_SENTENCE, _CHINESE):
+        ends = [match.end() for match in _last(pattern, text)]
+        found += [(end, _line_from(text, end)) for end in ends if not _JUDGES.match(text, end)]
     for pattern in (_FINISH, _TAG, _JSON):
         found += [(match.start(), match[match.lastindex or 1]) for match in _last(pattern, text)]
     found.sort(key=lambda pair: pair[0], reverse=True)
@@ -79,7 +91,7 @@ def boxes(text: str) -> list[tuple[int, str]]:
     An unclosed box (a reply that was cut off) is left out; `\boxed 5` is read as 5.
     """
     found: list[tuple[int, str]] = []
-    for match in _BOX.finditer(text):
+    for match in _last(_BOX, text):
         start = match.end()
         if text[start : start + 1] != "{":
             word = re.match(r"\s*[-\w./\\]{1,40}", text[start : start + 60])
@@ -92,7 +104,7 @@ def boxes(text: str) -> list[tuple[int, str]]:
             if depth == 0:
                 found.append((start, text[start + 1 : end]))
                 break
-    return found[-MOST:]
+    return found
 
 
 def _last(pattern: re.Pattern[str], text: str) -> deque[re.Match[str]]:

@@ -10,7 +10,8 @@ _SCORE = re.compile(
     r"\b(?:score|rating|confidence)\W{0,6}(?:is |of )?(\d{1,3}(?:\.\d{1,4})?)\s?(?:(?:/|out of)\s?(\d{1,3})|(%))?", re.I
 )
 _JUDGED = re.compile(
-    r"\b(?:judge?ment|verdict|the (?:answer|solution) is)\W{0,6}(in ?correct|not correct|correct|right|wrong|true|false)\b",
+    r"\b(?:judge?ment|verdict|the (?:answer|solution) is)\W{0,6}"
+    r"(in ?correct|not correct|correct|right|wrong|true|false)\b",
     re.IGNORECASE,
 )
 _WRONG = ("incorrect", "in correct", "not correct", "wrong", "false")

@@ -19,6 +19,7 @@ _TABLE = _INVISIBLE | _PLAIN
 
 _CALCULATOR = re.compile(r"<<[^<>\n]{0,200}>>")
 _SENTENCE_END = re.compile(r"(?<!\b[A-Z])[.!?](?=[\s*\"')\]}]*(?:\s[^a-z]|\Z))|\n|[。！？]")
+_TEXT_COMMAND = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mbox)\s?\{([^{}]{0,400})\}")
 _WRAPPING = " \t\r\n*_`\"'“”‘’「」"
 
 
@@ -52,6 +53,17 @@ def last_sentence(text: str) -> str:
     tail = text[-2000:]
     cuts = [match.end() for match in _SENTENCE_END.finditer(tail) if tail[match.end() :].strip(_WRAPPING)]
     return tail[cuts[-1] if cuts else 0 :].strip()
+
+
+def without_text_commands(text: str) -> str:
+    r"""Return a text with `\\text{B}` and its like replaced by what they hold."""
+    return _TEXT_COMMAND.sub(r"\1", text) if "\\" in text else text
+
+
+def repeats(text: str) -> bool:
+    """Whether a reply ends in a loop: its last 400 characters repeat a period of at most 130."""
+    tail = text.rstrip()[-400:]
+    return len(tail) == 400 and any(tail[period:] == tail[:-period] for period in range(1, 131))
 
 
 def unwrapped(text: str) -> str:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from cortexdsl.tasks.reading.text import Unparsed, first_sentence, last_sentence, shown, unwrapped
+from cortexdsl.tasks.reading.text import (
+    Unparsed,
+    first_sentence,
+    last_sentence,
+    shown,
+    unwrapped,
+    without_text_commands,
+)
 
 _WORDS = {"yes": "yes", "true": "yes", "no": "no", "false": "no", "是": "yes", "否": "no"}
 _WORD = re.compile(
@@ -32,7 +39,7 @@ class YesNo:
 
     def within(self, fragment: str) -> str | Unparsed | None:
         """Read the first yes or no of a statement."""
-        sentence = first_sentence(fragment)[:300]
+        sentence = first_sentence(without_text_commands(fragment))[:300]
         found = [_WORDS[word.lower()] for word in _WORD.findall(sentence)]
         if re.search(r"\byes (?:and|or|/) ?no\b|\btrue or false\b", sentence, re.IGNORECASE):
             return Unparsed(f"both answers: {shown(sentence)!r}")

@@ -1,0 +1,209 @@
+"""Replies of any program: rows of task, question, options, gold and output, read and graded as our own are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+from cortexdsl.errors import DataError
+from cortexdsl.tasks.grading.metrics import grade_all
+from cortexdsl.tasks.reading.kinds import kind_named
+from cortexdsl.tasks.reading.number import canonical_number
+from cortexdsl.tasks.reading.reader import AnswerReader
+from cortexdsl.tasks.registry import Entry, registry
+from cortexdsl.tasks.sources.fields import options_of, split_options
+from cortexdsl.tasks.sources.golds import CONVERTERS
+from cortexdsl.tasks.task import Item, Task
+from cortexdsl.terms import Question, Reading
+
+_YES_NO = frozenset({"yes", "no", "true", "false"})
+_OPTION_LINES = re.compile(r"^\(?([A-Z])[).:]\s+(\S[^\n]*)$", re.MULTILINE)
+_OPTIONS_INLINE = re.compile(r"\b([A-J])\)\s?(.*?)(?=\s[A-J]\)|$)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """One reply, read both ways and scored.
+
+    Attributes
+    ----------
+    task : str
+        The row's task name.
+    kind, metric : str
+    strict, lenient : Reading
+    strict_score, lenient_score : float
+        Of each reading, in [0, 1].
+    reading : str
+        Which reading scores.
+    """
+
+    task: str
+    kind: str
+    metric: str
+    strict: Reading
+    lenient: Reading
+    strict_score: float
+    lenient_score: float
+    reading: Literal["lenient", "strict"]
+
+    @property
+    def scored(self) -> Reading:
+        """The reading that scores."""
+        return self.lenient if self.reading == "lenient" else self.strict
+
+    @property
+    def score(self) -> float:
+        """Score of the reading that scores."""
+        return self.lenient_score if self.reading == "lenient" else self.strict_score
+
+    def row(self) -> dict[str, Any]:
+        """The row that `cortexdsl grade` writes."""
+        return {
+            "task": self.task,
+            "answer": self.scored.value,
+            "unparsed": self.scored.unparsed,
+            "strict": self.strict.value,
+            "lenient": self.lenient.value,
+            "confidence": self.scored.confidence,
+            "score": self.score,
+        }
+
+
+def grade_rows(
+    rows: Sequence[Mapping[str, Any]], reading: Literal["lenient", "strict"] = "lenient", first: int = 1
+) -> list[Graded]:
+    """Read and grade rows of any program.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        Each with `task` (a dataset of the registry, perhaps `dataset/subset`; any other name is judged by its
+        options and gold), `gold` (or a list of them), `output`, perhaps `question`, `options`, `kind`, `metric`.
+    reading : str
+        Which reading scores.
+    first : int
+        Number of the first row, for error messages.
+
+    Raises
+    ------
+    DataError
+        If a row lacks a field or has no gold that can be read; names the row.
+    """
+    items = [row_item(row, number) for number, row in enumerate(rows, first)]
+    texts = [str(row["output"] if row["output"] is not None else "") for row in rows]
+    return _graded([str(row.get("task", "")) for row in rows], items, texts, reading)
+
+
+def grade_answers(task: Task, replies: Sequence[tuple[str, str]]) -> list[Graded]:
+    """Read and grade replies to a task's questions, given as (question id, text)."""
+    items = [task.item(question_id) for question_id, _ in replies]
+    return _graded([task.label] * len(items), items, [text for _, text in replies], task.reading)
+
+
+def row_item(row: Mapping[str, Any], number: int = 1) -> Item:
+    """Make an item of one row: its kind and metric from the registry, else judged by its options and gold."""
+    for name in ("gold", "output"):
+        if name not in row:
+            raise DataError(
+                f"row {number}: no {name!r}\n    a row has task, question, options (if any), gold and output; "
+                f"this one has: {', '.join(row)}"
+            )
+    text = str(row.get("question") or "")
+    options = options_of(row, "options") or options_in(text)
+    golds = CONVERTERS["plain"](row["gold"], ())
+    if not golds:
+        raise DataError(f"row {number}: its gold is empty\n    a gold is a text, a number or a list of them")
+    entry = _entry(str(row.get("task") or ""))
+    if entry is not None and entry.kind == "choice" and not options:
+        options = ()
+    kind = str(row.get("kind") or (entry.kind if entry else _judged(golds, options)))
+    labels = tuple(row.get("labels") or (entry.labels if entry else ()))
+    canonical = _canonical(kind, options, labels, golds)
+    if canonical is None:
+        kind = _judged(golds, options)
+        entry, canonical = None, _canonical(kind, options, labels, golds)
+    if canonical is None:
+        raise DataError(f"row {number}: no {kind} in its gold {str(row['gold'])[:80]!r}\n    give the row a `kind`")
+    metric = row.get("metric") or (
+        entry.metric_name if entry and entry.kind == kind else Entry("", kind=kind).metric_name
+    )
+    return Item(Question(str(number), text, options), canonical, kind, str(metric), labels)
+
+
+def options_in(text: str) -> tuple[tuple[str, str], ...]:
+    """Options that a question's text ends in: lines `(A) ...` or `A. ...`, or `A)... B)...` after `Options:`."""
+    found = split_options(text)[1]
+    if found:
+        return found
+    lines = [(label, option.strip()) for label, option in _OPTION_LINES.findall(text)]
+    if _consecutive(lines):
+        return tuple(lines)
+    tail = text.rpartition("Options:")[2] if "Options:" in text else ""
+    inline = [(label, option.strip()) for label, option in _OPTIONS_INLINE.findall(tail)]
+    return tuple(inline) if _consecutive(inline) else ()
+
+
+def _consecutive(options: Sequence[tuple[str, str]]) -> bool:
+    return len(options) > 1 and [label for label, _ in options] == [chr(65 + place) for place in range(len(options))]
+
+
+def _judged(golds: Sequence[str], options: tuple[tuple[str, str], ...]) -> str:
+    """The kind that golds and options look like."""
+    bare = [gold.strip().strip("()") for gold in golds]
+    if all(len(gold) == 1 and gold.isupper() for gold in bare) or (options and _in(bare, options)):
+        return "choice"
+    if all(gold.lower() in _YES_NO for gold in bare):
+        return "yesno"
+    return "number" if all(canonical_number(gold) is not None for gold in golds) else "text"
+
+
+def _in(golds: Sequence[str], options: tuple[tuple[str, str], ...]) -> bool:
+    known = {part for option in options for part in option}
+    return all(gold in known for gold in golds)
+
+
+def _canonical(
+    kind: str, options: tuple[tuple[str, str], ...], labels: tuple[str, ...], golds: Sequence[str]
+) -> tuple[str, ...] | None:
+    reader = kind_named(kind, options, labels)
+    spelled = [reader.canonical(gold) for gold in golds]
+    return tuple(gold for gold in spelled if gold is not None) if None not in spelled else None
+
+
+def _entry(task: str) -> Entry | None:
+    """The registry's entry for a task name of any spelling: `mmlu_pro/history`, `GSM8k`, `bbh/navigate`."""
+    name, _, subset = task.partition("/")
+    found = _by_plain_name().get(_plain(name))
+    return found.of_subset(subset) if found else None
+
+
+@lru_cache(maxsize=1)
+def _by_plain_name() -> Mapping[str, Entry]:
+    names = {_plain(name): entry for name, entry in registry().items()}
+    return names | {"arcc": names["arcchallenge"], "squadv2": names["squad2"], "squadv1": names["squad"]}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _graded(
+    tasks: Sequence[str], items: Sequence[Item], texts: Sequence[str], reading: Literal["lenient", "strict"]
+) -> list[Graded]:
+    readings: list[tuple[Reading, Reading]] = []
+    for item, text in zip(items, texts, strict=True):
+        reader = AnswerReader(kind_named(item.kind, item.question.options, item.labels))
+        readings.append((reader.strict(text), reader.lenient(text)))
+    both = [
+        grade_all(
+            [(item.metric, pair[way].value, item.gold, item.labels) for item, pair in zip(items, readings, strict=True)]
+        )
+        for way in (0, 1)
+    ]
+    return [
+        Graded(task, item.kind, item.metric, read[0], read[1], strict, lenient, reading)
+        for task, item, read, strict, lenient in zip(tasks, items, readings, *both, strict=True)
+    ]
