@@ -96,7 +96,7 @@ def read_entry(name: str, values: Mapping[str, Any], base: Path) -> Entry:
             raise InputError(f"{where}: top is {value!r}\n    write a whole number from 1 on")
         if key != "top" and (not isinstance(value, str) or not value.strip()):
             raise InputError(f"{where}: {key} is {value!r}\n    write a text")
-    paths = {key: base / values[key] for key in ("corpus", "index") if key in values}
+    paths: dict[str, Any] = {key: base / Path(values[key]).expanduser() for key in ("corpus", "index") if key in values}
     if retriever != "search" and not paths:
         raise InputError(f"{where}: names neither corpus nor index\n    say where the passages are")
     if retriever == "bm25" and len(paths) == 2:
