@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import product
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from cortexdsl.errors import Problem, SpecError
+from cortexdsl.protocols.claimed import arm_called, no_arm, unclaimable
+from cortexdsl.protocols.grid import grid_points, put
 from cortexdsl.protocols.loader import Protocol, load_protocol
 from cortexdsl.protocols.resolve import Choice, resolve, settings_of
 from cortexdsl.spec.entries import ModelText
 from cortexdsl.spec.load import Spec, model_of, team_of
-from cortexdsl.spec.naming import point_name, point_slug, value_name
+from cortexdsl.spec.naming import point_name, point_slug
 from cortexdsl.spec.nodes import Node, refuse
 from cortexdsl.spec.problems import check, dotted, nearest
 from cortexdsl.terms import Agent, Match, Method, Model
-
-MOST_POINTS = 10_000
-NESTED = ("roles", "prompts", "models")
-"""The words of an axis that a name follows: `prompts.revise`, `models.small.temperature`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +63,7 @@ def arms(spec: Spec) -> tuple[Arm, ...]:
     for method, node in spec.node.mapping()["methods"].mapping().items():
         try:
             protocol = _protocol(spec, node)
-            points = [{}, *_points(spec, method, protocol)]
+            points = [{}, *grid_points(spec, method, protocol)]
         except SpecError as error:
             problems = _by_place(error) | problems
             continue
@@ -81,16 +77,26 @@ def arms(spec: Spec) -> tuple[Arm, ...]:
                     break
     if problems:
         raise SpecError(tuple(problems.values()))
-    return _distinct(made.values())
+    return _distinct(_matched(spec, made))
+
+
+def _matched(spec: Spec, made: Mapping[str, Arm]) -> list[Arm]:
+    """Check what claims and matches name, and call a matched cell by its one name."""
+    points = {name: (arm.method, arm.axes) for name, arm in made.items()}
+    problems = list(unclaimable(spec, points))
+    matched = []
+    for arm in made.values():
+        target = arm_called(points, arm.match.cell) if arm.match else None
+        if arm.match and target is None and not arm.axes:
+            problems.append(no_arm(spec, ("methods", arm.method, "match"), arm.match.cell, points))
+        matched.append(replace(arm, match=Match(arm.match.unit, target)) if arm.match and target else arm)
+    if problems:
+        raise SpecError(problems)
+    return matched
 
 
 def _by_place(error: SpecError) -> dict[tuple[str, str], Problem]:
     return {(problem.where, problem.remedy): problem for problem in error.problems}
-
-
-def protocols_of(spec: Spec) -> Mapping[str, Protocol]:
-    """Return the protocol of every method of a spec."""
-    return {name: _protocol(spec, node) for name, node in spec.node.mapping()["methods"].mapping().items()}
 
 
 def _protocol(spec: Spec, method: Node) -> Protocol:
@@ -104,62 +110,6 @@ def _protocol(spec: Spec, method: Node) -> Protocol:
     )
 
 
-def _points(spec: Spec, method: str, protocol: Protocol) -> list[dict[str, Node]]:
-    """Return the points of all grids of a method, after a look at their axes and their number."""
-    points: list[dict[str, Node]] = []
-    for grid in _grids(spec, method):
-        axes = {axis: values.value for axis, values in grid.mapping().items()}
-        problems = [problem for axis in axes if (problem := _unknown_axis(spec, grid, axis, protocol))]
-        for values in axes.values():
-            assert isinstance(values, list)
-            names = [value_name(value.plain()) for value in values]
-            twice = [i for i, name in enumerate(names) if name in names[:i]]
-            problems += [
-                Problem(str(values[i].mark), f"the axis holds {names[i]} twice", "list it once") for i in twice
-            ]
-        if problems:
-            raise SpecError(problems)
-        count = math.prod(len(values) for values in axes.values() if isinstance(values, list))
-        if len(points) + count > MOST_POINTS:
-            refuse(grid.mark, f"the grid of {method} has {count:,} points", f"at most {MOST_POINTS:,} are allowed")
-        listed = [values for values in axes.values() if isinstance(values, list)]
-        points += [dict(zip(axes, values, strict=True)) for values in product(*listed)]
-    return points
-
-
-def _grids(spec: Spec, method: str) -> Iterator[Node]:
-    grid = spec.node.find(("grid",))
-    if grid is None:
-        return
-    if isinstance(grid.value, dict):
-        if method in grid.value:
-            yield grid.value[method]
-        return
-    for item in grid.value if isinstance(grid.value, list) else ():
-        if item.mapping()["method"].value == method:
-            yield item.mapping()["vary"]
-
-
-def _unknown_axis(spec: Spec, grid: Node, axis: str, protocol: Protocol) -> Problem | None:
-    head, _, rest = axis.partition(".")
-    mark = str(grid.key_mark((axis,)))
-    if head in NESTED:
-        name, _, key = rest.partition(".")
-        steps, roles = tuple(protocol.text.steps), tuple(protocol.text.roles)
-        known = {"roles": roles, "prompts": steps, "models": tuple(spec.models)}[head]
-        if name not in known:
-            return Problem(mark, f"the axis {axis}: nothing is called {name!r}", nearest(name, known))
-        if head == "models" and key.partition(".")[0] not in ModelText.model_fields:
-            return Problem(mark, f"the axis {axis}: a model has no {key!r}", nearest(key, ModelText.model_fields))
-        return None
-    if head in protocol.settings or (axis in ("team", "agents")):
-        return None
-    settings = f"settings of {protocol.name}"
-    remedy = nearest(head, protocol.settings, say=settings) or f"{protocol.name} has no settings"
-    others = "besides: team, agents, roles.ROLE, prompts.STEP, models.NAME.KEY"
-    return Problem(mark, f"no setting knows the axis {axis}", f"{remedy}; {others}")
-
-
 def _arm(spec: Spec, method: str, node: Node, protocol: Protocol, axes: Mapping[str, Node]) -> Arm:
     plain = {axis: value.plain() for axis, value in axes.items()}
     name = point_name(method, plain)
@@ -167,9 +117,9 @@ def _arm(spec: Spec, method: str, node: Node, protocol: Protocol, axes: Mapping[
     for axis, value in axes.items():
         head, *below = axis.split(".")
         if head == "models":
-            entries[below[0]] = _set(entries[below[0]], below[1:], value, {})
+            entries[below[0]] = put(entries[below[0]], below[1:], value, {})
         else:
-            chosen = _set(chosen, [head, *below], value, protocol.settings)
+            chosen = put(chosen, [head, *below], value, protocol.settings)
     changed = {axis.split(".")[1] for axis in axes if axis.startswith("models.")}
     models = {key: _model(key, entries[key]) if key in changed else model for key, model in spec.models.items()}
     agents = {key: replace(agent, model=models[agent.model.name]) for key, agent in spec.agents.items()}
@@ -185,17 +135,6 @@ def _arm(spec: Spec, method: str, node: Node, protocol: Protocol, axes: Mapping[
         debate=resolve(protocol, choice),
         match=_match(chosen, protocol),
     )
-
-
-def _set(node: Node, route: list[str], value: Node, defaults: Mapping[str, Node]) -> Node:
-    """Return a mapping with a nested value set; what is no mapping on the way becomes one."""
-    key, *below = route
-    entries = node.mapping()
-    if below:
-        there = entries.get(key) or defaults.get(key)
-        inner = there if there is not None and isinstance(there.value, dict) else Node({}, value.mark)
-        value = _set(inner, below, value, {})
-    return Node({**entries, key: value}, node.mark, {**node.keys, key: value.mark}, node.size + value.size)
 
 
 def _model(name: str, node: Node) -> Model:

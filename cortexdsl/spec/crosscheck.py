@@ -14,6 +14,9 @@ from cortexdsl.spec.sheet import SpecText
 Found = tuple[Mark, Problem]
 
 
+_DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{k}" for port in ("com", "lpt") for k in range(1, 10))})
+
+
 def cross_check(root: Node, text: SpecText) -> Iterator[Found]:
     """Yield what is wrong between sections of a spec whose entries are all right.
 
@@ -59,6 +62,9 @@ def _names(root: Node, text: SpecText) -> Iterator[Found]:
     for section in ("methods", "datasets"):
         met: dict[str, str] = {}
         for name in getattr(text, section) or ():
+            if name.partition(".")[0].casefold() in _DEVICES:
+                said = f"{name} is the name of a device on some systems"
+                yield _found(root, (section, name), said, "rename it: it is a file name, too", key=True)
             other = met.setdefault(name.casefold(), name)
             if other != name:
                 said = f"{other} and {name} differ in case alone"
@@ -89,10 +95,9 @@ def _agents(root: Node, text: SpecText) -> Iterator[Found]:
 
 def _methods(root: Node, text: SpecText) -> Iterator[Found]:
     agents, teams = [agent.name for agent in text.agents], [*text.teams, "everyone"]
-    matches: dict[str, str] = {}
-    for name, node in root.mapping()["methods"].mapping().items():
+    methods = {name: node.plain() for name, node in root.mapping()["methods"].mapping().items()}
+    for name, plain in methods.items():
         route: Route = ("methods", name)
-        plain = node.plain()
         if "team" in plain and plain["team"] not in teams:
             yield _unknown(root, (*route, "team"), "team", plain["team"], teams)
         for i, agent in enumerate(plain.get("agents") or ()):
@@ -100,18 +105,13 @@ def _methods(root: Node, text: SpecText) -> Iterator[Found]:
                 yield _unknown(root, (*route, "agents", i), "agent", agent, agents)
         for unit, target in (plain.get("match") or {}).items():
             other = target.partition("[")[0]
-            if other not in text.methods:
-                yield _unknown(root, (*route, "match", unit), "method", other, text.methods)
+            if other not in methods:
+                yield _unknown(root, (*route, "match", unit), "method", other, methods)
             elif other == name:
                 yield _found(root, (*route, "match", unit), "a method cannot match itself", "name another method")
-            matches[name] = other
-    for name in matches:
-        chain = [name]
-        while (after := matches.get(chain[-1])) and after not in chain:
-            chain.append(after)
-        if after == name and len(chain) > 1 and name == min(chain):
-            shown = " -> ".join([*chain, name])
-            yield _found(root, ("methods", name, "match"), f"methods match each other in a circle: {shown}", "break it")
+            elif "match" in methods[other]:
+                said = f"{other} is matched to {next(iter(methods[other]['match'].values()))} itself"
+                yield _found(root, (*route, "match", unit), said, "name a method that is not matched")
 
 
 def _grid(root: Node, text: SpecText) -> Iterator[Found]:

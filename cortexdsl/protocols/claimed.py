@@ -1,0 +1,65 @@
+"""Whether what a spec claims and matches is about arms that there are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from cortexdsl.errors import Problem
+from cortexdsl.spec.claims import EVERY, Comparison, parse_point
+from cortexdsl.spec.load import Spec
+from cortexdsl.spec.naming import value_name
+from cortexdsl.spec.nodes import Route
+from cortexdsl.spec.problems import dotted, nearest
+
+Points = Mapping[str, tuple[str, Mapping[str, object]]]
+"""Name of an arm -> its method and the axes of its point."""
+
+
+def arm_called(points: Points, name: str) -> str | None:
+    """Return the arm that a name means, however its values are spelled: `keep=top-3` or `keep={top: 3}`."""
+    if name in points:
+        return name
+    method, axes = parse_point(name)
+    wanted = {axis: _plain(value) for axis, value in axes.items()}
+    for arm, (its_method, its_axes) in points.items():
+        if its_method == method and {axis: _plain(value_name(value)) for axis, value in its_axes.items()} == wanted:
+            return arm
+    return None
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\s{}\"']", "", text.replace(": ", "-"))
+
+
+def no_arm(spec: Spec, route: Route, name: str, points: Points) -> Problem:
+    """Return the problem of a name that no arm has."""
+    method = name.partition("[")[0]
+    here = [arm for arm, (its_method, _) in points.items() if its_method == method and "[" in name]
+    return spec.problem(
+        route, f"{dotted(route)}: there is no method or cell {name}", nearest(name, here or points, say="cells")
+    )
+
+
+def unclaimable(spec: Spec, points: Points) -> Iterator[Problem]:
+    """Yield the claims that name a method, cell, axis or dataset that there is not."""
+    axes: dict[str, dict[str, None]] = {}
+    for method, point in points.values():
+        axes.setdefault(method, {}).update(dict.fromkeys(point))
+    for i, claim in enumerate(spec.hypotheses):
+        route: Route = ("hypotheses", i)
+        if claim.dataset is not None and claim.dataset not in (EVERY, *spec.datasets):
+            said = f"{dotted(route)}: there is no dataset {claim.dataset}"
+            yield spec.problem(route, said, nearest(claim.dataset, spec.datasets, say="datasets"))
+        if isinstance(claim, Comparison):
+            for name in filter(None, (claim.name, claim.reference)):
+                if arm_called(points, name) is None:
+                    yield no_arm(spec, route, name, points)
+        elif claim.slice.method not in axes:
+            yield no_arm(spec, route, claim.slice.method, points)
+        else:
+            known = axes[claim.slice.method]
+            for axis in (*claim.slice.free, *claim.slice.fixed):
+                if axis not in known:
+                    said = f"{dotted(route)}: the grid of {claim.slice.method} has no axis {axis}"
+                    yield spec.problem(route, said, nearest(axis, known, say="axes") or "it has no grid")
