@@ -147,8 +147,9 @@ def _draw(
             _panel(axes, dots, height, 100.0 if kind == "share" else 1.0, zero=zero)
             if len(panels) > 1:
                 axes.set_title("mean over datasets" if dataset == "all" else dataset)
-        for axes in grid.flat[len(panels) :]:
-            axes.set_visible(False)
+        for place in range(len(panels), down * across):
+            grid.flat[place].set_visible(False)
+            grid.flat[place - across].tick_params(labelbottom=True)
         first = grid[0][0]
         first.set_ylim(-0.7, len(used) - 0.3)
         first.set_yticks(

@@ -42,8 +42,8 @@ _STYLE: dict[str, Any] = {
     "axes.spines.right": False, "axes.spines.top": False, "axes.titlelocation": "left", "axes.titlesize": 9.5,
     "axes.titleweight": "bold", "axes.titlecolor": INK, "axes.unicode_minus": True, "figure.facecolor": PAPER,
     "font.family": "DejaVu Sans", "font.size": 8.5, "grid.color": FAINT, "grid.linewidth": 0.6, "lines.linewidth": 1.5,
-    "savefig.facecolor": PAPER, "svg.fonttype": "none", "text.color": INK, "xtick.color": MUTED,
-    "xtick.labelcolor": INK, "xtick.labelsize": 8.5, "xtick.major.size": 3, "ytick.color": MUTED,
+    "savefig.facecolor": PAPER, "svg.fonttype": "none", "text.color": INK, "text.parse_math": False,
+    "xtick.color": MUTED, "xtick.labelcolor": INK, "xtick.labelsize": 8.5, "xtick.major.size": 3, "ytick.color": MUTED,
     "ytick.labelcolor": INK, "ytick.labelsize": 8.5, "ytick.major.size": 0,
 }  # fmt: skip
 
@@ -162,7 +162,7 @@ def label_points(
                 label, (x, y), (dx, dy), textcoords="offset points", ha=across, va=along, color=colour, fontsize=8.5,
                 annotation_clip=False,
             )  # fmt: skip
-            box = text.get_window_extent(renderer)
+            box = text.get_window_extent(renderer).padded(3)
             cost = sum(_overlap(box, other) for other in taken) + 4 * (box.width * box.height - _overlap(box, frame))
             if best is None or cost < best[0]:
                 if best is not None:

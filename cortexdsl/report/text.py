@@ -50,11 +50,12 @@ def _answers(results: Results, is_coloured: bool) -> Iterator[str]:
     for row in results.verdicts:
         said = answer(row)
         verdict = said.verdict.upper()
-        if is_coloured:
-            verdict = f"\x1b[{_COLOURS.get(said.verdict, '0')}m{verdict}\x1b[0m"
+        on, off = (f"\x1b[{_COLOURS.get(said.verdict, '0')}m", "\x1b[0m") if is_coloured else ("", "")
         mark = " (exploratory)" if said.is_exploratory else ""
         yield from textwrap.wrap(f"{said.mark} {said.words}{mark}", COLUMNS, subsequent_indent="  ")
-        yield f"  {verdict}: {said.finding}"
+        finding = textwrap.wrap(f"{verdict}: {said.finding}", COLUMNS - 2)
+        yield f"  {on}{verdict}{off}{finding[0].removeprefix(verdict)}"
+        yield from (f"  {line}" for line in finding[1:])
 
 
 def _numbers(results: Results) -> Iterator[str]:
@@ -89,17 +90,14 @@ def _differences(results: Results) -> Iterator[str]:
 
 
 def _rounds(results: Results) -> Iterator[str]:
-    """Consensus by round, of the base methods."""
-    last = max((row.round for row in results.rounds), default=0)
-    if not last or not results.datasets:
+    """Consensus by round, of the base methods, where the numbers of the report come from."""
+    shown = [row for row in results.rounds if row.dataset in results.datasets[-1:]]
+    last = max((row.round for row in shown), default=0)
+    if not last:
         return
     rows = [["consensus after round", *map(str, range(last + 1))]]
     for one in grouped(results.cells):
-        course = {
-            row.round: row.consensus
-            for row in results.rounds
-            if (row.cell, row.dataset) == (one.cell, results.datasets[-1])
-        }
+        course = {row.round: row.consensus for row in shown if row.cell == one.cell}
         if course and not one.point:
             rows.append([one.cell, *(estimate(course.get(number), "share") for number in range(last + 1))])
     yield from _aligned(rows)

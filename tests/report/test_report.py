@@ -1,0 +1,229 @@
+"""The page, the figures, the tables and the terminal report, on invented results."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import re
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from cortexdsl.errors import DataError
+from cortexdsl.report.build import build_report
+from cortexdsl.report.text import COLUMNS, terminal_report
+
+from .conftest import HOSTILE, write_results
+
+VERSIONS = {"cortexdsl": "0.1.0", "Python": "3.11"}
+VOID = {"meta", "link", "br", "img", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """What is in a page: its visible words, tags, ids, and whether every element is closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not {"style", "svg"} & set(self._open):
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        joined = " ".join(self.words).replace("\u202f", " ").replace("\u00a0", " ").replace("\u2212", "-")
+        return " ".join(joined.split())
+
+
+def page_of(folder: Path) -> Page:
+    return Page(build_report(folder, VERSIONS).read_text(encoding="utf-8"))
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Every written file's digest, by its path."""
+    made = [folder / "report.html", *sorted((folder / "figures").iterdir()), *sorted((folder / "tables").iterdir())]
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in made}
+
+
+def test_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
+    """A report is a function of its tables: no clock, no random ids, in page, figures and tables alike."""
+    first, second = write_results(tmp_path / "a"), write_results(tmp_path / "b")
+    build_report(first, VERSIONS)
+    build_report(second, VERSIONS)
+    assert digests(first) == digests(second)
+    assert {path.split(".")[-1] for path in digests(first)} == {"html", "svg", "png", "csv", "md", "tex"}
+
+
+def test_the_page_stands_alone(results: Path) -> None:
+    """No script, no link or picture from elsewhere, so that it opens anywhere and tells nobody that it was opened."""
+    found = page_of(results)
+    assert {"script", "link", "img", "iframe", "object"}.isdisjoint(tag for tag, _ in found.tags)
+    for tag, attributes in found.tags:
+        for name in ("src", "href", "xlink:href", "action"):
+            target = attributes.get(name)
+            assert target is None or target.startswith("#"), (tag, target)
+    text = (results / "report.html").read_text()
+    assert "@import" not in text
+    assert not re.search(r"url\((?!#)", text)
+
+
+def test_ids_are_unique_and_anchors_lead_somewhere(results: Path) -> None:
+    """Figures drawn apart share a page: their ids must not meet, and every reference must find its target."""
+    found = page_of(results)
+    ids = [attributes["id"] for _, attributes in found.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    text = (results / "report.html").read_text()
+    for target in re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)|labelledby="([^"]+)"', text):
+        assert next(filter(None, target)) in ids
+
+
+def test_the_page_is_accessible(results: Path) -> None:
+    """Every drawing has a text alternative, every table a caption and headings with a scope, the page a language."""
+    found = page_of(results)
+    drawings = [attributes for tag, attributes in found.tags if tag == "svg"]
+    assert len(drawings) == 4
+    assert all(attributes["role"] == "img" and len(attributes["aria-label"] or "") > 40 for attributes in drawings)
+    counts = {tag: sum(name == tag for name, _ in found.tags) for tag in ("table", "caption", "h1")}
+    assert counts["table"] == counts["caption"] > 3
+    assert counts["h1"] == 1
+    assert all("scope" in attributes for tag, attributes in found.tags if tag == "th")
+    assert ("html", {"lang": "en"}) in found.tags
+
+
+def test_the_answer_comes_first_and_is_plain(results: Path) -> None:
+    """Each claim reads as a sentence with its verdict, estimate, interval and p, before any table."""
+    text = page_of(results).text
+    answer = "The accuracy of sparse is higher than that of vote."
+    assert text.index(answer) < text.index("Accuracy and what it costs", text.index("The answer"))
+    assert "supported : +13.0 points [+8.0, +18.0], adjusted p < .001" in text
+    assert "contradicted : ratio 0.490 [0.470, 0.510], adjusted p < .001" in text
+    assert "The accuracy of full is higher than that of vote. exploratory" in text
+    assert "main 2 comparisons with full, after Holm's correction accuracy sparse +5.0 points" in text
+    assert "without any correction for multiple comparisons accuracy no difference is significant" in text
+    assert "Of 35 calls in 3 debates, 2 calls brought no reply, 4 turns could not be read, and 1 debate ended" in text
+
+
+@pytest.mark.parametrize(
+    ("models", "line"),
+    [
+        (["builtin/solver"], "The agents here are a built-in solver, not language models."),
+        (["builtin/solver", "openai/x"], "Some of the agents here are a built-in solver, not language models."),
+        (["openai/x"], None),
+    ],
+)
+def test_the_built_in_solver_is_named(tmp_path: Path, models: list[str], line: str | None) -> None:
+    """Nobody may take the built-in solver's numbers for a language model's: page and terminal say so plainly."""
+    agents = [{"name": f"a{number}", "model": model} for number, model in enumerate(models)]
+    folder = write_results(tmp_path, agents=agents)
+    for text in (page_of(folder).text, terminal_report(folder)):
+        assert (line in text) if line else ("built-in" not in text)
+
+
+def test_hostile_words_stay_words(tmp_path: Path) -> None:
+    """Titles, cells and notes come from anywhere: in no format may they become markup, a command or a column."""
+    folder = write_results(tmp_path, title=HOSTILE, agents=[{"name": HOSTILE, "model": HOSTILE}])
+    for name in ("metrics", "comparisons", "hypotheses", "rounds", "scores"):
+        path = folder / f"{name}.csv"
+        rows = list(csv.reader(path.read_text().splitlines()))
+        with path.open("w", newline="") as lines:
+            csv.writer(lines).writerows(
+                [HOSTILE if cell in ("vote", "a note") else cell for cell in row] for row in rows
+            )
+    found = page_of(folder)
+    assert "script" not in {tag for tag, _ in found.tags}
+    assert HOSTILE in found.text
+    markdown = (folder / "tables" / "metrics.md").read_text().splitlines()
+    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in markdown if line.startswith("|")}) == 1
+    assert not re.search(r"(?<!\\)<script", "\n".join(markdown))
+    latex = (folder / "tables" / "metrics.tex").read_text()
+    assert "\\input{z}" not in latex
+    assert r"\_x\_" in latex
+    for drawing in (folder / "figures").glob("*.svg"):
+        ElementTree.fromstring(drawing.read_text())
+
+
+def test_tables_keep_the_numbers(results: Path) -> None:
+    """The CSV beside the page has each number unrounded; the page and the other files round it."""
+    build_report(results, VERSIONS)
+    rows = list(csv.DictReader((results / "tables" / "metrics.csv").read_text().splitlines()))
+    assert [row["cell"] for row in rows] == ["sparse", "sparse[keep=median]", "full", "vote"]
+    assert rows[1]["input_tokens_per_agent"] == "2300.4"
+    assert rows[0]["accuracy_ci_low"] == "0.7"
+    assert "consensus" not in rows[0]
+    more = list(csv.DictReader((results / "tables" / "more-metrics.csv").read_text().splitlines()))
+    assert (more[0]["metric"], more[0]["sparse"], more[0]["vote"]) == ("consensus", "0.9", "")
+    health = list(csv.DictReader((results / "tables" / "health.csv").read_text().splitlines()))
+    assert health[0] == {
+        "cell": "sparse", "debates": "2", "calls": "30", "failures": "2", "unparsed_turns": "3", "unparsed": "1",
+        "unanswered": "1", "was_tied": "1", "ended_by_consensus": "1", "ended_by_rounds": "1",
+    }  # fmt: skip
+
+
+def test_several_datasets_have_a_column_each(tmp_path: Path) -> None:
+    """As papers print them: a table for each metric, datasets side by side, the mean over them last."""
+    folder = write_results(tmp_path)
+    text = (folder / "metrics.csv").read_text()
+    head, *rows = text.splitlines()
+    more = [row.replace("arithmetic", name, 1) for name in ("all", "zeta") for row in rows]
+    (folder / "metrics.csv").write_text("\n".join([head, *rows, *more]) + "\n")
+    build_report(folder, VERSIONS)
+    head = (folder / "tables" / "accuracy.md").read_text().splitlines()[0]
+    assert head == "| Cell | arithmetic | zeta | Mean |"
+
+
+def test_little_is_needed(tmp_path: Path) -> None:
+    """An experiment without claims, families or rounds has a page all the same, which says that nothing was tested."""
+    folder = write_results(tmp_path, hypotheses=[], families=[])
+    for name in ("comparisons", "hypotheses", "rounds", "scores"):
+        (folder / f"{name}.csv").unlink()
+    text = page_of(folder).text
+    assert "The spec states no claims" in text
+    assert "Nothing: all comparisons on this page are descriptions" in text
+    assert "vote" in terminal_report(folder)
+
+
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    """A reader of an error knows which file, line and column, and what to do."""
+    with pytest.raises(DataError, match=r"plan\.json: not there; run the experiment first"):
+        build_report(tmp_path / "nowhere")
+    folder = write_results(tmp_path)
+    (folder / "metrics.csv").write_text("dataset,cell\na,b\n")
+    with pytest.raises(DataError, match=r"metrics\.csv: no column metric; it has dataset, cell"):
+        build_report(folder)
+    (folder / "metrics.csv").write_text("dataset,cell,metric,estimate\na,b,accuracy,high\n")
+    with pytest.raises(DataError, match=r"metrics\.csv:2: estimate is 'high', not a number"):
+        build_report(folder)
+    (folder / "plan.json").write_text("{")
+    with pytest.raises(DataError, match="is no JSON"):
+        terminal_report(folder)
+
+
+def test_the_terminal_report_fits_and_has_no_colour_unasked(results: Path) -> None:
+    """Logs and pipes get plain text of at most 96 columns; a terminal may have colour."""
+    text = terminal_report(results)
+    assert max(map(len, text.splitlines()[:-1])) <= COLUMNS
+    assert "\x1b" not in text
+    assert "SUPPORTED: +13.0 points [+8.0, +18.0], adjusted p < .001" in text
+    assert re.search(r"^  sparse\[keep=median\] +71\.0 % \[66\.0, 76\.0\] +2 300 \[2 250, 2 350\]$", text, re.MULTILINE)
+    assert re.search(r"^  full +40\.0 % +75\.0 % +80\.0 %$", text, re.MULTILINE)
+    assert text.rstrip().endswith("report.html")
+    assert "\x1b[32mSUPPORTED\x1b[0m" in terminal_report(results, is_coloured=True)

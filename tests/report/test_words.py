@@ -1,0 +1,92 @@
+"""Numbers and sentences are written one way."""
+
+from __future__ import annotations
+
+import pytest
+
+from cortexdsl.report.sentences import claim_in_words
+from cortexdsl.report.words import difference, estimate, interval, number, p_clause, p_value
+from cortexdsl.spec.claims import parse_claim
+
+
+def plain(text: str) -> str:
+    """Narrow and hard spaces and the minus sign as one types them."""
+    return text.replace("\u202f", " ").replace("\u00a0", " ").replace("\u2212", "-")
+
+
+@pytest.mark.parametrize(
+    ("p", "text"),
+    [
+        (0.0004, "< .001"),
+        (0.001, ".001"),
+        (0.0124, ".012"),
+        (0.05, ".050"),
+        (0.9999, "1"),
+        (1.0, "1"),
+        (None, "\u2013"),
+        (float("nan"), "\u2013"),
+    ],
+)
+def test_p_values_have_three_places_and_no_leading_zero(p: float | None, text: str) -> None:
+    """The style of psychology journals (APA 7): `p = .012`, `p < .001`, never 0 and never e-notation."""
+    assert p_value(p) == text
+
+
+def test_a_p_value_in_a_sentence_has_its_sign() -> None:
+    """`<` replaces the equals sign."""
+    assert plain(p_clause(0.0001)) == "p < .001"
+    assert plain(p_clause(0.2, "adjusted p")) == "adjusted p = .200"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0.00"), (0.00012, "0.000"), (0.0123, "0.012"), (0.4898, "0.490"), (3, "3.00"), (31.41, "31.4"),
+        (99.96, "100.0"), (314.2, "314"), (-2561.4, "-2 561"), (1234567, "1 234 567"), (None, "\u2013"),
+    ],
+)  # fmt: skip
+def test_numbers_have_about_three_digits(value: float | None, text: str) -> None:
+    """Three significant digits, at most three decimals, thousands apart."""
+    assert plain(number(value)) == text
+
+
+def test_shares_are_percent_and_their_differences_points() -> None:
+    """0.733 - 0.690 is 4.3 percentage points, not 4.3 percent."""
+    assert plain(estimate(0.7333, "share")) == "73.3 %"
+    assert plain(difference(0.0433, "share")) == "+4.3 points"
+    assert plain(difference(-0.0433, "share")) == "-4.3 points"
+    assert plain(difference(-0.0001, "share")) == "0.0 points"
+    assert plain(interval(0.7, 0.8, "share")) == "[70.0, 80.0]"
+    assert plain(interval(-0.01, 0.02, "share", signed=True)) == "[-1.0, +2.0]"
+    assert interval(None, None, "share") == ""
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"),
+    [
+        ("accuracy(a) > accuracy(b)", "The accuracy of a is higher than that of b."),
+        ("accuracy(a) < accuracy(b)", "The accuracy of a is lower than that of b."),
+        ("accuracy(a) >= accuracy(b)", "The accuracy of a is no lower than that of b."),
+        ("accuracy(a) >= accuracy(b) - 0.02", "The accuracy of a is at most 2 points below that of b."),
+        ("accuracy(a) > accuracy(b) - 0.02", "The accuracy of a is less than 2 points below that of b."),
+        ("accuracy(a) >= accuracy(b) + 0.01", "The accuracy of a is at least 1 point above that of b."),
+        ("accuracy(a) <= accuracy(b) + 0.025", "The accuracy of a is at most 2.5 points above that of b."),
+        ("accuracy(a) < accuracy(b) - 0.02", "The accuracy of a is more than 2 points below that of b."),
+        ("accuracy(a) == accuracy(b) +- 0.05", "The accuracy of a is within 5 points of that of b."),
+        (
+            "input_tokens_per_agent(a) <= 0.7 * input_tokens_per_agent(b)",
+            "The input tokens per agent of a are at most 0.7 times those of b.",
+        ),
+        ("accuracy(a) > 0.8 on math", "The accuracy of a is above 80 %, on math."),
+        ("accuracy(a[rounds]) increasing", "The accuracy of a rises along rounds."),
+        ("calls(a[rounds]) decreasing", "The calls per question of a fall along rounds."),
+        ("best keep of a is mean", "Of all values of keep, mean gives a the highest accuracy."),
+        (
+            "accuracy(a[keep, recalibration]) interacting",
+            "How keep acts on the accuracy of a depends on recalibration.",
+        ),
+    ],
+)
+def test_claims_read_as_sentences(claim: str, words: str) -> None:
+    """Each form of the claim language has a sentence that says what it says."""
+    assert plain(claim_in_words(parse_claim(claim))) == words
