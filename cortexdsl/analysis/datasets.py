@@ -1,0 +1,165 @@
+"""Methods over several datasets: ranks, Friedman's test, who differs, and on how many datasets.
+
+The unit here is the dataset, and only here: these tests ask whether methods differ on datasets like these, not
+whether they differ on the questions of one. They need datasets; with three or four, nothing can be significant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scikit_posthocs as posthocs
+from scipy import stats
+
+from cortexdsl.analysis.corrections import adjust
+from cortexdsl.analysis.table import ScoreTable, score_table
+from cortexdsl.analysis.units import units
+from cortexdsl.errors import DataError
+from cortexdsl.terms import Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """Methods ranked over datasets.
+
+    Attributes
+    ----------
+    ranks : Series
+        Mean rank of each method; 1 is best.
+    datasets : int
+    friedman : float
+        Friedman's chi-squared, corrected for ties.
+    iman_davenport : float
+        F of Iman and Davenport, with k - 1 and (k - 1)(N - 1) degrees of freedom; infinite where all datasets
+        rank alike.
+    p : float
+        Of that F.
+    nemenyi : DataFrame
+        p of every pair, for all pairs at once.
+    holm : Series
+        p of every pair (`a - b`) by the normal distribution, adjusted by Holm.
+    """
+
+    ranks: pd.Series[float]
+    datasets: int
+    friedman: float
+    iman_davenport: float
+    p: float
+    nemenyi: pd.DataFrame
+    holm: pd.Series[float]
+
+
+def iman_davenport(friedman: float, datasets: int, methods: int) -> tuple[float, float]:
+    """F = (N - 1) chi2 / (N (k - 1) - chi2), and its p.
+
+    References
+    ----------
+    Iman and Davenport 1980; Demsar 2006, JMLR 7:1, section 3.2.2.
+    """
+    left = datasets * (methods - 1) - friedman
+    statistic = (datasets - 1) * friedman / left if left > 1e-9 else np.inf
+    return statistic, float(stats.f.sf(statistic, methods - 1, (methods - 1) * (datasets - 1)))
+
+
+def friedman_of_ranks(ranks: Sequence[float], datasets: int) -> float:
+    """Friedman's chi-squared from mean ranks, without a correction for ties (Demsar 2006, section 3.2.2)."""
+    k, squares = len(ranks), float(np.square(ranks).sum())
+    return 12 * datasets / (k * (k + 1)) * (squares - k * (k + 1) ** 2 / 4)
+
+
+def critical_difference(methods: int, datasets: int, alpha: float = 0.05, control: bool = False) -> float:
+    """The difference of two mean ranks that is significant.
+
+    Parameters
+    ----------
+    control : bool
+        Against one method only (Bonferroni-Dunn), not all pairs (Nemenyi).
+
+    References
+    ----------
+    Demsar 2006, JMLR 7:1, Table 5 and Eq. on page 11.
+    """
+    spread = np.sqrt(methods * (methods + 1) / (6 * datasets))
+    if control:
+        return float(stats.norm.isf(alpha / (2 * (methods - 1))) * spread)
+    return float(stats.studentized_range.isf(alpha, methods, np.inf) / np.sqrt(2) * spread)
+
+
+def z_against(ranks: Sequence[float], datasets: int, control: int) -> Floats:
+    """Normal deviates of every method's mean rank from that of a control (Demsar 2006, section 3.2.2)."""
+    k = len(ranks)
+    return np.asarray((np.asarray(ranks) - ranks[control]) / np.sqrt(k * (k + 1) / (6 * datasets)))
+
+
+def rank_methods(means: pd.DataFrame, higher_is_better: bool = True) -> Ranking:
+    """Rank methods on each dataset and test whether they differ.
+
+    Parameters
+    ----------
+    means : DataFrame
+        Datasets by methods.
+
+    Raises
+    ------
+    DataError
+        With fewer than 3 methods or 2 datasets, or a mean that is missing.
+    """
+    datasets, methods = means.shape
+    if methods < 3 or datasets < 2 or means.isna().to_numpy().any():
+        raise DataError(
+            f"ranks over datasets need 3 methods and 2 datasets without gaps; there are {methods} and {datasets}"
+        )
+    values = -means if higher_is_better else means
+    ranks = values.rank(axis=1).mean()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        chi2 = float(np.nan_to_num(stats.friedmanchisquare(*values.to_numpy().T).statistic))
+    statistic, p = iman_davenport(chi2, datasets, methods)
+    names, by_name = [str(name) for name in means], ranks.to_numpy()
+    pairs = [(i, j) for i in range(methods) for j in range(i + 1, methods)]
+    spread = np.sqrt(methods * (methods + 1) / (6 * datasets))
+    raw = [2 * float(stats.norm.sf(abs(by_name[i] - by_name[j]) / spread)) for i, j in pairs]
+    holm = pd.Series(adjust(raw), index=[f"{names[i]} - {names[j]}" for i, j in pairs])
+    return Ranking(ranks, datasets, chi2, statistic, p, posthocs.posthoc_nemenyi_friedman(values), holm)
+
+
+def rank_cells(
+    scores: pd.DataFrame | ScoreTable, metric: str, cells: Sequence[str] = (), higher_is_better: bool = True
+) -> Ranking:
+    """Rank the cells of a table of scores over its datasets; all cells where none are named."""
+    table = scores if isinstance(scores, ScoreTable) else score_table(scores)
+    chosen = tuple(cells) or table.cells
+    rows = {name: units(table, metric, chosen, (name,)).means for name in table.datasets}
+    return rank_methods(pd.DataFrame.from_dict(rows, orient="index", columns=list(chosen)), higher_is_better)
+
+
+def replicability_count(p: Sequence[float], alpha: float = 0.05) -> int:
+    """On how many datasets, at least, an effect is shown: the largest u with (n - u + 1) p_(u) <= alpha.
+
+    Parameters
+    ----------
+    p : sequence of float
+        One per dataset, one-sided, not adjusted.
+
+    References
+    ----------
+    Dror, Baumer, Bogomolov and Reichart 2017, TACL 5:471 (Bonferroni's partial conjunction, Eq. 6).
+    """
+    ordered = np.maximum.accumulate(np.sort(p) * np.arange(len(p), 0, -1))
+    return int((ordered <= alpha).sum())
+
+
+def rank_diagram(ranking: Ranking, alpha: float = 0.05) -> Any:
+    """Draw the critical-difference diagram; returns a matplotlib figure.
+
+    Methods whose ranks do not differ significantly (Nemenyi) are joined by a bar.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 0.9 + 0.28 * len(ranking.ranks)), layout="constrained")
+    width = critical_difference(len(ranking.ranks), ranking.datasets, alpha)
+    posthocs.critical_difference_diagram(ranking.ranks, ranking.nemenyi, cd=width, alpha=alpha, ax=figure.add_subplot())
+    return figure

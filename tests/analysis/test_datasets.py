@@ -1,0 +1,129 @@
+"""Several datasets: Demsar's worked example, the tie trap, replicability; and the Bayesian reading."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from cortexdsl.analysis.bayes import bayes_families, difference_posterior, signed_rank_posterior
+from cortexdsl.analysis.corrections import adjust
+from cortexdsl.analysis.datasets import (
+    critical_difference,
+    friedman_of_ranks,
+    iman_davenport,
+    rank_cells,
+    rank_diagram,
+    rank_methods,
+    replicability_count,
+    z_against,
+)
+from cortexdsl.errors import DataError
+from cortexdsl.terms import Family
+from tests.analysis.tables import long_table
+
+RANKS = [44 / 14, 28 / 14, 40.5 / 14, 27.5 / 14]
+"""Mean ranks of C4.5, +m, +cf, +m+cf on 14 data sets: 3.143, 2.000, 2.893, 1.964 (Demsar 2006, Table 6)."""
+ACCURACIES = pd.DataFrame(
+    {
+        "C4.5": [.763, .599, .954, .628, .882, .936, .661, .583, .775, 1.0, .940, .619, .972, .957],
+        "+m": [.768, .591, .971, .661, .888, .931, .668, .583, .838, 1.0, .962, .666, .981, .978],
+        "+cf": [.771, .590, .968, .654, .886, .916, .609, .563, .866, 1.0, .965, .614, .975, .946],
+        "+m+cf": [.798, .569, .967, .657, .898, .931, .685, .625, .875, 1.0, .962, .669, .975, .970],
+    }
+)  # fmt: skip
+
+
+def test_friedman_and_iman_davenport_of_demsar() -> None:
+    """chi2F 9.28 and FF 3.69, above the critical F(3, 39) of 2.85."""
+    chi2 = friedman_of_ranks(RANKS, 14)
+    assert chi2 == pytest.approx(9.2786, abs=1e-4)
+    assert iman_davenport(chi2, 14, 4)[0] == pytest.approx(3.6863, abs=1e-4)
+    assert stats.f.isf(0.05, 3, 39) == pytest.approx(2.845, abs=1e-3)
+
+
+def test_critical_differences_of_demsar() -> None:
+    """Nemenyi 1.25 (.05) and 1.12 (.10); Bonferroni-Dunn 1.17 and 1.04."""
+    assert critical_difference(4, 14) == pytest.approx(1.2536, abs=1e-4)
+    assert critical_difference(4, 14, 0.10) == pytest.approx(1.1181, abs=1e-4)
+    assert critical_difference(4, 14, control=True) == pytest.approx(1.168, abs=1e-3)
+    assert critical_difference(4, 14, 0.10, control=True) == pytest.approx(1.038, abs=1e-3)
+
+
+def test_holm_against_the_first_of_demsar() -> None:
+    """z 2.342, 0.512, 2.415 from C4.5; p .0192, .608, .0157; Holm rejects two."""
+    z = -z_against(RANKS, 14, 0)[1:]
+    assert z == pytest.approx([2.342, 0.512, 2.415], abs=1e-3)
+    p = 2 * stats.norm.sf(np.abs(z))
+    assert p == pytest.approx([0.0192, 0.608, 0.0157], abs=1e-3)
+    assert (adjust(p) <= 0.05).tolist() == [True, False, True]
+
+
+def test_the_tie_trap() -> None:
+    """From the raw accuracies, with ties corrected, Friedman's chi-squared is 10.952 and not 9.28."""
+    found = rank_methods(ACCURACIES)
+    assert found.friedman == pytest.approx(10.952, abs=1e-3)
+    assert found.iman_davenport == pytest.approx(iman_davenport(10.952, 14, 4)[0], rel=1e-3)
+    assert found.ranks.idxmin() == "+m+cf"
+    assert found.nemenyi.loc["C4.5", "+m+cf"] < 0.1
+    assert found.holm["C4.5 - +m+cf"] < found.holm["C4.5 - +cf"]
+
+
+def test_lower_is_better_turns_the_ranks() -> None:
+    assert rank_methods(ACCURACIES, higher_is_better=False).ranks.to_numpy() == pytest.approx(
+        5 - rank_methods(ACCURACIES).ranks.to_numpy()
+    )
+
+
+def test_equal_methods_do_not_differ() -> None:
+    found = rank_methods(pd.DataFrame(np.ones((4, 3)), columns=list("abc")))
+    assert (found.friedman, found.p) == (0.0, 1.0)
+
+
+def test_cells_of_a_table_are_ranked_over_its_datasets() -> None:
+    """a is best on both datasets, c worst."""
+    frame = pd.concat(
+        long_table({c: np.full((1, 4), v) for c, v in (("a", 3.0), ("b", 2.0), ("c", 1.0))}, "t", dataset=d)
+        for d in "xy"
+    )
+    assert rank_cells(frame, "t").ranks.to_dict() == {"a": 1, "b": 2, "c": 3}
+    with pytest.raises(DataError, match="3 methods and 2 datasets"):
+        rank_cells(frame[frame.cell != "c"], "t")
+
+
+def test_critical_difference_diagram_is_drawn() -> None:
+    figure = rank_diagram(rank_methods(ACCURACIES))
+    text = " ".join(t.get_text() for t in figure.axes[0].texts)
+    assert all(name in text for name in ACCURACIES)
+
+
+@pytest.mark.parametrize(
+    ("p", "count"),
+    [([0.01, 0.02, 0.03], 3), ([0.03, 0.01, 0.02], 3), ([0.2, 0.01], 1), ([0.5, 0.4], 0), ([0.02, 0.02, 0.02], 0)],
+)
+def test_replicability_count(p: list[float], count: int) -> None:
+    """By hand: .01 x 3, .02 x 2, .03 x 1 are all at most .05; .02 x 3 is not, and then nothing is shown."""
+    assert replicability_count(p) == count
+
+
+def test_posterior_of_a_difference() -> None:
+    """Symmetric around 0 with a region of one standard error: P(|t_10| <= 1) = 0.6591 (R: pt(1, 10) - pt(-1, 10))."""
+    assert difference_posterior(0, 1, 10, 1) == pytest.approx((0.17045, 0.65911, 0.17045), abs=1e-5)
+    assert difference_posterior(0.1, 0, 10, 0.05) == (0, 0, 1)
+
+
+def test_bayesian_reading_of_a_family() -> None:
+    random = np.random.default_rng(0)
+    values = {c: (random.random((2, 200)) < p).astype(float) for c, p in (("a", 0.5), ("b", 0.8))}
+    row = bayes_families(long_table(values), [Family("f", ("b",), "a")], ["score"], rope=0.05, seed=1).iloc[0]
+    assert row["p_better"] > 0.99
+    assert row[["p_worse", "p_equivalent", "p_better"]].sum() == pytest.approx(1)
+
+
+def test_signed_rank_over_datasets() -> None:
+    """Eight datasets, all better by far more than the region: the next one is too."""
+    pytest.importorskip("baycomp", reason="the extra `bayes` is not installed")
+    worse, same, better = signed_rank_posterior([0.1, 0.12, 0.2, 0.09, 0.11, 0.3, 0.15, 0.1], 0.01, seed=1, draws=2000)
+    assert better > 0.95
+    assert worse + same + better == pytest.approx(1)
