@@ -125,6 +125,7 @@ class ExpectedText(Entry):
     differences: dict[Text, float] = Field(default_factory=dict)
     power: Annotated[float, Field(gt=0, lt=1, strict=True)] = 0.8
     refuse: bool = False
+    reply_tokens: Annotated[Whole, Field(ge=1, le=10_000_000)] = Field(200, description="Assumed length of a reply.")
 
 
 # ---------------------------------------------------------------- the whole

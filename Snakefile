@@ -1,0 +1,21 @@
+# cortexdsl: experiments on debating language models, from spec to report.
+#
+#   snakemake --cores 4                                   every experiment directly in specs/
+#   snakemake --cores 4 --config spec=examples/groups     one of them, by its name under specs/
+#   snakemake --cores 4 results/quickstart/report.html    one of its products
+
+
+include: "workflows/common.smk"
+include: "workflows/plan.smk"
+include: "workflows/debate.smk"
+include: "workflows/score.smk"
+include: "workflows/statistics.smk"
+include: "workflows/report.smk"
+include: "workflows/serve.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        expand("results/{experiment}/report.html", experiment=EXPERIMENTS),
+    localrule: True

@@ -1,0 +1,104 @@
+"""`cortexdsl debate`: run one shard of debates. The workflow calls it; it may be called by hand."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from cortexdsl.debate.adapt import matched, with_pool
+from cortexdsl.errors import InputError
+from cortexdsl.knowledge.pool import read_pools
+from cortexdsl.models.door import Counts, open_door
+from cortexdsl.models.embeddings import Embedder
+from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.protocols.templates import Templates
+from cortexdsl.records import Header, read_debates
+from cortexdsl.run import Shift, debate_shard
+from cortexdsl.terms import Cell, Debate, Limits, Method, Question
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("spec", help="the spec")
+    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+    parser.add_argument("--dataset", required=True, help="label of the dataset")
+    parser.add_argument("--cell", required=True, help="the cell, as in file names: sparse~keep=median")
+    parser.add_argument("--shard", required=True, help="replicate and shard: r1-s01")
+    parser.add_argument("--out", required=True, type=Path, help="the debate records to write")
+    parser.add_argument("--digest", help="refuse to run if the spec means something else by now")
+    parser.add_argument("--connections", type=int, help="calls in flight to one endpoint at most")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    plan = compile_spec(args.spec, experiment=args.experiment)
+    if args.digest and args.digest != plan.debate_digest(args.dataset, args.cell, args.shard):
+        raise InputError(
+            f"{args.spec} has changed since the workflow started\n    start snakemake again: what is finished is kept"
+        )
+    limits = replace(plan.limits, connections=args.connections or plan.limits.connections)
+    counts = asyncio.run(_debate(plan, args.dataset, args.cell, args.shard, args.out, limits))
+    print(
+        f"{args.dataset} {args.cell} {args.shard}: {counts.asked} calls asked, {counts.replayed} replayed, "
+        f"{counts.failed} failed",
+        file=sys.stderr,
+    )
+    return 0
+
+
+def replay(plan: Plan, dataset: str, cell: str, shard: str, out: Path) -> None:
+    """Run a shard from its call logs alone.
+
+    Raises
+    ------
+    ModelError
+        A call that is in no log.
+    """
+    asyncio.run(_debate(plan, dataset, cell, shard, out, plan.limits, offline=True))
+
+
+async def _debate(
+    plan: Plan, dataset: str, slug: str, label: str, out: Path, limits: Limits, *, offline: bool = False
+) -> Counts:
+    cell, shard = plan.cell(slug), plan.shard(dataset, label)
+    log = Path(plan.layout.call_log(dataset, slug, label))
+    shift = Shift(
+        header=Header(plan.experiment, dataset, cell.name, shard.replicate),
+        task=plan.task(dataset),
+        questions=plan.questions(dataset, shard),
+        method_for=_method_for(plan, cell, dataset, label),
+        seed=plan.seed,
+        connections=limits.connections,
+    )
+    door = open_door(
+        None if offline else log,
+        folder=log.parent,
+        limits=limits,
+        ledgers=Path(plan.layout.ledgers),
+        job=f"{dataset}~{slug}~{label}",
+        offline=offline,
+    )
+    async with door:
+        return await debate_shard(shift, door, Embedder(door, plan.models), Templates(plan.prompt_folders), out)
+
+
+def _method_for(plan: Plan, cell: Cell, dataset: str, shard: str) -> Callable[[Question], Method]:
+    """Return the method for a question: a cell's own, with the budget and the passages of that question."""
+    pools = read_pools([Path(path) for path in plan.pools(dataset, cell)])
+    budgets: Mapping[str, Debate] = {}
+    budget_cell = plan.budget_of(cell)
+    if budget_cell is not None:
+        path = Path(plan.layout.debates(dataset, budget_cell.slug, shard))
+        budgets = {record.debate.question_id: record.debate for record in read_debates(path)}
+
+    def method_for(question: Question) -> Method:
+        method = cell.debate
+        if cell.match is not None:
+            method = matched(method, budgets[question.id], cell.match.unit)
+        return with_pool(method, pools.get(question.id, ()))
+
+    return method_for

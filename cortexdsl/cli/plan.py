@@ -1,0 +1,65 @@
+"""`cortexdsl plan`: say what a spec will cost before anything is spent."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.estimate import Estimate
+from cortexdsl.plan.rehearse import rehearse_plan
+from cortexdsl.plan.store import plan_record, write_plan
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("spec", help="the spec")
+    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+    parser.add_argument("--out", type=Path, help="write the plan (plan.json) and print nothing")
+    parser.add_argument("--json", action="store_true", help="print the plan as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    plan = compile_spec(args.spec, experiment=args.experiment)
+    total, by_cell = rehearse_plan(plan)
+    record = plan_record(plan, total, by_cell)
+    if args.out:
+        write_plan(args.out, record)
+    elif args.json:
+        print(json.dumps(record, indent=1))
+    else:
+        print(_table(plan, total, by_cell))
+    return 0
+
+
+def _table(plan: Plan, total: Estimate, by_cell: dict[str, Estimate]) -> str:
+    questions = ", ".join(f"{len(task.questions)} of {label}" for label, task in plan.tasks.items())
+    jobs = sum(len(shards) for shards in plan.shards.values()) * len(plan.cells)
+    width = max(len(name) for name in [*by_cell, "of these asked"])
+    lines = [
+        f"{plan.title}",
+        f"{len(plan.cells)} cells x {plan.replicates} replicates x questions ({questions}); {jobs} debate jobs",
+        "",
+        f"{'cell':{width}} {'calls':>12} {'shared':>12} {'input tokens':>14} {'output tokens':>14} {'dollars':>10}",
+        *(_line(name, estimate, width) for name, estimate in by_cell.items()),
+        _line("all", total, width),
+        "",
+        f"At most {total.calls - total.shared_calls:,} calls are sent: {total.shared_calls:,} are shared between cells"
+        " and asked once.",
+        "Calls are an upper bound (no debate ends early). "
+        f"Tokens assume 4 characters each and {plan.reply_tokens} a reply.",
+    ]
+    if total.dollars is None:
+        lines.append("Dollars are unknown: a model has no price (price: {input: ..., output: ...} per million tokens).")
+    lines += [f"also called: {cell.name} = {', '.join(cell.aliases)}" for cell in plan.cells if cell.aliases]
+    return "\n".join(lines)
+
+
+def _line(name: str, estimate: Estimate, width: int) -> str:
+    dollars = "unknown" if estimate.dollars is None else f"{estimate.dollars:,.2f}"
+    return (
+        f"{name:{width}} {estimate.calls:>12,} {estimate.shared_calls:>12,} {estimate.input_tokens:>14,}"
+        f" {estimate.output_tokens:>14,} {dollars:>10}"
+    )

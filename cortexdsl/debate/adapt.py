@@ -1,0 +1,41 @@
+"""A method for one question: with the budget it is matched to, and the passages of its knowledge pool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from cortexdsl.terms import Debate, Method
+
+
+def matched(method: Method, budget: Debate, unit: Literal["calls", "tokens"]) -> Method:
+    """Return a sampling method with as many draws as another debate of the same question spent.
+
+    In calls the match is exact. In tokens the draws are as many as the debate's tokens hold of its opening answers
+    (mean prompt and completion tokens of a turn in round 0), at least one: what a sample will cost is not known
+    before it is drawn.
+    """
+    turns = budget.turns
+    draws = len(turns)
+    if unit == "tokens":
+        spent = [(turn.prompt_tokens or 0) + (turn.completion_tokens or 0) for turn in turns]
+        opening = [tokens for turn, tokens in zip(turns, spent, strict=True) if turn.round == 0]
+        one = sum(opening) / max(1, len(opening))
+        draws = max(1, round(sum(spent) / one)) if one else draws
+    return with_draws(method, draws)
+
+
+def with_draws(method: Method, draws: int) -> Method:
+    """Return a sampling method with `draws` replies to a call in the steps that draw several."""
+    steps = {name: replace(step, draws=draws) if step.draws > 1 else step for name, step in method.steps.items()}
+    return replace(method, steps=steps)
+
+
+def with_pool(method: Method, passages: Sequence[Any]) -> Method:
+    """Return a method whose steps are handed passages in place of the names of their sources."""
+    steps = {
+        name: replace(step, material={**step.material, "pool": tuple(passages)}) if "pool" in step.material else step
+        for name, step in method.steps.items()
+    }
+    return replace(method, steps=steps)

@@ -1,0 +1,7 @@
+"""From a spec to the plan of an experiment: cells, shards, digests, cost."""
+
+from cortexdsl.plan.compiler import asked_experiments, compile_spec
+from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.layout import Layout
+
+__all__ = ["Layout", "Plan", "asked_experiments", "compile_spec"]

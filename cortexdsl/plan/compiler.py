@@ -1,0 +1,185 @@
+"""Spec -> plan: arms become cells, questions become shards, names in families become cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from cortexdsl.errors import InputError, Problem, SpecError
+from cortexdsl.plan.digests import digest, method_digest
+from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.families import resolve_families
+from cortexdsl.plan.shards import Shard, cut, shard_size
+from cortexdsl.protocols.arms import Arm, arms
+from cortexdsl.protocols.templates import Templates
+from cortexdsl.spec.load import Spec, load_spec
+from cortexdsl.tasks.load import load
+from cortexdsl.tasks.task import Task
+from cortexdsl.terms import Cell, Model
+
+SPECS = Path("specs")
+
+
+def asked_experiments(asked: str | None) -> list[str]:
+    """Return the specs that a workflow runs: the one asked for, or all that lie directly in specs/.
+
+    Parameters
+    ----------
+    asked : str or None
+        A name (`quickstart`, `examples/groups`) or the path of a spec; several separated by commas.
+    """
+    if asked:
+        return [experiment_name(spec_path(part.strip())) for part in str(asked).split(",")]
+    found = sorted(path for path in SPECS.glob("*.yaml") if not path.name.startswith("_"))
+    return [experiment_name(path) for path in found]
+
+
+def spec_path(asked: str) -> Path:
+    """Return the path of a spec from its name or path."""
+    for path in (Path(asked), SPECS / asked, SPECS / f"{asked}.yaml"):
+        if path.is_file():
+            return path
+    names = sorted(path.relative_to(SPECS).with_suffix("").as_posix() for path in SPECS.rglob("*.yaml"))
+    shown = ", ".join(name for name in names if not Path(name).name.startswith("_")) or "none here"
+    raise InputError(f"there is no spec {asked!r}\n    specs: {shown}")
+
+
+def experiment_name(path: Path) -> str:
+    """Return the name of a spec's experiment: its path below specs/, or its file's name, without the ending."""
+    try:
+        return path.resolve().relative_to(SPECS.resolve()).with_suffix("").as_posix()
+    except ValueError:
+        return path.stem
+
+
+def compile_spec(asked: str, *, experiment: str | None = None) -> Plan:
+    """Compile a spec.
+
+    Parameters
+    ----------
+    asked : str
+        Its name or path.
+    experiment : str or None
+        The experiment's name, where it is not to be taken from the path.
+
+    Raises
+    ------
+    SpecError, DataError
+        Everything that is wrong in the text; then what is wrong with the data.
+    """
+    path = spec_path(asked)
+    spec = load_spec(path)
+    templates_folders = _prompt_folders(path)
+    cells = _cells(spec, arms(spec), Templates(templates_folders))
+    families = resolve_families(spec, cells)
+    _check_limits(spec, cells)
+    tasks = {label: load(dataset) for label, dataset in spec.datasets.items()}
+    text = spec.text
+    analysis = text.analysis.model_dump(include={"alpha", "correction", "judge", "metrics"})
+    return Plan(
+        experiment=experiment or experiment_name(path),
+        spec_path=path.as_posix(),
+        spec_digest=digest(
+            text.title,
+            text.seed,
+            text.replicates,
+            [cell.digest for cell in cells],
+            families,
+            text.hypotheses,
+            analysis,
+        ),
+        title=text.title or path.stem,
+        seed=text.seed,
+        replicates=text.replicates,
+        tasks=tasks,
+        paths={label: (entry.path,) if entry.path else () for label, entry in spec.datasets.items()},
+        cells=cells,
+        shards={label: _shards(spec, task, cells) for label, task in tasks.items()},
+        families=families,
+        hypotheses=text.hypotheses,
+        metrics=text.analysis.metrics,
+        limits=spec.limits,
+        analysis=analysis,
+        knowledge=text.knowledge,
+        servers=text.servers,
+        models=spec.models,
+        prompt_folders=templates_folders,
+        reply_tokens=text.expected.reply_tokens if text.expected else 200,
+    )
+
+
+def _prompt_folders(spec: Path) -> tuple[Path, ...]:
+    """Return where a spec's own prompts are: prompts/ beside the spec, beside specs/, or here."""
+    candidates = (
+        spec.parent / "prompts",
+        *(parent / "prompts" for parent in spec.resolve().parents[1:2]),
+        Path("prompts"),
+    )
+    return tuple(dict.fromkeys(folder.resolve() for folder in candidates if folder.is_dir()))
+
+
+def _cells(spec: Spec, found: Sequence[Arm], templates: Templates) -> tuple[Cell, ...]:
+    """Merge arms whose digests are equal: one cell, called as the first of them, the others its aliases."""
+    cells: dict[str, Cell] = {}
+    digests: dict[str, str] = {}
+    # A matched arm's digest holds that of the cell it is matched to.
+    for arm in sorted(found, key=lambda arm: arm.match is not None):
+        budget = digests[arm.match.cell] if arm.match else None
+        if arm.match and arm.match.cell not in digests:
+            raise SpecError([spec.problem(("methods", arm.method, "match"), f"{arm.match.cell} is matched itself")])
+        pools = [spec.text.knowledge[name] for name in _pools(arm) if name in spec.text.knowledge]
+        own = method_digest(
+            arm.debate, spec.text.seed, templates.digest, arm.match, budget,
+            [pool.model_dump(mode="json") for pool in pools],
+        )  # fmt: skip
+        digests[arm.name] = own
+        if own in cells:
+            cells[own] = replace(cells[own], aliases=(*cells[own].aliases, arm.name))
+        else:
+            cells[own] = Cell(arm.name, arm.slug, arm.method, (), arm.settings, arm.axes, arm.debate, own, arm.match)
+    order = {arm.name: k for k, arm in enumerate(found)}
+    return tuple(sorted(cells.values(), key=lambda cell: order[cell.name]))
+
+
+def _pools(arm: Arm) -> tuple[str, ...]:
+    return tuple({name: None for step in arm.debate.steps.values() for name in step.material.get("pool", ())})
+
+
+def _shards(spec: Spec, task: Task, cells: Sequence[Cell]) -> tuple[Shard, ...]:
+    models = [agent.model for cell in cells for cast in cell.debate.cast.values() for agent in cast]
+    size = shard_size(
+        spec.text.shard_size,
+        is_local=all(model.model.startswith("builtin/") for model in models),
+        connections=spec.limits.connections,
+        calls_per_question=max(len(cell.debate.cast) * 3 for cell in cells),
+    )
+    return cut(len(task.questions), spec.text.replicates, size)
+
+
+def _check_limits(spec: Spec, cells: Sequence[Cell]) -> None:
+    """Refuse to call an API that costs money without a limit, so that nothing is spent by surprise."""
+    limits = spec.limits
+    if any(limit is not None for limit in (limits.calls, limits.tokens, limits.dollars)):
+        return
+    used = {agent.model.name: agent.model for cell in cells for cast in cell.debate.cast.values() for agent in cast}
+    problems: list[Problem] = [
+        spec.problem(
+            ("models", name),
+            f"{name} ({model.model}) may cost money, and the spec sets no limits",
+            "write limits: {dollars: 5}, or calls: or tokens:",
+        )
+        for name, model in used.items()
+        if may_cost(model)
+    ]
+    if problems:
+        raise SpecError(problems)
+
+
+def may_cost(model: Model) -> bool:
+    """Say whether a model may cost money: it has a price, or it is a hosted one without an address of one's own."""
+    if model.model.startswith("builtin/"):
+        return False
+    if model.price is not None:
+        return any(model.price)
+    return model.api_base is None

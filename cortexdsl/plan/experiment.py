@@ -1,0 +1,182 @@
+"""The plan of an experiment: what its spec means, as one frozen value that rules and verbs read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+from cortexdsl.errors import InputError
+from cortexdsl.plan.digests import digest
+from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.shards import Shard, find
+from cortexdsl.tasks.task import Task
+from cortexdsl.terms import Cell, Family, Limits, Model
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A compiled spec.
+
+    Attributes
+    ----------
+    experiment : str
+        Its name: the spec's path under specs/ without the ending.
+    spec_path : str
+        The spec, as it was named.
+    spec_digest : str
+        Of all that the spec means.
+    title : str
+    seed, replicates : int
+    tasks : mapping of dataset label to Task
+    paths : mapping of dataset label to the files it is read from
+    cells : tuple of Cell
+        Each once; grid points whose settings repeat another's are its aliases.
+    shards : mapping of dataset label to shards
+    families : tuple of Family
+    hypotheses : tuple of str
+    metrics : tuple of str
+    limits : Limits
+    analysis : mapping
+        Other settings of the analysis, as the spec has them.
+    knowledge : mapping
+        Knowledge sources of the spec, by name.
+    servers : mapping
+        Model servers that the spec declares, by name.
+    models : mapping of name to Model
+        Entries of the spec: a similarity may name one.
+    prompt_folders : tuple of Path
+        Where templates are looked for before the shipped ones.
+    reply_tokens : int
+        Assumed length of a reply, for the estimate.
+    """
+
+    experiment: str
+    spec_path: str
+    spec_digest: str
+    title: str
+    seed: int
+    replicates: int
+    tasks: Mapping[str, Task]
+    paths: Mapping[str, tuple[str, ...]]
+    cells: tuple[Cell, ...]
+    shards: Mapping[str, tuple[Shard, ...]]
+    families: tuple[Family, ...]
+    hypotheses: tuple[str, ...]
+    metrics: tuple[str, ...]
+    limits: Limits
+    analysis: Mapping[str, Any]
+    knowledge: Mapping[str, Any]
+    servers: Mapping[str, Any]
+    models: Mapping[str, Model]
+    prompt_folders: tuple[Path, ...]
+    reply_tokens: int
+
+    # ------------------------------------------------------------ look-ups
+    @cached_property
+    def layout(self) -> Layout:
+        """Where its files lie."""
+        return Layout(f"results/{self.experiment}")
+
+    @cached_property
+    def _by_slug(self) -> dict[str, Cell]:
+        return {cell.slug: cell for cell in self.cells}
+
+    @cached_property
+    def _by_name(self) -> dict[str, Cell]:
+        return {name: cell for cell in self.cells for name in (cell.name, *cell.aliases)}
+
+    def cell(self, slug: str) -> Cell:
+        """Return the cell of a slug.
+
+        Raises
+        ------
+        InputError
+            There is none.
+        """
+        return _known(self._by_slug, slug, f"{self.spec_path}: there is no cell")
+
+    def cell_named(self, name: str) -> Cell:
+        """Return the cell of a name or alias."""
+        return _known(self._by_name, name, f"{self.spec_path}: there is no cell")
+
+    def task(self, dataset: str) -> Task:
+        """Return the task of a dataset's label."""
+        return _known(self.tasks, dataset, f"{self.spec_path}: there is no dataset")
+
+    def shard(self, dataset: str, label: str) -> Shard:
+        """Return a shard by its label."""
+        found = find(self.shards[dataset], label)
+        if found is None:
+            raise InputError(f"{self.spec_path}: dataset {dataset} has no shard {label!r}")
+        return found
+
+    def budget_of(self, cell: Cell) -> Cell | None:
+        """Return the cell whose budget a cell is matched to."""
+        return self.cell_named(cell.match.cell) if cell.match else None
+
+    # ------------------------------------------------------------ what rules ask
+    @cached_property
+    def digest(self) -> str:
+        """Of everything that the plan file, the joined scores and the verdict depend on."""
+        cells = [(cell.name, cell.aliases, cell.digest) for cell in self.cells]
+        tasks = {label: task.digest for label, task in self.tasks.items()}
+        labels = {label: [shard.label for shard in shards] for label, shards in self.shards.items()}
+        return digest(self.spec_digest, cells, tasks, labels)
+
+    def debate_digest(self, dataset: str, cell: str, shard: str) -> str:
+        """Of everything that one job's records depend on."""
+        place = self.shard(dataset, shard)
+        return digest(self.cell(cell).digest, self.task(dataset).digest, place.first, place.end)
+
+    def score_digest(self, dataset: str, cell: str) -> str:
+        """Of everything besides the records that one cell's scores depend on."""
+        return digest(self.task(dataset).digest, self.cell(cell).name, self.cell(cell).method)
+
+    def debate_inputs(self, dataset: str, cell: str, shard: str) -> list[str]:
+        """Files that one debate job reads: the dataset, and the debates whose budget it matches."""
+        found = self.cell(cell)
+        budget = self.budget_of(found)
+        debates = [self.layout.debates(dataset, budget.slug, shard)] if budget else []
+        return [*self.paths[dataset], *debates, *self.pools(dataset, found)]
+
+    def pools(self, dataset: str, cell: Cell) -> list[str]:
+        """The pool files that a cell's debates read."""
+        return [self.layout.pool(dataset, source) for source in pool_sources(cell)]
+
+    def debates_of(self, dataset: str, cell: str) -> list[str]:
+        """The debate records of one cell on one dataset."""
+        return [self.layout.debates(dataset, cell, shard.label) for shard in self.shards[dataset]]
+
+    def per_cell(self, path: Any) -> list[str]:
+        """One file for each dataset and cell, by a method of the layout."""
+        return [path(dataset, cell.slug) for dataset in self.tasks for cell in self.cells]
+
+    def all_scores(self) -> list[str]:
+        """The scores of every cell on every dataset."""
+        return self.per_cell(self.layout.scores)
+
+    def connections_per_job(self, cores: int | None) -> int:
+        """Connections that one job may take where `cores` jobs run at once."""
+        return max(1, self.limits.connections // max(1, cores or 1))
+
+    def questions(self, dataset: str, shard: Shard) -> Sequence[Any]:
+        """The questions of a shard, in order."""
+        return self.task(dataset).questions[shard.first : shard.end]
+
+
+def pool_sources(cell: Cell) -> tuple[str, ...]:
+    """Return the names of the knowledge sources that a cell's steps are handed."""
+    found = {name: None for step in cell.debate.steps.values() for name in step.material.get("pool", ())}
+    return tuple(found)
+
+
+def _known(values: Mapping[str, Found], name: str, complaint: str) -> Found:
+    try:
+        return values[name]
+    except KeyError:
+        raise InputError(f"{complaint} {name!r}; there are: {', '.join(values)}") from None

@@ -1,0 +1,79 @@
+"""Where the files of an experiment lie: one folder a stage, names that people can read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Paths below one experiment's folder of results (`results/quickstart`), as text with `/`.
+
+    Used by the rules with wildcards in braces and by the verbs with values: both read one map.
+    """
+
+    root: str
+
+    @property
+    def plan(self) -> str:
+        """The plan: cells, shards, digests, families, claims, estimate."""
+        return f"{self.root}/plan.json"
+
+    def calls(self, dataset: str, shard: str) -> str:
+        """The folder of the call logs that share the questions of one shard."""
+        return f"{self.root}/calls/{dataset}/{shard}"
+
+    def call_log(self, dataset: str, cell: str, shard: str) -> str:
+        """The call log that one debate job writes."""
+        return f"{self.calls(dataset, shard)}/{cell}.jsonl"
+
+    @property
+    def ledgers(self) -> str:
+        """The folder in which the jobs of the experiment tell each other what they spent."""
+        return f"{self.root}/spent"
+
+    def debates(self, dataset: str, cell: str, shard: str) -> str:
+        """The debate records of one job."""
+        return f"{self.root}/debates/{dataset}/{cell}/{shard}.jsonl"
+
+    def pool(self, dataset: str, source: str) -> str:
+        """The passages that one knowledge source found for a dataset's questions."""
+        return f"{self.root}/pools/{dataset}/{source}.jsonl"
+
+    def scores(self, dataset: str, cell: str) -> str:
+        """The scores of one cell."""
+        return f"{self.root}/scores/{dataset}/{cell}.csv"
+
+    def rounds(self, dataset: str, cell: str) -> str:
+        """Score and consensus after each round of one cell."""
+        return f"{self.root}/rounds/{dataset}/{cell}.csv"
+
+    @property
+    def all_scores(self) -> str:
+        """The scores of all cells."""
+        return f"{self.root}/scores.csv"
+
+    @property
+    def all_rounds(self) -> str:
+        """Score and consensus after each round, of all cells."""
+        return f"{self.root}/rounds.csv"
+
+    @property
+    def metrics(self) -> str:
+        """Metrics of cells with intervals."""
+        return f"{self.root}/metrics.csv"
+
+    @property
+    def comparisons(self) -> str:
+        """Comparisons of cells, by family."""
+        return f"{self.root}/comparisons.csv"
+
+    @property
+    def hypotheses(self) -> str:
+        """Claims and their verdicts."""
+        return f"{self.root}/hypotheses.csv"
+
+    @property
+    def report(self) -> str:
+        """The page."""
+        return f"{self.root}/report.html"

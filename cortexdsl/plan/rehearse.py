@@ -1,0 +1,62 @@
+"""The cost of a whole plan, rehearsed on a few questions of each dataset."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from cortexdsl.debate.adapt import with_draws, with_pool
+from cortexdsl.plan.estimate import Estimate, rehearse
+from cortexdsl.plan.experiment import Plan, pool_sources
+from cortexdsl.protocols.templates import Templates
+from cortexdsl.tasks.task import Task
+from cortexdsl.terms import Message, Question
+
+SAMPLE = 3  # questions of each dataset: prompts of one dataset differ little in length
+MADE_UP_PASSAGES = ({"title": "A made-up passage", "text": "words " * 80},) * 5  # of each source
+
+
+def rehearse_plan(plan: Plan) -> tuple[Estimate, dict[str, Estimate]]:
+    """Estimate a plan's cost.
+
+    Returns
+    -------
+    (Estimate, mapping of cell name to Estimate)
+        Of all datasets and replicates together.
+
+    Raises
+    ------
+    SpecError
+        A template cannot be rendered on real questions.
+    """
+    by_cell = {cell.name: Estimate() for cell in plan.cells}
+    for task in plan.tasks.values():
+        sample = task.questions[:SAMPLE]
+        factor = plan.replicates * len(task.questions) / max(1, len(sample))
+        for name, estimate in asyncio.run(_rehearse_task(plan, task, sample)).items():
+            by_cell[name] += estimate.times(factor)
+    return sum(by_cell.values(), Estimate()), by_cell
+
+
+async def _rehearse_task(plan: Plan, task: Task, sample: Sequence[Question]) -> dict[str, Estimate]:
+    render = _renderer(Templates(plan.prompt_folders), task)
+    seen: set[str] = set()
+    found: dict[str, Estimate] = {}
+    # A matched budget needs the calls of the cell that it is matched to, which is never matched itself.
+    for cell in sorted(plan.cells, key=lambda cell: cell.match is not None):
+        method = with_pool(cell.debate, MADE_UP_PASSAGES * len(pool_sources(cell)))
+        budget = plan.budget_of(cell)
+        if budget is not None:
+            method = with_draws(method, max(1, found[budget.name].calls // len(sample)))
+        found[cell.name] = await rehearse(
+            method, sample, render, seed=plan.seed, reply_tokens=plan.reply_tokens, seen=seen
+        )
+    return found
+
+
+def _renderer(templates: Templates, task: Task) -> Callable[..., tuple[Message, ...]]:
+    def render(prompt: str, view: Mapping[str, Any]) -> tuple[Message, ...]:
+        return templates.render(prompt, {**view, "answer_format": task.format_of(view["question"].id)})
+
+    return render

@@ -1,0 +1,113 @@
+"""A plan as Snakemake text: one named rule a cell, to read, to review, or to use as a module of a larger workflow.
+
+Our own Snakefile does not use it: there, static rules read the compiled plan.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from cortexdsl.plan.experiment import Plan
+from cortexdsl.terms import Cell
+
+COMMAND = "cortexdsl"
+
+
+def rules_text(plan: Plan) -> str:
+    """Write a plan as a `.smk` that runs by itself from the folder in which the spec's path holds."""
+    return "\n\n".join("\n".join(lines) for lines in _parts(plan)) + "\n"
+
+
+def _parts(plan: Plan) -> Iterator[list[str]]:
+    layout = plan.layout
+    yield [
+        f"# {plan.title}",
+        f"# {plan.spec_path} (digest {plan.spec_digest}) as Snakemake rules, printed by `cortexdsl compile`.",
+        f"# Run it with: snakemake --snakefile FILE --cores 4 --resources connections={plan.limits.connections}",
+        "# Edit the spec, not this file.",
+    ]
+    yield ["", "rule all:", "    default_target: True", "    input:", f"        {layout.report!r},"]
+    spec = f"{plan.spec_path} --experiment {plan.experiment}"
+    yield _rule("plan", [], [("", layout.plan)], {"digest": plan.digest}, f"plan {plan.spec_path} --out {{output}}")
+    names = _names(plan)
+    for dataset in plan.tasks:
+        for cell in plan.cells:
+            yield _debate(plan, dataset, cell, names[dataset, cell.slug], spec)
+            yield _rule(
+                f"score_{names[dataset, cell.slug]}",
+                plan.debates_of(dataset, cell.slug),
+                [("scores", layout.scores(dataset, cell.slug)), ("rounds", layout.rounds(dataset, cell.slug))],
+                {"digest": plan.score_digest(dataset, cell.slug)},
+                f"score {spec} --dataset {dataset} --cell '{cell.slug}'"
+                " --scores {output.scores:q} --rounds {output.rounds:q}",
+            )
+    yield _rule(
+        "join_scores",
+        plan.all_scores(),
+        [("scores", layout.all_scores), ("rounds", layout.all_rounds)],
+        {"digest": plan.digest},
+        f"score {spec} --scores {{output.scores:q}} --rounds {{output.rounds:q}}",
+    )
+    verdict = [("metrics", layout.metrics), ("comparisons", layout.comparisons), ("hypotheses", layout.hypotheses)]
+    yield _rule("verdict", [layout.plan, layout.all_scores], verdict, {}, f"verdict {layout.root}")
+    inputs = [layout.plan, layout.all_scores, layout.all_rounds, *(path for _, path in verdict)]
+    yield _rule("report", inputs, [("", layout.report)], {}, f"report {layout.root}")
+
+
+def _debate(plan: Plan, dataset: str, cell: Cell, name: str, spec: str) -> list[str]:
+    labels = [shard.label for shard in plan.shards[dataset]]
+    budget = plan.budget_of(cell)
+    inputs = [*plan.paths[dataset], *plan.pools(dataset, cell)]
+    if budget is not None:
+        inputs.append(plan.layout.debates(dataset, budget.slug, "{shard}"))
+    digests = {label: plan.debate_digest(dataset, cell.slug, label) for label in labels}
+    lines = _rule(
+        f"debate_{name}",
+        inputs,
+        [("", plan.layout.debates(dataset, cell.slug, "{shard}"))],
+        {"protocol": cell.debate.protocol, **cell.settings},
+        f"debate {spec} --dataset {dataset} --cell '{cell.slug}' --shard {{wildcards.shard}}"
+        " --digest {params.digest} --connections {resources.connections} --out {output:q}",
+        more=[
+            "    wildcard_constraints:",
+            f"        shard={'|'.join(labels)!r},",
+            "    resources:",
+            f"        connections={plan.limits.connections},",
+        ],
+    )
+    at = next(k for k, line in enumerate(lines) if line.startswith("    params:"))
+    lines.insert(at + 1, f"        digest=lambda wildcards: {digests!r}[wildcards.shard],")
+    return lines
+
+
+def _rule(
+    name: str,
+    inputs: Iterable[str],
+    outputs: Iterable[tuple[str, str]],
+    params: dict[str, object],
+    arguments: str,
+    more: Iterable[str] = (),
+) -> list[str]:
+    lines = ["", f"rule {name}:"]
+    found = [f"        {path!r}," for path in inputs]
+    lines += ["    input:", *found] if found else []
+    lines += ["    output:", *(f"        {key}={path!r}," if key else f"        {path!r}," for key, path in outputs)]
+    if params:
+        lines += ["    params:", *(f"        {_identifier(key)}={value!r}," for key, value in params.items())]
+    return [*lines, *more, "    shell:", f"        {f'{COMMAND} {arguments}'!r}"]
+
+
+def _names(plan: Plan) -> dict[tuple[str, str], str]:
+    """Name the rules of every dataset and cell: identifiers, numbered where two would be the same."""
+    names: dict[tuple[str, str], str] = {}
+    for dataset in plan.tasks:
+        for cell in plan.cells:
+            base = _identifier(f"{dataset}_{cell.slug}")
+            taken = sum(name == base or name.startswith(f"{base}_v") for name in names.values())
+            names[dataset, cell.slug] = f"{base}_v{taken + 1}" if taken else base
+    return names
+
+
+def _identifier(text: str) -> str:
+    return re.sub(r"\W+", "_", text).strip("_")

@@ -1,0 +1,92 @@
+"""One job: the debates of one shard, wired to the door, the task and the record."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cortexdsl.debate.engine import debate
+from cortexdsl.models.door import Counts, Door
+from cortexdsl.models.embeddings import Embedder
+from cortexdsl.protocols.templates import Templates
+from cortexdsl.records import Header, Record, write_debates
+from cortexdsl.tasks.task import Task
+from cortexdsl.terms import Debate, Hands, Message, Method, Question
+
+AT_ONCE_PER_CONNECTION = 2  # debates under way for each call that may be in flight: their steps leave gaps
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """What one job does.
+
+    Attributes
+    ----------
+    header : Header
+        What its records belong to.
+    task : Task
+    questions : sequence of Question
+        Those of the shard, in order.
+    method_for : callable
+        The method for a question: a matched budget and a knowledge pool depend on it.
+    seed : int
+        Of the experiment.
+    connections : int
+        The most calls in flight to one endpoint.
+    """
+
+    header: Header
+    task: Task
+    questions: Sequence[Question]
+    method_for: Callable[[Question], Method]
+    seed: int
+    connections: int
+
+
+async def debate_shard(shift: Shift, door: Door, embedder: Embedder, templates: Templates, out: Path) -> Counts:
+    """Run the debates of a shard and write their records, in the order of the questions.
+
+    A failure ends the job after the calls under way are logged; started again, it goes on where the log ends.
+
+    Returns
+    -------
+    Counts
+        What came of the calls.
+    """
+    gate = asyncio.Semaphore(max(1, shift.connections * AT_ONCE_PER_CONNECTION))
+
+    async def one(question: Question) -> Debate:
+        async with gate:
+            return await debate(
+                shift.method_for(question),
+                question,
+                Hands(door, _renderer(templates, shift.task, question), shift.task.reader(question), embedder),
+                seed=shift.seed,
+                replicate=shift.header.replicate,
+            )
+
+    debates = await _all([one(question) for question in shift.questions])
+    write_debates(out, (Record(shift.header, each) for each in debates))
+    return door.counts
+
+
+async def _all(work: Sequence[Coroutine[Any, Any, Debate]]) -> list[Debate]:
+    """Wait for all; when one fails cancel the others and raise the first failure alone."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(each) for each in work]
+    except BaseExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+    return [task.result() for task in tasks]
+
+
+def _renderer(templates: Templates, task: Task, question: Question) -> Callable[..., tuple[Message, ...]]:
+    asked: Mapping[str, Any] = {"answer_format": task.format_of(question.id)}
+
+    def render(prompt: str, view: Mapping[str, Any]) -> tuple[Message, ...]:
+        return templates.render(prompt, {**view, **asked})
+
+    return render

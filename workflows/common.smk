@@ -1,0 +1,39 @@
+# What the rules share: which experiments are asked for, and what their specs mean.
+
+import sys
+from functools import cache
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+from cortexdsl.errors import CortexError
+from cortexdsl.plan import Layout, asked_experiments, compile_spec
+
+CORTEXDSL = f"{sys.executable} -m cortexdsl"
+
+
+wildcard_constraints:
+    experiment=r"[^~]+?",
+    dataset=r"[^/]+",
+    cell=r"[^/]+",
+    shard=r"r\d+-s\d+",
+
+
+@cache
+def plan_of(experiment):
+    """Compile a spec once a parse; a mistake in it is one clear message, without a traceback."""
+    try:
+        return compile_spec(experiment)
+    except CortexError as error:
+        raise WorkflowError(str(error)) from None
+
+
+try:
+    EXPERIMENTS = asked_experiments(config.get("spec"))
+except CortexError as error:
+    raise WorkflowError(str(error)) from None
+
+# Connections are shared by the jobs that run at once: their sum is capped here, since a resource without a cap is
+# unlimited. A cap given with --resources stands.
+CONNECTIONS = max((plan_of(name).limits.connections for name in EXPERIMENTS), default=16)
+workflow.resource_settings.resources.setdefault("connections", CONNECTIONS)

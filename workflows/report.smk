@@ -1,0 +1,17 @@
+# The report: one page, its figures and tables.
+
+
+rule report:
+    input:
+        plan=Layout("results/{experiment}").plan,
+        scores=Layout("results/{experiment}").all_scores,
+        rounds=Layout("results/{experiment}").all_rounds,
+        metrics=Layout("results/{experiment}").metrics,
+        comparisons=Layout("results/{experiment}").comparisons,
+        hypotheses=Layout("results/{experiment}").hypotheses,
+    output:
+        page=Layout("results/{experiment}").report,
+    log:
+        "results/{experiment}/logs/report.log",
+    shell:
+        "{CORTEXDSL} report results/{wildcards.experiment} > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"

@@ -1,0 +1,15 @@
+# The verdict: metrics with intervals, comparisons by family, claims.
+
+
+rule verdict:
+    input:
+        plan=Layout("results/{experiment}").plan,
+        scores=Layout("results/{experiment}").all_scores,
+    output:
+        metrics=Layout("results/{experiment}").metrics,
+        comparisons=Layout("results/{experiment}").comparisons,
+        hypotheses=Layout("results/{experiment}").hypotheses,
+    log:
+        "results/{experiment}/logs/verdict.log",
+    shell:
+        "{CORTEXDSL} verdict results/{wildcards.experiment} > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"
