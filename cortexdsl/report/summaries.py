@@ -4,19 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cortexdsl.report.inputs import TROUBLES, Contrast, Metric, Results
+from cortexdsl.report.inputs import Contrast, Metric, Results
 from cortexdsl.report.names import grouped
 from cortexdsl.report.sentences import answer, correction_in_words, references
 from cortexdsl.report.tables import Column, Entry, Table, words
-from cortexdsl.report.words import NOTHING, THIN, Wording, difference, estimate, interval, number, p_value, wording
+from cortexdsl.report.words import (
+    HARD,
+    NOTHING,
+    THIN,
+    Wording,
+    difference,
+    estimate,
+    interval,
+    number,
+    p_value,
+    wording,
+)
 
-_TROUBLE = {
-    "failures": "Calls without a reply",
-    "unparsed_turns": "Unreadable turns",
-    "unparsed": "Unreadable last answers",
-    "unanswered": "Debates without answer",
-    "was_tied": "Tied votes",
-}
+_TROUBLES = (
+    ("Calls without a reply", ("failures",)),
+    ("Unreadable turns", ("unparsed_turns", "unparsed")),
+    ("Debates without answer", ("unanswered",)),
+    ("Tied votes", ("was_tied",)),
+)
 _EFFECTS = {"d_z": "d", "odds_ratio": "OR"}
 _MEANINGS = {
     "d_z": "d: mean difference over its standard deviation across questions.",
@@ -191,13 +201,13 @@ def _health(results: Results) -> Iterator[Table]:
         return
     reasons = sorted({reason for row in results.health for reason in row.stops})
     heads = [Column("Cell", ("cell",), is_numeric=False), Column("Debates", ("debates",)), Column("Calls", ("calls",))]
-    heads += [Column(_TROUBLE[column], (column,)) for column in TROUBLES]
+    heads += [Column(title, names) for title, names in _TROUBLES]
     heads += [Column("Ended by", tuple(f"ended_by_{reason}" for reason in reasons), is_numeric=False)]
     rows = []
     for row in sorted(results.health, key=lambda row: _rank(results.cells, row.cell)):
-        counts = [row.debates, row.calls, *(row.counts[column] for column in TROUBLES)]
-        stops = ", ".join(f"{reason} {number(count, 1)}" for reason, count in row.stops.items())
-        numbers = [Entry(number(value, 1), (value,)) for value in counts]
+        counts = [(row.debates,), (row.calls,), *(tuple(row.counts[name] for name in names) for _, names in _TROUBLES)]
+        stops = f",{HARD}".join(f"{reason}{HARD}{number(count, 1)}" for reason, count in row.stops.items())
+        numbers = [Entry(number(values[0], 1), values) for values in counts]
         rows.append((words(row.cell), *numbers, Entry(stops, tuple(row.stops.get(reason, 0) for reason in reasons))))
     caption = "What could not be read or did not arrive, and why debates ended."
     note = (
