@@ -1,151 +1,30 @@
 """The methods of the four papers, call for call: how many calls, and exactly which earlier turns each prompt held.
 
-A trace has a line for each call: step:speaker and round, `>` whom it is about, `<-` turns heard, `|` own turns.
 Calls by the published counts: GD(5 agents, 3 rounds, R = 2) = 17, MAD with summaries (5, 3) = 25, Reflection 4.
 """
 
-from typing import Any
-
 import pytest
 
-from cortexdsl.terms import (
-    Decide,
-    Everyone,
-    Groups,
-    Keep,
-    Method,
-    OfRole,
-    Repeat,
-    Ring,
-    Sparse,
+from cortexdsl.terms import Groups, Method
+from tests.debate.published import (
+    TRACES,
+    acc,
+    chateval,
+    chateval_one_by_one,
+    cortexdebate,
+    disagreeing,
+    group,
+    mad_summary,
+    madke,
+    multi_llm,
+    neighbor,
+    peer_review,
+    reconcile,
+    reflection,
+    self_consistency,
+    voting,
 )
-from tests.debate.stage import Stage, method, run
-
-NAMES = "a b c d e f g h"
-ANSWER: dict[str, Any] = {}
-PAIR = Groups(2)
-
-
-def team(n: int) -> str:
-    return NAMES[: 2 * n - 1]
-
-
-def with_summarizer(n: int) -> dict[str, str]:
-    return {"debater": team(n), "summarizer": "s"}
-
-
-def voting(n: int) -> Method:
-    return method({"answer": ANSWER}, ["answer"], team(n))
-
-
-def multi_llm(n: int, rounds: int) -> Method:
-    return method({"answer": ANSWER, "revise": {"hears": Everyone()}}, ["answer", Repeat(rounds, ("revise",))], team(n))
-
-
-def neighbor(n: int, rounds: int) -> Method:
-    return method({"answer": ANSWER, "revise": {"hears": Ring(1)}}, ["answer", Repeat(rounds, ("revise",))], team(n))
-
-
-def reconcile(n: int, rounds: int) -> Method:
-    steps = {"answer": ANSWER, "revise": {"hears": Everyone(), "tells": ("by_answer",)}}
-    return method(steps, ["answer", Repeat(rounds, ("revise",), until="consensus")], team(n), Decide("weighted"))
-
-
-def chateval(n: int, rounds: int) -> Method:
-    steps = {
-        "answer": ANSWER,
-        "summarize": {"role": "summarizer", "hears": OfRole("debater"), "reads": "summary"},
-        "revise": {"hears": OfRole("summarizer")},
-    }
-    return method(steps, ["answer", Repeat(rounds, ("summarize", "revise"))], with_summarizer(n))
-
-
-def chateval_one_by_one(n: int, rounds: int) -> Method:
-    words = {"hears": Everyone(), "tells": ("history",), "order": "sequential"}
-    steps = {"answer": words, "revise": {**words, "own": "history"}}
-    return method(steps, ["answer", Repeat(rounds, ("revise",))], team(n))
-
-
-def peer_review(n: int, rounds: int) -> Method:
-    steps = {
-        "answer": ANSWER,
-        "review": {"hears": Everyone(), "each": "edge", "reads": "review"},
-        "revise": {"hears": Everyone(), "tells": ("about_me",), "own": "latest"},
-    }
-    return method(steps, ["answer", Repeat(rounds, ("review", "revise"))], team(n))
-
-
-def mad_summary(n: int, total: int, memory: str = "history") -> Method:
-    steps = {
-        "answer": ANSWER,
-        "summarize": {"role": "summarizer", "hears": Everyone(), "each": "listener", "reads": "summary"},
-        "revise": {"hears": OfRole("summarizer"), "tells": ("about_me", memory), "own": memory},
-    }
-    return method(steps, ["answer", Repeat(total - 1, ("summarize", "revise"))], with_summarizer(n))
-
-
-def group(n: int, total: int, per_stage: int = 2, layout: Groups = PAIR) -> Method:
-    steps = {
-        "answer": ANSWER,
-        "discuss": {"hears": layout, "own": "latest"},
-        "summarize": {"role": "summarizer", "hears": layout, "each": "group", "reads": "summary"},
-        "share": {"hears": OfRole("summarizer"), "own": "latest"},
-    }
-    within = Repeat(per_stage - 1, ("discuss",))
-    stages = -(-total // per_stage)
-    schedule = ["answer", within, Repeat(stages - 1, ("summarize", "share", within))]
-    return method(steps, schedule, with_summarizer(n), rounds_cap=total)
-
-
-def cortexdebate(n: int, rounds: int, **words: Any) -> Method:
-    weight = "credibility * reliability * intimacy / (self_orientation + 1)"
-    steps = {"answer": ANSWER, "revise": {"hears": Sparse(weight, Keep("mean"))}}
-    return method(steps, ["answer", Repeat(rounds, ("revise",), until="consensus", **words)], team(n))
-
-
-def madke(n: int, rounds: int) -> Method:
-    pool = {"pool": ("p1", "p2")}
-    steps = {
-        "select": {"own": "latest", "reads": "selection", "material": pool},
-        "speak": {"tells": ("evidence",), "material": pool},
-        "respond": {
-            "hears": Everyone(),
-            "tells": ("latest", "evidence"),
-            "own": "latest",
-            "order": "sequential",
-            "material": pool,
-        },
-        "judge": {"role": "judge", "hears": OfRole("debater"), "reads": "verdict"},
-        "conclude": {"role": "summarizer", "hears": OfRole("debater")},
-    }
-    loop = Repeat(rounds - 1, ("select", "respond", "judge"), until="agreed", unless="agreed")
-    cast = {"debater": team(n), "judge": "j", "summarizer": "s"}
-    return method(steps, ["select", "speak", "judge", loop, "conclude"], cast, Decide("last", role="summarizer"))
-
-
-def acc(rounds: int) -> Method:
-    steps = {
-        "answer": {"role": "actor"},
-        "comment": {"role": "critic", "hears": OfRole("actor"), "reads": "comment"},
-        "revise": {"role": "actor", "hears": OfRole("critic"), "own": "latest"},
-    }
-    schedule = ["answer", Repeat(rounds - 1, ("comment", "revise"))]
-    return method(steps, schedule, {"actor": "a", "critic": "c"}, Decide("last", role="actor"))
-
-
-def reflection(trials: int) -> Method:
-    steps = {"answer": ANSWER, "reflect": {"own": "latest"}}
-    return method(steps, ["answer", Repeat(trials, ("reflect",))], "a", Decide("last", role="debater"))
-
-
-def self_consistency(samples: int) -> Method:
-    return method({"answer": {"draws": samples}}, ["answer"], "a")
-
-
-def disagreeing(n: int, rounds: int) -> dict[str, str]:
-    """b never agrees, and no judge finds agreement."""
-    script = {f"{step}:b{k}": "41|0.5" for step in ("answer", "revise", "speak", "respond") for k in range(rounds + 1)}
-    return script | {f"judge:j{k}": "disagree|-" for k in range(rounds + 2)}
+from tests.debate.stage import Stage, run
 
 
 # ------------------------------------------------------------ how many calls
@@ -208,193 +87,6 @@ def test_madke_ends_when_the_judge_finds_agreement() -> None:
 
 
 # ------------------------------------------------------------ who heard whom
-TRACES: dict[str, tuple[Method, str]] = {
-    "voting": (
-        voting(3),
-        """
-        answer:a0
-        answer:b0
-        answer:c0
-        """,
-    ),
-    "multi-llm": (
-        multi_llm(3, 2),
-        """
-        answer:a0
-        answer:b0
-        answer:c0
-        revise:a1 <- answer:b0 answer:c0
-        revise:b1 <- answer:a0 answer:c0
-        revise:c1 <- answer:a0 answer:b0
-        revise:a2 <- revise:b1 revise:c1
-        revise:b2 <- revise:a1 revise:c1
-        revise:c2 <- revise:a1 revise:b1
-        """,
-    ),
-    "neighbor": (
-        neighbor(5, 1),
-        """
-        answer:a0
-        answer:b0
-        answer:c0
-        answer:d0
-        answer:e0
-        revise:a1 <- answer:b0 answer:e0
-        revise:b1 <- answer:a0 answer:c0
-        revise:c1 <- answer:b0 answer:d0
-        revise:d1 <- answer:c0 answer:e0
-        revise:e1 <- answer:a0 answer:d0
-        """,
-    ),
-    "chateval": (
-        chateval(2, 2),
-        """
-        answer:a0
-        answer:b0
-        summarize:s1 <- answer:a0 answer:b0
-        revise:a1 <- summarize:s1
-        revise:b1 <- summarize:s1
-        summarize:s2 <- revise:a1 revise:b1
-        revise:a2 <- summarize:s2
-        revise:b2 <- summarize:s2
-        """,
-    ),
-    "chateval-one-by-one": (
-        chateval_one_by_one(2, 1),
-        """
-        answer:a0
-        answer:b0 <- answer:a0
-        revise:a1 <- answer:b0 | answer:a0
-        revise:b1 <- answer:a0 revise:a1 | answer:b0
-        """,
-    ),
-    "peer-review": (
-        peer_review(3, 1),
-        """
-        answer:a0
-        answer:b0
-        answer:c0
-        review:a1>b <- answer:b0
-        review:a1>c <- answer:c0
-        review:b1>a <- answer:a0
-        review:b1>c <- answer:c0
-        review:c1>a <- answer:a0
-        review:c1>b <- answer:b0
-        revise:a1 <- review:b1>a review:c1>a | answer:a0
-        revise:b1 <- review:a1>b review:c1>b | answer:b0
-        revise:c1 <- review:a1>c review:b1>c | answer:c0
-        """,
-    ),
-    "mad-summary": (  # the history is kept whole: a's answers and all summaries made for a
-        mad_summary(2, 3),
-        """
-        answer:a0
-        answer:b0
-        summarize:s1>a <- answer:b0
-        summarize:s1>b <- answer:a0
-        revise:a1 <- summarize:s1>a | answer:a0
-        revise:b1 <- summarize:s1>b | answer:b0
-        summarize:s2>a <- revise:b1
-        summarize:s2>b <- revise:a1
-        revise:a2 <- summarize:s1>a summarize:s2>a | answer:a0 revise:a1
-        revise:b2 <- summarize:s1>b summarize:s2>b | answer:b0 revise:b1
-        """,
-    ),
-    "mad-forget": (
-        mad_summary(2, 3, memory="latest"),
-        """
-        answer:a0
-        answer:b0
-        summarize:s1>a <- answer:b0
-        summarize:s1>b <- answer:a0
-        revise:a1 <- summarize:s1>a | answer:a0
-        revise:b1 <- summarize:s1>b | answer:b0
-        summarize:s2>a <- revise:b1
-        summarize:s2>b <- revise:a1
-        revise:a2 <- summarize:s2>a | revise:a1
-        revise:b2 <- summarize:s2>b | revise:b1
-        """,
-    ),
-    "group": (  # the seed puts a, c, d and b, e together; T = 5 cuts the third stage short after its first round
-        group(5, 5),
-        """
-        answer:a0
-        answer:b0
-        answer:c0
-        answer:d0
-        answer:e0
-        discuss:a1 <- answer:c0 answer:d0 | answer:a0
-        discuss:b1 <- answer:e0 | answer:b0
-        discuss:c1 <- answer:a0 answer:d0 | answer:c0
-        discuss:d1 <- answer:a0 answer:c0 | answer:d0
-        discuss:e1 <- answer:b0 | answer:e0
-        summarize:s2>group1 <- discuss:a1 discuss:c1 discuss:d1
-        summarize:s2>group2 <- discuss:b1 discuss:e1
-        share:a2 <- summarize:s2>group1 summarize:s2>group2 | discuss:a1
-        share:b2 <- summarize:s2>group1 summarize:s2>group2 | discuss:b1
-        share:c2 <- summarize:s2>group1 summarize:s2>group2 | discuss:c1
-        share:d2 <- summarize:s2>group1 summarize:s2>group2 | discuss:d1
-        share:e2 <- summarize:s2>group1 summarize:s2>group2 | discuss:e1
-        discuss:a3 <- share:c2 share:d2 | share:a2
-        discuss:b3 <- share:e2 | share:b2
-        discuss:c3 <- share:a2 share:d2 | share:c2
-        discuss:d3 <- share:a2 share:c2 | share:d2
-        discuss:e3 <- share:b2 | share:e2
-        summarize:s4>group1 <- discuss:a3 discuss:c3 discuss:d3
-        summarize:s4>group2 <- discuss:b3 discuss:e3
-        share:a4 <- summarize:s4>group1 summarize:s4>group2 | discuss:a3
-        share:b4 <- summarize:s4>group1 summarize:s4>group2 | discuss:b3
-        share:c4 <- summarize:s4>group1 summarize:s4>group2 | discuss:c3
-        share:d4 <- summarize:s4>group1 summarize:s4>group2 | discuss:d3
-        share:e4 <- summarize:s4>group1 summarize:s4>group2 | discuss:e3
-        """,
-    ),
-    "madke": (
-        madke(2, 2),
-        """
-        select:a0
-        select:b0
-        speak:a0
-        speak:b0
-        judge:j1 <- speak:a0 speak:b0
-        select:a1 | speak:a0
-        select:b1 | speak:b0
-        respond:a1 <- speak:b0 | speak:a0
-        respond:b1 <- respond:a1 | speak:b0
-        judge:j2 <- respond:a1 respond:b1
-        conclude:s2 <- respond:a1 respond:b1
-        """,
-    ),
-    "acc": (
-        acc(3),
-        """
-        answer:a0
-        comment:c1 <- answer:a0
-        revise:a1 <- comment:c1 | answer:a0
-        comment:c2 <- revise:a1
-        revise:a2 <- comment:c2 | revise:a1
-        """,
-    ),
-    "reflection": (
-        reflection(3),
-        """
-        answer:a0
-        reflect:a1 | answer:a0
-        reflect:a2 | reflect:a1
-        reflect:a3 | reflect:a2
-        """,
-    ),
-    "self-consistency": (
-        self_consistency(3),
-        """
-        answer:a0
-        answer:a0
-        answer:a0
-        """,
-    ),
-}
-
-
 @pytest.mark.parametrize("name", TRACES)
 def test_who_heard_whom(name: str) -> None:
     of, expected = TRACES[name]

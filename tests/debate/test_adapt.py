@@ -1,0 +1,55 @@
+"""A method fitted to one question: its matched budget and its passages."""
+
+import dataclasses
+
+import pytest
+
+from cortexdsl.debate.adapt import matched, with_draws, with_pool
+from cortexdsl.terms import Debate, Everyone, Repeat
+from tests.debate.stage import method, run
+
+SAMPLING = method({"answer": {"draws": 5}}, ["answer"], "a")
+
+
+def spent(*tokens: tuple[int | None, int | None]) -> Debate:
+    """A debate of two agents whose turns cost (prompt, completion) tokens, the opening first."""
+    steps = {"answer": {}, "revise": {"hears": Everyone()}}
+    debate = run(method(steps, ["answer", Repeat(len(tokens) // 2 - 1, ("revise",))], "a b"))
+    turns = zip(debate.turns, tokens, strict=True)
+    return dataclasses.replace(
+        debate,
+        turns=tuple(dataclasses.replace(turn, prompt_tokens=p, completion_tokens=c) for turn, (p, c) in turns),
+    )
+
+
+def test_as_many_samples_as_calls() -> None:
+    debate = spent((9, 9), (9, 9), (9, 9), (9, 9), (9, 9), (9, 9))
+    assert matched(SAMPLING, debate, "calls").steps["answer"].draws == 6
+    assert len(run(matched(SAMPLING, debate, "calls")).turns) == 6
+
+
+@pytest.mark.parametrize(
+    ("tokens", "draws"),
+    [
+        # an opening answer costs (120 + 160) / 2 = 140; 280 + 420 = 700 hold five
+        (((100, 20), (140, 20), (200, 10), (200, 10)), 5),
+        # 210 of 100 each: the nearest whole number is two
+        (((50, 50), (50, 50), (5, 0), (5, 0)), 2),
+        # what a server did not count cannot be matched: as many samples as calls
+        (((None, None),) * 4, 4),
+    ],
+)
+def test_as_many_samples_as_the_tokens_hold(tokens: tuple[tuple[int | None, int | None], ...], draws: int) -> None:
+    assert matched(SAMPLING, spent(*tokens), "tokens").steps["answer"].draws == draws
+
+
+def test_steps_that_draw_once_are_left_alone() -> None:
+    of = method({"answer": {"draws": 3}, "revise": {}}, ["answer", "revise"])
+    assert [step.draws for step in with_draws(of, 8).steps.values()] == [8, 1]
+
+
+def test_passages_take_the_place_of_the_names_of_their_sources() -> None:
+    steps = {"answer": {"material": {"pool": ("wiki",), "example": "x"}}, "revise": {"material": {"example": "x"}}}
+    fitted = with_pool(method(steps, ["answer"]), [{"text": "one"}, {"text": "two"}])
+    assert fitted.steps["answer"].material == {"pool": ({"text": "one"}, {"text": "two"}), "example": "x"}
+    assert fitted.steps["revise"].material == {"example": "x"}
