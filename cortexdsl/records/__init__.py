@@ -2,7 +2,7 @@
 
 from cortexdsl.records.debates import SCHEMA_VERSION, Header, Record, debate_to_json, write_debates
 from cortexdsl.records.imported import debate_of
-from cortexdsl.records.reading import read_debates, record_from_json
+from cortexdsl.records.reading import debate_files, read_debates, record_from_json
 from cortexdsl.records.transcripts import Transcript, read_transcripts
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "Header",
     "Record",
     "Transcript",
+    "debate_files",
     "debate_of",
     "debate_to_json",
     "read_debates",

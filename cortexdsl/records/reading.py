@@ -34,6 +34,23 @@ def read_debates(path: Path) -> Iterator[Record]:
             yield record_from_json(line, f"{path}:{number}")
 
 
+def debate_files(place: Path) -> list[Path]:
+    """Return the files of debate records of a results folder, of a folder of records, or one file itself, in order.
+
+    Raises
+    ------
+    RecordError
+        There is no such place, or no record in it.
+    """
+    if place.is_file():
+        return [place]
+    folder = place / "debates" if (place / "debates").is_dir() else place
+    files = sorted(path for path in folder.rglob("*.jsonl") if not path.name.startswith("."))
+    if not files:
+        raise RecordError(f"{place}: no debate records there; give a results folder (results/NAME) or a .jsonl file")
+    return files
+
+
 def record_from_json(line: str | bytes, where: str = "record") -> Record:
     """Read one line of JSON; `where` (file:line) stands before every message."""
     try:

@@ -1,0 +1,97 @@
+"""Records as flat rows and as uniformly nested ones, for data frames and dataset libraries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from typing import Any, TypeAlias
+
+from cortexdsl.records.debates import Record
+
+Row: TypeAlias = dict[str, Any]
+
+
+def turn_rows(records: Iterable[Record]) -> Iterator[Row]:
+    """Yield one row a turn; `heard` and `recalled` are numbers of turns with a space between."""
+    for record in records:
+        for turn in record.debate.turns:
+            row = _keys(record) | asdict(turn)
+            yield row | {key: " ".join(map(str, row[key])) for key in ("heard", "recalled")}
+
+
+def edge_rows(records: Iterable[Record]) -> Iterator[Row]:
+    """Yield one row for each pair (speaker, listener) of each graph: whether heard, its weight, its factors.
+
+    A factor that belongs to the speaker is repeated for each listener.
+    """
+    for record in records:
+        for graph in record.debate.graphs:
+            for s, speaker in enumerate(graph.speakers):
+                for k, listener in enumerate(graph.listeners):
+                    weight = None if graph.weight is None else _known(graph.weight[s, k])
+                    yield (
+                        _keys(record)
+                        | {
+                            "round": graph.round,
+                            "step": graph.step,
+                            "speaker": speaker,
+                            "listener": listener,
+                            "heard": bool(graph.heard[s, k]),
+                            "weight": weight,
+                        }
+                        | {name: _known(f[s, k] if f.ndim == 2 else f[s]) for name, f in graph.factors.items()}
+                    )
+
+
+def debate_rows(records: Iterable[Record]) -> Iterator[Row]:
+    """Yield one nested row a debate, of the same schema for all: what maps names to numbers is a list of pairs.
+
+    Dataset libraries infer one type a column; an object whose keys differ from row to row has none.
+    """
+    edges = ("round", "step", "speaker", "listener", "heard", "weight")
+    for record in records:
+        debate = record.debate
+        yield _keys(record) | {
+            "agents": [
+                {
+                    "name": agent.name,
+                    "model": agent.model.model,
+                    "persona": agent.persona,
+                    "parameters": agent.model.parameters,
+                    "tokens": agent.model.tokens,
+                }
+                for agent in debate.agents
+            ],
+            "turns": [asdict(t) | {"heard": list(t.heard), "recalled": list(t.recalled)} for t in debate.turns],
+            "edges": [{key: row[key] for key in edges} for row in edge_rows([record])],
+            "answer": debate.answer,
+            "votes": [{"answer": answer, "weight": weight} for answer, weight in debate.votes.items()],
+            "was_tied": debate.was_tied,
+            "rounds": debate.rounds,
+            "stop": debate.stop,
+        }
+
+
+def well_formed(value: Any) -> Any:
+    """Return a row with every lone surrogate replaced by U+FFFD: other programs take Unicode text alone."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {well_formed(key): well_formed(item) for key, item in value.items()}
+    return [well_formed(item) for item in value] if isinstance(value, list) else value
+
+
+def _keys(record: Record) -> Row:
+    header = record.header
+    return {
+        "experiment": header.experiment,
+        "dataset": header.dataset,
+        "cell": header.cell,
+        "replicate": header.replicate,
+        "question_id": record.debate.question_id,
+    }
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)

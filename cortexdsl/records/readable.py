@@ -1,0 +1,120 @@
+"""A debate as text that people read in a terminal. A model's words are data: they cannot move the cursor."""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Iterator
+
+from cortexdsl.records.debates import Record
+from cortexdsl.terms import Debate, Graph, Turn
+
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_INDENT = "    "
+
+
+def printable(text: str) -> str:
+    """Return text with all but visible characters, spaces, tabs and line ends written as escapes.
+
+    Terminal commands, characters that turn the reading direction and lone surrogates become `\\x1b`, `\\u202e`,
+    `\\ud800`.
+    """
+    return "".join(
+        character
+        if character in "\n\t" or unicodedata.category(character) not in _HIDDEN
+        else character.encode("unicode_escape").decode("ascii")
+        for character in text.replace("\r\n", "\n")
+    )
+
+
+def transcript_text(record: Record, width: int = 100) -> str:
+    """Return a debate as it was spoken, round by round: who heard whom, what was said, read and believed.
+
+    Parameters
+    ----------
+    record : Record
+    width : int
+        Columns to wrap the head and the rules to; the replies keep their own lines.
+    """
+    return "\n".join(_lines(record, width)) + "\n"
+
+
+def debate_line(record: Record) -> tuple[str, ...]:
+    """Return what identifies a debate and how it ended, for a list: dataset, cell, replicate, question, answer, end."""
+    header, debate = record.header, record.debate
+    return (
+        _word(header.dataset),
+        _word(header.cell),
+        str(header.replicate),
+        _word(debate.question_id),
+        "-" if debate.answer is None else _word(debate.answer),
+        _end(debate) + (", tied" if debate.was_tied else ""),
+    )
+
+
+def _lines(record: Record, width: int) -> Iterator[str]:
+    header, debate = record.header, record.debate
+    place = (header.dataset, header.cell, f"replicate {header.replicate}", f"question {debate.question_id}")
+    yield " / ".join(map(_word, place))
+    names = ", ".join(f"{_word(a.name)} ({_word(a.model.model)})" for a in debate.agents)
+    yield from textwrap.wrap(f"agents: {names}", width, subsequent_indent=_INDENT)
+    shown = None
+    for turn in debate.turns:
+        if turn.execution != shown:
+            shown = turn.execution
+            yield ""
+            yield f"── round {turn.round}, {_word(turn.step)} ".ljust(width, "─")
+        graph = _graph_of(debate, turn)
+        yield ""
+        yield _speaker(turn) + _hears(turn, debate, graph)
+        yield _INDENT + _read(turn)
+        yield from (f"{_INDENT}| {line}" for line in printable(turn.text).split("\n"))
+    yield ""
+    yield "─" * width
+    votes = ", ".join(f"{_word(answer)}: {weight:g}" for answer, weight in debate.votes.items())
+    yield f"answer: {'none' if debate.answer is None else _word(debate.answer)}" + (
+        f"   (votes {votes})" if votes else ""
+    )
+    yield _end(debate) + ("; the vote was tied" if debate.was_tied else "")
+
+
+def _speaker(turn: Turn) -> str:
+    return _word(turn.speaker) + (f" about {_word(turn.about)}" if turn.about is not None else "")
+
+
+def _hears(turn: Turn, debate: Debate, graph: Graph | None) -> str:
+    heard = [debate.turns[number] for number in turn.heard]
+    parts = [_word(t.speaker) + _weight(t.speaker, turn.speaker, graph) for t in heard]
+    return f", hearing {', '.join(parts)}" if parts else ""
+
+
+def _weight(speaker: str, listener: str, graph: Graph | None) -> str:
+    if graph is None or graph.weight is None or speaker not in graph.speakers or listener not in graph.listeners:
+        return ""
+    return f" ({graph.weight[graph.speakers.index(speaker), graph.listeners.index(listener)]:.3g})"
+
+
+def _graph_of(debate: Debate, turn: Turn) -> Graph | None:
+    return next((g for g in debate.graphs if (g.round, g.step) == (turn.round, turn.step)), None)
+
+
+def _read(turn: Turn) -> str:
+    if turn.unparsed is not None:
+        read = f"{turn.reads}: unreadable ({_word(turn.unparsed)})"
+    else:
+        read = turn.reads if turn.answer is None else f"{turn.reads}: {_word(turn.answer)}"
+    if turn.confidence_stated is not None:
+        read += f", confidence {turn.confidence_stated:g}"
+        if turn.confidence is not None and turn.confidence != turn.confidence_stated:
+            read += f" taken as {turn.confidence:g}"
+    return read
+
+
+def _end(debate: Debate) -> str:
+    rounds = "1 round" if debate.rounds == 1 else f"{debate.rounds} rounds"
+    ends = {"consensus": "consensus", "agreed": "the judge's verdict", "rounds": "the end of its schedule"}
+    return f"{rounds}, {ends[debate.stop]}"
+
+
+def _word(text: str) -> str:
+    return " ".join(printable(text).split())

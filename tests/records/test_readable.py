@@ -1,0 +1,62 @@
+"""Debates for people: what is shown, and what a hostile reply cannot do."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cortexdsl.records.readable import debate_line, printable, transcript_text
+from cortexdsl.terms import Graph
+from tests.analysis.made import made, record, with_extra
+
+DEBATE = made([{"a": "R", "b": None}, {"a": "R", "b": "R"}], [[("a", "b")]], confidence=[{"a": 0.8}], stop="consensus")
+
+
+def test_a_transcript_says_who_heard_whom_what_was_read_and_how_it_ended() -> None:
+    text = transcript_text(record(DEBATE), width=60)
+    assert text.splitlines()[0] == "sums / full / replicate 1 / question q1"
+    assert "── round 0, answer ─" in text
+    assert "\na\n    answer: R, confidence 0.8\n    | Answer: R\n" in text
+    assert "\nb\n    answer: unreadable (no answer)\n" in text
+    assert "\nb, hearing a\n" in text
+    assert text.endswith("answer: R   (votes R: 2)\n1 round, consensus\n")
+
+
+def test_weights_stand_beside_those_heard_and_recalibration_beside_what_was_stated() -> None:
+    weight = np.array([[np.nan, 0.25], [0.125, np.nan]])
+    graph = Graph(1, "revise", ("a", "b"), ("a", "b"), weight, DEBATE.graphs[0].heard, {})
+    turns = (replace(DEBATE.turns[0], confidence_stated=0.95), *DEBATE.turns[1:])
+    text = transcript_text(record(replace(DEBATE, graphs=(graph,), turns=turns)))
+    assert "b, hearing a (0.25)" in text
+    assert "confidence 0.95 taken as 0.8" in text
+
+
+def test_other_roles_are_shown_with_what_they_gave() -> None:
+    text = transcript_text(record(with_extra(DEBATE, about="a")))
+    assert "judge about a\n    verdict: agree\n" in text
+
+
+def test_a_list_entry_says_how_a_debate_ended() -> None:
+    assert debate_line(record(DEBATE)) == ("sums", "full", "1", "q1", "R", "1 round, consensus")
+    none = made([{"a": None}], was_tied=True)
+    assert debate_line(record(none))[4:] == ("-", "0 rounds, the end of its schedule, tied")
+
+
+def test_terminal_commands_are_shown_not_obeyed() -> None:
+    assert printable("\x1b[2Jgone\x07 \u202eabc \ud800 é 中\r\nnext\ttab") == (
+        "\\x1b[2Jgone\\x07 \\u202eabc \\ud800 é 中\nnext\ttab"
+    )
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_nothing_shown_moves_the_cursor(text: str) -> None:
+    hostile = replace(DEBATE, turns=(replace(DEBATE.turns[0], text=text, answer=text),), answer=text, question_id=text)
+    shown = transcript_text(record(hostile)) + "".join(debate_line(record(hostile)))
+    assert {unicodedata.category(c) for c in shown if c != "\n" and c != "\t"}.isdisjoint(
+        {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    )
+    shown.encode("utf-8")
