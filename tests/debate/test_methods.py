@@ -7,7 +7,6 @@ import pytest
 
 from cortexdsl.terms import Groups, Method
 from tests.debate.published import (
-    TRACES,
     acc,
     chateval,
     chateval_one_by_one,
@@ -25,6 +24,7 @@ from tests.debate.published import (
     voting,
 )
 from tests.debate.stage import Stage, run
+from tests.debate.traces import TRACES
 
 
 # ------------------------------------------------------------ how many calls

@@ -11,6 +11,7 @@ from cortexdsl.spec.text import parse
 from cortexdsl.terms import Method
 from tests.debate import published
 from tests.debate.stage import Stage, agents, run
+from tests.debate.traces import TRACES
 
 
 def shipped(name: str, team: str, settings: str = "{}") -> Method:
@@ -47,7 +48,7 @@ TRACED = [
 def test_who_hears_whom(name: str, team: str, settings: str, trace: str) -> None:
     stage = Stage(published.disagreeing(5, 6))
     run(shipped(name, team, settings), stage)
-    expected = [line.strip() for line in published.TRACES[trace][1].strip().splitlines()]
+    expected = [line.strip() for line in TRACES[trace][1].strip().splitlines()]
     extras = {"summarizer": "s", "judge": "j"}  # the stage calls extra roles by one letter
     assert [_short(line, extras) for line in stage.trace()] == expected
 
