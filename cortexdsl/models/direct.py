@@ -69,9 +69,7 @@ class DirectTransport:
                 return response.status, content.decode("utf-8", "replace"), response.headers
         except TimeoutError:
             raise Failure(Kind.TRANSIENT, "no reply in time") from None
-        except aiohttp.InvalidURL as error:
-            raise Failure(Kind.NOT_FOUND, f"{error} is no address") from None
-        except aiohttp.ClientError as error:
+        except (aiohttp.ClientError, ValueError) as error:  # ValueError: a malformed address
             raise Failure(Kind.TRANSIENT, f"{type(error).__name__}: {error}") from None
 
     async def close(self) -> None:

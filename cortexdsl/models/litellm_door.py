@@ -166,6 +166,7 @@ def load() -> Any:
     litellm.telemetry = False
     litellm.suppress_debug_info = True
     litellm.drop_params = False
+    litellm.disable_hf_tokenizer_download = True
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     handler = type("BuiltinSolver", (litellm.CustomLLM,), {"acompletion": _solve_for_litellm})

@@ -59,16 +59,21 @@ class Secrets:
         Raises
         ------
         ModelError
-            If the environment variable that it names is not set.
+            If the environment variable that it names is not set, or it is no http address.
         """
-        if model.api_base is None or not model.api_base.startswith(_ENVIRONMENT):
-            return model.api_base
-        name = model.api_base.removeprefix(_ENVIRONMENT).strip()
-        value = self._environment.get(name, "").strip()
-        if not value:
+        value = model.api_base
+        if value is not None and value.startswith(_ENVIRONMENT):
+            name = value.removeprefix(_ENVIRONMENT).strip()
+            value = self._environment.get(name, "").strip()
+            if not value:
+                raise ModelError(
+                    f"model {model.name} ({model.model}): its address is in the environment variable {name}, which "
+                    f"is not set\n    set it, for example: export {name}=http://127.0.0.1:8000/v1"
+                )
+        if value is not None and not value.startswith(("http://", "https://")):
             raise ModelError(
-                f"model {model.name} ({model.model}): its address is in the environment variable {name}, which is "
-                f"not set\n    set it, for example: export {name}=http://127.0.0.1:8000/v1"
+                f"model {model.name} ({model.model}): its address {shown(value)!r} is no http address\n"
+                "    write it whole, for example http://127.0.0.1:8000/v1"
             )
         return value
 

@@ -115,7 +115,7 @@ def _choices(prompt: Prompt) -> list[str]:
     if re.fullmatch(r"\w+ or \w+", form):
         return form.split(" or ")
     numbers = [float(n) for n in _NUMBER.findall(prompt.question)][:6]
-    if "number" in form or (not form and numbers):
+    if "number" in form.lower() or (not form and numbers):
         made = [a + b for a in numbers for b in numbers[1:]] + [a * b for a in numbers for b in numbers[1:]] + numbers
         return [f"{n:.10g}" for n in made] or ["0", "1", "2"]
     words = _WORD.findall(prompt.question)

@@ -98,7 +98,7 @@ def read_prompt(messages: Sequence[Message]) -> Prompt:
     return Prompt(
         question=question,
         options=options,
-        form=form[1].strip().lower() if form else "",
+        form=form[1].strip() if form else "",
         heard=tuple(heard),
         silent=silent,
         own=own,

@@ -1,0 +1,190 @@
+"""Similarity: exact for equal texts, recomputable, asked of a model once and never in a replay."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import types
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cortexdsl.errors import InputError, ModelError
+from cortexdsl.models.door import open_door
+from cortexdsl.models.embeddings import Embedder
+from cortexdsl.models.ngram import GRAMS, WORDS, ngram_vector
+from cortexdsl.terms import Floats, Limits, Model
+from tests.models.kit import Time
+from tests.models.stub import Stub, serving
+
+
+def ngram(*texts: str) -> Floats:
+    return asyncio.run(Embedder()("ngram", texts))
+
+
+def test_a_vector_is_what_its_description_says() -> None:
+    """`ab ab`: the word ab twice and the pair once; bytes of ` ab ab `: ' ab' and 'ab ' twice, 'b a' once."""
+    words = np.zeros(WORDS)
+    for unit, hits in ((b"ab", 2), (b"ab ab", 1)):
+        words[zlib.crc32(unit) % WORDS] += hits
+    grams = np.zeros(GRAMS)
+    for gram, hits in ((b" ab", 2), (b"ab ", 2), (b"b a", 1)):
+        grams[(int.from_bytes(gram, "big") * 2654435761) % 2**32 >> 21] += hits
+    halves = [np.log1p(half) / np.linalg.norm(np.log1p(half)) for half in (words, grams)]
+    np.testing.assert_allclose(ngram_vector("Ab \n ab"), np.concatenate(halves) / np.sqrt(2), rtol=1e-12)
+
+
+@given(st.lists(st.text(max_size=40), min_size=1, max_size=6))
+def test_cosines_are_symmetric_bounded_and_one_for_equal_texts(texts: list[str]) -> None:
+    """Exactly 1.0 where texts are equal, 0 where one holds nothing; the same whatever else is compared."""
+    found = ngram(*texts)
+    assert found.shape == (len(texts), len(texts))
+    assert np.array_equal(found, found.T)
+    assert (np.abs(found) <= 1).all()
+    for i, one in enumerate(texts):
+        for j, other in enumerate(texts):
+            if not one.strip() or not other.strip():
+                assert found[i, j] == 0
+            elif one == other:
+                assert found[i, j] == 1
+            assert found[i, j] == ngram(one, other)[0, 1]
+
+
+def test_texts_that_share_more_are_closer() -> None:
+    near = ngram("The answer is 14, since 3*4 is 12.", "The answer is 14, because 3*4 = 12.")[0, 1]
+    far = ngram("The answer is 14, since 3*4 is 12.", "Otters hunt in rivers at night")[0, 1]
+    assert near > 0.5 > 0.2 > far
+
+
+MODEL = Model("emb", "openai/embedder", api_base="env:BASE", price=(1e-3, 0.0))
+
+
+async def embed(folder: Path, stub: Stub, texts: list[str], own: str = "own.jsonl", offline: bool = False) -> Floats:
+    async with (
+        serving(stub) as base,
+        open_door(
+            None if offline else folder / own, folder=folder, offline=offline, hooks=Time().hooks(BASE=base)
+        ) as door,
+    ):
+        embedder = Embedder(door, {"emb": MODEL})
+        return await embedder("emb", texts)
+
+
+def test_a_models_cosines_are_those_of_its_vectors(tmp_path: Path) -> None:
+    """The stub embeds `aaa` as (3.1, 3.3, 0.7) and `ee` as (2.1, 0.3, 2.7), kept as 32-bit floats."""
+    found = asyncio.run(embed(tmp_path, Stub(), ["aaa", "ee", "aaa"]))
+    a, b = (np.array(v, dtype="<f4").astype(float) for v in ([3.1, 3.3, 0.7], [2.1, 0.3, 2.7]))
+    assert found[0, 1] == pytest.approx(a @ b / np.linalg.norm(a) / np.linalg.norm(b), abs=1e-12)
+    assert found[0, 2] == 1.0
+
+
+def test_each_text_is_asked_once_and_a_replay_asks_nothing(tmp_path: Path) -> None:
+    stub = Stub()
+    first = asyncio.run(embed(tmp_path, stub, ["aaa", "ee", "aaa", " "]))
+    assert stub.texts == ["aaa", "ee"]
+    asyncio.run(embed(tmp_path, stub, ["ee", "new"]))
+    assert stub.texts == ["aaa", "ee", "new"]
+    again = asyncio.run(embed(tmp_path, stub, ["aaa", "ee", "aaa", " "], offline=True))
+    assert np.array_equal(again, first)
+    assert stub.texts == ["aaa", "ee", "new"]
+    with pytest.raises(ModelError, match=r"offline: 1 embeddings of openai/embedder"):
+        asyncio.run(embed(tmp_path, stub, ["never"], offline=True))
+
+
+def test_a_vector_of_another_jobs_log_is_taken_and_kept(tmp_path: Path) -> None:
+    """The second job copies what it used: with its own log alone it can be replayed."""
+    stub = Stub()
+    first = asyncio.run(embed(tmp_path, stub, ["aaa", "ee"], own="a.jsonl"))
+    second = asyncio.run(embed(tmp_path, stub, ["aaa", "ee"], own="b.jsonl"))
+    (tmp_path / "embeddings" / "a.jsonl").unlink()
+    third = asyncio.run(embed(tmp_path, stub, ["aaa", "ee"], offline=True))
+    assert np.array_equal(first, second)
+    assert np.array_equal(first, third)
+    assert len(stub.texts) == 2
+
+
+def test_equal_texts_that_are_asked_at_once_are_asked_once(tmp_path: Path) -> None:
+    stub = Stub()
+
+    async def scene() -> None:
+        async with (
+            serving(stub) as base,
+            open_door(tmp_path / "own.jsonl", hooks=Time().hooks(BASE=base)) as door,
+        ):
+            embedder = Embedder(door, {"emb": MODEL})
+            await asyncio.gather(*(embedder("emb", ["aaa", f"e{k % 2}"]) for k in range(6)))
+
+    asyncio.run(scene())
+    assert sorted(stub.texts) == ["aaa", "e0", "e1"]
+
+
+def test_embeddings_are_spent_from_the_same_budget(tmp_path: Path) -> None:
+    """One batch is a call; the stub counts 4 tokens, at 1e-3 dollars; a restart counts them from the log."""
+    stub = Stub()
+
+    async def scene(texts: list[str]) -> tuple[int, int, float]:
+        async with (
+            serving(stub) as base,
+            open_door(tmp_path / "own.jsonl", limits=Limits(calls=9), hooks=Time().hooks(BASE=base)) as door,
+        ):
+            await Embedder(door, {"emb": MODEL})("emb", texts)
+            own = door.budget.own
+            return own.calls, own.tokens, own.dollars
+
+    assert asyncio.run(scene(["a", "b"])) == (1, 4, 0.004)
+    assert asyncio.run(scene(["a", "c"])) == (2, 8, 0.008)
+
+
+def test_corrupt_lines_of_the_embedding_log_are_skipped(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    stub = Stub()
+    asyncio.run(embed(tmp_path, stub, ["aaa"]))
+    path = tmp_path / "embeddings" / "own.jsonl"
+    path.write_bytes(
+        b'{"key": "k", "vector": "***", "calls": 0, "tokens": 0, "dollars": 0}\nhalf\n' + path.read_bytes()
+    )
+    asyncio.run(embed(tmp_path, stub, ["aaa"]))
+    assert caplog.text.count("corrupt line of the embedding log") == 2
+    assert stub.texts == ["aaa"]
+
+
+def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(InputError, match=r"needs the extra `embeddings`.*\n.*similarity: ngram"):
+        asyncio.run(Embedder()("sentence-transformers/all-MiniLM-L6-v2", ["a", "b"]))
+
+
+def test_a_local_model_embeds_each_text_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Played by a module of the same interface: (length, 1), so that `aa` and `b` have (2*1 + 1) / sqrt(5 * 2)."""
+    encoded: list[str] = []
+
+    class SentenceTransformer:
+        def __init__(self, name: str) -> None:
+            if name != "good":
+                raise OSError("not found")
+
+        def encode(self, texts: list[str], **_: object) -> Floats:
+            encoded.extend(texts)
+            return np.array([[len(text), 1.0] for text in texts], dtype=np.float32)
+
+    module = types.ModuleType("sentence_transformers")
+    module.SentenceTransformer = SentenceTransformer  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "sentence_transformers", module)
+
+    async def scene() -> Floats:
+        embedder = Embedder()
+        await embedder("sentence-transformers/good", ["aa", "b"])
+        return await embedder("sentence-transformers/good", ["b", "aa", "b"])
+
+    assert asyncio.run(scene())[0, 1] == pytest.approx(3 / 10**0.5)
+    assert encoded == ["aa", "b"]
+    with pytest.raises(InputError, match="cannot be loaded: not found"):
+        asyncio.run(Embedder()("sentence-transformers/bad", ["a"]))
+
+
+def test_without_a_door_a_models_similarity_is_an_error() -> None:
+    with pytest.raises(ModelError, match="no door"):
+        asyncio.run(Embedder()("text-embedding-3-large", ["a", "b"]))

@@ -1,0 +1,282 @@
+"""Both ways to a server, against a server that fails on order: same replies, same records, no key anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cortexdsl.errors import ModelError
+from cortexdsl.models.door import open_door
+from cortexdsl.models.litellm_door import LitellmTransport
+from cortexdsl.terms import Call, Reply
+from tests.models.kit import Time, call_of
+from tests.models.stub import Stub, serving
+
+WAYS = ("direct", "openai")
+SECRET = "sk-verysecret0123456789"
+
+
+async def ask(stub: Stub, folder: Path, way: str, *calls: Call, **environment: str) -> list[Reply]:
+    async with serving(stub) as base:
+        hooks = Time().hooks(BASE=base, **environment)
+        async with open_door(folder / f"{way}.jsonl", hooks=hooks) as door:
+            return list(await asyncio.gather(*(door(call) for call in calls)))
+
+
+def question(way: str, text: str = "hi", seed: int = 1, **entry: Any) -> Call:
+    return call_of(text, seed, f"{way}/name", api_base="env:BASE", **entry)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_sent_and_what_comes_back(tmp_path: Path, way: str) -> None:
+    stub = Stub()
+    call = question(way, options={"temperature": 0.7, "max_tokens": 50})
+    reply = asyncio.run(ask(stub, tmp_path, way, call))[0]
+    assert (reply.text, reply.finish_reason, reply.prompt_tokens, reply.completion_tokens) == (
+        "reply to hi [1]", "stop", 7, 5,
+    )  # fmt: skip
+    body = stub.bodies[0]
+    assert {name: body[name] for name in ("model", "messages", "seed", "temperature", "max_tokens")} == {
+        "model": "name", "messages": [{"role": "user", "content": "hi"}], "seed": 1, "temperature": 0.7,
+        "max_tokens": 50,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("fault", ["429", "500", "503", "disconnect", "truncated", "badjson", "empty"])
+def test_a_passing_fault_is_overcome(tmp_path: Path, way: str, fault: str) -> None:
+    stub = Stub([fault, fault])
+    reply = asyncio.run(ask(stub, tmp_path, way, question(way)))[0]
+    assert (reply.text, reply.error, stub.calls) == ("reply to hi [1]", None, 3)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("order", "error"),
+    [
+        ("context", "context window exceeded"),
+        ("filter", "content filter"),
+        ("withheld", "content filter"),
+        ("cut to nothing", "malformed reply"),
+    ],
+)
+def test_a_failure_of_one_call_is_data(tmp_path: Path, way: str, order: str, error: str) -> None:
+    stub = Stub([order] * 9)
+    reply = asyncio.run(ask(stub, tmp_path, way, question(way)))[0]
+    assert reply.error is not None
+    assert reply.error.startswith(error)
+    assert stub.calls == 1
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_body_that_is_never_json_is_data_and_told_the_same(tmp_path: Path, way: str) -> None:
+    reply = asyncio.run(ask(Stub(["badjson"] * 9), tmp_path, way, question(way)))[0]
+    assert reply.error == "malformed reply: the body is no chat completion"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_odd_replies_are_replies(tmp_path: Path, way: str) -> None:
+    """Cut, strange and uncounted replies are what the model said; missing counts are none, not zero."""
+    stub = Stub(["cut", "garbage", "nousage"])
+    cut = asyncio.run(ask(stub, tmp_path, way, question(way, "a")))[0]
+    garbage = asyncio.run(ask(stub, tmp_path, way, question(way, "b")))[0]
+    uncounted = asyncio.run(ask(stub, tmp_path, way, question(way, "c")))[0]
+    assert (cut.text, cut.finish_reason) == ("reply to a [1]", "length")
+    assert garbage.text.startswith("\u202e\x00{{ 7*7 }}<script>")
+    assert (uncounted.text, uncounted.prompt_tokens, uncounted.completion_tokens) == ("reply to c [1]", None, None)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_long_strange_reply_survives_the_log(tmp_path: Path, way: str) -> None:
+    """100 kB with NUL and bidirectional marks; replayed character for character."""
+    stub = Stub()
+    stub.reply = "\u202e\x00{{ 7*7 }}é\n" * 9_000
+    first = asyncio.run(ask(stub, tmp_path, way, question(way)))[0]
+    again = asyncio.run(ask(stub, tmp_path, way, question(way)))[0]
+    assert first.text == again.text == stub.reply
+    assert stub.calls == 1
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_refused_seed_is_left_out_once_and_for_all_and_the_record_says_so(tmp_path: Path, way: str) -> None:
+    stub = Stub(["seed"] * 9)
+
+    async def scene() -> list[Reply]:
+        async with (
+            serving(stub) as base,
+            open_door(tmp_path / "own.jsonl", hooks=Time().hooks(BASE=base)) as door,
+        ):
+            return [await door(question(way, seed=seed)) for seed in (1, 2)]
+
+    replies = asyncio.run(scene())
+    assert [reply.text for reply in replies] == ["reply to hi [None]"] * 2
+    assert ["seed" in body for body in stub.bodies] == [True, False, False]
+    records = [json.loads(line) for line in (tmp_path / "own.jsonl").read_text().splitlines()]
+    assert [(record["seed"], record["seed_refused"]) for record in records] == [(1, True), (2, True)]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_wrong_key_is_told_without_the_key(tmp_path: Path, way: str) -> None:
+    """The stub repeats the key in its complaint, as real servers do."""
+    stub = Stub(key="another")
+    with pytest.raises(ModelError) as caught:
+        asyncio.run(ask(stub, tmp_path, way, question(way, api_key_env="MY_KEY"), MY_KEY=SECRET))
+    said = str(caught.value)
+    assert said.startswith(f"authentication failed: model entry ({way}/name) at {stub.base}: ")
+    assert "api_key_env" in said
+    assert "verysecret" not in said
+    assert stub.headers[0]["Authorization"] == f"Bearer {SECRET}"
+    assert not any(b"verysecret" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_key_of_another_service_goes_to_an_address(
+    tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    stub = Stub()
+    asyncio.run(ask(stub, tmp_path, way, question(way)))
+    assert SECRET not in json.dumps(stub.headers)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_reply_that_repeats_the_key_is_kept_without_it(tmp_path: Path, way: str) -> None:
+    stub = Stub(key=SECRET)
+    stub.reply = f"your key is {SECRET}!"
+    call = question(way, api_key_env="MY_KEY")
+    first = asyncio.run(ask(stub, tmp_path, way, call, MY_KEY=SECRET))[0]
+    again = asyncio.run(ask(stub, tmp_path, way, call, MY_KEY=SECRET))[0]
+    assert first.text == again.text == "your key is [key]!"
+
+
+def test_both_ways_send_the_same_and_keep_the_same(tmp_path: Path) -> None:
+    """But for the model's name, which says the way, and what it enters: the key; and the clock."""
+    records = []
+    for way in WAYS:
+        stub = Stub(["ok", "nousage", "cut"])
+        for text in "abc":
+            asyncio.run(ask(stub, tmp_path, way, question(way, text, options={"temperature": 0})))
+        lines = [json.loads(line) for line in (tmp_path / f"{way}.jsonl").read_text().splitlines()]
+        records.append([{k: v for k, v in line.items() if k not in ("model", "key", "seconds")} for line in lines])
+    assert records[0] == records[1]
+
+
+def test_the_solver_through_litellm_gives_the_same_replies_and_records(tmp_path: Path) -> None:
+    """Registered as a custom provider of litellm, `builtin/solver` is the very same model."""
+
+    async def scene(name: str, transports: dict[str, Any] | None) -> list[Reply]:
+        async with open_door(tmp_path / name / "own.jsonl", transports=transports) as door:
+            options = {"skill": 0.4, "malformed": 0.3, "overconfidence": 1, "stubbornness": 0}
+            calls = [
+                call_of(
+                    f"Question: What is the result of {k}+4*5-7?\n\nAnswer: <a number>",
+                    k,
+                    "builtin/solver",
+                    options=options,
+                )
+                for k in range(40)
+            ]
+            return list(await asyncio.gather(*(door(call) for call in calls)))
+
+    straight = asyncio.run(scene("straight", None))
+    around = asyncio.run(scene("around", {"builtin": LitellmTransport()}))
+    assert straight == around
+
+    def lines(name: str) -> list[dict[str, Any]]:
+        read = (json.loads(line) for line in (tmp_path / name / "own.jsonl").read_text().splitlines())
+        return sorted(({**line, "seconds": None} for line in read), key=lambda line: str(line["key"]))
+
+    assert lines("straight") == lines("around")
+
+
+def test_a_provider_that_takes_no_seed_is_asked_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anthropic's interface has no seed; litellm would refuse the call."""
+    from cortexdsl.models import litellm_door
+
+    assert litellm_door.takes_seed("openai/gpt-4o")
+    assert litellm_door.takes_seed("hosted_vllm/qwen")
+    assert not litellm_door.takes_seed("anthropic/claude-3-5-sonnet-20240620")
+
+
+def test_unknown_built_in_models_and_parameters_are_clear_errors(tmp_path: Path) -> None:
+    async def scene(model: str, **options: float) -> None:
+        async with open_door(tmp_path / "own.jsonl") as door:
+            await door(call_of("1+1", 1, model, options=options))
+
+    with pytest.raises(ModelError, match="no built-in model 'builtin/solvr'; the only one is builtin/solver"):
+        asyncio.run(scene("builtin/solvr"))
+    with pytest.raises(ModelError, match="no parameter 'skil'; did you mean skill"):
+        asyncio.run(scene("builtin/solver", skil=0.5))
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (call_of(model="direct/x"), "needs `api_base`"),
+        (call_of(model="direct/x", api_base="env:NOWHERE"), "environment variable NOWHERE, which is not set"),
+        (call_of(model="direct/x", api_base="http://h/v1", api_key_env="NO_KEY"), "variable NO_KEY, which is not set"),
+        (call_of(model="direct/x", api_base="h:p/v1"), "is no http address"),
+    ],
+)
+def test_what_the_spec_or_the_environment_lacks_is_said(tmp_path: Path, call: Call, said: str) -> None:
+    async def scene() -> None:
+        async with open_door(tmp_path / "own.jsonl", hooks=Time().hooks()) as door:
+            await door(call)
+
+    with pytest.raises(ModelError, match=said):
+        asyncio.run(scene())
+
+
+def test_nobody_at_the_address_is_an_error_with_a_remedy(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with serving(Stub()) as base:
+            pass
+        async with open_door(tmp_path / "own.jsonl", hooks=Time().hooks(BASE=base)) as door:
+            await door(question("direct"))
+
+    with pytest.raises(ModelError, match=r"tried 6 times.*\n.*see that the server runs"):
+        asyncio.run(scene())
+
+
+JOB = """
+import asyncio, sys
+from pathlib import Path
+from cortexdsl.models.door import open_door
+from cortexdsl.terms import Call, Model
+
+async def job():
+    model = Model("m", "direct/x", api_base=sys.argv[2])
+    async with open_door(Path(sys.argv[1])) as door:
+        calls = [Call(model, ({"role": "user", "content": "q"},), seed) for seed in range(40)]
+        replies = await asyncio.gather(*(door(call) for call in calls))
+        print(" ".join(reply.text for reply in replies))
+
+asyncio.run(job())
+"""
+
+
+def test_two_jobs_at_the_same_time_ask_each_call_once(tmp_path: Path, repository: Path) -> None:
+    """40 calls that both jobs make are 40 requests, and both jobs have all replies."""
+    stub = Stub()
+
+    async def scene() -> list[bytes]:
+        async with serving(stub) as base:
+            jobs = [
+                await asyncio.create_subprocess_exec(
+                    *(sys.executable, "-c", JOB, str(tmp_path / f"{name}.jsonl"), base),
+                    stdout=asyncio.subprocess.PIPE,
+                    cwd=repository,
+                )
+                for name in "ab"
+            ]
+            return [(await job.communicate())[0] for job in jobs]
+
+    said = asyncio.run(scene())
+    assert said[0] == said[1]
+    assert said[0].count(b"reply to q") == 40
+    assert stub.calls == 40
