@@ -7,6 +7,7 @@
 
 include: "workflows/common.smk"
 include: "workflows/plan.smk"
+include: "workflows/knowledge.smk"
 include: "workflows/debate.smk"
 include: "workflows/score.smk"
 include: "workflows/statistics.smk"

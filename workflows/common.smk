@@ -16,6 +16,7 @@ wildcard_constraints:
     experiment=r"[^~]+?",
     dataset=r"[^/]+",
     cell=r"[^/]+",
+    source=r"[^/]+",
     shard=r"r\d+-s\d+",
 
 

@@ -1,15 +1,19 @@
-# Model servers that a spec declares: started when there is work, waited for, stopped whatever happens.
-# (A `service()` rule would be grouped with its consumers; see docs/decisions/.)
+# Model servers that a spec declares: started when there is work, waited for, stopped whatever happens
+# (docs/decisions/002-model-servers.md). The report in words ends a run.
 
 from cortexdsl.serve import start_servers, stop_servers
 
+SERVERS = []
+
 
 onstart:
-    SERVERS = start_servers([plan_of(name) for name in EXPERIMENTS])
+    SERVERS.extend(start_servers([plan_of(name) for name in EXPERIMENTS]))
 
 
 onsuccess:
     stop_servers(SERVERS)
+    for name in EXPERIMENTS:
+        shell(f"{CORTEXDSL} report results/{name} --text")
 
 
 onerror:

@@ -99,6 +99,6 @@ def _method_for(plan: Plan, cell: Cell, dataset: str, shard: str) -> Callable[[Q
         method = cell.debate
         if cell.match is not None:
             method = matched(method, budgets[question.id], cell.match.unit)
-        return with_pool(method, pools.get(question.id, ()))
+        return with_pool(method, pools[question.id]) if pools else method
 
     return method_for

@@ -27,8 +27,10 @@ def matched(method: Method, budget: Debate, unit: Literal["calls", "tokens"]) ->
 
 
 def with_draws(method: Method, draws: int) -> Method:
-    """Return a sampling method with `draws` replies to a call in the steps that draw several."""
-    steps = {name: replace(step, draws=draws) if step.draws > 1 else step for name, step in method.steps.items()}
+    """Return a sampling method with `draws` replies to each call that asks for an answer."""
+    steps = {
+        name: replace(step, draws=draws) if step.reads == "answer" else step for name, step in method.steps.items()
+    }
     return replace(method, steps=steps)
 
 

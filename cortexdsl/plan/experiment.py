@@ -148,6 +148,17 @@ class Plan:
         """The pool files that a cell's debates read."""
         return [self.layout.pool(dataset, source) for source in pool_sources(cell)]
 
+    def pool_inputs(self, dataset: str, source: str) -> list[str]:
+        """Files that a knowledge source is built from: the dataset, and the source's corpus."""
+        entry = _known(self.knowledge, source, f"{self.spec_path}: there is no knowledge source")
+        corpus = getattr(entry, "corpus", None)
+        return [*self.paths[dataset], *([(Path(self.spec_path).parent / corpus).as_posix()] if corpus else [])]
+
+    def pool_digest(self, dataset: str, source: str) -> str:
+        """Of everything besides its inputs that a pool depends on."""
+        entry = _known(self.knowledge, source, f"{self.spec_path}: there is no knowledge source")
+        return digest(entry.model_dump(mode="json"), self.task(dataset).digest)
+
     def debates_of(self, dataset: str, cell: str) -> list[str]:
         """The debate records of one cell on one dataset."""
         return [self.layout.debates(dataset, cell, shard.label) for shard in self.shards[dataset]]

@@ -1,0 +1,19 @@
+# Knowledge pools: what each source finds for a dataset's questions, kept with the experiment.
+
+
+rule pool:
+    input:
+        lambda wildcards: plan_of(wildcards.experiment).pool_inputs(wildcards.dataset, wildcards.source),
+    output:
+        Layout("results/{experiment}").pool("{dataset}", "{source}"),
+    params:
+        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
+        digest=lambda wildcards: plan_of(wildcards.experiment).pool_digest(wildcards.dataset, wildcards.source),
+    log:
+        "results/{experiment}/logs/pools/{dataset}/{source}.log",
+    resources:
+        connections=lambda wildcards: plan_of(wildcards.experiment).connections_per_job(workflow.cores),
+    shell:
+        "{CORTEXDSL} pool {params.spec:q} --experiment {wildcards.experiment:q} --dataset {wildcards.dataset:q}"
+        " --source {wildcards.source:q} --connections {resources.connections} --out {output:q}"
+        " > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"
