@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -236,3 +238,10 @@ def test_tables_from_records_to_metrics() -> None:
     assert found.loc["input_tokens", "estimate"] == 20.0
     assert found.loc["input_tokens", "ci_low"] == 20.0
     assert found.loc["brier_stated", "n_questions"] == 0
+
+
+def test_the_documentation_names_every_metric_alias_and_column(repository: Path) -> None:
+    words = set(re.findall(r"`([a-z0-9_]+)`", (repository / "docs" / "metrics.md").read_text()))
+    assert words >= {*METRICS, *ALIASES}
+    for metric in METRICS.values():
+        assert {metric.column, metric.per or metric.column} <= words
