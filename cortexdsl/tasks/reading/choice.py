@@ -140,7 +140,7 @@ class Choice:
                 return alone[1]
         opening = _AT_START.match(text.lstrip())
         if opening and len(lines) == 1 and len(text) < 400 and (opening["inside"] or opening["after"] in ").:"):
-            label = self._label_of(opening, text.lstrip())
+            label = self._known(opening["inside"] or opening["bare"])
             if label and not self._more(text.lstrip(), opening, label):
                 return label
         for pattern in (_CHOSEN, _JUDGED):
@@ -153,7 +153,7 @@ class Choice:
         bracketed = {match[1] for match in _BRACKETED.finditer(closing)} & self._labels
         if len(bracketed) == 1:
             return next(iter(bracketed))
-        listed = {label for line in lines for label, option in self._texts if option == _words(line)}
+        listed = {label for line in lines for label, option in self._texts if _words(line).endswith(option)}
         for part in (closing, text if len(text) <= 600 else "") if len(listed) <= 1 else ():
             by_text = self._by_text(part, anchored=False)
             if by_text:

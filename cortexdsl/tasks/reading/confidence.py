@@ -7,7 +7,7 @@ import re
 _NAME = r"(?:confidence(?:[ _-]?(?:level|score|rating))?|certainty|置信度)"
 _VALUE = re.compile(
     _NAME
-    + r"\W{0,6}(?:(?:is|of|at|in (?:my|this) answer)\b\W{0,3}){0,2}"
+    + r"(?:[^\w.+−-]|[.+−-](?!\.?\d)){0,6}(?:(?:is|of|at|in (?:my|this) answer)\b\W{0,3}){0,2}"
     + r"(?P<number>[-+−]?(?:\d{1,12}(?:[.,]\d{1,12})?|\.\d{1,12}))"
     + r"\s{0,3}(?:(?P<percent>%|percent\b|per cent\b)|(?:/|out of)\s{0,3}(?P<scale>\d{1,4}(?:\.0)?)\b)?",
     re.IGNORECASE,

@@ -96,7 +96,8 @@ class Expression:
     def search(self, text: str) -> str | Unparsed:
         """Read a reply that is an expression and little else, else the formula or number that it concludes with."""
         if "\n" not in text.strip() and len(text) <= _LONGEST and _prose(text) <= 2:
-            return canonical_expression(text) or Unparsed("nothing but marks in the reply")
+            whole = _right_side(text) if text.count("=") > 1 else text
+            return canonical_expression(whole) or Unparsed("nothing but marks in the reply")
         closing = last_sentence(text)
         concluded = [part for part in _SENTENCES.split(text[-3_000:]) if _CONCLUDES.match(part)]
         for sentence in [closing, *concluded[-1:]]:
