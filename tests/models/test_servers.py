@@ -57,7 +57,12 @@ def test_a_server_that_ends_at_once_is_told_with_its_last_words(tmp_path: Path) 
 
 def test_a_server_that_never_answers_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     stopped: list[subprocess.Popen[bytes]] = []
-    monkeypatch.setattr(servers, "stop", lambda process: (stopped.append(process), stop(process)))
+
+    def noted(process: subprocess.Popen[bytes]) -> None:
+        stopped.append(process)
+        stop(process)
+
+    monkeypatch.setattr(servers, "stop", noted)
     with pytest.raises(ModelError, match="did not answer"):
         start(["sleep", "60"], f"http://127.0.0.1:{free_port()}/", timeout=0.0, sleep=lambda seconds: None)
     assert stopped[0].returncode is not None
