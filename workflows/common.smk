@@ -3,13 +3,17 @@
 import sys
 from functools import cache
 from pathlib import Path
+from shlex import quote
 
 from snakemake.exceptions import WorkflowError
 
 from cortexdsl.errors import CortexError
 from cortexdsl.plan import Layout, asked_experiments, compile_spec
 
-CORTEXDSL = f"{sys.executable} -m cortexdsl"
+# Jobs find the command beside the Python that runs Snakemake, whether or not its environment is active.
+shell.prefix(
+    f"set -euo pipefail; export PATH={quote(str(Path(sys.executable).parent))}:$PATH; "
+)
 
 
 wildcard_constraints:
@@ -36,5 +40,7 @@ except CortexError as error:
 
 # Connections are shared by the jobs that run at once: their sum is capped here, since a resource without a cap is
 # unlimited. A cap given with --resources stands.
-CONNECTIONS = max((plan_of(name).limits.connections for name in EXPERIMENTS), default=16)
+CONNECTIONS = max(
+    (plan_of(name).limits.connections for name in EXPERIMENTS), default=16
+)
 workflow.resource_settings.resources.setdefault("connections", CONNECTIONS)

@@ -8,17 +8,21 @@ rule debate:
         ),
     output:
         Layout("results/{experiment}").debates("{dataset}", "{cell}", "{shard}"),
+    log:
+        "results/{experiment}/logs/debates/{dataset}/{cell}/{shard}.log",
+    conda:
+        "../environment.yml"
+    resources:
+        connections=lambda wildcards: plan_of(
+            wildcards.experiment
+        ).connections_per_job(workflow.cores),
     params:
         spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
         digest=lambda wildcards: plan_of(wildcards.experiment).debate_digest(
             wildcards.dataset, wildcards.cell, wildcards.shard
         ),
-    log:
-        "results/{experiment}/logs/debates/{dataset}/{cell}/{shard}.log",
-    resources:
-        connections=lambda wildcards: plan_of(wildcards.experiment).connections_per_job(workflow.cores),
     shell:
-        "{CORTEXDSL} debate {params.spec:q} --experiment {wildcards.experiment:q} --dataset {wildcards.dataset:q}"
+        "cortexdsl debate {params.spec:q} --experiment {wildcards.experiment:q} --dataset {wildcards.dataset:q}"
         " --cell {wildcards.cell:q} --shard {wildcards.shard} --digest {params.digest}"
         " --connections {resources.connections} --out {output:q}"
         " > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"

@@ -3,17 +3,25 @@
 
 rule pool:
     input:
-        lambda wildcards: plan_of(wildcards.experiment).pool_inputs(wildcards.dataset, wildcards.source),
+        lambda wildcards: plan_of(wildcards.experiment).pool_inputs(
+            wildcards.dataset, wildcards.source
+        ),
     output:
         Layout("results/{experiment}").pool("{dataset}", "{source}"),
-    params:
-        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
-        digest=lambda wildcards: plan_of(wildcards.experiment).pool_digest(wildcards.dataset, wildcards.source),
     log:
         "results/{experiment}/logs/pools/{dataset}/{source}.log",
+    conda:
+        "../environment.yml"
     resources:
-        connections=lambda wildcards: plan_of(wildcards.experiment).connections_per_job(workflow.cores),
+        connections=lambda wildcards: plan_of(
+            wildcards.experiment
+        ).connections_per_job(workflow.cores),
+    params:
+        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
+        digest=lambda wildcards: plan_of(wildcards.experiment).pool_digest(
+            wildcards.dataset, wildcards.source
+        ),
     shell:
-        "{CORTEXDSL} pool {params.spec:q} --experiment {wildcards.experiment:q} --dataset {wildcards.dataset:q}"
+        "cortexdsl pool {params.spec:q} --experiment {wildcards.experiment:q} --dataset {wildcards.dataset:q}"
         " --source {wildcards.source:q} --connections {resources.connections} --out {output:q}"
         " > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"

@@ -4,11 +4,13 @@
 rule plan:
     output:
         Layout("results/{experiment}").plan,
-    params:
-        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
-        digest=lambda wildcards: plan_of(wildcards.experiment).digest,
     log:
         "results/{experiment}/logs/plan.log",
     localrule: True
+    conda:
+        "../environment.yml"
+    params:
+        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
+        digest=lambda wildcards: plan_of(wildcards.experiment).digest,
     shell:
-        "{CORTEXDSL} plan {params.spec:q} --out {output:q} > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"
+        "cortexdsl plan {params.spec:q} --out {output:q} > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"

@@ -13,5 +13,7 @@ rule report:
         page=Layout("results/{experiment}").report,
     log:
         "results/{experiment}/logs/report.log",
+    conda:
+        "../environment.yml"
     shell:
-        "{CORTEXDSL} report results/{wildcards.experiment} > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"
+        "cortexdsl report results/{wildcards.experiment} > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"

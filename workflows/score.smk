@@ -3,17 +3,23 @@
 
 rule score:
     input:
-        lambda wildcards: plan_of(wildcards.experiment).debates_of(wildcards.dataset, wildcards.cell),
+        lambda wildcards: plan_of(wildcards.experiment).debates_of(
+            wildcards.dataset, wildcards.cell
+        ),
     output:
         scores=Layout("results/{experiment}").scores("{dataset}", "{cell}"),
         rounds=Layout("results/{experiment}").rounds("{dataset}", "{cell}"),
-    params:
-        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
-        digest=lambda wildcards: plan_of(wildcards.experiment).score_digest(wildcards.dataset, wildcards.cell),
     log:
         "results/{experiment}/logs/scores/{dataset}/{cell}.log",
+    conda:
+        "../environment.yml"
+    params:
+        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
+        digest=lambda wildcards: plan_of(wildcards.experiment).score_digest(
+            wildcards.dataset, wildcards.cell
+        ),
     shell:
-        "{CORTEXDSL} score {params.spec:q} --experiment {wildcards.experiment:q} --dataset {wildcards.dataset:q}"
+        "cortexdsl score {params.spec:q} --experiment {wildcards.experiment:q} --dataset {wildcards.dataset:q}"
         " --cell {wildcards.cell:q} --scores {output.scores:q} --rounds {output.rounds:q}"
         " > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"
 
@@ -24,13 +30,15 @@ rule join_scores:
     output:
         scores=Layout("results/{experiment}").all_scores,
         rounds=Layout("results/{experiment}").all_rounds,
-    params:
-        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
-        digest=lambda wildcards: plan_of(wildcards.experiment).digest,
     log:
         "results/{experiment}/logs/join_scores.log",
     localrule: True
+    conda:
+        "../environment.yml"
+    params:
+        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
+        digest=lambda wildcards: plan_of(wildcards.experiment).digest,
     shell:
-        "{CORTEXDSL} score {params.spec:q} --experiment {wildcards.experiment:q}"
+        "cortexdsl score {params.spec:q} --experiment {wildcards.experiment:q}"
         " --scores {output.scores:q} --rounds {output.rounds:q}"
         " > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"

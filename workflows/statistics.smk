@@ -11,5 +11,7 @@ rule verdict:
         hypotheses=Layout("results/{experiment}").hypotheses,
     log:
         "results/{experiment}/logs/verdict.log",
+    conda:
+        "../environment.yml"
     shell:
-        "{CORTEXDSL} verdict results/{wildcards.experiment} > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"
+        "cortexdsl verdict results/{wildcards.experiment} > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"
