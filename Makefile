@@ -11,8 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input
 LOCKED := --require-hashes --no-build-isolation
-COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-           --no-emit-index-url --no-emit-find-links --no-header
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header
 
 # What a spec's jobs start (python, snakemake, cortexdsl) is what was installed here.
 export PATH := $(CURDIR)/$(BIN):$(PATH)

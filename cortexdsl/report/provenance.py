@@ -84,7 +84,7 @@ def settings(plan: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         ("Replicates", str(plan.get("replicates", ""))),
         ("Questions", number(_whole(plan, "questions"))),
         *named,
-        ("Limits", ", ".join(f"{key} {number(value)}" for key, value in limits.items())),
+        ("Limits", ", ".join(f"{key} {number(value, 1)}" for key, value in limits.items())),
     ]
     return tuple((name, value) for name, value in rows if value)
 

@@ -22,10 +22,10 @@ from cortexdsl.report.words import (
 )
 
 _TROUBLES = (
-    ("Calls without a reply", ("failures",)),
-    ("Unreadable turns", ("unparsed_turns", "unparsed")),
-    ("Debates without answer", ("unanswered",)),
-    ("Tied votes", ("was_tied",)),
+    ("No reply", ("failures",)),
+    ("Unreadable", ("unparsed_turns", "unparsed")),
+    ("No answer", ("unanswered",)),
+    ("Tied vote", ("was_tied",)),
 )
 _EFFECTS = {"d_z": "d", "odds_ratio": "OR"}
 _MEANINGS = {
@@ -209,7 +209,9 @@ def _health(results: Results) -> Iterator[Table]:
         stops = f",{HARD}".join(f"{reason}{HARD}{number(count, 1)}" for reason, count in row.stops.items())
         numbers = [Entry(number(values[0], 1), values) for values in counts]
         rows.append((words(row.cell), *numbers, Entry(stops, tuple(row.stops.get(reason, 0) for reason in reasons))))
-    caption = "What could not be read or did not arrive, and why debates ended."
+    caption = (
+        "Calls that brought no reply, turns that could not be read, debates without an answer or with a tied vote."
+    )
     note = (
         "Nothing was dropped or guessed: an unreadable answer abstains from the vote, "
         "and a debate without an answer scores 0."
