@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from cortexdsl.analysis.metrics.by_agent import agent_table
 from cortexdsl.analysis.metrics.by_round import round_rows, round_table
-from cortexdsl.analysis.metrics.reliability import calibration_tables
+from cortexdsl.analysis.metrics.description import TABLES, description
 from cortexdsl.analysis.metrics.table import metrics_table
 from cortexdsl.analysis.metrics.view import graded_at_once
 from cortexdsl.analysis.scores import Row, score_rows, write_scores
@@ -76,11 +75,11 @@ def write_foreign(root: Path, found: Sequence[Foreign]) -> None:
     """Write records and tables into a results folder, laid out as the workflow lays out its own.
 
     `debates/<dataset>/<cell>/r<replicate>-s01.jsonl`; of datasets with golds also `scores.csv`, `rounds.csv`,
-    `metrics.csv`, `agents.csv`, `calibration.csv` and `reliability.csv`.
+    `metrics.csv`, `agents.csv`, `calibration.csv`, `reliability.csv` and `tokens.csv`.
     """
     scores: list[Row] = []
     rounds: list[Row] = []
-    tables: dict[str, list[pd.DataFrame]] = {"agents": [], "calibration": [], "reliability": []}
+    tables: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLES}
     for each in found:
         files: dict[Path, list[Record]] = {}
         for record in each.records:
@@ -94,9 +93,8 @@ def write_foreign(root: Path, found: Sequence[Foreign]) -> None:
             labels = {"cluster": clusters, "group": each.groups}
             scores += score_rows(each.records, grade, labels=labels)
             rounds += round_rows(each.records, grade, clusters)
-            found_tables = agent_table(each.records, grade), *calibration_tables(each.records, grade)
-            for parts, table in zip(tables.values(), found_tables, strict=True):
-                parts.append(table)
+            for name, table in description(each.records, grade).items():
+                tables[name].append(table)
     if scores:
         write_scores(root / "scores.csv", scores)
         _write(root / "rounds.csv", round_table(rounds))

@@ -14,6 +14,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cortexdsl.analysis.metrics import collisions, health, listening, outcome, persuasion, usage
 from cortexdsl.analysis.metrics.registry import MEASURES
@@ -108,6 +110,11 @@ def test_agreement_on_a_wrong_answer_is_consensus_but_not_co2() -> None:
     assert (outcome.consensus(right), outcome.co2(right)) == (1.0, 1.0)
 
 
+def test_one_voice_neither_agrees_nor_disagrees() -> None:
+    view = graded(made([{"a": "R"}, {"a": "R"}], [[]]), grade)
+    assert (outcome.consensus(view), outcome.co2(view), outcome.consensus_after(view, 0)) == (None, None, None)
+
+
 def test_unreadable_answers_are_no_consensus_no_view_and_no_majority() -> None:
     debate = made([{"a": None, "b": None, "c": "R"}, {"a": None, "b": "R", "c": "R"}], [EVERYONE])
     view = graded(debate, grade)
@@ -184,3 +191,35 @@ def test_grading_at_once_asks_for_every_different_answer_once_and_agrees() -> No
     at_once = graded_at_once([record(DEBATE), record(DEBATE, "other")], grade_all)  # type: ignore[arg-type]
     assert asked == [("q1", "R"), ("q1", "W"), ("q1", "V")]
     assert [at_once("q1", a) for a in ("R", "W", None)] == [1.0, 0.0, 0.0]
+
+
+@st.composite
+def random_debates(draw: st.DrawFn) -> tuple[list[dict[str, str | None]], list[list[tuple[str, str]]]]:
+    """Draw answers and kept edges of two to four agents over up to three rounds."""
+    names = "abcd"[: draw(st.integers(2, 4))]
+    answers = st.fixed_dictionaries({name: st.sampled_from(["R", "V", "W", None]) for name in names})
+    rounds = draw(st.lists(answers, min_size=1, max_size=4))
+    pairs = [(s, l) for s in names for l in names if s != l]  # noqa: E741
+    heard = [draw(st.lists(st.sampled_from(pairs), unique=True)) for _ in rounds[1:]]
+    return rounds, heard
+
+
+@given(random_debates())
+def test_metrics_agree_with_each_other_and_do_not_know_the_order_of_agents(
+    drawn: tuple[list[dict[str, str | None]], list[list[tuple[str, str]]]],
+) -> None:
+    rounds, heard = drawn
+    answer = max((a for a in rounds[-1].values() if a), default=None)
+    there = graded(made(rounds, heard, answer=answer), grade)
+    back = graded(made([dict(reversed(r.items())) for r in rounds], heard, answer=answer), grade)
+    found = {column: measure(there) for column, measure in MEASURES.items()}
+    assert found == pytest.approx({column: measure(back) for column, measure in MEASURES.items()})
+    assert found["cvr"] == found["wrong_to_right"]  # an answer that became right has changed
+    kinds = (found["wrong_to_right"], found["right_to_wrong"], found["wrong_to_wrong"])
+    assert found["flips"] == sum(kind or 0.0 for kind in kinds)  # here all right answers are one
+    assert (found["conformed"] or 0.0) <= (found["majority_faced"] or 0.0) <= (found["difference_faced"] or 0.0)
+    assert found["dvc"] is not None
+    assert found["dvc"] <= (found["debates"] or 0.0) * len(there.debaters)
+    for share in ("score", "opening_score", "agent_score", "consensus", "co2", "density", "reciprocity", "most_heard"):
+        value = found[share]
+        assert value is None or 0.0 <= value <= 1.0

@@ -6,9 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from cortexdsl.analysis.metrics.token_model import Sizes, best_groups, group_tokens, mad_tokens, sizes_of, stages
+from cortexdsl.analysis.metrics.token_model import (
+    Sizes,
+    best_groups,
+    group_tokens,
+    mad_tokens,
+    sizes_of,
+    stages,
+    talk_groups,
+    token_table,
+)
 from cortexdsl.analysis.metrics.view import graded
-from tests.analysis.made import grade, made
+from tests.analysis.made import grade, made, record
 
 SIZES = Sizes(agents=4, rounds=3, question=100.0, reply=10.0)
 
@@ -46,3 +55,35 @@ def test_sizes_are_measured_on_debates() -> None:
 def test_sizes_that_cannot_be_are_refused(groups: int, per_stage: int) -> None:
     with pytest.raises(ValueError, match="must be"):
         group_tokens(SIZES, groups, per_stage)
+
+
+ROUND = {"a": "R", "b": "W", "c": "R", "d": "W"}
+PAIRS = [("a", "b"), ("b", "a"), ("c", "d"), ("d", "c")]
+EVERYONE = [(s, l) for s in "abcd" for l in "abcd" if s != l]  # noqa: E741
+
+
+def test_groups_and_stages_are_seen_in_the_graphs() -> None:
+    two = made([ROUND] * 3, [PAIRS, []])
+    apart = replace(two, graphs=two.graphs[:1])  # in round 2 debaters hear summaries, not each other
+    assert talk_groups(graded(apart, grade)) == (2, 2)
+    assert talk_groups(graded(made([ROUND] * 3, [EVERYONE, EVERYONE]), grade)) == (1, 3)
+    assert talk_groups(graded(made([ROUND]), grade)) == (1, 1)
+
+
+def test_the_model_stands_beside_what_was_measured() -> None:
+    # M = 4, T = 3, N = 2, S = ceil(3 / 2) = 2, Q = 10, C = 3; prompts: 12 of 10, and 4 that hear one turn of 5.
+    two = made([ROUND] * 3, [PAIRS, []])
+    found = token_table([record(replace(two, graphs=two.graphs[:1]), "groups"), record(made([ROUND] * 2, [EVERYONE]))])
+    groups, everyone = found.to_dict("records")
+    assert groups["measured"] == 12 * 10 + 4 * 5 + 12 * 3
+    assert groups["debate_model"] == 4 * 3 * 10 + (16 * 3 + 4 * 9) * 3
+    assert groups["group_model"] == 4 * 3 * 10 + (16 * 3 / 2 + 4 * 2 * 2) * 3
+    assert groups["best_groups"] == pytest.approx(6**0.5)
+    assert (everyone["groups"], everyone["stages"]) == (1, 1)
+    assert everyone["group_model"] != everyone["group_model"]
+
+
+def test_cells_whose_tokens_nobody_counted_are_left_out() -> None:
+    debate = made([ROUND])
+    unknown = replace(debate, turns=tuple(replace(turn, completion_tokens=None) for turn in debate.turns))
+    assert token_table([record(unknown)]).empty

@@ -33,24 +33,25 @@ def score_after(view: Graded, round_: int) -> float:
     return sum(map(view.worth, finalists)) / len(finalists) if finalists else 0.0
 
 
-def consensus_after(view: Graded, round_: int) -> float:
+def consensus_after(view: Graded, round_: int) -> float | None:
     """Whether all debaters' answers of a round are readable and equal: 1 or 0; the last round is carried forward.
 
-    CortexDebate's consensus proportion (Figure 4b, Table 8) is its mean over questions.
+    CortexDebate's consensus proportion (Figure 4b, Table 8) is its mean over questions. None where fewer than two
+    answers were given: one voice neither agrees nor disagrees.
     """
-    answers = {turn.answer for turn in view.answers[min(round_, view.debate.rounds)]}
-    return float(len(answers) == 1 and None not in answers)
+    answers = [turn.answer for turn in view.answers[min(round_, view.debate.rounds)]]
+    return float(len(set(answers)) == 1 and None not in answers) if len(answers) > 1 else None
 
 
-def consensus(view: Graded) -> float:
-    """Cons (MADKE, section 4): whether the debaters agree at the end, 1 or 0."""
+def consensus(view: Graded) -> float | None:
+    """Cons (MADKE, section 4): whether the debaters agree at the end, 1 or 0; None with fewer than two answers."""
     return consensus_after(view, view.debate.rounds)
 
 
-def co2(view: Graded) -> float:
+def co2(view: Graded) -> float | None:
     """Co2 (MADKE, section 4): whether the debaters agree at the end and what they agree on is right, 1 or 0."""
-    agreed = consensus(view) == 1.0
-    return float(agreed and view.is_right(view.answers[-1][0].answer))
+    agreed = consensus(view)
+    return None if agreed is None else float(agreed == 1.0 and view.is_right(view.answers[-1][0].answer))
 
 
 def opening_score(view: Graded) -> float:

@@ -6,7 +6,16 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from cortexdsl.analysis.metrics.view import Graded
+import pandas as pd
+
+from cortexdsl.analysis.metrics.usage import total_tokens
+from cortexdsl.analysis.metrics.view import Graded, graded
+from cortexdsl.records import Record
+
+COLUMNS = (
+    "dataset", "cell", "agents", "rounds", "groups", "stages", "question_tokens", "reply_tokens", "measured",
+    "debate_model", "group_model", "best_groups",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,4 +92,63 @@ def sizes_of(views: Iterable[Graded]) -> Sizes | None:
         rounds=max(len(view.answers) for view in seen),
         question=sum(known_prompts) / len(known_prompts),
         reply=sum(known_replies) / len(known_replies),
+    )
+
+
+def token_table(records: Iterable[Record]) -> pd.DataFrame:
+    """Set the model beside what was measured, cell by cell.
+
+    Returns
+    -------
+    DataFrame
+        `dataset, cell, agents, rounds, groups, stages, question_tokens, reply_tokens, measured, debate_model,
+        group_model, best_groups`, all tokens a question. Groups are those that debaters talk in in round 1, a stage
+        lasts until debaters first do not hear each other; where all talk with all, or none with any, there are no
+        groups and `group_model` is NaN. Cells whose tokens nobody counted are left out.
+    """
+    cells: dict[tuple[str, str], list[Graded]] = {}
+    for record in records:
+        key = (record.header.dataset, record.header.cell)
+        cells.setdefault(key, []).append(graded(record.debate, lambda *_: 0.0))
+    rows = []
+    for key, views in cells.items():
+        sizes = sizes_of(views)
+        if sizes is not None:
+            spent = [total_tokens(view) for view in views]
+            measured = sum(tokens for tokens in spent if tokens is not None) / len(views)
+            groups, per_stage = talk_groups(views[0])
+            rows.append((*key, *_row(sizes, groups, per_stage, measured)))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def talk_groups(view: Graded) -> tuple[int, int]:
+    """Return N, the groups that debaters talk in in round 1, and R, the rounds of the first stage.
+
+    N is the number of connected parts of the first graph of debate, 1 where debaters never hear each other.
+    """
+    rounds = {graph.round: graph for graph in view.graphs()}
+    if 1 not in rounds:
+        return 1, len(view.answers)
+    part = {name: {name} for name in view.debaters}
+    for speaker, listener in view.edges(rounds[1]):
+        joined = part[speaker] | part[listener]
+        part |= dict.fromkeys(joined, joined)
+    last = next((r for r in range(1, len(view.answers)) if r not in rounds), len(view.answers))
+    return len({frozenset(names) for names in part.values()}), last
+
+
+def _row(sizes: Sizes, groups: int, per_stage: int, measured: float) -> tuple[float, ...]:
+    in_groups = 1 < groups < sizes.agents
+    count = stages(sizes.rounds, per_stage)
+    return (
+        sizes.agents,
+        sizes.rounds,
+        groups if in_groups else 1,
+        count if in_groups else 1,
+        sizes.question,
+        sizes.reply,
+        measured,
+        mad_tokens(sizes),
+        group_tokens(sizes, groups, per_stage) if in_groups else float("nan"),
+        best_groups(sizes.agents, sizes.rounds, per_stage if in_groups else sizes.rounds),
     )
