@@ -27,10 +27,13 @@ def matched(method: Method, budget: Debate, unit: Literal["calls", "tokens"]) ->
 
 
 def with_draws(method: Method, draws: int) -> Method:
-    """Return a sampling method with `draws` replies to each call that asks for an answer."""
-    steps = {
-        name: replace(step, draws=draws) if step.reads == "answer" else step for name, step in method.steps.items()
-    }
+    """Return a sampling method with `draws` replies to a call in the steps that sample.
+
+    Those are the steps that draw several replies; where none does, because it was set to one, all that answer.
+    """
+    sampling = {name for name, step in method.steps.items() if step.draws > 1}
+    sampling = sampling or {name for name, step in method.steps.items() if step.reads == "answer"}
+    steps = {name: replace(step, draws=draws) if name in sampling else step for name, step in method.steps.items()}
     return replace(method, steps=steps)
 
 

@@ -1,0 +1,49 @@
+"""Who speaks: models and agents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cortexdsl.terms.base import EMPTY
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model entry of the spec.
+
+    Attributes
+    ----------
+    name : str
+        The entry's name in the spec.
+    model : str
+        `builtin/solver`, or a litellm model name such as `openai/Qwen2.5-7B-Instruct`.
+    api_base, api_key_env : str or None
+        The address as the spec writes it (`env:NAME` is resolved by the door alone, so that plans and
+        records never depend on a port), and the name of the environment variable that holds the key.
+    options : mapping
+        Everything that is sent or changes the reply: temperature, top_p, max_tokens, skill ...
+    parameters, tokens : float or None
+        Parameter count and pre-training tokens of the model; CortexDebate's credibility needs them.
+    price : (float, float) or None
+        Dollars per input token and per output token; None where unknown.
+    """
+
+    name: str
+    model: str
+    api_base: str | None = None
+    api_key_env: str | None = None
+    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    parameters: float | None = None
+    tokens: float | None = None
+    price: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """A debater, judge, summarizer, critic ...: a model with a name and, perhaps, a persona."""
+
+    name: str
+    model: Model
+    persona: str | None = None

@@ -1,0 +1,45 @@
+"""A call to a model and its reply."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from cortexdsl.terms.agents import Model
+
+Message: TypeAlias = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A question to a model: all that can change the reply, and nothing else."""
+
+    model: Model
+    messages: tuple[Message, ...]
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model said, or why it said nothing.
+
+    Attributes
+    ----------
+    key : str
+        The call's key in the call log.
+    text : str
+        Empty where `error` is set.
+    finish_reason : str or None
+    prompt_tokens, completion_tokens : int or None
+        As the server counted them; None where it said nothing (never estimated).
+    error : str or None
+        A failure that is data (content filter, context window exceeded, malformed reply), never a transient one.
+    """
+
+    key: str
+    text: str
+    finish_reason: str | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    error: str | None = None

@@ -1,0 +1,98 @@
+"""What a debate leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from cortexdsl.terms.agents import Agent
+from cortexdsl.terms.base import Bools, Floats
+from cortexdsl.terms.protocol import Reads
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One utterance.
+
+    Attributes
+    ----------
+    turn, execution : int
+        Position in the debate; number of the step's execution (all turns of one execution share it), from 0.
+    round : int
+        A step that gives the principal role's answers opens a round; other steps belong to the round that
+        they lead to.
+    about : str or None
+        The agent that a review or summary is for, or `group 2`.
+    heard, recalled : tuple of int
+        The earlier turns that its prompt contained: others' and its own.
+    answer : str or None
+        What was read (of an answer, review, verdict or selection).
+    call : str
+        Key in the call log.
+    """
+
+    turn: int
+    execution: int
+    round: int
+    step: str
+    reads: Reads
+    speaker: str
+    about: str | None
+    heard: tuple[int, ...]
+    recalled: tuple[int, ...]
+    text: str
+    answer: str | None
+    unparsed: str | None
+    confidence_stated: float | None
+    confidence: float | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    call: str
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Who heard whom in one step, and why.
+
+    Attributes
+    ----------
+    weight : (S, L) array or None
+        Where the topology is `sparse`; entries of pairs that cannot be edges (oneself) are NaN.
+    heard : (S, L) bool array
+    factors : mapping of name to array
+        What the weight was made of: per speaker (S,) or per pair (S, L).
+    """
+
+    round: int
+    step: str
+    speakers: tuple[str, ...]
+    listeners: tuple[str, ...]
+    weight: Floats | None
+    heard: Bools
+    factors: Mapping[str, Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class Debate:
+    """One debate of one question, whole.
+
+    Attributes
+    ----------
+    votes : mapping of answer to weight
+        The final vote; empty where the decision takes none.
+    rounds : int
+        Rounds after the opening.
+    stop : str
+        `consensus`, `agreed`, `rounds` (the schedule or its cap ended it).
+    """
+
+    question_id: str
+    agents: tuple[Agent, ...]
+    turns: tuple[Turn, ...]
+    graphs: tuple[Graph, ...]
+    answer: str | None
+    votes: Mapping[str, float]
+    was_tied: bool
+    rounds: int
+    stop: Literal["consensus", "agreed", "rounds"]

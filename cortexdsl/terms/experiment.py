@@ -1,0 +1,74 @@
+"""The arms of an experiment, their comparisons and what they may spend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from cortexdsl.terms.protocol import Method
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The budget that a cell is matched to: calls or tokens per question of another method's cell."""
+
+    unit: Literal["calls", "tokens"]
+    cell: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One arm of the experiment: a method at one point of its grid.
+
+    Attributes
+    ----------
+    name : str
+        `sparse[keep=median, recalibration=none]`, or the method's name alone.
+    slug : str
+        The name as a file name: `sparse~keep=median~recalibration=none`.
+    method : str
+        The method's name in the spec.
+    aliases : tuple of str
+        Other names of grid points whose resolved settings are equal.
+    settings : mapping
+        Settings of the protocol at this point, defaults included.
+    axes : mapping
+        The grid axes and their values at this point; empty for a base method.
+    debate : Method
+        What is run.
+    digest : str
+        Changes when, and only when, something that can change the cell's records does.
+    match : Match or None
+    """
+
+    name: str
+    slug: str
+    method: str
+    aliases: tuple[str, ...]
+    settings: Mapping[str, Any]
+    axes: Mapping[str, Any]
+    debate: Method
+    digest: str
+    match: Match | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Comparisons that belong together: each cell of `compare` against `to`, on each metric, p adjusted at once."""
+
+    name: str
+    compare: tuple[str, ...]
+    to: str
+    correction: Literal["holm", "hommel", "bh", "by", "none"] = "holm"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an experiment may spend; None is no limit. `connections` is the most calls in flight to one endpoint."""
+
+    calls: int | None = None
+    tokens: int | None = None
+    dollars: float | None = None
+    seconds: float | None = None
+    connections: int = 16

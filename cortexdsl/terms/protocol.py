@@ -1,0 +1,118 @@
+"""A protocol, checked and resolved: what the engine interprets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from cortexdsl.terms.agents import Agent
+from cortexdsl.terms.base import EMPTY
+from cortexdsl.terms.graphs import Nobody, Topology
+
+Tells: TypeAlias = Literal["latest", "history", "by_answer", "about_me", "evidence"]
+Own: TypeAlias = Literal["none", "latest", "history"]
+Each: TypeAlias = Literal["speaker", "edge", "listener", "group"]
+Reads: TypeAlias = Literal["answer", "review", "verdict", "summary", "selection", "comment"]
+Until: TypeAlias = Literal["consensus", "agreed", "never"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One kind of utterance: who speaks, whom it hears, what reaches the prompt, what is read from the reply."""
+
+    name: str
+    role: str
+    prompt: str
+    hears: Topology = Nobody()  # noqa: RUF009 - frozen and empty, safe to share
+    tells: tuple[Tells, ...] = ("latest",)
+    own: Own = "none"
+    material: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    order: Literal["simultaneous", "sequential"] = "simultaneous"
+    each: Each = "speaker"
+    draws: int = 1
+    reads: Reads = "answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A loop of the schedule: at most `times` passes; `unless` is looked at before the first, `until` after each."""
+
+    times: int
+    body: tuple[str | Repeat, ...]
+    until: Until = "never"
+    unless: Until = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """A recalibration bin: stated confidences in [low, high) become `value`; None keeps them.
+
+    `low_open` and `high_closed` move a bound to the other bin.
+    """
+
+    low: float
+    high: float
+    value: float | None
+    low_open: bool = False
+    high_closed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decide:
+    """How a debate becomes one answer.
+
+    Attributes
+    ----------
+    rule : str
+        `majority`, `weighted` (votes weigh their recalibrated confidence), `first` (the first voter's answer),
+        `last` (the last answer of `role`).
+    role : str or None
+        With `last`.
+    fallback : str
+        What a tie of the vote becomes: `confidence` (highest summed recalibrated confidence, then a seeded
+        draw), or `none`: the same, but where all voters differ there is no answer, which counts as wrong.
+    """
+
+    rule: Literal["majority", "weighted", "first", "last"]
+    role: str | None = None
+    fallback: Literal["confidence", "none"] = "confidence"
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A protocol with every setting resolved and every role bound to agents: what the engine interprets.
+
+    Attributes
+    ----------
+    protocol : str
+        Name of the protocol.
+    cast : mapping of role to agents
+        The first role of the first answering step is the principal one: its answers make rounds, consensus
+        and votes.
+    steps : mapping of name to Step
+    schedule : tuple of step names and Repeat
+    decide : Decide
+    rounds_cap : int or None
+        At most so many rounds of answers, the opening included (`ends: {rounds: T}`).
+    recalibration : tuple of Bin
+        Empty: confidences are kept (clipped to [0, 1]).
+    participation : str
+        What P_u of self-orientation counts: kept outgoing edges, kept incoming edges, or both.
+    similarity : str
+        The embedding that similarity is taken in: `ngram`, a litellm embedding model, or
+        `sentence-transformers/NAME`.
+    passes : str
+        A heard reply is passed whole (without its confidence line) or as its answer alone.
+    """
+
+    protocol: str
+    cast: Mapping[str, tuple[Agent, ...]]
+    steps: Mapping[str, Step]
+    schedule: tuple[str | Repeat, ...]
+    decide: Decide
+    rounds_cap: int | None = None
+    recalibration: tuple[Bin, ...] = ()
+    participation: Literal["spoken", "heard", "both"] = "spoken"
+    similarity: str = "ngram"
+    passes: Literal["whole", "answer"] = "whole"
