@@ -95,7 +95,7 @@ def test_turns_and_edges_are_flat(results: Path, tmp_path: Path) -> None:
     assert main(["export", str(results), "--table", "turns", "--out", str(tmp_path / "turns.csv")]) == 0
     turns = pd.read_csv(tmp_path / "turns.csv", dtype=str, keep_default_na=False)
     assert len(turns) == 2 * (4 + 2)
-    assert turns.loc[3, ["cell", "speaker", "heard", "answer"]].tolist() == ["cut~keep=mean", "b", "0", "R"]
+    assert list(turns.loc[3, ["cell", "speaker", "heard", "answer"]]) == ["cut~keep=mean", "b", "0", "R"]
     assert main(["export", str(results), "--table", "edges", "--out", str(tmp_path / "edges.csv")]) == 0
     with (tmp_path / "edges.csv").open() as stream:
         edges = list(csv.DictReader(stream))
