@@ -13,6 +13,7 @@ from cortexdsl.analysis.compare import compare_families, missing_bounds
 from cortexdsl.analysis.corrections import CORRECTIONS
 from cortexdsl.analysis.hypotheses import judge_claims
 from cortexdsl.analysis.omnibus import omnibus_families
+from cortexdsl.analysis.sequential import Stopping, stopping_point
 from cortexdsl.analysis.signflip import DRAWS
 from cortexdsl.analysis.table import read_table
 from cortexdsl.errors import InputError
@@ -32,6 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--correction", default="holm", choices=[*CORRECTIONS, "none"], help="default: holm")
     parser.add_argument(
         "--claim", action="append", default=[], metavar="TEXT", help="also judge a claim; may be repeated"
+    )
+    parser.add_argument(
+        "--stopping",
+        type=int,
+        metavar="BATCH",
+        help="also say when, in batches, every --claim was decided",
     )
     parser.add_argument("--seed", type=int, default=0, help="of Monte Carlo tests and bootstraps (default: 0)")
     parser.add_argument("--draws", type=int, default=DRAWS, help=f"permutations and resamples (default: {DRAWS})")
@@ -61,6 +68,8 @@ def run(args: argparse.Namespace) -> int:
     for row in omnibus_families(table, families, metrics).itertuples():
         print(f"{row.test} of {row.metric} on {row.dataset}: {row.statistic:.4g}, p {row.p:.4g} ({row.cells} cells)")
     _print_bounds(missing_bounds(table, families, metrics, args.seed, draws=args.draws))
+    if args.stopping is not None:
+        _print_stopping(stopping_point(table, args.claim, batch=args.stopping, fewest=args.stopping))
     if args.claim:
         verdicts = judge_claims(table, args.claim, args.seed, draws=args.draws)
         print(verdicts[["claim", "verdict", "estimate", "ci_low", "ci_high", "p_adjusted"]].to_string(index=False))
@@ -71,6 +80,15 @@ def _write(path: Path, found: pd.DataFrame) -> None:
     if not path.parent.is_dir():
         raise InputError(f"{path}: its folder does not exist")
     found.to_csv(path, index=False, lineterminator="\n")
+
+
+def _print_stopping(found: Stopping) -> None:
+    decided = int(found.looks["decided"].iloc[-1])
+    print(
+        f"stopping early: {decided} of {len(found.verdicts)} claims are decided after {found.questions} of "
+        f"{found.total} questions ({found.saved:.0%} of calls saved); verdicts that hold at any time:"
+    )
+    print(found.verdicts[["claim", "verdict", "estimate", "p_adjusted", "test"]].to_string(index=False))
 
 
 def _print_bounds(bounds: pd.DataFrame) -> None:
