@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     if args.source not in plan.knowledge:
         there = ", ".join(plan.knowledge) or "none"
         raise InputError(f"{args.spec}: there is no knowledge entry {args.source!r}; there are: {there}")
-    values = plan.knowledge[args.source].model_dump()
+    values = plan.knowledge[args.source].model_dump(exclude_none=True)
     entry = read_entry(args.source, values, Path(plan.spec_path).parent)
     asyncio.run(_build(plan, entry, args))
     return 0

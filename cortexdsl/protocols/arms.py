@@ -86,13 +86,28 @@ def _matched(spec: Spec, made: Mapping[str, Arm]) -> list[Arm]:
     problems = list(unclaimable(spec, points))
     matched = []
     for arm in made.values():
+        problems += _without_source(spec, arm)
         target = arm_called(points, arm.match.cell) if arm.match else None
         if arm.match and target is None and not arm.axes:
             problems.append(no_arm(spec, ("methods", arm.method, "match"), arm.match.cell, points))
         matched.append(replace(arm, match=Match(arm.match.unit, target)) if arm.match and target else arm)
     if problems:
-        raise SpecError(problems)
+        raise SpecError(tuple(dict.fromkeys(problems)))
     return matched
+
+
+def _without_source(spec: Spec, arm: Arm) -> list[Problem]:
+    """Return the pools of an arm that no knowledge entry fills."""
+    route = ("methods", arm.method, "pool")
+    pools = {name: None for step in arm.debate.steps.values() for name in step.material.get("pool", ())}
+    known = spec.text.knowledge
+    return [
+        spec.problem(
+            route, f"{dotted(route)}: there is no knowledge entry {name}", nearest(name, known, say="knowledge")
+        )
+        for name in pools
+        if name not in known
+    ]
 
 
 def _by_place(error: SpecError) -> dict[tuple[str, str], Problem]:

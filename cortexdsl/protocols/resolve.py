@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.protocols.cast import bind
 from cortexdsl.protocols.fit import misfits
-from cortexdsl.protocols.loader import Protocol
+from cortexdsl.protocols.loader import FOLDER, Protocol
 from cortexdsl.protocols.substitute import Substitution
 from cortexdsl.spec.bins import bins
 from cortexdsl.spec.hears import number, topology
@@ -80,6 +80,18 @@ def resolve(protocol: Protocol, choice: Choice) -> Method:
         not allowed where the setting goes, too few agents, groups or ranks that do not fit their number, a
         weight that needs what a model entry does not say.
     """
+    try:
+        return _resolved(protocol, choice)
+    except SpecError as error:
+        raise SpecError([_at_home(problem, choice) for problem in error.problems]) from None
+
+
+def _at_home(problem: Problem, choice: Choice) -> Problem:
+    """Place at the method what is told of a built-in file: a default that does not go with the rest of the spec."""
+    return replace(problem, where=str(choice.node.mark)) if problem.where.startswith(str(FOLDER)) else problem
+
+
+def _resolved(protocol: Protocol, choice: Choice) -> Method:
     if strange := list(_strange(protocol, choice)):
         raise SpecError(in_order(strange))
     settings = settings_of(protocol, choice)

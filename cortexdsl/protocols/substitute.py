@@ -109,7 +109,8 @@ class Substitution:
         if _WHOLE.fullmatch(text):
             self.origins[route] = ".".join(filter(None, [self.label, names[0]]))
             return self.settings[names[0]]
-        mark = self.settings[names[0]].mark
+        marks = [self.settings[name].mark for name in names]
+        mark = next((mark for mark in marks if mark.file != node.mark.file), marks[0])  # a method's, not a default's
         given = ", ".join(f"{name}: {shown(self.settings[name].plain())}" for name in dict.fromkeys(names))
         self.origins[route] = ": ".join(filter(None, [self.label, f"{text!r} with {given}"]))
         if route[-1] in _SPLICED:

@@ -182,35 +182,35 @@ class DatasetText(Entry):
         return self
 
 
-class Bm25Text(Entry):
-    """Passages by BM25, from a corpus or a Lucene index."""
-
-    retriever: Literal["bm25"]
-    top: Annotated[Whole, Field(ge=1, le=1_000)] = 5
-    corpus: Text | None = None
-    index: Text | None = None
-
-
-class DenseText(Entry):
-    """Passages by embedding, from a corpus or an index."""
-
-    retriever: Literal["dense"]
-    top: Annotated[Whole, Field(ge=1, le=1_000)] = 5
-    corpus: Text | None = None
-    index: Text | None = None
-    embedding: Text | None = None
+RETRIEVERS: Mapping[str, tuple[str, ...]] = {
+    "bm25": ("corpus", "index"),
+    "dense": ("corpus", "index", "embedding"),
+    "search": ("api_base", "api_key_env"),
+}
+"""The retrievers, and what an entry of each may say besides `top`."""
 
 
-class SearchText(Entry):
-    """Snippets of a web search."""
+class KnowledgeText(Entry):
+    """A source of knowledge pools: passages of a corpus or an index, or snippets of a web search."""
 
-    retriever: Literal["search"]
-    top: Annotated[Whole, Field(ge=1, le=1_000)] = 5
-    api_base: Address | None = None
-    api_key_env: KeyName | None = None
+    retriever: Literal["bm25", "dense", "search"]
+    top: Annotated[Whole, Field(ge=1, le=1_000)] = Field(5, description="How many passages it gives to a pool.")
+    corpus: Text | None = Field(None, description="A file of passages.")
+    index: Text | None = Field(None, description="A folder with an index that pyserini built.")
+    embedding: Text | None = Field(None, description="ngram, a litellm model, or sentence-transformers/NAME.")
+    api_base: Address | None = Field(None, description="The whole address of a Serper-shaped search, or env:NAME.")
+    api_key_env: KeyName | None = Field(None, description="The environment variable that holds the key.")
 
-
-KnowledgeText: TypeAlias = Annotated[Bm25Text | DenseText | SearchText, Field(discriminator="retriever")]
+    @model_validator(mode="after")
+    def _fits_retriever(self) -> Self:
+        allowed = RETRIEVERS[self.retriever]
+        for name in sorted(self.model_fields_set - {"retriever", "top", *allowed}):
+            raise said(f"{name} does not go with retriever: {self.retriever}", f"allowed: {', '.join(allowed)}")
+        if self.retriever != "search" and self.corpus is None and self.index is None:
+            raise said("it names neither corpus nor index", "write corpus: FILE.jsonl, or index: FOLDER")
+        if self.retriever == "bm25" and self.corpus is not None and self.index is not None:
+            raise said("it names a corpus and an index", "keep one: an index holds its own texts")
+        return self
 
 
 class ServerText(Entry):

@@ -232,4 +232,5 @@ class _Builder:
         if number in (float("inf"), float("-inf")):
             self.problems.append(Problem(str(mark), f"{text} is too large for a number", "write a smaller one"))
             return 0
-        return number
+        # 18e12 and 5e4 are whole numbers, as far as a float holds them exactly; 1.0 is none.
+        return int(number) if found["exponent"] and number.is_integer() and abs(number) <= 2**53 else number

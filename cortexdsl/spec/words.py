@@ -10,7 +10,6 @@ from typing import Annotated, Any, ClassVar, Self, TypeAlias, get_args
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Discriminator,
     Field,
@@ -60,11 +59,6 @@ def _again(entry: type[Entry], error: Any) -> InitErrorDetails:
     return InitErrorDetails(type=kind, loc=route, input=error["input"], ctx=context)
 
 
-def _whole(value: Any) -> Any:
-    """Let 5e4 be a whole number, as it is one."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
 # ---------------------------------------------------------------- scalars
 NAME = r"^[A-Za-z0-9]([A-Za-z0-9_+.\-]{0,58}[A-Za-z0-9_+])?$"
 VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
@@ -84,7 +78,7 @@ Variable: TypeAlias = Annotated[str, Strict(), Field(pattern=VARIABLE)]
 Template: TypeAlias = Annotated[str, Strict(), Field(pattern=TEMPLATE, max_length=200)]
 Setting: TypeAlias = Annotated[str, Strict(), Field(pattern=SETTING)]
 Flag: TypeAlias = Annotated[bool, Strict()]
-Whole: TypeAlias = Annotated[int, BeforeValidator(_whole, json_schema_input_type=int), Strict()]
+Whole: TypeAlias = Annotated[int, Strict()]
 Number: TypeAlias = Annotated[float, Strict()]
 Share: TypeAlias = Annotated[float, Strict(), Field(ge=0, le=1)]
 Positive: TypeAlias = Annotated[float, Strict(), Field(gt=0, le=1e30)]
