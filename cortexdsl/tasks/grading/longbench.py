@@ -153,8 +153,11 @@ def _cut(text: str) -> list[str]:
 @lru_cache(maxsize=1)
 def _segmenter():  # type: ignore[no-untyped-def]
     import logging
+    import warnings
 
-    import jieba
+    with warnings.catch_warnings():  # of its own old escapes and of pkg_resources
+        warnings.simplefilter("ignore")
+        import jieba
 
     jieba.setLogLevel(logging.WARNING)
     return jieba.Tokenizer()

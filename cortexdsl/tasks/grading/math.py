@@ -24,6 +24,7 @@ WORKERS = min(2, os.cpu_count() or 1)
 SECONDS = 12.0
 _START_SECONDS = 120.0
 _LONGEST = 1_000
+COMMAND = [sys.executable, "-m", "cortexdsl.tasks.grading.math_worker"]
 
 
 def equivalent(pairs: Sequence[tuple[str, str]]) -> list[bool]:
@@ -97,7 +98,7 @@ class _Worker:
         self.end()
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "cortexdsl.tasks.grading.math_worker"],
+                COMMAND,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

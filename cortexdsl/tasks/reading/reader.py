@@ -83,7 +83,8 @@ class AnswerReader:
             return Reading(None, "empty reply", confidence)
         if self.kind.name == "free":
             return _reading(self.kind.exact(answer_block(text) or text), confidence)
-        for fragment in statements(text, choosing=self.kind.name == "choice"):
+        name = self.kind.name
+        for fragment in statements(text, choosing=name == "choice", boxed_first=name == "expression"):
             found = self.kind.within(fragment)
             if found is not None:
                 return _reading(found, confidence)

@@ -66,23 +66,25 @@ def answer_block(text: str) -> str | None:
     return text[lines[-1].start("rest") :] if lines else None
 
 
-def statements(text: str, choosing: bool = False) -> Iterator[str]:
+def statements(text: str, choosing: bool = False, boxed_first: bool = False) -> Iterator[str]:
     """Yield what the reply states as its answer, the last statement first.
 
     Fragments run to the end of their line (or box, field, tag); a reader cuts them further. With `choosing`,
-    `I would choose ...` is a statement too.
+    `I would choose ...` is a statement too. With `boxed_first`, boxes and answer lines come before whatever
+    sentences say: mathematics goes on to check an answer that it has boxed.
     """
-    found = boxes(text)
-    found += [(line.start("rest"), _rest(text, line)) for line in _last(_ANSWER_LINE, text)]
-    found += [(line.start(), line["rest"] or line["hashes"] or "") for line in _last(_SHORT_LINE, text)]
+    marked = boxes(text)
+    marked += [(line.start("rest"), _rest(text, line)) for line in _last(_ANSWER_LINE, text)]
+    found = [(line.start(), line["rest"] or line["hashes"] or "") for line in _last(_SHORT_LINE, text)]
     for pattern in (_SENTENCE, _CHINESE, _CHOOSES) if choosing else (_SENTENCE, _CHINESE):
         ends = [match.end() for match in _last(pattern, text)]
         found += [(end, _line_from(text, end)) for end in ends if not _JUDGES.match(text, end)]
     for pattern in (_FINISH, _TAG, _JSON):
         found += [(match.start(), match[match.lastindex or 1]) for match in _last(pattern, text)]
-    found.sort(key=lambda pair: pair[0], reverse=True)
-    for _, fragment in found[:MOST]:
-        yield fragment
+    ordered = [marked, found] if boxed_first else [marked + found]
+    for group in ordered:
+        for _, fragment in sorted(group, key=lambda pair: pair[0], reverse=True)[:MOST]:
+            yield fragment
 
 
 def boxes(text: str) -> list[tuple[int, str]]:
