@@ -67,15 +67,15 @@ def _defaults(node: Node) -> dict[str, Node]:
 
 
 def _settings(node: Node, text: ProtocolText, found: Finder) -> Iterator[Found]:
-    used = set()
-    for name, route, _ in references(node):
-        used.add(name)
-        if name not in text.settings:
-            yield found(route, f"there is no setting {name}", nearest(name, text.settings, say="settings"))
+    named = list(references(node))
+    unknown = [(name, route) for name, route, _ in named if name not in text.settings]
+    for name, route in unknown:
+        yield found(route, f"there is no setting {name}", nearest(name, text.settings, say="settings"))
+    unused = set(text.settings) - {name for name, _, _ in named}
     for name in text.settings:
         if name in METHOD_WORDS:
             yield found(("settings", name), "a method says this itself", "call the setting otherwise", key=True)
-        elif name not in used:
+        elif name in unused and not unknown:
             remedy = f"write ${name} where it belongs, or remove it"
             yield found(("settings", name), "no word uses this setting", remedy, key=True)
 
