@@ -148,7 +148,7 @@ def units(table: ScoreTable, metric: str, cells: Sequence[str], datasets: Sequen
         share=np.asarray(np.bincount(unit, weight, count), dtype=np.float64),
         stratum=np.repeat(np.arange(len(sizes)), counts),
         sizes=sizes,
-        replicates=np.max([layer.replicates for layer in layers], axis=0),
+        replicates=np.stack([layer.replicates for layer in layers]).max(axis=0),
         gaps=np.sum([layer.gaps for layer in layers], axis=0),
         missing=np.sum([layer.missing for layer in layers], axis=0),
         unparsed=np.sum([layer.unparsed for layer in layers], axis=0),
