@@ -87,7 +87,10 @@ def test_classification_shares_the_point_among_the_names() -> None:
     assert grade("classification", "Food or Sport", "Food", labels=labels) == 0.5
     assert grade("classification", "Sport", "Food", labels=labels) == 0.0
     # a name that is part of the gold is not counted against it
-    assert grade("classification", "Other sport: Sport", "Other sport: Sport", labels=("Sport", "Other sport: Sport")) == 1.0
+    assert (
+        grade("classification", "Other sport: Sport", "Other sport: Sport", labels=("Sport", "Other sport: Sport"))
+        == 1.0
+    )
 
 
 def test_rouge_is_that_of_the_package_rouge() -> None:

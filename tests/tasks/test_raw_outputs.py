@@ -76,6 +76,10 @@ def test_where_the_recorded_official_reading_differs_a_note_says_why(
 
 def test_recorded_official_decisions_on_gsm8k_are_ours(rows: list[dict[str, Any]], graded: list[Graded]) -> None:
     """The repository of GSM8K's authors records which of their samples are right."""
-    checked = [(row["official_correct"], each.score) for row, each in zip(rows, graded, strict=True) if "official_correct" in row]
+    checked = [
+        (row["official_correct"], each.score)
+        for row, each in zip(rows, graded, strict=True)
+        if "official_correct" in row
+    ]
     assert len(checked) >= 10
     assert all(bool(score) == correct for correct, score in checked)

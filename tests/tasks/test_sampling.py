@@ -76,6 +76,6 @@ def test_shuffled_options_keep_labels_texts_and_the_right_one(number: int, seed:
 
 
 def test_the_right_option_gets_around() -> None:
-    """Over 400 questions each of the four places should hold the gold about 100 times; 60 is 4.6 standard errors off."""
+    """Over 400 questions each place should hold the gold about 100 times; 60 is 4.6 standard errors off."""
     places = Counter(with_shuffled_options(item(number), 0).gold[0] for number in range(400))
     assert min(places[label] for label in "ABCD") > 60

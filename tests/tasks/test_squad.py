@@ -36,7 +36,15 @@ def perturbed(gold: str) -> list[str]:
     words = gold.split()
     return [
         *(gold, gold.upper(), f"the {gold}.", f"  A {gold}!", f'"{gold}"', gold + " indeed", "it is " + gold, ""),
-        *(" ".join(words[1:]), " ".join(words[::-1]), " ".join(words * 2), gold.replace(" ", "-"), gold[:-1], "the", "xyz"),
+        *(
+            " ".join(words[1:]),
+            " ".join(words[::-1]),
+            " ".join(words * 2),
+            gold.replace(" ", "-"),
+            gold[:-1],
+            "the",
+            "xyz",
+        ),
     ]
 
 

@@ -85,7 +85,9 @@ def test_own_jsonl_and_csv_with_a_field_map(tmp_path: Path) -> None:
 
 
 def test_own_ids_contexts_and_clusters(tmp_path: Path) -> None:
-    rows: list[dict[str, object]] = [{"question": "who?", "answer": ["Ann", "Anne"], "id": 3, "text": "Ann.", "book": "b1"}]
+    rows: list[dict[str, object]] = [
+        {"question": "who?", "answer": ["Ann", "Anne"], "id": 3, "text": "Ann.", "book": "b1"}
+    ]
     task = load(own(write(tmp_path / "own.jsonl", rows), fields={"context": "text", "cluster": "book"}))
     question = task.questions[0]
     assert (question.id, question.context, question.cluster) == ("3", "Ann.", "b1")
@@ -118,7 +120,11 @@ def test_own_parquet_needs_the_extra_or_reads(tmp_path: Path) -> None:
         ('{"question": "q", "answer": "x"}', {"metric": "f2"}, "no metric 'f2'"),
         ("", {}, "no question"),
         ("[1, 2]", {}, "no object"),
-        ('{"question": "q", "answer": "x", "id": 1}\n{"question": "r", "answer": "x", "id": 1}', {}, "ids must be unique"),
+        (
+            '{"question": "q", "answer": "x", "id": 1}\n{"question": "r", "answer": "x", "id": 1}',
+            {},
+            "ids must be unique",
+        ),
     ],
 )
 def test_mistakes_say_what_and_where(tmp_path: Path, content: str, words: dict[str, object], message: str) -> None:
@@ -153,7 +159,9 @@ def test_the_digest_changes_with_what_can_change_a_score(tmp_path: Path) -> None
         load(own(path, size=4, reading="strict")),
         load(own(path, size=4, kind="text")),
         load(own(path, size=4, metric="em")),
-        load(own(write(tmp_path / "b.jsonl", [{"question": f"{n}?", "answer": "9", "id": n} for n in range(6)]), size=4)),
+        load(
+            own(write(tmp_path / "b.jsonl", [{"question": f"{n}?", "answer": "9", "id": n} for n in range(6)]), size=4)
+        ),
     ]
     assert len({base.digest, *(other.digest for other in others)}) == 7
 

@@ -14,6 +14,7 @@ _SPACING = re.compile(r"(?<!\\)\\[!,;: ]|\\q?quad\b|~")
 _SIZING = re.compile(r"\\(?:left|right|displaystyle|big|Big|bigl|bigr)(?![a-zA-Z])")
 _SPACE = re.compile(r"(\\[a-zA-Z]+)?\s+(?=([a-zA-Z])?)")
 _PLAIN_NUMBER = re.compile(r"\\?\$?[-+−]?\\?\$?[\d.,]+")
+_SHORT_FRACTION = re.compile(r"\\frac\s?(\d)\s?(\d)(?!\d)")
 _FRACTION = re.compile(r"(-?)\\frac\s?\{?\s?(\d+)\s?\}?\s?\{\s?(\d+)\s?\}")
 _PROSE = re.compile(r"(?<!\\)\b(?!(?:sqrt|sin|cos|tan|log|cup|cap)\b)[a-zA-Z]{3,}\b")
 _NO_ANSWER = re.compile(
@@ -43,7 +44,7 @@ def canonical_expression(text: str) -> str:
     if inside and text.lstrip().startswith(("\\boxed", "\\fbox")):
         text = inside[-1][1]
     text = _SIZING.sub("", _SPACING.sub("", text)).replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac")
-    text = text.strip().rstrip(".").strip()
+    text = _SHORT_FRACTION.sub(r"\\frac{\1}{\2}", text).strip().rstrip(".").strip()
     number = canonical_number(text) if _PLAIN_NUMBER.fullmatch(text) else None
     if number is not None:
         return number
