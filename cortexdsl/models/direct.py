@@ -8,14 +8,15 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from typing import Any
-
-import aiohttp
+from typing import TYPE_CHECKING, Any
 
 from cortexdsl.models.failures import NO_COMPLETION, Failure, Kind, from_status
 from cortexdsl.models.keys import plain
 from cortexdsl.models.transport import Raw, SeedsRefused
 from cortexdsl.terms import Call
+
+if TYPE_CHECKING:
+    import aiohttp
 
 PREFIX = "direct/"
 TIMEOUT = 300.0
@@ -32,7 +33,7 @@ class DirectTransport:
     """
 
     def __init__(self, timeout: float = TIMEOUT) -> None:
-        self._timeout = aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT)
+        self._timeout = timeout
         self._session: aiohttp.ClientSession | None = None
         self._seeds = SeedsRefused()
 
@@ -57,10 +58,13 @@ class DirectTransport:
     async def _exchange(
         self, url: str, api_key: str | None, body: Mapping[str, Any]
     ) -> tuple[int, str, Mapping[str, str]]:
+        import aiohttp  # a third of a second, which jobs without such a model should not pay
+
         if self._session is None:
             # The door bounds what is in flight; a second bound here would only hide it.
             self._session = aiohttp.ClientSession(
-                timeout=self._timeout, connector=aiohttp.TCPConnector(limit=0), json_serialize=json.dumps
+                timeout=aiohttp.ClientTimeout(total=self._timeout, sock_connect=CONNECT),
+                connector=aiohttp.TCPConnector(limit=0),
             )
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         try:

@@ -129,6 +129,7 @@ def _kind_of(status: int, said: str) -> Kind:
 
 
 NO_COMPLETION = "the body is no chat completion"
+_NAMES = re.compile(r"^(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)(?:: | - ))+")
 _NO_JSON = re.compile(
     r"JSONDecodeError|Unable to get json|(?:Expecting|Unterminated|Invalid|Extra data)[^\n]{0,60}: line \d+ column \d+"
 )
@@ -158,7 +159,7 @@ _BY_CLASS: Mapping[str, Kind] = {
 
 def from_exception(error: BaseException, now: float) -> Failure:
     """Return the failure that an exception of litellm means; by class, then by status and text."""
-    said = str(error)
+    said = _NAMES.sub("", str(error))
     kind = next((_BY_CLASS[c.__name__] for c in type(error).__mro__ if c.__name__ in _BY_CLASS), None)
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and status >= 400 and kind in (None, Kind.RATE_LIMIT, Kind.BAD_REQUEST):

@@ -13,6 +13,7 @@ import os
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,7 @@ class LitellmTransport:
             )
         except Exception as error:  # litellm lets exceptions of every client through
             raise from_exception(error, time.time()) from None
-        return _read(litellm, call, answer, seed_refused=seed is None)
+        return _read(call, answer, seed_refused=seed is None)
 
     async def close(self) -> None:
         """Close litellm's clients, if litellm was ever loaded."""
@@ -78,7 +79,7 @@ class LitellmTransport:
             await load().close_litellm_async_clients()
 
 
-def _read(litellm: Any, call: Call, answer: Any, *, seed_refused: bool) -> Raw:
+def _read(call: Call, answer: Any, *, seed_refused: bool) -> Raw:
     try:
         choice = answer.choices[0]
         content, refusal = choice.message.content, getattr(choice.message, "refusal", None)
@@ -89,12 +90,10 @@ def _read(litellm: Any, call: Call, answer: Any, *, seed_refused: bool) -> Raw:
     if not counted[0]:  # litellm writes zeros where the server counted nothing; no prompt has no token
         counted = None, None
     raw = completion(content, refusal, finish_reason, counted, seed_refused=seed_refused)
-    if call.model.price is not None or raw.prompt_tokens is None:
+    price = prices(call.model.model)
+    if price is None or raw.prompt_tokens is None:
         return raw
-    return Raw(
-        raw.text, raw.finish_reason, raw.prompt_tokens, raw.completion_tokens, raw.seed_refused,
-        _dollars(litellm, call.model.model, raw.prompt_tokens, raw.completion_tokens or 0),
-    )  # fmt: skip
+    return replace(raw, dollars=price[0] * raw.prompt_tokens + price[1] * (raw.completion_tokens or 0))
 
 
 async def embed(
@@ -127,19 +126,14 @@ async def embed(
     return vectors, getattr(getattr(answer, "usage", None), "prompt_tokens", None)
 
 
-def _dollars(litellm: Any, model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
-    """Return what a call costs by litellm's price list, None where the model is not in it or has no price."""
-    try:
-        price = _prices(litellm, model)
-    except Exception:  # an unknown model raises a bare Exception there
-        return None
-    return price[0] * prompt_tokens + price[1] * completion_tokens if any(price) else None
-
-
 @functools.lru_cache(maxsize=256)
-def _prices(litellm: Any, model: str) -> tuple[float, float]:
-    per_million = litellm.cost_per_token(model, prompt_tokens=1_000_000, completion_tokens=1_000_000)
-    return per_million[0] / 1e6, per_million[1] / 1e6
+def prices(model: str) -> tuple[float, float] | None:
+    """Return dollars per input and output token by litellm's price list, None where it has none for a model."""
+    try:
+        million = load().cost_per_token(model, prompt_tokens=1_000_000, completion_tokens=1_000_000)
+    except Exception:  # litellm raises a bare Exception for a model that it does not know
+        return None
+    return (million[0] / 1e6, million[1] / 1e6) if any(million) else None
 
 
 @functools.lru_cache(maxsize=256)
