@@ -206,7 +206,7 @@ def _health(results: Results) -> Iterator[Table]:
     rows = []
     for row in sorted(results.health, key=lambda row: _rank(results.cells, row.cell)):
         counts = [(row.debates,), (row.calls,), *(tuple(row.counts[name] for name in names) for _, names in _TROUBLES)]
-        stops = f",{HARD}".join(f"{reason}{HARD}{number(count, 1)}" for reason, count in row.stops.items())
+        stops = ", ".join(f"{reason}{HARD}{number(count, 1)}" for reason, count in row.stops.items())
         numbers = [Entry(number(values[0], 1), values) for values in counts]
         rows.append((words(row.cell), *numbers, Entry(stops, tuple(row.stops.get(reason, 0) for reason in reasons))))
     caption = (
