@@ -8,7 +8,7 @@ from shlex import quote
 from snakemake.exceptions import WorkflowError
 
 from cortexdsl.errors import CortexError
-from cortexdsl.plan import Layout, asked_experiments, compile_spec
+from cortexdsl.plan import TABLES, Layout, asked_experiments, compile_spec
 
 # Jobs find the command beside the Python that runs Snakemake, whether or not its environment is active.
 shell.prefix(

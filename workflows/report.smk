@@ -4,8 +4,8 @@
 rule report:
     input:
         plan=Layout("results/{experiment}").plan,
-        scores=Layout("results/{experiment}").all_scores,
-        rounds=Layout("results/{experiment}").all_rounds,
+        scores=Layout("results/{experiment}").table("scores"),
+        rounds=Layout("results/{experiment}").table("rounds"),
         metrics=Layout("results/{experiment}").metrics,
         comparisons=Layout("results/{experiment}").comparisons,
         hypotheses=Layout("results/{experiment}").hypotheses,

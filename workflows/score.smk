@@ -1,4 +1,4 @@
-# Scores: each cell's debates graded, then all of them in one table.
+# Scores and what else records tell: each cell's part of every table, then the tables of all cells.
 
 
 rule score:
@@ -7,8 +7,10 @@ rule score:
             wildcards.dataset, wildcards.cell
         ),
     output:
-        scores=Layout("results/{experiment}").scores("{dataset}", "{cell}"),
-        rounds=Layout("results/{experiment}").rounds("{dataset}", "{cell}"),
+        [
+            Layout("results/{experiment}").part(table, "{dataset}", "{cell}")
+            for table in TABLES
+        ],
     log:
         "results/{experiment}/logs/scores/{dataset}/{cell}.log",
     conda:
@@ -20,18 +22,20 @@ rule score:
         ),
     shell:
         "cortexdsl score {params.spec:q} --experiment {wildcards.experiment:q} --dataset {wildcards.dataset:q}"
-        " --cell {wildcards.cell:q} --scores {output.scores:q} --rounds {output.rounds:q}"
-        " > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"
+        " --cell {wildcards.cell:q} > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"
 
 
-rule join_scores:
+rule join:
     input:
-        lambda wildcards: plan_of(wildcards.experiment).all_scores(),
+        lambda wildcards: [
+            part
+            for table in TABLES
+            for part in plan_of(wildcards.experiment).parts(table)
+        ],
     output:
-        scores=Layout("results/{experiment}").all_scores,
-        rounds=Layout("results/{experiment}").all_rounds,
+        [Layout("results/{experiment}").table(table) for table in TABLES],
     log:
-        "results/{experiment}/logs/join_scores.log",
+        "results/{experiment}/logs/join.log",
     localrule: True
     conda:
         "../environment.yml"
@@ -40,5 +44,4 @@ rule join_scores:
         digest=lambda wildcards: plan_of(wildcards.experiment).digest,
     shell:
         "cortexdsl score {params.spec:q} --experiment {wildcards.experiment:q}"
-        " --scores {output.scores:q} --rounds {output.rounds:q}"
         " > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"

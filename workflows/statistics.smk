@@ -4,7 +4,7 @@
 rule verdict:
     input:
         plan=Layout("results/{experiment}").plan,
-        scores=Layout("results/{experiment}").all_scores,
+        scores=Layout("results/{experiment}").table("scores"),
     output:
         metrics=Layout("results/{experiment}").metrics,
         comparisons=Layout("results/{experiment}").comparisons,

@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     layout = Layout(args.results.rstrip("/"))
     plan = read_plan(Path(layout.plan))
-    scores = read_table(Path(layout.all_scores))
+    scores = read_table(Path(layout.table("scores")))
     arms = [Arm.of(cell) for cell in plan["cells"]]
     seed, metrics = plan["seed"], plan["metrics"]
     metrics_table(scores, seed=seed).to_csv(layout.metrics, index=False)

@@ -163,13 +163,9 @@ class Plan:
         """The debate records of one cell on one dataset."""
         return [self.layout.debates(dataset, cell, shard.label) for shard in self.shards[dataset]]
 
-    def per_cell(self, path: Any) -> list[str]:
-        """One file for each dataset and cell, by a method of the layout."""
-        return [path(dataset, cell.slug) for dataset in self.tasks for cell in self.cells]
-
-    def all_scores(self) -> list[str]:
-        """The scores of every cell on every dataset."""
-        return self.per_cell(self.layout.scores)
+    def parts(self, table: str) -> list[str]:
+        """The parts of a table: one for each dataset and cell."""
+        return [self.layout.part(table, dataset, cell.slug) for dataset in self.tasks for cell in self.cells]
 
     def connections_per_job(self, cores: int | None) -> int:
         """Connections that one job may take where `cores` jobs run at once."""

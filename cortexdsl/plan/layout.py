@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+TABLES = ("scores", "rounds", "agents", "calibration", "reliability", "tokens")
+"""What is found from debate records alone: a part a cell, then a table of all cells."""
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -40,23 +43,13 @@ class Layout:
         """The passages that one knowledge source found for a dataset's questions."""
         return f"{self.root}/pools/{dataset}/{source}.jsonl"
 
-    def scores(self, dataset: str, cell: str) -> str:
-        """The scores of one cell."""
-        return f"{self.root}/scores/{dataset}/{cell}.csv"
+    def part(self, table: str, dataset: str, cell: str) -> str:
+        """One cell's part of a table."""
+        return f"{self.root}/parts/{dataset}/{cell}/{table}.csv"
 
-    def rounds(self, dataset: str, cell: str) -> str:
-        """Score and consensus after each round of one cell."""
-        return f"{self.root}/rounds/{dataset}/{cell}.csv"
-
-    @property
-    def all_scores(self) -> str:
-        """The scores of all cells."""
-        return f"{self.root}/scores.csv"
-
-    @property
-    def all_rounds(self) -> str:
-        """Score and consensus after each round, of all cells."""
-        return f"{self.root}/rounds.csv"
+    def table(self, table: str) -> str:
+        """A table of all cells."""
+        return f"{self.root}/{table}.csv"
 
     @property
     def metrics(self) -> str:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.layout import TABLES
 from cortexdsl.terms import Cell
 
 COMMAND = "cortexdsl"
@@ -29,7 +30,7 @@ def _parts(plan: Plan) -> Iterator[list[str]]:
     ]
     yield ["", "rule all:", "    default_target: True", "    input:", f"        {layout.report!r},"]
     spec = f"{plan.spec_path} --experiment {plan.experiment}"
-    yield _rule("plan", [], [("", layout.plan)], {"digest": plan.digest}, f"plan {plan.spec_path} --out {{output}}")
+    yield _rule("plan", [], [layout.plan], {"digest": plan.digest}, f"plan {plan.spec_path} --out {{output}}")
     names = _names(plan)
     for dataset in plan.tasks:
         for cell in plan.cells:
@@ -37,22 +38,16 @@ def _parts(plan: Plan) -> Iterator[list[str]]:
             yield _rule(
                 f"score_{names[dataset, cell.slug]}",
                 plan.debates_of(dataset, cell.slug),
-                [("scores", layout.scores(dataset, cell.slug)), ("rounds", layout.rounds(dataset, cell.slug))],
+                [layout.part(table, dataset, cell.slug) for table in TABLES],
                 {"digest": plan.score_digest(dataset, cell.slug)},
-                f"score {spec} --dataset {dataset} --cell '{cell.slug}'"
-                " --scores {output.scores:q} --rounds {output.rounds:q}",
+                f"score {spec} --dataset {dataset} --cell '{cell.slug}'",
             )
-    yield _rule(
-        "join_scores",
-        plan.all_scores(),
-        [("scores", layout.all_scores), ("rounds", layout.all_rounds)],
-        {"digest": plan.digest},
-        f"score {spec} --scores {{output.scores:q}} --rounds {{output.rounds:q}}",
-    )
-    verdict = [("metrics", layout.metrics), ("comparisons", layout.comparisons), ("hypotheses", layout.hypotheses)]
-    yield _rule("verdict", [layout.plan, layout.all_scores], verdict, {}, f"verdict {layout.root}")
-    inputs = [layout.plan, layout.all_scores, layout.all_rounds, *(path for _, path in verdict)]
-    yield _rule("report", inputs, [("", layout.report)], {}, f"report {layout.root}")
+    parts = [part for table in TABLES for part in plan.parts(table)]
+    yield _rule("join", parts, [layout.table(table) for table in TABLES], {"digest": plan.digest}, f"score {spec}")
+    verdict = [layout.metrics, layout.comparisons, layout.hypotheses]
+    scores, rounds = layout.table("scores"), layout.table("rounds")
+    yield _rule("verdict", [layout.plan, scores], verdict, {}, f"verdict {layout.root}")
+    yield _rule("report", [layout.plan, scores, rounds, *verdict], [layout.report], {}, f"report {layout.root}")
 
 
 def _debate(plan: Plan, dataset: str, cell: Cell, name: str, spec: str) -> list[str]:
@@ -65,7 +60,7 @@ def _debate(plan: Plan, dataset: str, cell: Cell, name: str, spec: str) -> list[
     lines = _rule(
         f"debate_{name}",
         inputs,
-        [("", plan.layout.debates(dataset, cell.slug, "{shard}"))],
+        [plan.layout.debates(dataset, cell.slug, "{shard}")],
         {"protocol": cell.debate.protocol, **cell.settings},
         f"debate {spec} --dataset {dataset} --cell '{cell.slug}' --shard {{wildcards.shard}}"
         " --digest {params.digest} --connections {resources.connections} --out {output:q}",
@@ -84,7 +79,7 @@ def _debate(plan: Plan, dataset: str, cell: Cell, name: str, spec: str) -> list[
 def _rule(
     name: str,
     inputs: Iterable[str],
-    outputs: Iterable[tuple[str, str]],
+    outputs: Iterable[str],
     params: dict[str, object],
     arguments: str,
     more: Iterable[str] = (),
@@ -92,7 +87,7 @@ def _rule(
     lines = ["", f"rule {name}:"]
     found = [f"        {path!r}," for path in inputs]
     lines += ["    input:", *found] if found else []
-    lines += ["    output:", *(f"        {key}={path!r}," if key else f"        {path!r}," for key, path in outputs)]
+    lines += ["    output:", *(f"        {path!r}," for path in outputs)]
     if params:
         lines += ["    params:", *(f"        {_identifier(key)}={value!r}," for key, value in params.items())]
     return [*lines, *more, "    shell:", f"        {f'{COMMAND} {arguments}'!r}"]
