@@ -13,6 +13,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,6 +25,7 @@ from cortexdsl.models.budget import Spent
 from cortexdsl.models.door import Door
 from cortexdsl.models.keys import KEY_LENGTH, plain
 from cortexdsl.models.litellm_door import embed as litellm_embed
+from cortexdsl.models.secrets import without_credentials
 from cortexdsl.terms import Floats, Model
 
 FOLDER = "embeddings"
@@ -52,6 +54,20 @@ def embedding_key(model: Model, text: str) -> str:
     return hashlib.sha256(blob.encode("ascii")).hexdigest()[:KEY_LENGTH]
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a vector stands: vectors are long, and stay on disk until they are used."""
+
+    path: Path
+    offset: int
+    length: int
+
+    def read(self) -> bytes:
+        with self.path.open("rb") as file:
+            file.seek(self.offset)
+            return _vector(json.loads(file.read(self.length)))
+
+
 class EmbeddingCalls:
     """Embeds texts that no log has.
 
@@ -71,7 +87,7 @@ class EmbeddingCalls:
     def __init__(self, door: Door, embed: Embed = litellm_embed) -> None:
         self._door = door
         self._embed = embed
-        self._vectors: dict[str, bytes] = {}
+        self._places: dict[str, _Place] = {}
         self._kept: set[str] = set()
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._writer = None
@@ -79,14 +95,14 @@ class EmbeddingCalls:
         if door.own_log is not None:
             self._writer = AppendLog(folder / door.own_log.name)
             door.at_close(self._writer.close)
-            for record in _records(self._writer.path):
-                self._vectors.setdefault(record["key"], record["vector"])
+            for place, record in _records(self._writer.path):
+                self._places.setdefault(record["key"], place)
                 self._kept.add(record["key"])
                 door.budget.spend(Spent(record["calls"], record["tokens"] or 0, record["dollars"] or 0.0))
         for path in sorted(folder.glob("*.jsonl")):
             if self._writer is None or path != self._writer.path:
-                for record in _records(path):
-                    self._vectors.setdefault(record["key"], record["vector"])
+                for place, record in _records(path):
+                    self._places.setdefault(record["key"], place)
 
     async def embed(self, model: Model, texts: Sequence[str]) -> list[Floats]:
         """Return the vector of each text.
@@ -96,16 +112,17 @@ class EmbeddingCalls:
         ModelError, BudgetError
         """
         wanted = {embedding_key(model, text): text for text in texts}
-        missing = {key: text for key, text in wanted.items() if key not in self._vectors and key not in self._under_way}
+        missing = {key: text for key, text in wanted.items() if key not in self._places and key not in self._under_way}
         if missing:
             task = asyncio.create_task(self._ask(model, missing))
             self._under_way |= dict.fromkeys(missing, task)
             task.add_done_callback(lambda done: self._finish(missing, done))
         for task in {self._under_way[key] for key in wanted if key in self._under_way}:
             await asyncio.shield(task)
+        found = {key: self._places[key].read() for key in wanted}
         for key, text in wanted.items():
-            self._keep(key, model, text)
-        return [_floats(self._vectors[embedding_key(model, text)]) for text in texts]
+            self._keep(key, model, text, found[key])
+        return [np.frombuffer(found[embedding_key(model, text)], "<f4").astype(np.float64) for text in texts]
 
     def _finish(self, keys: Iterable[str], done: asyncio.Task[None]) -> None:
         for key in keys:
@@ -125,45 +142,53 @@ class EmbeddingCalls:
         dollars = model.price[0] * tokens if model.price is not None and tokens is not None else None
         self._door.budget.spend(Spent(1, tokens or 0, dollars or 0.0))
         for number, (key, vector) in enumerate(zip(missing, vectors, strict=True)):
-            self._vectors[key] = np.asarray(vector, dtype="<f4").tobytes()
-            self._keep(key, model, missing[key], *((1, tokens, dollars) if number == 0 else (0, 0, 0.0)))
+            kept = np.asarray(vector, dtype="<f4").tobytes()
+            self._keep(key, model, missing[key], kept, *((1, tokens, dollars) if number == 0 else (0, 0, 0.0)))
 
     def _keep(
-        self, key: str, model: Model, text: str, calls: int = 0, tokens: int | None = 0, dollars: float | None = 0.0
+        self,
+        key: str,
+        model: Model,
+        text: str,
+        vector: bytes,
+        calls: int = 0,
+        tokens: int | None = 0,
+        dollars: float | None = 0.0,
     ) -> None:
         """Write a vector to the own log, once. What a batch has cost stands in its first line."""
         if self._writer is None or key in self._kept:
             return
         self._kept.add(key)
-        self._writer.append(
+        offset, length = self._writer.append(
             {
                 "schema_version": SCHEMA_VERSION,
                 "key": key,
                 "model": model.model,
-                "api_base": model.api_base,
+                "api_base": without_credentials(model.api_base),
                 "parameters": plain(model.options),
                 "text": text,
-                "vector": base64.b64encode(self._vectors[key]).decode("ascii"),
+                "vector": base64.b64encode(vector).decode("ascii"),
                 "calls": calls,
                 "tokens": tokens,
                 "dollars": dollars,
             }
         )
+        self._places[key] = _Place(self._writer.path, offset, length)
 
 
-def _records(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the readable records of a log, their vectors decoded; warn of others."""
+def _records(path: Path) -> Iterator[tuple[_Place, dict[str, Any]]]:
+    """Yield the readable records of a log, and where they stand; warn of others."""
     for offset, line in whole_lines(path):
         record = parse(line)
         try:
             if record is None or not {"calls", "tokens", "dollars"} <= record.keys():
                 raise ValueError("no record")
-            record["vector"] = base64.b64decode(record["vector"], validate=True)
+            _vector(record)
         except (LookupError, TypeError, ValueError):
             _say.warning("%s: byte %d: a corrupt line of the embedding log is skipped", path, offset)
             continue
-        yield record
+        yield _Place(path, offset, len(line)), record
 
 
-def _floats(kept: bytes) -> Floats:
-    return np.frombuffer(kept, dtype="<f4").astype(np.float64)
+def _vector(record: Mapping[str, Any]) -> bytes:
+    return base64.b64decode(record["vector"], validate=True)

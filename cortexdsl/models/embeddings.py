@@ -23,7 +23,7 @@ from cortexdsl.terms import Floats, Model
 NGRAM = "ngram"
 LOCAL = "sentence-transformers/"
 BATCH = 64
-REMEMBERED = 4096
+REMEMBERED = 1024
 
 
 class Embedder:

@@ -15,6 +15,7 @@ from typing import Any
 
 from cortexdsl.models.appendlog import SCHEMA_VERSION, AppendLog, parse, whole_lines
 from cortexdsl.models.keys import plain
+from cortexdsl.models.secrets import without_credentials
 from cortexdsl.models.transport import Raw
 from cortexdsl.terms import Call, Reply
 
@@ -41,7 +42,7 @@ def call_record(
         "schema_version": SCHEMA_VERSION,
         "key": key,
         "model": call.model.model,
-        "api_base": call.model.api_base,
+        "api_base": without_credentials(call.model.api_base),
         "parameters": plain(call.model.options),
         "messages": [dict(message) for message in call.messages],
         "seed": call.seed,

@@ -104,6 +104,11 @@ def _longest_first(values: set[str]) -> list[str]:
     return sorted(values - {"", PLACEHOLDER_KEY}, key=len, reverse=True)
 
 
+def without_credentials(text: str | None) -> str | None:
+    """Return a text of the spec without what looks like a key or a password."""
+    return None if text is None else _PATTERNS.sub(REDACTED, text)
+
+
 def shown(address: str | None) -> str:
     """Return an address as it may be printed: without name, password, query and fragment."""
     if address is None:

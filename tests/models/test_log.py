@@ -42,6 +42,12 @@ def test_a_line_has_the_fields_of_the_contract(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_an_address_is_kept_without_its_password() -> None:
+    call = call_of(api_base="http://me:hunter2@host/v1")
+    record = call_record("k", call, None, seconds=0, attempts=1, error="x")
+    assert record["api_base"] == "http://[key]@host/v1"
+
+
 def test_all_logs_of_a_folder_are_read_and_grow_while_others_write(tmp_path: Path) -> None:
     other = CallLogs(tmp_path, tmp_path / "other.jsonl")
     early = write(other, "early")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ from typing import Any
 import pytest
 
 from cortexdsl.errors import ModelError
-from cortexdsl.models.door import open_door
+from cortexdsl.models import servers
+from cortexdsl.models.door import Hooks, open_door
 from cortexdsl.models.litellm_door import LitellmTransport
+from cortexdsl.models.retry import Patience
 from cortexdsl.terms import Call, Reply
 from tests.models.kit import Time, call_of
 from tests.models.stub import Stub, serving
@@ -243,10 +246,41 @@ def test_nobody_at_the_address_is_an_error_with_a_remedy(tmp_path: Path) -> None
         asyncio.run(scene())
 
 
+FAULTS = ("429", "500", "503", "disconnect", "truncated", "badjson", "empty", "garbage", "nousage", "length")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_busy_imperfect_server_is_got_through(tmp_path: Path, repository: Path, way: str) -> None:
+    """The project's stub server beside the checkout, with every fault at 4 %: each call has a reply, one line each."""
+    stub = repository.parent / "shared" / "tools" / "llm_stub.py"
+    if not stub.is_file():
+        pytest.skip("the stub server (../shared/tools/llm_stub.py) is not on this machine")
+    faults = [word for fault in FAULTS for word in ("--fault", f"{fault}=0.04")]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, str(stub), "--port", str(port), "--latency", "0.001", *faults]
+    base = f"http://127.0.0.1:{port}/v1"
+    server = servers.start(command, f"{base}/models", timeout=60)
+
+    async def scene() -> list[Reply]:
+        hooks = Hooks(environment={"BASE": base}, patience=Patience(first=0.01, longest=0.05))
+        async with open_door(tmp_path / "own.jsonl", hooks=hooks) as door:
+            return list(await asyncio.gather(*(door(question(way, seed=seed)) for seed in range(150))))
+
+    try:
+        replies = asyncio.run(scene())
+    finally:
+        servers.stop(server)
+    assert all(reply.text and reply.error is None for reply in replies)
+    assert len((tmp_path / "own.jsonl").read_text().splitlines()) == 150
+
+
 JOB = """
 import asyncio, sys
 from pathlib import Path
-from cortexdsl.models.door import open_door
+from cortexdsl.models import servers
+from cortexdsl.models.door import Hooks, open_door
 from cortexdsl.terms import Call, Model
 
 async def job():
