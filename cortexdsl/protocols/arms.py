@@ -11,7 +11,7 @@ from typing import Any
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.protocols.claimed import arm_called, no_arm, unclaimable
 from cortexdsl.protocols.grid import grid_points, put
-from cortexdsl.protocols.loader import Protocol, load_protocol
+from cortexdsl.protocols.loader import Protocol, load_protocol, protocol_of
 from cortexdsl.protocols.resolve import Choice, resolve, settings_of
 from cortexdsl.spec.entries import ModelText
 from cortexdsl.spec.load import Spec, model_of, team_of
@@ -60,6 +60,11 @@ def arms(spec: Spec) -> tuple[Arm, ...]:
     """
     problems: dict[tuple[str, str], Problem] = {}  # by place and remedy: one value may be wrong in many arms
     made: dict[str, Arm] = {}
+    for name, inline in _inline(spec).items():
+        try:
+            protocol_of(name, inline, ("protocols", name))
+        except SpecError as error:
+            problems = _by_place(error) | problems
     for method, node in spec.node.mapping()["methods"].mapping().items():
         try:
             protocol = _protocol(spec, node)
@@ -116,13 +121,12 @@ def _by_place(error: SpecError) -> dict[tuple[str, str], Problem]:
 
 def _protocol(spec: Spec, method: Node) -> Protocol:
     written = method.mapping()["protocol"]
-    inline = spec.node.find(("protocols",))
-    return load_protocol(
-        str(written.value),
-        inline.mapping() if inline is not None else {},
-        Path(written.mark.file).parent,
-        written.mark,
-    )
+    return load_protocol(str(written.value), _inline(spec), Path(written.mark.file).parent, written.mark)
+
+
+def _inline(spec: Spec) -> Mapping[str, Node]:
+    written = spec.node.find(("protocols",))
+    return written.mapping() if written is not None else {}
 
 
 def _arm(spec: Spec, method: str, node: Node, protocol: Protocol, axes: Mapping[str, Node]) -> Arm:

@@ -27,7 +27,6 @@ def cross_check(root: Node, text: SpecText) -> Iterator[Found]:
     text : SpecText
         The same, checked entry by entry.
     """
-    yield from _secrets(root, ())
     yield from _names(root, text)
     yield from _agents(root, text)
     yield from _methods(root, text)
@@ -44,7 +43,8 @@ def _unknown(root: Node, route: Route, kind: str, name: str, known: Iterable[str
     return _found(root, route, f"there is no {kind} {name}", nearest(name, known, say=f"{kind}s"), key=key)
 
 
-def _secrets(node: Node, route: Route) -> Iterator[Found]:
+def secrets(node: Node, route: Route = ()) -> Iterator[Found]:
+    """Yield the texts that look like keys, without showing them: to be called before any value is shown."""
     if isinstance(node.value, str) and holds_secret(node.value):
         remedy = "put it into an environment variable, and write api_key_env: NAME (the key is not shown here)"
         yield node.mark, Problem(str(node.mark), f"{dotted(route)} looks like a key", remedy)
@@ -54,7 +54,7 @@ def _secrets(node: Node, route: Route) -> Iterator[Found]:
         else enumerate(node.value if isinstance(node.value, list) else [])
     )
     for key, child in items:
-        yield from _secrets(child, (*route, key))
+        yield from secrets(child, (*route, key))
 
 
 def _names(root: Node, text: SpecText) -> Iterator[Found]:

@@ -23,7 +23,9 @@ _RESERVED = {
     **dict.fromkeys(SAMPLING, "write it beside options"),
 }  # fmt: skip
 _SECRET = re.compile(
-    r"(?<![A-Za-z0-9])(?:sk-[\w-]{16,}|gsk_\w{16,}|hf_\w{16,}|AIza[\w-]{20,}|AKIA\w{12,}|xai-\w{16,}|Bearer\s+\S{8,})"
+    r"(?<![A-Za-z0-9])(?:sk-[\w-]{16,}|gsk_\w{16,}|hf_\w{16,}|AIza[\w-]{20,}|AKIA\w{12,}|xai-\w{16,})"
+    r"|Bearer\s+\S{8,}"
+    r"|://[^/\s:@]+:[^/\s@]+@"  # name and password in an address
 )
 
 
@@ -85,6 +87,8 @@ class ModelText(Entry):
         },
     }  # fmt: skip
 
+    example: ClassVar[str] = "{model: openai/NAME}"
+
     model: Text = Field(description="builtin/solver, or a litellm model name such as openai/NAME.")
     api_base: Address | None = Field(None, description="The address, or env:NAME.")
     api_key_env: KeyName | None = Field(None, description="The environment variable that holds the key.")
@@ -118,6 +122,8 @@ class ModelText(Entry):
 class AgentText(Entry):
     """An agent: a model with a name and, perhaps, a persona."""
 
+    example: ClassVar[str] = "{name: NAME, model: MODEL}"
+
     name: Name
     model: Name
     persona: Text | None = None
@@ -140,6 +146,8 @@ COLUMNS = ("id", "question", "answer", "context", "choices", "cluster", "group",
 
 class DatasetText(Entry):
     """Questions: a dataset of the registry by `name`, or a `file` of one's own."""
+
+    example: ClassVar[str] = "{name: gsm8k, size: 100}"
 
     name: Name | None = Field(None, description="A dataset of the registry, such as gsm8k.")
     path: Text | None = Field(None, description="The official file or folder of a named dataset, or env:NAME.")
@@ -192,6 +200,8 @@ RETRIEVERS: Mapping[str, tuple[str, ...]] = {
 
 class KnowledgeText(Entry):
     """A source of knowledge pools: passages of a corpus or an index, or snippets of a web search."""
+
+    example: ClassVar[str] = "{retriever: bm25, corpus: FILE.jsonl}"
 
     retriever: Literal["bm25", "dense", "search"]
     top: Annotated[Whole, Field(ge=1, le=1_000)] = Field(5, description="How many passages it gives to a pool.")

@@ -12,7 +12,7 @@ from typing import Any
 
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.spec.claims import Claim, parse_claim
-from cortexdsl.spec.crosscheck import cross_check
+from cortexdsl.spec.crosscheck import cross_check, secrets
 from cortexdsl.spec.entries import COLUMNS, SAMPLING, SOLVER_PARAMETERS, DatasetText, ModelText
 from cortexdsl.spec.extends import read_extended
 from cortexdsl.spec.likeness import resolve_likeness
@@ -91,6 +91,8 @@ def load_spec(path: Path | str, environment: Mapping[str, str] | None = None) ->
     """
     path = Path(path)
     root, files = read_extended(path)
+    if keys := list(secrets(root)):
+        raise SpecError(in_order(keys))
     text = check(SpecText, root)
     root = resolve_likeness(root)
     problems = list(cross_check(root, text))

@@ -20,7 +20,6 @@ _WANTED: Mapping[str, str] = {
     "int_parsing": "a whole number", "int_parsing_size": "a smaller number", "float_type": "a number",
     "float_parsing": "a number", "finite_number": "a finite number", "bool_type": "true or false",
     "bool_parsing": "true or false", "list_type": "a list", "tuple_type": "a list", "dict_type": "a mapping",
-    "model_type": "a mapping", "model_attributes_type": "a mapping", "mapping_type": "a mapping",
 }  # fmt: skip
 _BOUNDS: Mapping[str, tuple[str, str]] = {
     "greater_than": ("more than", "gt"), "greater_than_equal": ("at least", "ge"),
@@ -100,6 +99,8 @@ def _worded(kind: str, name: str, parts: Route, value: Any, context: Mapping[str
         return f"unknown key {name}", context["remedy"] or nearest(parts[-1], context["allowed"])
     if kind == "missing":
         return f"{name} is missing", f"write `{parts[-1]}: ...` here"
+    if kind == "no_mapping":
+        return f"{subject} is {shown(value)}; a mapping is needed", f"write {context['example'] or '{...}'}"
     if kind == "no_such_form":
         return _no_such_form(subject, value, context)
     if kind in ("literal_error", "enum"):
@@ -140,6 +141,8 @@ def _type_remedy(kind: str, value: Any) -> str:
         bare = value.replace("_", "").strip()
         if bare.lstrip("+-0").replace(".", "", 1).isdigit():
             return "write it without quotes and leading zeros"
-    if kind in ("list_type", "tuple_type") and isinstance(value, str | int | float):
-        return f"write [{value}]"
+    if kind in ("list_type", "tuple_type"):
+        return f"write [{value}]" if isinstance(value, str | int | float) else "begin each item with a dash"
+    if kind == "dict_type":
+        return "remove the line, or write entries below it" if value is None else "write {NAME: ...}"
     return ""

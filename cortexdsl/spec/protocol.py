@@ -6,12 +6,13 @@ check a protocol before its settings are known and after they have been put in.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from cortexdsl.spec.bins import RecalibrationText
 from cortexdsl.spec.hears import Count, HearsText, MaybeNone
+from cortexdsl.spec.problems import nearest
 from cortexdsl.spec.words import (
     SETTING_OR_VALUE,
     Asked,
@@ -24,6 +25,7 @@ from cortexdsl.spec.words import (
     Whole,
     no_such_form,
     one_of,
+    said,
 )
 from cortexdsl.terms import Each, Own, Reads, Tells, Until
 
@@ -42,6 +44,8 @@ _Tells: TypeAlias = Annotated[Annotated[Tells, Tag("<value>")] | Asked, SETTING_
 
 class StepText(Entry):
     """One kind of utterance."""
+
+    example: ClassVar[str] = "{role: debater, prompt: my/answer.j2}"
 
     role: Name = Field(description="Who speaks.")
     prompt: Template = Field(description="The template, below prompts/ or beside the spec.")
@@ -70,7 +74,11 @@ class StepText(Entry):
 # ---------------------------------------------------------------- the schedule
 def _truth(value: Any) -> Any:
     """Let a setting such as `check_opening: true` say when: true is consensus, false is never."""
-    return {True: "consensus", False: "never"}[value] if isinstance(value, bool) else value
+    if isinstance(value, bool):
+        return "consensus" if value else "never"
+    if isinstance(value, str) and value not in get_args(Until):
+        raise said(f"{value!r} is no time to end", nearest(value, ["true", "false", *get_args(Until)]))
+    return value
 
 
 Ending: TypeAlias = Annotated[
@@ -195,6 +203,8 @@ RoleText: TypeAlias = Annotated[
 # ---------------------------------------------------------------- the whole
 class ProtocolText(Entry):
     """A debate protocol. Words that are not written take the setting of that name, if there is one."""
+
+    example: ClassVar[str] = "{steps: ..., schedule: ..., decide: ...}"
 
     title: Text = ""
     source: Text | None = Field(None, description="Where the method was published.")

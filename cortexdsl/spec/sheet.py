@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from cortexdsl.spec.entries import AgentText, DatasetText, KnowledgeText, LimitsText, ModelText, ServerText
 from cortexdsl.spec.protocol import ProtocolText, RoleText
-from cortexdsl.spec.words import Entry, Name, Plain, Share, Template, Text, Variable, Whole, said
+from cortexdsl.spec.words import Entry, Flag, Name, Number, Plain, Share, Template, Text, Variable, Whole, said
 
 Correction: TypeAlias = Literal["holm", "hommel", "bh", "by", "none"]
 
@@ -30,6 +30,8 @@ class MatchText(Entry):
 
 class MethodText(Entry, extra="allow"):
     """A protocol (or a method to begin from) and settings of it; other keys are settings of the protocol."""
+
+    example: ClassVar[str] = "{protocol: NAME}"
 
     protocol: Text | None = Field(None, description="A protocol's name, or ./FILE.yaml beside the spec.")
     like: Name | None = Field(None, description="The method whose settings this one changes.")
@@ -70,6 +72,8 @@ AxesText: TypeAlias = Annotated[
 class VaryText(Entry):
     """One grid: every combination of the values of its axes."""
 
+    example: ClassVar[str] = "{method: NAME, vary: {AXIS: [VALUES]}}"
+
     method: Name
     vary: AxesText
 
@@ -83,6 +87,8 @@ GridText: TypeAlias = Annotated[
 # ---------------------------------------------------------------- the analysis
 class FamilyText(Entry):
     """Comparisons that belong together: each of `compare` against `to`, p adjusted at once."""
+
+    example: ClassVar[str] = "{compare: [METHODS], to: METHOD}"
 
     compare: Annotated[
         Annotated[Text, Tag("<word>")] | Annotated[tuple[Text, ...], Field(min_length=1), Tag("<names>")],
@@ -121,10 +127,16 @@ class ExpectedText(Entry):
 
     discordance: Share | None = Field(None, description="Share of questions on which two methods differ.")
     correlation: Annotated[float, Field(ge=-1, le=1, strict=True)] | None = None
-    accuracy: Share | dict[Name, Share] | None = None
-    differences: dict[Text, float] = Field(default_factory=dict)
+    accuracy: (
+        Annotated[
+            Annotated[Share, Tag("<value>")] | Annotated[dict[Text, Share], Tag("<mapping>")],
+            Discriminator(lambda value: "<mapping>" if isinstance(value, dict) else "<value>"),
+        ]
+        | None
+    ) = Field(None, description="Of every cell, or by cell.")
+    differences: dict[Text, Number] = Field(default_factory=dict)
     power: Annotated[float, Field(gt=0, lt=1, strict=True)] = 0.8
-    refuse: bool = False
+    refuse: Flag = False
     reply_tokens: Annotated[Whole, Field(ge=1, le=10_000_000)] = Field(200, description="Assumed length of a reply.")
 
 

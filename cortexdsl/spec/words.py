@@ -33,15 +33,19 @@ def said(what: str, remedy: str = "") -> PydanticCustomError:
 class Entry(BaseModel):
     """A mapping of the language: its keys are known, and an unknown one is told which there are.
 
-    `hints` gives the remedy for keys that people are likely to write and that are not there.
+    `hints` gives the remedy for keys that people are likely to write and that are not there, `example` what to
+    write where something else than a mapping stands.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
     hints: ClassVar[Mapping[str, str]] = {}
+    example: ClassVar[str] = ""
 
     @model_validator(mode="wrap")
     @classmethod
     def _name_unknown_keys(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        if not isinstance(data, dict):
+            raise PydanticCustomError("no_mapping", "no mapping", {"example": cls.example})
         try:
             return handler(data)
         except ValidationError as error:
