@@ -69,10 +69,6 @@ class Spec:
         """Return a problem placed at a value, for layers that know more than the language does."""
         return Problem(self.where(route), what, remedy)
 
-    def folder(self, route: Route) -> Path:
-        """Return the folder of the file that a value was written in: where its relative paths begin."""
-        return Path(self.node.where(route).file).parent
-
 
 def load_spec(path: Path | str, environment: Mapping[str, str] | None = None) -> Spec:
     """Read and check a spec.
