@@ -188,3 +188,8 @@ def test_a_local_model_embeds_each_text_once(monkeypatch: pytest.MonkeyPatch) ->
 def test_without_a_door_a_models_similarity_is_an_error() -> None:
     with pytest.raises(ModelError, match="no door"):
         asyncio.run(Embedder()("text-embedding-3-large", ["a", "b"]))
+
+
+def test_vectors_are_of_length_one_and_zero_where_there_is_nothing() -> None:
+    found = asyncio.run(Embedder().embed("ngram", ["a b", " ", "c"]))
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), [1, 0, 1])
