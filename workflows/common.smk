@@ -16,8 +16,9 @@ shell.prefix(
 )
 
 
+# An experiment may lie in a folder (examples/groups), but not in a stage of another one.
 wildcard_constraints:
-    experiment=r"[^~]+?",
+    experiment=r"(?:(?!/(?:calls|debates|parts|pools)/)[^~])+?",
     dataset=r"[^/]+",
     cell=r"[^/]+",
     source=r"[^/]+",

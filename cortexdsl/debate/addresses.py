@@ -44,7 +44,8 @@ async def step_graph(
         return await sparse_graph(method, step, step.hears, principal, transcript, cosines)
     speakers = names
     if isinstance(step.hears, OfRole):
-        speakers = tuple(agent.name for agent in method.cast[step.hears.role])
+        cast = [agent.name for role in step.hears.roles for agent in method.cast[role]]
+        speakers = tuple(dict.fromkeys(cast))  # an agent may play two of the roles
     if step.each == "group":
         listeners = tuple(f"group {k}" for k in range(1, len(groups) + 1))
         heard = np.array([[name in group for group in groups] for name in speakers], dtype=bool)

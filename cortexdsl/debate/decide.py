@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cortexdsl.terms import Decide, Turn
+from cortexdsl.terms import Decide, Method, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +16,30 @@ class Decision:
     answer: str | None
     votes: Mapping[str, float] = field(default_factory=dict)
     was_tied: bool = False
+
+
+def decide(method: Method, principal: str, turns: Sequence[Turn], chance: Callable[[], random.Random]) -> Decision:
+    """Decide a debate as its method says.
+
+    Parameters
+    ----------
+    method : Method
+    principal : str
+        The role whose last answers vote.
+    turns : sequence of Turn
+        All of the debate.
+    chance : callable
+        Gives the generator of a draw between tied answers.
+    """
+    rule = method.decide
+    role = (rule.role or principal) if rule.rule == "last" else principal
+    said = [turn for turn in turns if turn.reads == "answer" and method.steps[turn.step].role == role]
+    if rule.rule == "last":
+        return Decision(said[-1].answer if said else None)
+    last = [turn for turn in said if turn.execution == said[-1].execution]
+    if rule.rule == "first":
+        return Decision(last[0].answer if last else None)
+    return vote(last, rule, chance)
 
 
 def vote(turns: Sequence[Turn], rule: Decide, chance: Callable[[], random.Random]) -> Decision:

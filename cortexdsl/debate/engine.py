@@ -16,7 +16,7 @@ from typing import Literal
 from cortexdsl.debate.addresses import addresses, is_worth_recording, step_graph
 from cortexdsl.debate.chance import call_seed, generator
 from cortexdsl.debate.confidence import recalibrate
-from cortexdsl.debate.decide import Decision, vote
+from cortexdsl.debate.decide import Decision, decide
 from cortexdsl.debate.topology import group_members
 from cortexdsl.debate.transcript import Transcript
 from cortexdsl.debate.views import Address, View, view
@@ -201,15 +201,7 @@ class _Run:
 
     # ------------------------------------------------------------ the end, and chance
     def _decide(self) -> Decision:
-        rule = self.method.decide
-        if rule.rule == "last":
-            role = rule.role or self.principal
-            said = [t for t in self.transcript.turns if t.reads == "answer" and self.method.steps[t.step].role == role]
-            return Decision(said[-1].answer if said else None)
-        turns = self.transcript.answers(-1)
-        if rule.rule == "first":
-            return Decision(turns[0].answer if turns else None)
-        return vote(turns, rule, lambda: self._chance("tie"))
+        return decide(self.method, self.principal, self.transcript.turns, lambda: self._chance("tie"))
 
     def _chance(self, purpose: str, *parts: str | int) -> random.Random:
         return generator(purpose, self.seed, self.replicate, self.question.id, *parts)

@@ -1,0 +1,54 @@
+"""`cortexdsl regrade`: read and score finished debates again after a reader or a grader changed; nothing is asked."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from cortexdsl.cli.score import join, score_cell
+from cortexdsl.debate.rereading import read_again
+from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.records import Record, read_debates, write_debates
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("spec", help="the spec, whose debates are finished")
+    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    plan = compile_spec(args.spec, experiment=args.experiment)
+    answers = decisions = 0
+    for dataset in plan.tasks:
+        for cell in plan.cells:
+            for path in plan.debates_of(dataset, cell.slug):
+                before = list(read_debates(Path(path)))
+                after = [_again(plan, dataset, cell.slug, record) for record in before]
+                changed = [_differences(old, new) for old, new in zip(before, after, strict=True)]
+                answers += sum(turns for turns, _ in changed)
+                decisions += sum(is_other for _, is_other in changed)
+                if before != after:
+                    write_debates(Path(path), after)
+            score_cell(plan, dataset, cell.slug)
+    join(plan)
+    print(
+        f"{answers} answers and {decisions} decisions are read otherwise than before; scores are written anew\n"
+        f"next: snakemake --cores 1 {plan.layout.report}, which tests them again"
+    )
+    return 0
+
+
+def _again(plan: Plan, dataset: str, slug: str, record: Record) -> Record:
+    task = plan.task(dataset)
+    reader = task.reader(task.item(record.debate.question_id).question)
+    method = plan.cell(slug).debate
+    debate = read_again(record.debate, method, reader, seed=plan.seed, replicate=record.header.replicate)
+    return replace(record, debate=debate)
+
+
+def _differences(old: Record, new: Record) -> tuple[int, bool]:
+    pairs = zip(old.debate.turns, new.debate.turns, strict=True)
+    return sum(a.answer != b.answer for a, b in pairs), old.debate.answer != new.debate.answer
