@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from cortexdsl.errors import DataError
 from cortexdsl.plan import compile_spec
 
