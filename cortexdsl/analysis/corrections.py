@@ -37,6 +37,6 @@ def adjust(p: Sequence[float] | Floats, correction: str = "holm") -> Floats:
     if correction not in CORRECTIONS:
         raise InputError(f"no correction {correction!r}; there are {', '.join([*CORRECTIONS, 'none'])}")
     adjusted, tested = raw.copy(), ~np.isnan(raw)
-    if tested.any():
+    if tested.sum() > 1:
         adjusted[tested] = multipletests(raw[tested], method=CORRECTIONS[correction])[1]
     return adjusted

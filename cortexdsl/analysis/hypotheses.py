@@ -72,10 +72,11 @@ def judge_claims(
     names = None if declared is None else {_plain(text) for text in declared}
     early = [names is None or _plain(claim.text) in names for claim in parsed]
     p = np.array([found.p for found in plain])
+    groups = [np.flatnonzero(early), np.arange(len(parsed))]
+    adjusted_in = [dict(zip(group.tolist(), adjust(p[group], correction), strict=True)) for group in groups]
     rows = []
     for i, (claim, found) in enumerate(zip(parsed, plain, strict=True)):
-        group = np.flatnonzero(early) if early[i] else np.arange(len(parsed))
-        adjusted = _adjusted(p, i, found.p, group, correction)
+        group, adjusted = groups[not early[i]], float(adjusted_in[not early[i]][i])
         verdict = verdict_of(found, adjusted, alpha)
         note = found.note
         if any(found.doubtful):
