@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from cortexdsl.report.curves import cost_figure, rounds_figure
+from cortexdsl.report.curves import confidence_figure, cost_figure, rounds_figure
 from cortexdsl.report.dotplots import accuracy_figure, differences_figure
 from cortexdsl.report.inputs import read_results
 from cortexdsl.report.page import page
@@ -38,7 +38,7 @@ def build_report(folder: Path, provenance: Mapping[str, str] | None = None) -> P
     results = read_results(folder)
     figures = [
         drawing
-        for draw in (accuracy_figure, cost_figure, differences_figure, rounds_figure)
+        for draw in (accuracy_figure, cost_figure, differences_figure, rounds_figure, confidence_figure)
         if (drawing := draw(results)) is not None
     ]
     shown = tables(results)

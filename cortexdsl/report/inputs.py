@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cortexdsl.errors import DataError
+from cortexdsl.report.rows import read_rows
 from cortexdsl.report.words import wording
 
 ALPHA = 0.05
@@ -108,6 +108,36 @@ class Health:
     stops: Mapping[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class Debater:
+    """A row of agents.csv: one agent in one cell; `hears` and `is_heard` are kept edges a debate."""
+
+    dataset: str
+    cell: str
+    agent: str
+    opening_accuracy: float | None
+    last_accuracy: float | None
+    hears: float | None
+    is_heard: float | None
+    conformity: float | None
+    input_tokens: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """A row of reliability.csv: answers whose confidence lay in one bin, and how many of them were right.
+
+    `confidence` is `stated` or `recalibrated`.
+    """
+
+    dataset: str
+    cell: str
+    confidence: str
+    answers: int
+    mean_confidence: float
+    accuracy: float
+
+
 TROUBLES = ("failures", "unparsed_turns", "unparsed", "unanswered", "was_tied")
 
 
@@ -121,6 +151,8 @@ class Results:
     verdicts: tuple[Verdict, ...]
     rounds: tuple[Round, ...]
     health: tuple[Health, ...]
+    debaters: tuple[Debater, ...]
+    buckets: tuple[Bucket, ...]
 
     @property
     def alpha(self) -> float:
@@ -159,7 +191,7 @@ def read_results(folder: Path) -> Results:
     ----------
     folder : Path
         `results/<experiment>`: plan.json and metrics.csv must be there; comparisons.csv, hypotheses.csv,
-        rounds.csv and scores.csv where the experiment made them.
+        rounds.csv, scores.csv, agents.csv and reliability.csv where the experiment made them.
 
     Raises
     ------
@@ -181,7 +213,7 @@ def read_results(folder: Path) -> Results:
             row["dataset"], row["cell"], row["metric"], row.number("estimate"), row.number("ci_low"),
             row.number("ci_high"), row.whole("n_questions"), row.whole("n_replicates"),
         )
-        for row in _rows(folder / "metrics.csv", needed=True)
+        for row in read_rows(folder / "metrics.csv", needed=True)
     )  # fmt: skip
     contrasts = tuple(
         Contrast(
@@ -190,14 +222,14 @@ def read_results(folder: Path) -> Results:
             row["correction"], row.get("effect"), row.number("effect_size"), row.whole("n_questions"),
             row.whole("discordant"), _at_most(row.number("p_adjusted"), alpha),
         )
-        for row in _rows(folder / "comparisons.csv")
+        for row in read_rows(folder / "comparisons.csv")
     )  # fmt: skip
     verdicts = tuple(
         Verdict(
             row["claim"], row.number("estimate"), row.number("ci_low"), row.number("ci_high"), row.number("p"),
             row.number("p_adjusted"), row["verdict"], row.truth("exploratory"), row.get("note"),
         )
-        for row in _rows(folder / "hypotheses.csv")
+        for row in read_rows(folder / "hypotheses.csv")
     )  # fmt: skip
     rounds = tuple(
         Round(
@@ -205,9 +237,9 @@ def read_results(folder: Path) -> Results:
             row.number("accuracy_high"), row.number("consensus"), row.number("consensus_low"),
             row.number("consensus_high"),
         )
-        for row in _rows(folder / "rounds.csv")
+        for row in read_rows(folder / "rounds.csv")
     )  # fmt: skip
-    return Results(plan, metrics, contrasts, verdicts, rounds, _health(folder / "scores.csv"))
+    return Results(plan, metrics, contrasts, verdicts, rounds, _health(folder), _debaters(folder), _buckets(folder))
 
 
 def _at_most(p: float | None, alpha: float) -> bool:
@@ -218,53 +250,28 @@ def _alpha(plan: Mapping[str, Any]) -> float:
     return float((plan.get("analysis") or {}).get("alpha", ALPHA))
 
 
-class _Row:
-    """A row of a CSV file whose cells are asked for by name and kind; errors name file, line and column."""
-
-    def __init__(self, path: Path, line: int, cells: Mapping[str, str]) -> None:
-        self._path, self._line, self._cells = path, line, cells
-
-    def __getitem__(self, column: str) -> str:
-        if column not in self._cells:
-            raise DataError(f"{self._path}: no column {column}; it has {', '.join(map(str, self._cells))}")
-        return self.get(column)
-
-    def get(self, column: str) -> str:
-        return self._cells.get(column) or ""
-
-    def number(self, column: str) -> float | None:
-        text = self.get(column)
-        if text.lower() in ("", "nan", "none"):
-            return None
-        try:
-            return float(text)
-        except ValueError:
-            raise DataError(f"{self._path}:{self._line}: {column} is {text!r}, not a number") from None
-
-    def whole(self, column: str) -> int | None:
-        value = self.number(column)
-        return None if value is None else round(value)
-
-    def truth(self, column: str) -> bool:
-        return self.get(column).lower() in ("true", "1", "1.0", "yes")
+def _debaters(folder: Path) -> tuple[Debater, ...]:
+    measures = ("opening_accuracy", "last_accuracy", "hears", "is_heard", "conformity", "input_tokens")
+    return tuple(
+        Debater(row["dataset"], row["cell"], row["agent"], *map(row.number, measures))
+        for row in read_rows(folder / "agents.csv")
+    )
 
 
-def _rows(path: Path, *, needed: bool = False) -> Iterator[_Row]:
-    """Read a CSV file; one that may be absent is then empty. Comment lines carry the schema's version."""
-    try:
-        with path.open(encoding="utf-8", newline="") as lines:
-            text = (line for line in lines if not line.startswith("#"))
-            for line, cells in enumerate(csv.DictReader(text), 2):
-                yield _Row(path, line, cells)
-    except FileNotFoundError:
-        if needed:
-            raise DataError(f"{path}: not there; run the experiment first: snakemake --cores 2") from None
+def _buckets(folder: Path) -> tuple[Bucket, ...]:
+    found = []
+    for row in read_rows(folder / "reliability.csv"):
+        mean, accuracy = row.number("mean_confidence"), row.number("accuracy")
+        if mean is not None and accuracy is not None:
+            place = row["dataset"], row["cell"], row["confidence"]
+            found.append(Bucket(*place, row.whole("answers") or 0, mean, accuracy))
+    return tuple(found)
 
 
-def _health(path: Path) -> tuple[Health, ...]:
+def _health(folder: Path) -> tuple[Health, ...]:
     sums: dict[str, Counter[str]] = {}
     stops: dict[str, Counter[str]] = {}
-    for row in _rows(path):
+    for row in read_rows(folder / "scores.csv"):
         cell = row["cell"]
         sums.setdefault(cell, Counter()).update(debates=1, calls=row.whole("calls") or 0)
         sums[cell].update({column: row.whole(column) or 0 for column in TROUBLES})

@@ -27,7 +27,7 @@ def page(results: Results, figures: Sequence[Drawing], tables: Sequence[Table], 
     ----------
     results : Results
     figures : sequence of Drawing
-        By name: accuracy, cost, differences, rounds; each may be absent.
+        By name: accuracy, cost, differences, rounds, confidence; each may be absent.
     tables : sequence of Table
         Of `cortexdsl.report.summaries.tables`.
     versions : mapping
@@ -48,6 +48,7 @@ def page(results: Results, figures: Sequence[Drawing], tables: Sequence[Table], 
         metric_tables=[table for name, table in named.items() if not _is_other(name)],
         family_tables=[table for name, table in named.items() if name.startswith("comparisons-")],
         round_table=named.get("rounds"),
+        agent_table=named.get("agents"),
         health_table=named.get("health"),
         health_line=health_line(results),
         definitions=_definitions(results),
@@ -70,7 +71,7 @@ def _template() -> Template:
 
 
 def _is_other(name: str) -> bool:
-    return name.startswith("comparisons-") or name in ("hypotheses", "rounds", "health")
+    return name.startswith("comparisons-") or name in ("hypotheses", "rounds", "agents", "health")
 
 
 def _declared(plan: Mapping[str, Any]) -> list[dict[str, str]]:

@@ -36,7 +36,14 @@ _MEANINGS = {
 
 def tables(results: Results) -> tuple[Table, ...]:
     """Return every table for which there is something to show."""
-    made = [*_metrics(results), *_comparisons(results), *_hypotheses(results), *_rounds(results), *_health(results)]
+    made = [
+        *_metrics(results),
+        *_comparisons(results),
+        *_hypotheses(results),
+        *_rounds(results),
+        *_agents(results),
+        *_health(results),
+    ]
     return tuple(made)
 
 
@@ -194,6 +201,32 @@ def _rounds(results: Results) -> Iterator[Table]:
 
 def _share(value: float | None, low: float | None, high: float | None) -> Entry:
     return Entry(f"{estimate(value, 'share')} {interval(low, high, 'share')}".strip(), (value, low, high))
+
+
+def _agents(results: Results) -> Iterator[Table]:
+    if not results.debaters:
+        return
+    several = len({row.dataset for row in results.debaters}) > 1
+    heads = [Column("Cell", ("cell",), is_numeric=False), Column("Agent", ("agent",), is_numeric=False)]
+    heads += [Column("Dataset", ("dataset",), is_numeric=False)] if several else []
+    heads += [Column("Opening", ("opening_accuracy",)), Column("Last answer", ("last_accuracy",))]
+    heads += [Column("Hears", ("hears",)), Column("Is heard", ("is_heard",)), Column("Conformity", ("conformity",))]
+    heads += [Column("Input tokens", ("input_tokens",))]
+    rows = []
+    for row in sorted(results.debaters, key=lambda row: _rank(results.cells, row.cell)):
+        shares = [Entry(estimate(value, "share"), (value,)) for value in (row.opening_accuracy, row.last_accuracy)]
+        edges = [Entry(number(value), (value,)) for value in (row.hears, row.is_heard)]
+        rows.append((
+            words(row.cell), words(row.agent), *([words(row.dataset)] if several else []), *shares, *edges,
+            Entry(estimate(row.conformity, "share"), (row.conformity,)),
+            Entry(number(row.input_tokens), (row.input_tokens,)),
+        ))  # fmt: skip
+    caption = "Each agent: accuracy of its opening and of its last answer, edges a debate, and how often it conforms."
+    note = (
+        "Hears and is heard: kept edges, over all rounds. Conformity: how often an agent that hears a majority against "
+        "its own answer takes that majority's answer."
+    )
+    yield Table("agents", caption, tuple(heads), tuple(rows), note)
 
 
 def _health(results: Results) -> Iterator[Table]:

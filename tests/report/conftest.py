@@ -53,6 +53,16 @@ arithmetic,sparse,sparse,1,q1,1,0,2,consensus,15,0,0,0,0
 arithmetic,sparse,sparse,1,q2,0,1,2,rounds,15,1,3,2,1
 arithmetic,vote,vote,1,q1,1,0,0,rounds,5,0,1,0,0
 """
+AGENTS = """\
+dataset,cell,agent,model,opening_accuracy,last_accuracy,hears,is_heard,conformity,input_tokens
+arithmetic,sparse,quick,builtin/solver,0.5,0.8,3.4,3.1,0.6,487
+"""
+RELIABILITY = """\
+dataset,cell,confidence,low,high,answers,mean_confidence,accuracy
+arithmetic,sparse,stated,0.0,0.5,0,,
+arithmetic,sparse,stated,0.5,1.0,40,0.9,0.7
+arithmetic,sparse,recalibrated,0.5,1.0,40,0.8,0.7
+"""
 
 
 def plan(**changes: Any) -> dict[str, Any]:
@@ -92,6 +102,7 @@ def write_results(folder: Path, **changes: Any) -> Path:
     (folder / "plan.json").write_text(json.dumps(plan(**changes)))
     tables = {
         "metrics": METRICS, "comparisons": COMPARISONS, "hypotheses": HYPOTHESES, "rounds": ROUNDS, "scores": SCORES,
+        "agents": AGENTS, "reliability": RELIABILITY,
     }  # fmt: skip
     for name, text in tables.items():
         (folder / f"{name}.csv").write_text(text)
