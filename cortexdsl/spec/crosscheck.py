@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from cortexdsl.errors import Problem
 from cortexdsl.spec.entries import holds_secret
+from cortexdsl.spec.metric_names import KNOWN_METRICS
 from cortexdsl.spec.nodes import Mark, Node, Route
 from cortexdsl.spec.problems import dotted, nearest
 from cortexdsl.spec.sheet import SpecText
@@ -126,6 +127,9 @@ def _grid(root: Node, text: SpecText) -> Iterator[Found]:
 
 
 def _analysis(root: Node, text: SpecText) -> Iterator[Found]:
+    for i, metric in enumerate(text.analysis.metrics):
+        if metric not in KNOWN_METRICS:
+            yield _unknown(root, ("analysis", "metrics", i), "metric", metric, KNOWN_METRICS)
     for name, family in text.analysis.families.items():
         route: Route = ("analysis", "families", name)
         compared = [] if isinstance(family.compare, str) else list(enumerate(family.compare))
