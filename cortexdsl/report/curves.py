@@ -137,7 +137,7 @@ def confidence_figure(results: Results) -> Drawing | None:
                     total = sum(row.answers for row in rows) or 1
                     axes.plot(x, y, color=colour, linewidth=1.1, label=one.method)
                     axes.scatter(x, y, [8 + 220 * row.answers / total for row in rows], color=colour, alpha=0.75)
-                axes.set_title(f"{prefix}{kind}")
+                axes.set_title(prefix + kind if prefix else kind.capitalize())
                 axes.set(xlim=(-3, 103), ylim=(-3, 103))
         for axes in grid[-1]:
             axes.set_xlabel("Confidence (%)")
