@@ -196,7 +196,7 @@ def _graded(
     readings: list[tuple[Reading, Reading]] = []
     for item, text in zip(items, texts, strict=True):
         reader = AnswerReader(kind_named(item.kind, item.question.options, item.labels))
-        readings.append((reader.strict(text), reader.lenient(text)))
+        readings.append(reader.both(text))
     both = [
         grade_all(
             [(item.metric, pair[way].value, item.gold, item.labels) for item, pair in zip(items, readings, strict=True)]

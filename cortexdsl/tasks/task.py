@@ -122,8 +122,8 @@ class Task:
 
     def readings(self, question_id: str, text: str) -> dict[str, Reading]:
         """Both readings of a reply, by name (`strict`, `lenient`), whichever of them scores."""
-        reader = AnswerReader(_kind(self.item(question_id)), self.reading)
-        return {"strict": reader.strict(text), "lenient": reader.lenient(text)}
+        strict, lenient = AnswerReader(_kind(self.item(question_id)), self.reading).both(text)
+        return {"strict": strict, "lenient": lenient}
 
     def grade(self, question_id: str, answer: str | None) -> float:
         """Score of an answer in [0, 1]; an unreadable one (None) is 0."""

@@ -27,7 +27,14 @@ READER = AnswerReader(kind_named("number"))
             (r"26,\!000", "26000"),
             (r"1.5 \times 10^3", "1500"),
         ],
-        *[("1e3", "1000"), (r"10\text{ cm}", "10"), (r"74^\circ", "74"), ("10 cm^2", "10"), ("1,000,000", "1000000")],
+        *[
+            ("1e3", "1000"),
+            ("2 1/2", "2.5"),
+            (r"10\text{ cm}", "10"),
+            (r"74^\circ", "74"),
+            ("10 cm^2", "10"),
+            ("1,000,000", "1000000"),
+        ],
     ],
 )
 def test_equal_values_have_one_spelling(text: str, value: str) -> None:
@@ -69,6 +76,7 @@ def test_spelling_is_exact(value: Fraction) -> None:
         ("答案是：18。", "18"),
         ("Answer： １８", "18"),
         ("The answer is -116.", "-116"),
+        ("The answer is 20 because 4 * 5 = 20 and 3 + 2 = 5.", "20"),
         ("The answer is three.", "3"),
         ("Answer: \u200f18\u200e", "18"),
         ("Answer: 1\x008", "18"),

@@ -28,11 +28,12 @@ _NEXT = re.compile(
 )
 _NEXT_BRACKETED = re.compile(rf"(?:,|\band|\bor|&)\s{{0,2}}(?:option )?[(\[]\s?(?P<label>{_LABEL})\s?[)\]]")
 _REASON = re.compile(
-    r"\b(?:because|since|as|rather than|instead|while|whereas|but|unlike|given|although|which|due to)\b"
+    r"\b(?:because|since|as|rather than|instead|while|whereas|but|unlike|given|although|which|due to|options|choices)\b"
+    r"|;"
 )
 _CHOSEN = re.compile(
-    r"(?:\b(?:choose|chose|select|pick|go with|opt for|recommend|suggest|leaving|leaves|"
-    r"(?:answer|option|choice|one|statement)(?: that)?"
+    r"(?:\b(?:choose|chose|select|pick|go with|opt for|recommend|suggest|leaving|leaves|it's|"
+    r"(?:decision|selection|choice|option):|(?:answer|option|choice|one|statement)(?: that)?"
     r"(?: [\w-]{1,12}){0,4} (?:is|are)|(?:is|be|are):?)\s{1,3}(?:with )?(?:(?:answer|option|choice|letter) )?)"
     rf"[*_`\"']{{0,3}}(?:[(\[](?P<inside>{_LABEL})[)\]]|(?P<bare>[A-Z])(?=[).:,;*_`\"']|\s*$|\s*\n))",
     re.MULTILINE,
@@ -117,6 +118,10 @@ class Choice:
     def within(self, fragment: str) -> str | Unparsed | None:
         """Read the option that a statement names by label or by text; several are no answer."""
         fragment = without_text_commands(fragment.lstrip()[:1_200])
+        if len(fragment) <= 12:  # a line that is nothing but a label may have it in lower case
+            alone = self.canonical(fragment)
+            if alone is not None:
+                return alone
         match = _AT_START.match(fragment)
         label = self._label_of(match, fragment) if match else None
         if match and label:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _NAME = r"(?:confidence(?:[ _-]?(?:level|score|rating))?|certainty|置信度)"
+_WORDS = ("confidence", "certainty", "置信度")
 _VALUE = re.compile(
     _NAME
     + r"(?:[^\w.+−-]|[.+−-](?!\.?\d)){0,6}(?:(?:is|of|at|in (?:my|this) answer)\b\W{0,3}){0,2}"
@@ -32,8 +33,11 @@ def read_confidence(text: str) -> float | None:
         are ignored. A bare number up to 10 is taken literally, so that `1.5` and `-0.2` stay out of range and
         can be counted. None where no number is stated.
     """
+    tail = text[-20_000:]
+    if not any(word in tail.lower() for word in _WORDS):
+        return None
     found = None
-    for found in _VALUE.finditer(text[-20_000:]):  # noqa: B007 (the last one counts)
+    for found in _VALUE.finditer(tail):  # noqa: B007 (the last one counts)
         pass
     if found is None:
         return None
@@ -47,6 +51,8 @@ def read_confidence(text: str) -> float | None:
 
 def without_confidence(text: str) -> str:
     """Return a reply without what it says about its own confidence, else unchanged."""
+    if not any(word in text.lower() for word in _WORDS):
+        return text.rstrip()
     for pattern in (_LINE, _INLINE, _JSON):
         text = pattern.sub("", text)
     return text.rstrip()

@@ -19,7 +19,7 @@ _CURRENCY = "$€£¥₹"
 _PLAIN = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+"
 NUMBER = re.compile(
     rf"(?<![\w.])(?P<sign>(?:[-−–+]\s?)?)[{_CURRENCY}]?\s?(?P<sign2>[-−]?)"
-    rf"(?P<value>{_PLAIN})"
+    rf"(?:(?P<whole>\d{{1,4}}) (?=\d{{1,3}}/\d))?(?P<value>{_PLAIN})"
     r"(?:\s?/\s?(?P<under>\d+(?:\.\d+)?)(?![\d/]))?"
     r"(?:\s?(?:[x×*·]|\\times|\\cdot)\s?10\s?(?:\^|\*\*)\s?\{?(?P<power>[-−+]?\d{1,3})\}?|[eE](?P<exponent>[-+]?\d{1,3})(?!\w))?"
 )
@@ -48,6 +48,7 @@ _COMES_TO = re.compile(
     r"(?:[=≈]|\b(?:is|are|be|equals?|makes?|costs?|earns?|total(?: of)?|needs?|has|have|got|takes?|spen[dt]s?)(?= ))"
     r" ?(?:(?:approximately|about|exactly|only|just|a total of|equal to|still) )?[$\\(]{0,2}"
 )
+_REASON = re.compile(r"\b(?:because|since|as|given that)\b")
 _ARROWS = re.compile(r"[=≈→⇒]|\\approx|\\Rightarrow|\\implies")
 
 # A number of more digits than this is no answer but a loop; int() would refuse it as well.
@@ -88,6 +89,7 @@ def value_of(match: re.Match[str]) -> str | None:
         if not under:
             return None
         value /= under
+    value += int(match["whole"] or 0)
     power = int((match["power"] or match["exponent"] or "0").replace("−", "-"))
     value *= Fraction(10) ** power
     if (match["sign"].strip() in ("-", "−", "–")) != (match["sign2"] in ("-", "−")):
@@ -165,6 +167,8 @@ class Number:
         sentence = plain_latex(without_text_commands(first_sentence(fragment)))[:1_000]
         if _NEGATED.match(sentence):
             return None
+        claim = _REASON.split(sentence, maxsplit=1)[0]
+        sentence = claim if numbers_in(claim) else sentence
         for part in reversed(_ARROWS.split(sentence)):
             numbers = numbers_in(part)
             if len(numbers) > 1 and numbers[1].value != numbers[0].value:

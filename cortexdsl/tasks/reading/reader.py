@@ -9,7 +9,7 @@ from typing import Literal
 from cortexdsl.tasks.reading.confidence import read_confidence, without_confidence
 from cortexdsl.tasks.reading.kinds import Kind
 from cortexdsl.tasks.reading.statements import answer_block, answer_line, statements, until_next_question
-from cortexdsl.tasks.reading.steps import read_review, read_selection, read_text, read_verdict
+from cortexdsl.tasks.reading.steps import read_review, read_selection, read_similarity, read_text, read_verdict
 from cortexdsl.tasks.reading.text import Unparsed, clean, repeats
 from cortexdsl.terms import Reading, Reads
 
@@ -58,6 +58,8 @@ class AnswerReader:
             return read_verdict(text)
         if reads == "selection":
             return read_selection(text)
+        if reads == "similarity":
+            return read_similarity(text)
         return read_text(text)
 
     def without_confidence(self, text: str) -> str:
@@ -66,24 +68,29 @@ class AnswerReader:
 
     def strict(self, text: str) -> Reading:
         """Read the asked format alone: the last line that begins `Answer:`, with an answer and nothing else."""
-        text = clean(text)
-        confidence = read_confidence(text)
-        text = without_confidence(text)
+        return self._strict(*_opened(text))
+
+    def lenient(self, text: str) -> Reading:
+        """Read the answer however it is said: the last statement that names one, else the reply's end."""
+        return self._lenient(*_opened(text))
+
+    def both(self, text: str) -> tuple[Reading, Reading]:
+        """Read a reply strictly and leniently."""
+        opened = _opened(text)
+        return self._strict(*opened), self._lenient(*opened)
+
+    def _strict(self, text: str, confidence: float | None) -> Reading:
         fragment = answer_block(text) if self.kind.name == "free" else answer_line(text)
         if fragment is None:
             return Reading(None, "no answer line" if text.strip() else "empty reply", confidence)
         return _reading(self.kind.exact(fragment), confidence)
 
-    def lenient(self, text: str) -> Reading:
-        """Read the answer however it is said: the last statement that names one, else the reply's end."""
-        text = clean(text)
-        confidence = read_confidence(text)
-        text = until_next_question(without_confidence(text))
+    def _lenient(self, text: str, confidence: float | None) -> Reading:
+        name, text = self.kind.name, until_next_question(text)
         if not text.strip():
             return Reading(None, "empty reply", confidence)
-        if self.kind.name == "free":
+        if name == "free":
             return _reading(self.kind.exact(answer_block(text) or text), confidence)
-        name = self.kind.name
         for fragment in statements(text, choosing=name == "choice", boxed_first=name == "expression"):
             found = self.kind.within(fragment)
             if found is not None:
@@ -94,6 +101,12 @@ class AnswerReader:
         if refusal:
             return Reading(None, f"refuses: {refusal[0]!r}", confidence)
         return _reading(self.kind.search(text), confidence)
+
+
+def _opened(text: str) -> tuple[str, float | None]:
+    """A reply, cleaned and without its confidence, and the confidence."""
+    text = clean(text)
+    return without_confidence(text), read_confidence(text)
 
 
 def _reading(found: str | Unparsed, confidence: float | None) -> Reading:

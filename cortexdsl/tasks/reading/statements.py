@@ -17,7 +17,7 @@ _ANSWER_LINE = re.compile(
 )
 _SHORT_LINE = re.compile(r"^[^\S\n]{0,4}(?:A|Ans):(?P<rest>[^\n]*)|^[^\S\n]{0,4}####(?P<hashes>[^\n]*)", re.MULTILINE)
 _SENTENCE = re.compile(
-    r"(?<!wrong )(?<!incorrect )(?<!no )(?<!this )(?<!their )(?<!that )\banswers?\b"
+    r"\banswer(?<!wrong answer)(?<!incorrect answer)(?<!no answer)(?<!this answer)(?<!their answer)(?<!that answer)s?\b"
     r"(?: (?:to|for|of|here|in|would then|must then)\b[^.:=\n]{0,120}?|[^\S\n](?:choice|option|letter|label))?"
     r"\s{0,3}(?:\b(?:is|are|was|will be|would be|should be|must be|becomes|equals)\b|[:：=]|是|为)"
     r"(?:\s{0,3}(?:therefore|thus|then|simply|hence|indeed|actually|now|still|clearly|most likely|likely)\b,?)?"
@@ -34,6 +34,7 @@ _CHOOSES = re.compile(
     r"\b(?:[Ii]|[Ww]e)(?:'d|'ll)?(?: \w{1,10}){0,3}?"
     r" (?:choose|chose|select|selected|pick|go with|opt for|recommend)\b(?: that)?"
 )
+_CHOICE_WORDS = ("choose", "chose", "select", "pick", "go with", "opt for", "recommend")
 _CHINESE = re.compile(r"答案\s{0,3}(?:应该|应|就)?(?:是|为|[:：])")
 _FINISH = re.compile(r"\bFinish\[([^\]\n]{0,500})\]")
 _TAG = re.compile(r"<answer>(.{0,1000}?)</answer>", re.IGNORECASE | re.DOTALL)
@@ -46,9 +47,12 @@ _NEXT_QUESTION = re.compile(r"^[^\w\n]{0,4}(?:Question|Problem|Q|User|Human|Clai
 
 def until_next_question(text: str) -> str:
     """Cut a reply where, after its answer, it goes on to invent another question (base models do)."""
+    cuts = list(_NEXT_QUESTION.finditer(text))
+    if not cuts:
+        return text
     firsts = [match.end() for match in (_ANSWER_LINE.search(text), _SENTENCE.search(text)) if match]
-    cut = _NEXT_QUESTION.search(text, min(firsts)) if firsts else None
-    return text[: cut.start()] if cut else text
+    cut = next((cut.start() for cut in cuts if firsts and cut.start() >= min(firsts)), len(text))
+    return text[:cut]
 
 
 def answer_line(text: str) -> str | None:
@@ -73,13 +77,21 @@ def statements(text: str, choosing: bool = False, boxed_first: bool = False) -> 
     `I would choose ...` is a statement too. With `boxed_first`, boxes and answer lines come before whatever
     sentences say: mathematics goes on to check an answer that it has boxed.
     """
-    marked = boxes(text)
-    marked += [(line.start("rest"), _rest(text, line)) for line in _last(_ANSWER_LINE, text)]
+    lower = text.lower()
+    marked = boxes(text) if "box" in lower else []
     found = [(line.start(), line["rest"] or line["hashes"] or "") for line in _last(_SHORT_LINE, text)]
-    for pattern in (_SENTENCE, _CHINESE, _CHOOSES) if choosing else (_SENTENCE, _CHINESE):
+    sentences = [_CHOOSES] if choosing and any(word in lower for word in _CHOICE_WORDS) else []
+    fields = [_FINISH] if "finish[" in lower else []
+    if "answer" in lower:
+        marked += [(line.start("rest"), _rest(text, line)) for line in _last(_ANSWER_LINE, text)]
+        sentences.append(_SENTENCE)
+        fields += [_TAG, _JSON]
+    if "答案" in lower:
+        sentences.append(_CHINESE)
+    for pattern in sentences:
         ends = [match.end() for match in _last(pattern, text)]
         found += [(end, _line_from(text, end)) for end in ends if not _JUDGES.match(text, end)]
-    for pattern in (_FINISH, _TAG, _JSON):
+    for pattern in fields:
         found += [(match.start(), match[match.lastindex or 1]) for match in _last(pattern, text)]
     ordered = [marked, found] if boxed_first else [marked + found]
     for group in ordered:

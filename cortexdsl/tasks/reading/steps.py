@@ -9,6 +9,9 @@ from cortexdsl.terms import Reading
 _SCORE = re.compile(
     r"\b(?:score|rating|confidence)\W{0,6}(?:is |of )?(\d{1,3}(?:\.\d{1,4})?)\s?(?:(?:/|out of)\s?(\d{1,3})|(%))?", re.I
 )
+_SIMILARITY = re.compile(
+    r"\bsimilarity(?: score)?\W{0,6}(?:is |of )?(\d{1,3}(?:\.\d{1,4})?)\s?(?:(?:/|out of)\s?(\d{1,3})|(%))?", re.I
+)
 _JUDGED = re.compile(
     r"\b(?:judge?ment|verdict|the (?:answer|solution) is)\W{0,6}"
     r"(in ?correct|not correct|correct|right|wrong|true|false)\b",
@@ -42,6 +45,21 @@ def read_review(text: str) -> Reading:
     scale = 100.0 if last[3] else float(last[2] or 10) or 10.0
     value = ("incorrect" if judged[-1][1].lower() in _WRONG else "correct") if judged else last[1]
     return Reading(value, None, float(last[1]) / scale)
+
+
+def read_similarity(text: str) -> Reading:
+    """Read how alike two texts are said to be, from the last `Similarity: x`.
+
+    Returns
+    -------
+    Reading
+        `confidence` is the similarity in units of 1 (`0.7`, `70%`, `7/10`), as stated; `value` the number as written.
+    """
+    said = list(_SIMILARITY.finditer(text))
+    if not said:
+        return Reading(None, "no similarity" if text.strip() else "empty reply")
+    scale = 100.0 if said[-1][3] else float(said[-1][2] or 1) or 1.0
+    return Reading(said[-1][1], None, float(said[-1][1]) / scale)
 
 
 def read_verdict(text: str) -> Reading:

@@ -18,12 +18,13 @@ _PLAIN = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20
 _TABLE = _INVISIBLE | _PLAIN
 
 _CALCULATOR = re.compile(r"<<[^<>\n]{0,200}>>")
-_ABBREVIATED = "".join(
-    rf"(?<!\b{word})"
-    for word in ["Mr", "Mrs", "Ms", "Dr", "St", "Jr", "Sr", "vs", "Mt", "Ft", "Prof", "Gen", "Lt", "Col", "Capt", "Rev", "Hon", "Inc", "Ltd", "Co", "Vol", "approx"]
+_ABBREVIATED = (
+    r"(?<!\bMr.)(?<!\bMrs.)(?<!\bMs.)(?<!\bDr.)(?<!\bSt.)(?<!\bJr.)(?<!\bSr.)(?<!\bvs.)(?<!\bMt.)"
+    r"(?<!\bFt.)(?<!\bProf.)(?<!\bGen.)(?<!\bLt.)(?<!\bCol.)(?<!\bCapt.)(?<!\bRev.)(?<!\bInc.)"
+    r"(?<!\bLtd.)(?<!\bCo.)(?<!\bVol.)(?<!\bapprox.)"
 )
 # A single capital before the dot is an initial, as in "J. Smith" or "D.C."
-_SENTENCE_END = re.compile(rf"(?<!\b[A-Z]){_ABBREVIATED}[.!?](?=[\s*\"')\]}}]*(?:\s[^a-z]|\Z))|\n|[。！？]")
+_SENTENCE_END = re.compile(rf"[.!?](?<!\b[A-Z].){_ABBREVIATED}(?=[\s*\"')\]}}]*(?:\s[^a-z]|\Z))|\n|[。！？]")
 _TEXT_COMMAND = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mbox)\s?\{([^{}]{0,400})\}")
 _WRAPPING = " \t\r\n*_`\"'“”‘’「」"
 

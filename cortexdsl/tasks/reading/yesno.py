@@ -40,6 +40,8 @@ class YesNo:
     def within(self, fragment: str) -> str | Unparsed | None:
         """Read the first yes or no of a statement."""
         sentence = first_sentence(without_text_commands(fragment))[:300]
+        if sentence.lstrip().lower().startswith("not "):
+            return Unparsed(f"only says what the answer is not: {shown(sentence)!r}")
         found = [_WORDS[word.lower()] for word in _WORD.findall(sentence)]
         if re.search(r"\byes (?:and|or|/) ?no\b|\btrue or false\b", sentence, re.IGNORECASE):
             return Unparsed(f"both answers: {shown(sentence)!r}")
