@@ -29,7 +29,9 @@ wildcard_constraints:
 def plan_of(experiment):
     """Compile a spec once a parse; a mistake in it is one clear message, without a traceback."""
     try:
-        return compile_spec(experiment)
+        return compile_spec(
+            EXPERIMENTS.get(experiment, experiment), experiment=experiment
+        )
     except CortexError as error:
         raise WorkflowError(str(error)) from None
 

@@ -13,4 +13,5 @@ rule plan:
         spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
         digest=lambda wildcards: plan_of(wildcards.experiment).digest,
     shell:
-        "cortexdsl plan {params.spec:q} --out {output:q} > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"
+        "cortexdsl plan {params.spec:q} --experiment {wildcards.experiment:q} --out {output:q}"
+        " > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"

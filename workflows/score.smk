@@ -41,7 +41,7 @@ rule join:
         "../environment.yml"
     params:
         spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
-        digest=lambda wildcards: plan_of(wildcards.experiment).digest,
+        digest=lambda wildcards: plan_of(wildcards.experiment).join_digest,
     shell:
         "cortexdsl score {params.spec:q} --experiment {wildcards.experiment:q}"
         " > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"

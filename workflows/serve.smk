@@ -7,7 +7,16 @@ SERVERS = []
 
 
 onstart:
-    SERVERS.extend(start_servers([plan_of(name) for name in EXPERIMENTS]))
+    asking = [
+        job
+        for job in workflow.dag.needrun_jobs()
+        if job.rule.name in ("debate", "pool")
+    ]
+    names = sorted({job.wildcards.experiment for job in asking})
+    try:
+        SERVERS.extend(start_servers([plan_of(name) for name in names]))
+    except CortexError as error:
+        raise WorkflowError(str(error)) from None
 
 
 onsuccess:

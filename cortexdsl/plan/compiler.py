@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cortexdsl.errors import InputError, Problem, SpecError
-from cortexdsl.plan.digests import digest, method_digest
+from cortexdsl.plan.digests import method_digest
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.families import resolve_families
 from cortexdsl.plan.shards import Shard, cut, shard_size
@@ -21,18 +21,36 @@ from cortexdsl.terms import Cell, Model
 SPECS = Path("specs")
 
 
-def asked_experiments(asked: str | None) -> list[str]:
-    """Return the specs that a workflow runs: the one asked for, or all that lie directly in specs/.
+def asked_experiments(asked: str | None) -> dict[str, str]:
+    """Return the specs that a workflow runs: those asked for, or all that lie directly in specs/.
 
     Parameters
     ----------
     asked : str or None
         A name (`quickstart`, `examples/groups`) or the path of a spec; several separated by commas.
+
+    Returns
+    -------
+    dict of experiment to the path of its spec
+
+    Raises
+    ------
+    InputError
+        There is no such spec, or two would write to one folder of results.
     """
-    if asked:
-        return [experiment_name(spec_path(part.strip())) for part in str(asked).split(",")]
-    found = sorted(path for path in SPECS.glob("*.yaml") if not path.name.startswith("_"))
-    return [experiment_name(path) for path in found]
+    if asked is not None:
+        paths = [spec_path(part.strip()) for part in str(asked).split(",") if part.strip()]
+    else:
+        paths = sorted(path for path in SPECS.glob("*.yaml") if not path.name.startswith("_"))
+    if not paths:
+        raise InputError(f"there is no spec directly in specs/\n    write one: cortexdsl new NAME; {_specs_here()}")
+    found: dict[str, str] = {}
+    for path in dict.fromkeys(paths):
+        name = experiment_name(path)
+        if name in found:
+            raise InputError(f"{found[name]} and {path} would both write to results/{name}\n    rename one of them")
+        found[name] = path.as_posix()
+    return found
 
 
 def spec_path(asked: str) -> Path:
@@ -40,9 +58,13 @@ def spec_path(asked: str) -> Path:
     for path in (Path(asked), SPECS / asked, SPECS / f"{asked}.yaml"):
         if path.is_file():
             return path
+    raise InputError(f"there is no spec {asked!r}\n    {_specs_here()}")
+
+
+def _specs_here() -> str:
     names = sorted(path.relative_to(SPECS).with_suffix("").as_posix() for path in SPECS.rglob("*.yaml"))
-    shown = ", ".join(name for name in names if not Path(name).name.startswith("_")) or "none here"
-    raise InputError(f"there is no spec {asked!r}\n    specs: {shown}")
+    shown = [name for name in names if not Path(name).name.startswith("_")]
+    return f"specs: {', '.join(shown) or 'none in specs/ of this folder'}"
 
 
 def experiment_name(path: Path) -> str:
@@ -80,15 +102,6 @@ def compile_spec(asked: str, *, experiment: str | None = None) -> Plan:
     return Plan(
         experiment=experiment or experiment_name(path),
         spec_path=path.as_posix(),
-        spec_digest=digest(
-            text.title,
-            text.seed,
-            text.replicates,
-            [cell.digest for cell in cells],
-            families,
-            text.hypotheses,
-            analysis,
-        ),
         title=text.title or path.stem,
         seed=text.seed,
         replicates=text.replicates,
@@ -131,7 +144,7 @@ def _cells(spec: Spec, found: Sequence[Arm], templates: Templates) -> tuple[Cell
         pools = [spec.text.knowledge[name] for name in _pools(arm) if name in spec.text.knowledge]
         own = method_digest(
             arm.debate, spec.text.seed, templates.digest, arm.match, budget,
-            [pool.model_dump(mode="json") for pool in pools],
+            [pool.model_dump(mode="json") for pool in pools], spec.models.get(arm.debate.similarity),
         )  # fmt: skip
         digests[arm.name] = own
         if own in cells:

@@ -13,7 +13,7 @@ from cortexdsl.terms import Method, Model
 ENGINE_VERSION = 1
 """Raised whenever the engine would make another record from the same replies; finished debates then run again."""
 
-UNSEEN: dict[type, set[str]] = {Model: {"name", "price", "api_key_env"}}  # of a model, what no reply depends on
+UNSEEN: dict[type, set[str]] = {Model: {"price", "api_key_env"}}  # of a model, what no record depends on
 
 
 def digest(*parts: Any) -> str:

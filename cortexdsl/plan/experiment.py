@@ -28,8 +28,6 @@ class Plan:
         Its name: the spec's path under specs/ without the ending.
     spec_path : str
         The spec, as it was named.
-    spec_digest : str
-        Of all that the spec means.
     title : str
     seed, replicates : int
     tasks : mapping of dataset label to Task
@@ -57,7 +55,6 @@ class Plan:
 
     experiment: str
     spec_path: str
-    spec_digest: str
     title: str
     seed: int
     replicates: int
@@ -122,11 +119,20 @@ class Plan:
     # ------------------------------------------------------------ what rules ask
     @cached_property
     def digest(self) -> str:
-        """Of everything that the plan file, the joined scores and the verdict depend on."""
+        """Of all that the spec means: everything that the plan file and the verdict depend on."""
         cells = [(cell.name, cell.aliases, cell.digest) for cell in self.cells]
-        tasks = {label: task.digest for label, task in self.tasks.items()}
-        labels = {label: [shard.label for shard in shards] for label, shards in self.shards.items()}
-        return digest(self.spec_digest, cells, tasks, labels)
+        prices = {name: model.price for name, model in self.models.items()}
+        said = self.title, self.families, self.hypotheses, self.analysis, self.limits, prices, self.reply_tokens
+        return digest(self.seed, self.replicates, cells, self._questions, said)
+
+    @cached_property
+    def join_digest(self) -> str:
+        """Of everything besides their parts that the tables of all cells depend on."""
+        return digest(self.seed, self.replicates, [cell.name for cell in self.cells], self._questions)
+
+    @cached_property
+    def _questions(self) -> Any:
+        return {label: (task.digest, self.shards[label]) for label, task in self.tasks.items()}
 
     def debate_digest(self, dataset: str, cell: str, shard: str) -> str:
         """Of everything that one job's records depend on."""
@@ -135,7 +141,8 @@ class Plan:
 
     def score_digest(self, dataset: str, cell: str) -> str:
         """Of everything besides the records that one cell's scores depend on."""
-        return digest(self.task(dataset).digest, self.cell(cell).name, self.cell(cell).method)
+        found, shards = self.cell(cell), [shard.label for shard in self.shards[dataset]]
+        return digest(self.task(dataset).digest, found.name, found.method, shards)
 
     def debate_inputs(self, dataset: str, cell: str, shard: str) -> list[str]:
         """Files that one debate job reads: the dataset, and the debates whose budget it matches."""

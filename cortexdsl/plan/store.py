@@ -24,7 +24,7 @@ def plan_record(plan: Plan, estimate: Estimate, by_cell: Mapping[str, Estimate])
         "experiment": plan.experiment,
         "title": plan.title,
         "spec": plan.spec_path,
-        "spec_digest": plan.spec_digest,
+        "spec_digest": plan.digest,
         "seed": plan.seed,
         "replicates": plan.replicates,
         "questions": {label: [question.id for question in task.questions] for label, task in plan.tasks.items()},

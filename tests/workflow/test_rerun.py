@@ -1,0 +1,70 @@
+"""What runs again after an edit: what depends on it, and nothing else."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+import pytest
+
+from tests.workflow.bench import AFTER_SCORES, ALONE, SPEC, Bench, Run
+
+pytestmark = pytest.mark.workflow
+
+
+def test_the_first_run_runs_one_debate_job_for_each_cell_and_replicate_and_ends_in_a_report(original: Bench) -> None:
+    """Five cells (`sparse`, its grid point, `full`, `near`, `matched`), two replicates: ten debate jobs."""
+    status, _, text = (original.folder / "run.txt").read_text().partition("\n")
+    assert status == "0", text
+    assert Run(0, text).finished == Counter({"debate": 10, "score": 5, "plan": 1, **AFTER_SCORES})
+    assert "report: results/small/report.html" in text
+
+
+def test_a_second_run_has_nothing_to_do_also_after_spec_and_prompt_were_touched(bench: Bench) -> None:
+    """Neither is an input: its age says nothing, what it means does."""
+    os.utime(bench.folder / "specs" / "small.yaml")
+    os.utime(bench.folder / "prompts" / "own" / "answer.j2")
+    bench.edit("specs/small.yaml", "seed: 3", "seed: 3    # said otherwise")
+    run = bench.snakemake()
+    assert run.status == 0
+    assert "Nothing to be done" in run.text
+    assert run.finished == Counter()
+
+
+def test_an_edited_setting_runs_its_cell_again_and_what_is_made_of_it(bench: Bench) -> None:
+    """Two replicates of `near`, its scores, the plan, and the tables of all cells."""
+    before = bench.records("small")
+    bench.edit("specs/small.yaml", "near:    {protocol: neighbor, rounds: 1", "near:    {protocol: neighbor, rounds: 2")
+    expected = Counter({"debate": 2, "score": 1, "plan": 1, **AFTER_SCORES})
+    assert bench.snakemake("--dry-run").planned == expected
+    run = bench.snakemake()
+    assert run.finished == expected
+    after = bench.records("small")
+    changed = {path for path in after if after[path] != before.get(path)}
+    assert changed == {"debates/arithmetic/near/r1-s01.jsonl", "debates/arithmetic/near/r2-s01.jsonl"}
+    assert "Nothing to be done" in bench.snakemake("--dry-run").text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            "keep: [mean, {top: 1}]",
+            "keep: [mean, median, {top: 1}]",
+            {"debate": 2, "score": 1, "plan": 1, **AFTER_SCORES},
+        ),
+        ("title: Small", "title: Another", {"plan": 1, "verdict": 1, "report": 1, **ALONE}),
+    ],
+    ids=["a value in the grid", "the title"],
+)
+def test_an_edit_runs_what_depends_on_it(bench: Bench, old: str, new: str, expected: dict[str, int]) -> None:
+    """A new arm has debates of its own; words for readers change no debate and no score."""
+    bench.edit("specs/small.yaml", old, new)
+    assert bench.snakemake("--dry-run").planned == Counter(expected)
+
+
+def test_an_edited_prompt_runs_the_cells_that_use_it_again(bench: Bench) -> None:
+    """Of the five cells `near` alone has a prompt of its own; what a prompt includes counts like its own text."""
+    bench.edit("prompts/own/answer.j2", "Solve it alone.", "Solve it all alone.")
+    expected = Counter({"debate": 2, "score": 1, "plan": 1, **AFTER_SCORES})
+    assert bench.snakemake("--dry-run").planned == expected
