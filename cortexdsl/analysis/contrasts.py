@@ -4,7 +4,7 @@
 |---|---|---|---|
 | 0/1 rows, one replicate, two cells | exact McNemar | Bonett-Price | Bonett-Price |
 | 0/1 rows, replicates averaged | exact sign-flip | Bonett-Price, generalised | the same |
-| any numbers | sign-flip, exact or drawn | studentised bootstrap | BCa bootstrap |
+| any numbers | sign-flip, exact or drawn | studentised bootstrap | symmetric studentised bootstrap |
 | ratio of two means | studentised bootstrap on logs | the same | the same |
 | one mean of 0/1 rows | - | exact binomial, or Wilson's score | Wilson at the effective number of questions |
 
@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
-from cortexdsl.analysis.bootstrap import bca, log_ratio, resample, studentised
+from cortexdsl.analysis.bootstrap import log_ratio, resample, studentised
 from cortexdsl.analysis.intervals import LEVEL, adjusted_difference, effective_trials, quantile, tail, wilson
 from cortexdsl.analysis.signflip import DRAWS, Flip, mcnemar_mid_p, sign_flip
 from cortexdsl.analysis.units import Units
@@ -127,7 +127,7 @@ def _outcomes(sample: Units, weights: Floats, null: Floats, seed: int, draws: in
         else:
             name, statistic = shifted.name, float(shifted.statistic[i])
             above, below = float(shifted.above[i]), float(shifted.below[i])
-            p = min(1.0, 2 * min(above, below))
+            p = float(shifted.p[i])
         found.append(Outcome(float(estimate[i]), low, high, name, statistic, above, below, p, discordant))
     return found
 
@@ -142,24 +142,32 @@ class _Shifted:
     statistic: Floats
     above: Floats
     below: Floats
+    p: Floats
 
 
 def _bonett_price(sample: Units, contributions: Floats, reach: Floats, null: Floats, level: float) -> _Shifted:
     centre, error, freedom = adjusted_difference(sample, contributions, reach)
     ends, statistic = quantile(freedom, level) * error, (centre - null) / error
     low, high = np.maximum(centre - ends, -reach), np.minimum(centre + ends, reach)
-    return _Shifted(
-        f"Bonett-Price{_over(sample)}", low, high, statistic, tail(statistic, freedom), tail(-statistic, freedom)
-    )
+    above, below = tail(statistic, freedom), tail(-statistic, freedom)
+    p = np.minimum(1.0, 2 * np.minimum(above, below))
+    return _Shifted(f"Bonett-Price{_over(sample)}", low, high, statistic, above, below, p)
 
 
 def _bootstrapped(sample: Units, contributions: Floats, null: Floats, seed: int, draws: int, level: float) -> _Shifted:
     drawn = resample(sample, contributions, seed, draws)
-    low, high = bca(drawn, level)
-    above, below, _ = studentised(drawn, null, level)
+    found = studentised(drawn, null, level)
     with np.errstate(invalid="ignore", divide="ignore"):
         statistic = (drawn.estimate - null) / drawn.error
-    return _Shifted(f"studentised bootstrap{_over(sample)} ({draws} draws)", low, high, statistic, above, below)
+    return _Shifted(
+        f"studentised bootstrap{_over(sample)} ({draws} draws)",
+        found.low,
+        found.high,
+        statistic,
+        found.above,
+        found.below,
+        found.p,
+    )
 
 
 def _contributions(sample: Units, weights: Floats) -> Floats:
@@ -207,13 +215,12 @@ def ratio_outcome(
         flip = sign_flip(moved[:, None], None, seed, draws)[0]
         sides = _sides(flip.p, ratio - null)
         return Outcome(ratio, ratio, ratio, f"sign-flip {_precision(flip, draws)}", np.nan, *sides, flip.p)
-    above, below, interval = studentised(drawn, np.array([np.log(null)]), level)
-    low, high = np.exp(interval[:, 0])
-    one = (float(above[0]), float(below[0]))
+    found = studentised(drawn, np.array([np.log(null)]), level)
+    estimate, low, high = (float(np.exp(x[0])) for x in (drawn.estimate, found.low, found.high))
     statistic = float((drawn.estimate[0] - np.log(null)) / drawn.error[0])
-    estimate, name = float(np.exp(drawn.estimate[0])), f"studentised bootstrap of the log ratio ({draws} draws)"
-    p = min(1.0, 2 * min(one))
-    return Outcome(estimate, float(low), float(high), name, statistic, *one, p)
+    name = f"studentised bootstrap of the log ratio ({draws} draws)"
+    one = (float(found.above[0]), float(found.below[0]))
+    return Outcome(estimate, low, high, name, statistic, *one, float(found.p[0]))
 
 
 def mean_outcome(sample: Units, cell: int, null: float, seed: int, draws: int = DRAWS, level: float = LEVEL) -> Outcome:

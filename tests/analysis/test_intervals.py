@@ -86,13 +86,24 @@ def test_bootstrap_standard_errors_are_those_of_the_resample() -> None:
 
 
 def test_studentised_p_and_interval_agree() -> None:
-    """A null value at an end of the 95 % interval has a one-sided p of 2.5 %."""
+    """A null value at an end of the 95 % interval has a two-sided p of 5 %; its one-sided parts share it."""
     values = np.random.default_rng(6).exponential(5, (1, 60))
     sample = units(score_table(long_table({"a": values}, "tokens")), "tokens", ["a"])
     drawn = resample(sample, sample.parts.T, seed=2)
-    interval = studentised(drawn, np.zeros(1))[2][:, 0]
-    assert studentised(drawn, interval[[0]])[0][0] == pytest.approx(0.025, abs=0.001)
-    assert studentised(drawn, interval[[1]])[1][0] == pytest.approx(0.025, abs=0.001)
+    found = studentised(drawn, np.zeros(1))
+    for end in (found.low, found.high):
+        at = studentised(drawn, end)
+        assert at.p[0] == pytest.approx(0.05, abs=0.001)
+        assert min(at.above[0], at.below[0]) < 0.05 < max(at.above[0], at.below[0])
+
+
+def test_studentised_interval_of_normal_values_is_students() -> None:
+    """Of 60 near-normal values the bootstrap's interval is that of the t distribution, to a twentieth of its width."""
+    values = np.random.default_rng(9).normal(5, 2, (1, 60))
+    sample = units(score_table(long_table({"a": values}, "tokens")), "tokens", ["a"])
+    found = studentised(resample(sample, sample.parts.T, seed=2), np.zeros(1))
+    low, high = stats.t.interval(0.95, 59, values.mean(), stats.sem(values[0]))
+    assert (found.low[0], found.high[0]) == pytest.approx((low, high), abs=(high - low) / 20)
 
 
 def test_ratio_of_proportional_methods() -> None:
