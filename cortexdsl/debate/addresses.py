@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -59,7 +60,8 @@ async def step_graph(
 def addresses(step: Step, agents: Sequence[Agent], graph: Graph) -> list[Address]:
     """List the calls of a step, in the agents' order, `draws` not counted.
 
-    One call a speaker; with `each`, one for each edge heard, for each listener, or for each group.
+    One call a speaker; with `each`, one for each edge heard, for each pair of those heard, for each listener, or for
+    each group.
     """
 
     def heard_by(column: int) -> tuple[str, ...]:
@@ -75,6 +77,12 @@ def addresses(step: Step, agents: Sequence[Agent], graph: Graph) -> list[Address
             Address(agent, heard_by(column), listener, trust_of(column))
             for agent in agents
             for column, listener in enumerate(graph.listeners)
+        ]
+    if step.each == "pair":
+        return [
+            Address(agent, pair, " and ".join(pair), trust_of(column))
+            for column, agent in enumerate(agents)
+            for pair in combinations(heard_by(column), 2)
         ]
     if step.each == "edge":
         return [

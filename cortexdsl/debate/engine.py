@@ -238,15 +238,16 @@ def _fitting(given: Turn, step: Step, address: Address) -> Turn:
 
 def principal_role(method: Method) -> str:
     """Return the role whose answers make rounds, consensus and votes: that of the first answering step."""
-    for name in _spoken(method.schedule):
+    for name in spoken(method.schedule):
         if method.steps[name].reads == "answer":
             return method.steps[name].role
     raise DebateError(f"protocol {method.protocol!r} has no step in its schedule that reads an answer")
 
 
-def _spoken(schedule: Sequence[str | Repeat]) -> Iterator[str]:
+def spoken(schedule: Sequence[str | Repeat]) -> Iterator[str]:
+    """Yield the steps of a schedule in their order, loops once."""
     for part in schedule:
         if isinstance(part, str):
             yield part
         else:
-            yield from _spoken(part.body)
+            yield from spoken(part.body)

@@ -13,6 +13,9 @@ from cortexdsl.debate.transcript import Transcript
 from cortexdsl.errors import DebateError
 from cortexdsl.terms import Agent, Floats, Graph, Method, Similarity, Sparse, Step
 
+ASKED = "asked"
+"""The similarity that is read from a step's replies, in place of one that is computed from the texts."""
+
 COLUMN = frozenset({"credibility", "reliability", "self_orientation", "participation", "confidence", "peer_score"})
 
 
@@ -87,8 +90,11 @@ async def _factors(
         )
     factors["reliability"] = mdm.reliability(confidences)
     if used & {"similarity", "intimacy"}:
-        by_round = [await cosines(method.similarity, [turns[name].text for name in names]) for turns in rounds]
-        factors["similarity"] = mdm.similarity(by_round)
+        if method.similarity == ASKED:
+            factors["similarity"] = _asked_similarity(transcript, names)
+        else:
+            by_round = [await cosines(method.similarity, [turns[name].text for name in names]) for turns in rounds]
+            factors["similarity"] = mdm.similarity(by_round)
         factors["intimacy"] = mdm.intimacy(factors["similarity"])
     factors["participation"] = took_part
     factors["self_orientation"] = mdm.self_orientation(took_part, len(rounds) - 1, method.participation)
@@ -111,6 +117,22 @@ def _number(value: float | None) -> float:
 def _is_debate(method: Method, graph: Graph) -> bool:
     """Say whether a graph is one of answers after the opening: reviews are no debate, nor is an opening by turns."""
     return graph.round > 0 and method.steps[graph.step].reads == "answer"
+
+
+def _asked_similarity(transcript: Transcript, names: Sequence[str]) -> Floats:
+    """Return each pair's mean over the similarities that were read so far, in [0, 1].
+
+    What could not be read is left out of the mean; 0 where nothing could be, as for texts without content.
+    """
+    said: dict[tuple[str, ...], list[float]] = {}
+    for turn in transcript.turns:
+        if turn.reads == "similarity" and turn.confidence is not None:
+            pair = tuple(transcript.turns[number].speaker for number in turn.heard)
+            said.setdefault(pair, []).append(turn.confidence)
+    means = {pair: float(np.mean(values)) for pair, values in said.items()}
+    return np.array(
+        [[1.0 if u == v else means.get((u, v), means.get((v, u), 0.0)) for v in names] for u in names], dtype=float
+    )
 
 
 def _peer_score(transcript: Transcript, name: str) -> float:

@@ -57,7 +57,7 @@ def view(
     agent : mapping name, persona
     about : str or None
     round : int
-    heard : list of mappings speaker, round, text, answer, confidence, weight, about, is_own_group
+    heard : list of mappings speaker, round, reads, text, answer, confidence, weight, about, is_own_group
         `text` is the reply without its confidence line, or the answer alone (`passes: answer`).
     by_answer : list of mappings answer, turns (as in `heard`); most supported first
     own : list of mappings, as `heard`
@@ -73,6 +73,7 @@ def view(
         return {
             "speaker": turn.speaker,
             "round": turn.round,
+            "reads": turn.reads,
             "text": _passed(turn, method.passes, reader),
             "answer": turn.answer,
             "confidence": turn.confidence,

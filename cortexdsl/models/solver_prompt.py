@@ -14,13 +14,13 @@ from typing import Literal
 
 from cortexdsl.terms import Message
 
-Wanted = Literal["answer", "review", "verdict", "summary", "selection", "comment"]
+Wanted = Literal["answer", "review", "verdict", "summary", "selection", "similarity", "comment"]
 
 _HEADER = re.compile(r"^\[([^\]\n]{1,80})\]$", re.MULTILINE)
 _QUESTION = re.compile(r"^Question:[^\S\n]*", re.MULTILINE)
 _ANSWER = re.compile(r"^[^\w\n]{0,4}Answer\W{0,4}:[^\S\n]*([^\s<\[{.…][^\n]*)", re.MULTILINE | re.IGNORECASE)
 _SHOULD_BE = re.compile(r"result should be ([^\n]+?)\.(?:\s|$)")
-_WANTED = re.compile(r"\b(Answer|Confidence|Score|Verdict|Selected|Summary)\W{0,3}:", re.IGNORECASE)
+_WANTED = re.compile(r"\b(Answer|Confidence|Score|Verdict|Selected|Summary|Similarity)\W{0,3}:", re.IGNORECASE)
 _FORM = re.compile(r"\bAnswer\W{0,3}:\s*<([^>\n]*)>", re.IGNORECASE)
 _OPTION = re.compile(r"^\(([A-Z])\)", re.MULTILINE)
 _PASSAGE = re.compile(r"^(\d{1,3})\. (.+)$", re.MULTILINE)
@@ -119,7 +119,8 @@ def _question(opening: str) -> str:
 def _wanted(request: str, hears: bool) -> tuple[Wanted, bool]:
     words = {word.lower() for word in _WANTED.findall(request)}
     kinds: tuple[tuple[str, Wanted], ...] = (
-        ("verdict", "verdict"), ("selected", "selection"), ("summary", "summary"), ("score", "review")
+        ("verdict", "verdict"), ("selected", "selection"), ("summary", "summary"), ("score", "review"),
+        ("similarity", "similarity"),
     )  # fmt: skip
     for word, kind in kinds:
         if word in words:

@@ -94,6 +94,12 @@ def _selection(prompt: Prompt, mind: Mind, settings: SolverSettings, rng: random
     return f"These share words with the question.\nSelected: {', '.join(map(str, useful)) or 'none'}"
 
 
+def _similarity(prompt: Prompt, mind: Mind, settings: SolverSettings, rng: random.Random) -> str:
+    is_same = len(_tally(prompt)) == 1 and not prompt.silent
+    alike = rng.uniform(0.7, 0.95) if is_same else rng.uniform(0.2, 0.5)
+    return f"They come to {'the same answer' if is_same else 'different answers'}.\nSimilarity: {alike:.2f}"
+
+
 def _comment(prompt: Prompt, mind: Mind, settings: SolverSettings, rng: random.Random) -> str:
     if prompt.heard and prompt.heard[-1].answer == mind.answer:
         return "Your steps are sound; I find no mistake in them."
@@ -107,6 +113,7 @@ _SPEECHES: Mapping[str, Callable[[Prompt, Mind, SolverSettings, random.Random], 
     "verdict": _verdict,
     "summary": _summary,
     "selection": _selection,
+    "similarity": _similarity,
     "comment": _comment,
 }
 
@@ -122,6 +129,6 @@ def malform(text: str, rng: random.Random) -> tuple[str, str]:
         return "As I said above, it follows directly from the steps.", "stop"
     if kind == 3:
         return re.sub(
-            r"(?m)^((?:Answer|Score|Verdict|Selected):).*$", r"\1 it depends on how one reads it", text
+            r"(?m)^((?:Answer|Score|Verdict|Selected|Similarity):).*$", r"\1 it depends on how one reads it", text
         ), "stop"
     return re.sub(r"(?m)^(Confidence:).*$", r"\1 very high", text), "stop"

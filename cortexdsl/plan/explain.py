@@ -9,7 +9,7 @@ from itertools import groupby
 
 from cortexdsl.debate.engine import debate
 from cortexdsl.plan.estimate import Rehearsal
-from cortexdsl.terms import Debate, Message, Method, Question, Repeat, Sparse, Step, Topology, Turn
+from cortexdsl.terms import Debate, Message, Method, OfRole, Question, Repeat, Sparse, Step, Topology, Turn
 
 QUESTION = Question("example", "What is 1+1?")
 
@@ -84,7 +84,11 @@ def _topology(hears: Topology) -> str:
         number = "" if hears.keep.number is None else f" {hears.keep.number:g}"
         return f"sparse: weight {hears.weight}, keep {hears.keep.rule}{number}"
     values = [getattr(hears, field.name) for field in fields(hears)]
-    shown = ", ".join(str(value) for value in values if value not in ((), {}))
+    shown = ", ".join(
+        " and ".join(map(str, value)) if isinstance(hears, OfRole) else str(value)
+        for value in values
+        if value not in ((), {})
+    )
     word = {"OfRole": "role", "RandomEdges": "random"}.get(type(hears).__name__, type(hears).__name__.lower())
     return f"{word}{f' {shown}' if shown else ''}"
 

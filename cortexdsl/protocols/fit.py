@@ -6,11 +6,13 @@ import random
 from collections.abc import Callable, Iterator
 
 from cortexdsl.debate import expressions
+from cortexdsl.debate.engine import principal_role
+from cortexdsl.debate.sparsify import ASKED
 from cortexdsl.debate.topology import heard_matrix
 from cortexdsl.errors import DebateError, Problem
 from cortexdsl.spec.nodes import Mark, Node, Route
 from cortexdsl.spec.problems import nearest
-from cortexdsl.terms import Agent, Edges, Groups, Method, NetworkX, Sparse, Step
+from cortexdsl.terms import Agent, Edges, Groups, Method, NetworkX, OfRole, Sparse, Step
 
 Found = tuple[Mark, Problem]
 
@@ -31,7 +33,7 @@ def misfits(method: Method, node: Node, called: Callable[[Route], str]) -> Itera
         mark = node.where(route)
         return mark, Problem(str(mark), f"{called(route)}: {what}", remedy)
 
-    principal = next(step.role for step in _in_order(method) if step.reads == "answer")
+    principal = principal_role(method)
     for name, step in method.steps.items():
         route: Route = ("steps", name, "hears")
         match step.hears:
@@ -54,7 +56,17 @@ def misfits(method: Method, node: Node, called: Callable[[Route], str]) -> Itera
                         f"{keep.number:g} of {agents - 1} others dropped leave nobody to hear",
                         f"at most {max(0, agents - 2)} with {agents} agents",
                     )
-                if "credibility" in expressions.parse(weight).names:
+                used = expressions.parse(weight).names
+                if (
+                    used & {"similarity", "intimacy"}
+                    and method.similarity == ASKED
+                    and not _reads(method, "similarity")
+                ):
+                    yield found(
+                        (*route, "sparse", "weight"), "no step asks for the similarity",
+                        "let one have each: pair, reads: similarity; or name an embedding",
+                    )  # fmt: skip
+                if "credibility" in used:
                     yield from _sizes(method.cast[step.role], (*route, "sparse", "weight"), found)
             case Edges(pairs):
                 known = {agent.name for agents in method.cast.values() for agent in agents}
@@ -63,22 +75,17 @@ def misfits(method: Method, node: Node, called: Callable[[Route], str]) -> Itera
                         if agent not in known:
                             remedy = nearest(agent, sorted(known), say="agents")
                             yield found((*route, "edges", i, j), f"no agent of the debate is called {agent}", remedy)
+            case OfRole(roles):
+                for role in roles:
+                    if role not in method.cast:
+                        remedy = nearest(role, sorted(method.cast), say="roles")
+                        yield found((*route, "role"), f"there is no role {role}", remedy)
             case NetworkX():
                 yield from _networkx(method, step, (*route, "networkx"), found)
 
 
-def _in_order(method: Method) -> list[Step]:
-    steps: list[Step] = []
-
-    def walk(items: tuple[object, ...]) -> None:
-        for item in items:
-            if isinstance(item, str):
-                steps.append(method.steps[item])
-            else:
-                walk(item.body)  # type: ignore[attr-defined]
-
-    walk(method.schedule)
-    return steps
+def _reads(method: Method, what: str) -> bool:
+    return any(step.reads == what for step in method.steps.values())
 
 
 def _sizes(agents: tuple[Agent, ...], route: Route, found: Callable[[Route, str, str], Found]) -> Iterator[Found]:

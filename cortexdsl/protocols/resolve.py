@@ -7,16 +7,20 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from cortexdsl.debate.engine import spoken
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.protocols.cast import bind
 from cortexdsl.protocols.fit import misfits
 from cortexdsl.protocols.loader import FOLDER, Protocol
+from cortexdsl.protocols.soundness import unchosen
 from cortexdsl.protocols.substitute import Substitution
 from cortexdsl.spec.bins import bins
 from cortexdsl.spec.hears import number, topology
-from cortexdsl.spec.nodes import Mark, Node
+from cortexdsl.spec.nodes import Mark, Node, Route
 from cortexdsl.spec.problems import check, in_order, nearest, shown
 from cortexdsl.spec.protocol import (
+    OTHERWISE,
+    CaseText,
     LastForm,
     LoopText,
     MajorityForm,
@@ -101,15 +105,26 @@ def _resolved(protocol: Protocol, choice: Choice) -> Method:
     substitution = Substitution(settings, choice.label)
     node = substitution.apply(_overridden(protocol.node, choice.node))
     text = check(ProtocolText, node, substitution.called)
+
+    def found(route: Route, what: str, remedy: str = "", *, key: bool = False) -> Found:
+        mark = node.where(route)
+        return mark, Problem(str(mark), f"{substitution.called(route)}: {what}", remedy)
+
+    if problems := list(unchosen(text.schedule, found)):
+        raise SpecError(in_order(problems))
     roles = node.find(("roles",)) or Node({}, node.mark)
     cast = bind(text.roles, roles, choice.team, choice.agents, choice.models, substitution)
+    schedule = _schedule(text.schedule)
+    steps = {
+        name: _step(name, text.steps[name], node.find(("steps", name)))
+        for name in text.steps
+        if name in set(spoken(schedule))
+    }
     method = Method(
         protocol=protocol.name,
-        cast=cast,
-        steps=MappingProxyType(
-            {name: _step(name, step, node.find(("steps", name))) for name, step in text.steps.items()}
-        ),
-        schedule=_schedule(text.schedule),
+        cast=_needed(cast, steps.values()),
+        steps=MappingProxyType(steps),
+        schedule=schedule,
         decide=_decide(text),
         rounds_cap=None if text.ends is None else int(number(text.ends.rounds)),
         recalibration=bins(text.recalibration),
@@ -176,12 +191,22 @@ def _step(name: str, text: StepText, node: Node | None) -> Step:
 
 
 def _schedule(items: Sequence[Any]) -> tuple[str | Repeat, ...]:
-    return tuple(
-        Repeat(int(number(item.repeat)), _schedule(item.do), item.until, item.unless)  # type: ignore[arg-type]
-        if isinstance(item, LoopText)
-        else str(item)
-        for item in items
-    )
+    schedule: list[str | Repeat] = []
+    for item in items:
+        match item:
+            case LoopText():
+                schedule.append(Repeat(int(number(item.repeat)), _schedule(item.do), item.until, item.unless))  # type: ignore[arg-type]
+            case CaseText():
+                schedule += _schedule(item.do[item.branch or OTHERWISE])
+            case _:
+                schedule.append(str(item))
+    return tuple(schedule)
+
+
+def _needed(cast: Mapping[str, tuple[Agent, ...]], steps: Iterable[Step]) -> Mapping[str, tuple[Agent, ...]]:
+    """Return the roles that speak or are heard: a step that no case has chosen brings nobody into the debate."""
+    played = {role for step in steps for role in (step.role, *(getattr(step.hears, "roles", ())))}
+    return MappingProxyType({role: agents for role, agents in cast.items() if role in played})
 
 
 def _decide(text: ProtocolText) -> Decide:

@@ -10,8 +10,8 @@ from cortexdsl.errors import Problem, SpecError
 from cortexdsl.protocols.substitute import Substitution, references
 from cortexdsl.spec.hears import RoleForm, SparseForm
 from cortexdsl.spec.nodes import Mark, Node, Route
-from cortexdsl.spec.problems import check, dotted, nearest
-from cortexdsl.spec.protocol import LastForm, LoopText, ProtocolText, RoleAnswerForm, StepText
+from cortexdsl.spec.problems import check, dotted, nearest, shown
+from cortexdsl.spec.protocol import CaseText, LastForm, LoopText, ProtocolText, RoleAnswerForm, StepText
 from cortexdsl.spec.sheet import METHOD_WORDS
 
 Found = tuple[Mark, Problem]
@@ -57,6 +57,7 @@ def unsound(node: Node, text: ProtocolText, above: Route = ()) -> Iterator[Found
         return
     yield from _roles(text, found)
     yield from _schedule(text, found)
+    yield from unchosen(text.schedule, found)
     yield from _endings(text, found)
     yield from _steps(text, found)
 
@@ -85,9 +86,10 @@ def _roles(text: ProtocolText, found: Finder) -> Iterator[Found]:
         if step.role not in text.roles:
             remedy = nearest(step.role, text.roles, say="roles")
             yield found(("steps", name, "role"), f"there is no role {step.role}", remedy)
-        if isinstance(step.hears, RoleForm) and step.hears.role not in text.roles:
-            remedy = nearest(step.hears.role, text.roles, say="roles")
-            yield found(("steps", name, "hears", "role"), f"there is no role {step.hears.role}", remedy)
+        for role in step.hears.role if isinstance(step.hears, RoleForm) else ():
+            if role not in text.roles:
+                remedy = nearest(role, text.roles, say="roles")
+                yield found(("steps", name, "hears", "role"), f"there is no role {role}", remedy)
     spoken = {step.role for step in text.steps.values()}
     for role in text.roles:
         if role not in spoken:
@@ -99,8 +101,23 @@ def passed(items: Iterable[object], route: Route = ("schedule",)) -> Iterator[tu
     for i, item in enumerate(items):
         if isinstance(item, LoopText):
             yield from passed(item.do, (*route, i, "do"))
+        elif isinstance(item, CaseText):
+            for branch, body in item.do.items():
+                yield from passed(body, (*route, i, "do", branch))
         else:
             yield str(item), (*route, i)
+
+
+def unchosen(items: Iterable[object], found: Finder, route: Route = ("schedule",)) -> Iterator[Found]:
+    """Yield the cases of a schedule whose value chooses no branch."""
+    for i, item in enumerate(items):
+        if isinstance(item, LoopText):
+            yield from unchosen(item.do, found, (*route, i, "do"))
+        elif isinstance(item, CaseText):
+            if item.branch is None:
+                yield found((*route, i, "case"), f"{shown(item.case)} is no case", nearest(item.case, item.do))
+            for branch, body in item.do.items():
+                yield from unchosen(body, found, (*route, i, "do", branch))
 
 
 def _schedule(text: ProtocolText, found: Finder) -> Iterator[Found]:
@@ -130,6 +147,9 @@ def _loops(items: Iterable[object], route: Route = ("schedule",)) -> Iterator[tu
         if isinstance(item, LoopText):
             yield item, (*route, i)
             yield from _loops(item.do, (*route, i, "do"))
+        elif isinstance(item, CaseText):
+            for branch, body in item.do.items():
+                yield from _loops(body, (*route, i, "do", branch))
 
 
 def _endings(text: ProtocolText, found: Finder) -> Iterator[Found]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
-from pydantic import AfterValidator, Discriminator, Field, Tag
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from cortexdsl.debate import expressions
 from cortexdsl.spec.problems import nearest
@@ -163,10 +163,21 @@ class SparseForm(Entry):
         return self.sparse.term()
 
 
-class RoleForm(Entry):
-    """`{role: name}`: everybody bound to a role."""
+def _listed(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) else [value]
 
-    role: Name
+
+_RoleName: TypeAlias = Annotated[Annotated[Name, Tag("<value>")] | Asked, SETTING_OR_VALUE]
+
+
+class RoleForm(Entry):
+    """`{role: name}`: everybody bound to a role, or to one of several."""
+
+    role: Annotated[
+        tuple[_RoleName, ...],
+        BeforeValidator(_listed, json_schema_input_type=_RoleName | tuple[_RoleName, ...]),
+        Field(min_length=1),
+    ]
 
     def term(self) -> OfRole:
         """Return the topology."""
@@ -220,7 +231,7 @@ HearsText: TypeAlias = Annotated[
             "ring": "{ring: k}",
             "groups": "{groups: count or sizes}",
             "sparse": "{sparse: {weight: ..., keep: ...}}",
-            "role": "{role: name}",
+            "role": "{role: name or names}",
             "edges": "{edges: [[speaker, listener]]}",
             "random": "{random: p}",
             "networkx": "{networkx: generator}",

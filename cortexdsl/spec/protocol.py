@@ -65,7 +65,7 @@ class StepText(Entry):
         "simultaneous"
     )
     each: Annotated[Annotated[Each, Tag("<value>")] | Asked, SETTING_OR_VALUE] = Field(
-        "speaker", description="One call per speaker, edge, listener or group."
+        "speaker", description="One call per speaker, edge, pair, listener or group."
     )
     draws: Count = Field(1, description="Independent replies per call.")
     reads: Reads = Field("answer", description="What is read from the reply.")
@@ -96,11 +96,35 @@ class LoopText(Entry):
     do: Annotated[tuple[ItemText, ...], Field(min_length=1)]
 
 
+OTHERWISE = "else"
+"""The branch of a case that is taken where no other is called like the value."""
+
+
+class CaseText(Entry):
+    """`{case: $setting, do: {value: [...], else: [...]}}`: the part of the schedule that a setting chooses."""
+
+    case: Plain = Field(description="A setting; its value is the name of a branch.")
+    do: Annotated[dict[Text, tuple[ItemText, ...]], Field(min_length=1)] = Field(
+        description="Branches by value, `else` for every other value; an empty list passes on."
+    )
+
+    @property
+    def branch(self) -> str | None:
+        """The name of the branch that the value chooses; None where there is none."""
+        word = str(self.case).lower() if isinstance(self.case, bool) else str(self.case)
+        return next((name for name in (word, OTHERWISE) if name in self.do), None)
+
+
+def _item(value: Any) -> str:
+    return ("<case>" if "case" in value else "<loop>") if isinstance(value, dict) else "<step>"
+
+
 ItemText: TypeAlias = Annotated[
-    Annotated[Name, Tag("<step>")] | Annotated[LoopText, Tag("<loop>")],
-    Discriminator(lambda value: "<loop>" if isinstance(value, dict) else "<step>"),
+    Annotated[Name, Tag("<step>")] | Annotated[LoopText, Tag("<loop>")] | Annotated[CaseText, Tag("<case>")],
+    Discriminator(_item),
 ]
 LoopText.model_rebuild()
+CaseText.model_rebuild()
 
 
 class EndsText(Entry):
@@ -218,7 +242,10 @@ class ProtocolText(Entry):
     ends: EndsText | None = None
     recalibration: RecalibrationText = "none"
     participation: Annotated[Annotated[Participation, Tag("<value>")] | Asked, SETTING_OR_VALUE] = "spoken"
-    similarity: Text = Field("ngram", description="ngram, a litellm embedding model, sentence-transformers/NAME.")
+    similarity: Text = Field(
+        "ngram",
+        description="ngram, an embedding model, sentence-transformers/NAME, nli/NAME, or asked: what a step has read.",
+    )
     passes: Annotated[Annotated[PassesOn, Tag("<value>")] | Asked, SETTING_OR_VALUE] = "whole"
     fallback: Annotated[Annotated[Fallback, Tag("<value>")] | Asked, SETTING_OR_VALUE] = "confidence"
 

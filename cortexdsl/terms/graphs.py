@@ -91,9 +91,9 @@ class Sparse:
 
 @dataclass(frozen=True, slots=True)
 class OfRole:
-    """Everybody bound to a role is heard."""
+    """Everybody bound to one of some roles is heard, role after role."""
 
-    role: str
+    roles: tuple[str, ...]
 
 
 Topology: TypeAlias = Nobody | Everyone | Self | Ring | Groups | Edges | RandomEdges | NetworkX | Sparse | OfRole

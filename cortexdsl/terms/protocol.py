@@ -12,8 +12,8 @@ from cortexdsl.terms.graphs import Nobody, Topology
 
 Tells: TypeAlias = Literal["latest", "history", "by_answer", "about_me", "evidence"]
 Own: TypeAlias = Literal["none", "latest", "history"]
-Each: TypeAlias = Literal["speaker", "edge", "listener", "group"]
-Reads: TypeAlias = Literal["answer", "review", "verdict", "summary", "selection", "comment"]
+Each: TypeAlias = Literal["speaker", "edge", "pair", "listener", "group"]
+Reads: TypeAlias = Literal["answer", "review", "verdict", "summary", "selection", "comment", "similarity"]
 Until: TypeAlias = Literal["consensus", "agreed", "never"]
 
 

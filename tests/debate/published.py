@@ -48,8 +48,8 @@ def reconcile(n: int, rounds: int) -> Method:
 def chateval(n: int, rounds: int) -> Method:
     steps = {
         "answer": ANSWER,
-        "summarize": {"role": "summarizer", "hears": OfRole("debater"), "reads": "summary"},
-        "revise": {"hears": OfRole("summarizer")},
+        "summarize": {"role": "summarizer", "hears": OfRole(("debater",)), "reads": "summary"},
+        "revise": {"hears": OfRole(("summarizer",))},
     }
     return method(steps, ["answer", Repeat(rounds, ("summarize", "revise"))], with_summarizer(n))
 
@@ -73,7 +73,7 @@ def mad_summary(n: int, total: int, memory: str = "history") -> Method:
     steps = {
         "answer": ANSWER,
         "summarize": {"role": "summarizer", "hears": Everyone(), "each": "listener", "reads": "summary"},
-        "revise": {"hears": OfRole("summarizer"), "tells": ("about_me", memory), "own": memory},
+        "revise": {"hears": OfRole(("summarizer",)), "tells": ("about_me", memory), "own": memory},
     }
     return method(steps, ["answer", Repeat(total - 1, ("summarize", "revise"))], with_summarizer(n))
 
@@ -83,7 +83,7 @@ def group(n: int, total: int, per_stage: int = 2, layout: Groups = PAIR) -> Meth
         "answer": ANSWER,
         "discuss": {"hears": layout, "own": "latest"},
         "summarize": {"role": "summarizer", "hears": layout, "each": "group", "reads": "summary"},
-        "share": {"hears": OfRole("summarizer"), "own": "latest"},
+        "share": {"hears": OfRole(("summarizer",)), "own": "latest"},
     }
     within = Repeat(per_stage - 1, ("discuss",))
     stages = -(-total // per_stage)
@@ -109,8 +109,8 @@ def madke(n: int, rounds: int) -> Method:
             "order": "sequential",
             "material": pool,
         },
-        "judge": {"role": "judge", "hears": OfRole("debater"), "reads": "verdict"},
-        "conclude": {"role": "summarizer", "hears": OfRole("debater")},
+        "judge": {"role": "judge", "hears": OfRole(("debater",)), "reads": "verdict"},
+        "conclude": {"role": "summarizer", "hears": OfRole(("debater",))},
     }
     loop = Repeat(rounds - 1, ("select", "respond", "judge"), until="agreed", unless="agreed")
     cast = {"debater": team(n), "judge": "j", "summarizer": "s"}
@@ -120,8 +120,8 @@ def madke(n: int, rounds: int) -> Method:
 def acc(rounds: int) -> Method:
     steps = {
         "answer": {"role": "actor"},
-        "comment": {"role": "critic", "hears": OfRole("actor"), "reads": "comment"},
-        "revise": {"role": "actor", "hears": OfRole("critic"), "own": "latest"},
+        "comment": {"role": "critic", "hears": OfRole(("actor",)), "reads": "comment"},
+        "revise": {"role": "actor", "hears": OfRole(("critic",)), "own": "latest"},
     }
     schedule = ["answer", Repeat(rounds - 1, ("comment", "revise"))]
     return method(steps, schedule, {"actor": "a", "critic": "c"}, Decide("last", role="actor"))

@@ -28,8 +28,8 @@ from tests.debate.stage import QUESTION, Stage, method, name_of, run
 TALK: dict[str, dict[str, Any]] = {
     "answer": {},
     "revise": {"hears": Everyone()},
-    "judge": {"role": "judge", "hears": OfRole("debater"), "reads": "verdict"},
-    "conclude": {"role": "judge", "hears": OfRole("debater")},
+    "judge": {"role": "judge", "hears": OfRole(("debater",)), "reads": "verdict"},
+    "conclude": {"role": "judge", "hears": OfRole(("debater",))},
 }
 
 

@@ -71,8 +71,8 @@ def test_small_rings(count: int, expected: list[str]) -> None:
 
 
 def test_a_role_is_heard_whole_but_nobody_hears_itself() -> None:
-    assert drawn(OfRole("debater"), "abc", ["judge"]) == ["abc"]
-    assert drawn(OfRole("debater"), "abc", "abc") == ["bc", "ac", "ab"]
+    assert drawn(OfRole(("debater",)), "abc", ["judge"]) == ["abc"]
+    assert drawn(OfRole(("debater",)), "abc", "abc") == ["bc", "ac", "ab"]
 
 
 def test_groups_hear_their_own_members() -> None:

@@ -64,6 +64,7 @@ def test_what_a_heard_turn_looks_like() -> None:
     assert seen["heard"][0] == {
         "speaker": "b",
         "round": 0,
+        "reads": "answer",
         "text": "answer:b0|41",
         "answer": "41",
         "confidence": 0.9,
@@ -152,9 +153,9 @@ def test_verdicts_and_selections_are_heard_by_nobody() -> None:
     steps = {
         "answer": {},
         "select": {"reads": "selection", "own": "latest"},
-        "judge": {"role": "judge", "hears": OfRole("debater"), "reads": "verdict"},
+        "judge": {"role": "judge", "hears": OfRole(("debater",)), "reads": "verdict"},
         "revise": {"hears": Everyone(), "tells": ("history",), "own": "history"},
-        "listen": {"hears": OfRole("judge"), "tells": ("history",)},
+        "listen": {"hears": OfRole(("judge",)), "tells": ("history",)},
     }
     of = method(steps, ["answer", "select", "judge", "revise", "listen"], {"debater": "a b", "judge": "j"})
     stage = Stage()
@@ -225,7 +226,7 @@ def test_a_group_knows_its_own_summary() -> None:
     steps = {
         "answer": {},
         "summarize": {"role": "summarizer", "hears": Groups(2), "each": "group", "reads": "summary"},
-        "share": {"hears": OfRole("summarizer")},
+        "share": {"hears": OfRole(("summarizer",))},
     }
     of = method(steps, ["answer", "summarize", "share"], {"debater": "a b c d", "summarizer": "s"})
     stage = Stage()

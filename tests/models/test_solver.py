@@ -17,7 +17,7 @@ from cortexdsl.models.solver import count_tokens, solve
 from cortexdsl.models.solver_arithmetic import find_expression, usual_accuracy, work_out
 from cortexdsl.models.solver_prompt import Heard, read_prompt
 from cortexdsl.protocols.templates import Templates
-from cortexdsl.tasks.reading.steps import read_review, read_selection, read_verdict
+from cortexdsl.tasks.reading.steps import read_review, read_selection, read_similarity, read_verdict
 from cortexdsl.terms import Question
 
 FORMAT = "Answer: <a number>\nConfidence: <a number from 0 to 1>"
@@ -221,7 +221,7 @@ QUESTION = Question("q", "What is the result of 2+3*4?")
 
 def turn(text: str, **more: object) -> dict[str, object]:
     return {
-        "speaker": "a", "round": 0, "text": text, "answer": None, "confidence": None, "weight": None, "about": None,
+        "speaker": "a", "round": 0, "reads": "answer", "text": text, "answer": None, "confidence": None, "weight": None, "about": None,
         "is_own_group": False, **more,
     }  # fmt: skip
 
@@ -247,7 +247,7 @@ RIGHT, WRONG = turn("1. 3*4 = 12\n2. 2+12 = 14\nAnswer: 14"), turn("1. 2+3 = 5\n
                                            is_own_group=True)], "own": [RIGHT]}, ("14", "20"), "14"),
         ("acc/revise.j2", {"heard": [turn("Check the step 5*4 again. I think that the result should be 14.")],
                            "own": [WRONG]}, ("14",), "20"),
-        ("chateval/revise.j2", {"heard": [turn("Summary:\nAnswer: 14 (2 agents): steps")]}, ("14",), None),
+        ("chateval/revise.j2", {"heard": [turn("Summary:\nAnswer: 14 (2 agents): steps", reads="summary")]}, ("14",), None),
         ("reflection/reflect.j2", {"own": [WRONG]}, (), "20"),
         ("reconcile/revise.j2", {"by_answer": [{"answer": "14", "turns": [RIGHT]}, {"answer": None, "turns": [WRONG]}]},
          ("14", "20"), None),
@@ -295,6 +295,14 @@ def test_a_review_scores_a_right_solution_high_and_a_wrong_one_low(prompt: str) 
 def test_a_judge_sees_whether_all_agree(second: dict[str, object], verdict: str) -> None:
     messages = Templates().render("madke/judge.j2", view(heard=[RIGHT, second]))
     assert read_verdict(solve(messages, 1, {"skill": 1}).text).value == verdict
+
+
+@pytest.mark.parametrize(("second", "low", "high"), [(RIGHT, 0.7, 0.95), (WRONG, 0.2, 0.5), (turn("Hm."), 0.2, 0.5)])
+def test_a_comparer_finds_equal_answers_alike(second: dict[str, object], low: float, high: float) -> None:
+    messages = Templates().render("cortexdebate/compare.j2", view(heard=[RIGHT, second]))
+    said = read_similarity(solve(messages, 1, {}).text).confidence
+    assert said is not None
+    assert low <= said <= high
 
 
 @pytest.mark.parametrize("prompt", ["mad-summary/summarize.j2", "group/summarize.j2", "chateval/summarize.j2"])

@@ -58,7 +58,7 @@ def hearing(hears: str) -> Topology:
         ("{ring: 2}", Ring(2)),
         ("{groups: 2}", Groups(2)),
         ("{groups: [4, 1]}", Groups(2, (4, 1))),
-        ("{role: debater}", OfRole("debater")),
+        ("{role: debater}", OfRole(("debater",))),
         ("{edges: [[ann, bob], [bob, cai]]}", Edges((("ann", "bob"), ("bob", "cai")))),
         ("{random: 0.5}", RandomEdges(0.5)),
         ("{networkx: watts_strogatz_graph, k: 2, p: 0.1}", NetworkX("watts_strogatz_graph", {"k": 2, "p": 0.1})),

@@ -63,7 +63,7 @@ def test_what_a_model_said_is_never_rendered_again(tmp_path: Path) -> None:
 )
 def test_a_template_that_cannot_be_rendered_says_which_and_why(tmp_path: Path, text: str, complaint: str) -> None:
     """Each of the ways in which a template goes wrong is one clear error."""
-    with pytest.raises(SpecError, match="bad.j2") as caught:
+    with pytest.raises(SpecError, match=r"bad\.j2") as caught:
         write(tmp_path, bad=text).render("bad.j2", VIEW)
     assert complaint in str(caught.value)
 

@@ -25,7 +25,7 @@ KINDS: list[Kind] = [
     kind_named("labels", (), ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")),
     kind_named("free"),
 ]
-STEPS: list[Reads] = ["answer", "review", "verdict", "summary", "selection", "comment"]
+STEPS: list[Reads] = ["answer", "review", "verdict", "summary", "selection", "comment", "similarity"]
 PIECES = [
     *(
         "answer is ",

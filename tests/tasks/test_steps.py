@@ -28,6 +28,23 @@ def test_reviews(text: str, reading: Reading) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "similarity"),
+    [
+        ("Both add first.\nSimilarity: 0.7", 0.7),
+        ("Similarity: 70%", 0.7),
+        ("Similarity score is 7/10", 0.7),
+        ("Similarity: 0.2. No: Similarity: 1", 1.0),
+        ("They are alike.", None),
+        ("", None),
+    ],
+)
+def test_similarities(text: str, similarity: float | None) -> None:
+    found = READER.read("similarity", text)
+    assert found.confidence == similarity
+    assert (found.unparsed is None) == (similarity is not None)
+
+
+@pytest.mark.parametrize(
     ("text", "value"),
     [
         ("Both say 3.\nVerdict: agree", "agree"),
