@@ -221,8 +221,8 @@ QUESTION = Question("q", "What is the result of 2+3*4?")
 
 def turn(text: str, **more: object) -> dict[str, object]:
     return {
-        "speaker": "a", "round": 0, "reads": "answer", "text": text, "answer": None, "confidence": None, "weight": None, "about": None,
-        "is_own_group": False, **more,
+        "speaker": "a", "round": 0, "reads": "answer", "text": text, "answer": None, "confidence": None, "weight": None,
+        "about": None, "is_own_group": False, **more,
     }  # fmt: skip
 
 
@@ -247,7 +247,8 @@ RIGHT, WRONG = turn("1. 3*4 = 12\n2. 2+12 = 14\nAnswer: 14"), turn("1. 2+3 = 5\n
                                            is_own_group=True)], "own": [RIGHT]}, ("14", "20"), "14"),
         ("acc/revise.j2", {"heard": [turn("Check the step 5*4 again. I think that the result should be 14.")],
                            "own": [WRONG]}, ("14",), "20"),
-        ("chateval/revise.j2", {"heard": [turn("Summary:\nAnswer: 14 (2 agents): steps", reads="summary")]}, ("14",), None),
+        ("chateval/revise.j2", {"heard": [turn("Summary:\nAnswer: 14 (2 agents): steps", reads="summary")]},
+         ("14",), None),
         ("reflection/reflect.j2", {"own": [WRONG]}, (), "20"),
         ("reconcile/revise.j2", {"by_answer": [{"answer": "14", "turns": [RIGHT]}, {"answer": None, "turns": [WRONG]}]},
          ("14", "20"), None),
