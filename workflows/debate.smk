@@ -3,6 +3,8 @@
 
 rule debate:
     input:
+        # The plan comes first: it renders every prompt and writes the claims down. Its age does not matter.
+        ancient(Layout("results/{experiment}").plan),
         lambda wildcards: plan_of(wildcards.experiment).debate_inputs(
             wildcards.dataset, wildcards.cell, wildcards.shard
         ),

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.declared import declare
 from cortexdsl.plan.estimate import Estimate
 from cortexdsl.plan.rehearse import rehearse_plan
 from cortexdsl.plan.store import plan_record, write_plan
@@ -27,6 +28,7 @@ def run(args: argparse.Namespace) -> int:
     record = plan_record(plan, total, by_cell)
     if args.out:
         write_plan(args.out, record)
+        declare(plan.layout, plan.hypotheses)
     elif args.json:
         print(json.dumps(record, indent=1))
     else:

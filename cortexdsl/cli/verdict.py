@@ -10,6 +10,7 @@ from cortexdsl.analysis.compare import compare_families
 from cortexdsl.analysis.hypotheses import judge_claims
 from cortexdsl.analysis.metrics.table import metrics_table
 from cortexdsl.analysis.table import read_table
+from cortexdsl.plan.declared import declared_claims
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.store import families_of, read_plan
 
@@ -33,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
         plan["hypotheses"],
         seed,
         arms,
-        declared=plan["hypotheses"],
+        declared=declared_claims(layout, plan["hypotheses"]),
         alpha=plan["analysis"].get("alpha", 0.05),
         correction=plan["analysis"].get("correction", "holm"),
     ).to_csv(layout.hypotheses, index=False)

@@ -22,6 +22,11 @@ class Layout:
         """The plan: cells, shards, digests, families, claims, estimate."""
         return f"{self.root}/plan.json"
 
+    @property
+    def declared(self) -> str:
+        """The claims as they were before the run."""
+        return f"{self.root}/declared.json"
+
     def calls(self, dataset: str, shard: str) -> str:
         """The folder of the call logs that share the questions of one shard."""
         return f"{self.root}/calls/{dataset}/{shard}"

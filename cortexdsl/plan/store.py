@@ -12,6 +12,7 @@ from cortexdsl.errors import RecordError
 from cortexdsl.plan.estimate import Estimate
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.records.files import write_lines
+from cortexdsl.spec.claims import claims_digest
 from cortexdsl.terms import Cell, Family
 
 SCHEMA_VERSION = 1
@@ -40,6 +41,7 @@ def plan_record(plan: Plan, estimate: Estimate, by_cell: Mapping[str, Estimate])
         "metrics": list(plan.metrics),
         "families": [_family(family) for family in plan.families],
         "hypotheses": list(plan.hypotheses),
+        "claims_digest": claims_digest(plan.hypotheses),
         "analysis": dict(plan.analysis),
         "limits": asdict(plan.limits),
         "estimate": asdict(estimate),
