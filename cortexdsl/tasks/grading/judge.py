@@ -12,10 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cortexdsl.debate.chance import call_seed
 from cortexdsl.tasks.reading.text import clean
-from cortexdsl.terms import Question
+from cortexdsl.terms import Agent, Call, Model, Question, Render
 
 PROMPT = "common/judge.j2"
+NAME = "judge"
 _JUDGEMENT = re.compile(
     r"\bjudge?ment\b[*_`\s]{0,4}[:=]?[*_`\s]{0,4}(in ?correct|not correct|correct|wrong|right|true|false|yes|no)\b",
     re.IGNORECASE,
@@ -27,6 +29,28 @@ _RIGHT = frozenset({"correct", "right", "true", "yes"})
 def judge_variables(question: Question, golds: Sequence[str], answer: str) -> Mapping[str, Any]:
     """What the judge's template is rendered with (beside `agent`)."""
     return {"question": question, "golds": tuple(golds), "answer": answer}
+
+
+def judge_call(
+    judge: Model, question: Question, golds: Sequence[str], answer: str, render: Render, *, seed: int
+) -> Call:
+    """Return the call that has an answer judged.
+
+    Its seed knows neither cell nor replicate, so that equal answers to a question are judged once, and alike.
+
+    Parameters
+    ----------
+    judge : Model
+    question : Question
+    golds : sequence of str
+    answer : str
+    render : callable
+        Of a template's name and its variables to messages.
+    seed : int
+        Of the experiment.
+    """
+    variables = {"agent": Agent(NAME, judge), **judge_variables(question, golds, answer)}
+    return Call(judge, render(PROMPT, variables), call_seed(seed, 0, question.id, NAME, 0))
 
 
 def read_judgement(text: str) -> bool | None:

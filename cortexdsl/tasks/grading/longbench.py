@@ -64,6 +64,12 @@ def qa_f1_zh(answer: str, gold: str, labels: Sequence[str] = ()) -> float:
     return 2 * shared / (len(said) + len(wanted)) if shared else 0.0
 
 
+def exact_match_zh(answer: str, gold: str, labels: Sequence[str] = ()) -> float:
+    """Equality without case, punctuation and spaces: what `qa_f1_zh` compares, before it is cut into words."""
+    said, wanted = ("".join(text.lower().translate(_MARKS).split()) for text in (answer, gold))
+    return float(said == wanted)
+
+
 def rouge(answer: str, gold: str, labels: Sequence[str] = ()) -> float:
     """ROUGE-L F of the package `rouge`; 0 where it cannot score (an empty text)."""
     from rouge import Rouge

@@ -35,6 +35,7 @@ METRICS: Mapping[str, Metric] = {
     "math": lambda answer, golds, labels: float(any(equivalent([(gold, answer) for gold in golds]))),
     "hendrycks": lambda answer, golds, labels: float(any(hendrycks.equivalent(answer, gold) for gold in golds)),
     "em": _without_labels(squad.exact_match),
+    "em_zh": _over_golds(longbench.exact_match_zh),
     "f1": _without_labels(squad.f1),
     "trivia_em": _without_labels(squad.trivia_exact_match),
     "trivia_f1": _without_labels(squad.trivia_f1),
