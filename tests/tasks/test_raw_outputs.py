@@ -1,4 +1,4 @@
-"""Real replies of thirty models against labels made by reading each of them (`tests/cases/raw_outputs_labels.csv`).
+"""Real replies of forty models against labels made by reading each of them (`tests/cases/raw_outputs_labels.csv`).
 
 A label is what the reply gives as its answer: the last thing that it states; empty where it states none, several at
 once, or that there is none. Notes say where and why the benchmark's own recorded reading differs.
