@@ -43,5 +43,5 @@ rule join:
         spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
         digest=lambda wildcards: plan_of(wildcards.experiment).join_digest,
     shell:
-        "cortexdsl score {params.spec:q} --experiment {wildcards.experiment:q}"
+        "cortexdsl join {params.spec:q} --experiment {wildcards.experiment:q}"
         " > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from cortexdsl.analysis.metrics.by_round import round_rows, round_table
+from cortexdsl.analysis.metrics.by_round import round_rows
 from cortexdsl.analysis.metrics.description import TABLES, description
+from cortexdsl.analysis.metrics.round_table import round_table
 from cortexdsl.analysis.metrics.table import metrics_table
 from cortexdsl.analysis.metrics.view import graded_at_once
 from cortexdsl.analysis.scores import Row, score_rows, write_scores

@@ -6,7 +6,8 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from cortexdsl.cli.score import join, score_cell
+from cortexdsl.cli.join import join
+from cortexdsl.cli.score import score_cell
 from cortexdsl.debate.rereading import read_again
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.records import Record, read_debates, write_debates

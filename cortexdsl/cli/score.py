@@ -1,15 +1,15 @@
-"""`cortexdsl score`: one cell's part of every table, or, without a cell, the tables of all cells."""
+"""`cortexdsl score`: grade the debates of one cell; its part of every table. The workflow calls it."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from cortexdsl.analysis.metrics.by_round import round_rows, round_table
+from cortexdsl.analysis.metrics.by_round import round_rows
 from cortexdsl.analysis.metrics.description import description
 from cortexdsl.analysis.metrics.view import graded_at_once
-from cortexdsl.analysis.scores import check_complete, read_rows, score_rows, write_rows, write_scores
-from cortexdsl.plan import TABLES, Plan, compile_spec
+from cortexdsl.analysis.scores import score_rows, write_rows, write_scores
+from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.records import read_debates
 
 
@@ -17,17 +17,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("spec", help="the spec")
     parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
-    parser.add_argument("--dataset", help="label of the dataset; with --cell")
-    parser.add_argument("--cell", help="the cell, as in file names; without it the parts of all are joined")
+    parser.add_argument("--dataset", required=True, help="label of the dataset")
+    parser.add_argument("--cell", required=True, help="the cell, as in file names: sparse~keep=median")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
-    plan = compile_spec(args.spec, experiment=args.experiment)
-    if args.cell:
-        score_cell(plan, args.dataset, args.cell)
-    else:
-        join(plan)
+    score_cell(compile_spec(args.spec, experiment=args.experiment), args.dataset, args.cell)
     return 0
 
 
@@ -48,17 +44,3 @@ def score_cell(plan: Plan, dataset: str, slug: str) -> None:
     write_rows(part("rounds"), round_rows(records, grade, clusters))
     for table, frame in description(records, grade).items():
         frame.to_csv(part(table), index=False)
-
-
-def join(plan: Plan) -> None:
-    """Join the parts of every table, after a look that no score is missing and none stands twice."""
-    for table in TABLES:
-        rows = [row for path in plan.parts(table) for row in read_rows(Path(path))]
-        target = Path(plan.layout.table(table))
-        if table == "rounds":
-            round_table(rows, seed=plan.seed).to_csv(target, index=False)
-            continue
-        if table == "scores":
-            questions = {label: [question.id for question in task.questions] for label, task in plan.tasks.items()}
-            check_complete(rows, [cell.name for cell in plan.cells], plan.replicates, questions)
-        write_rows(target, rows)

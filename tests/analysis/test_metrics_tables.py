@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 
 from cortexdsl.analysis.metrics.by_agent import agent_table
-from cortexdsl.analysis.metrics.by_round import round_rows, round_table
+from cortexdsl.analysis.metrics.by_round import round_rows
 from cortexdsl.analysis.metrics.estimate import Sums, estimate
 from cortexdsl.analysis.metrics.registry import ALIASES, MEASURES, METRICS, metric_named
+from cortexdsl.analysis.metrics.round_table import round_table
 from cortexdsl.analysis.metrics.table import COLUMNS, metrics_table
 from cortexdsl.analysis.scores import score_rows
 from cortexdsl.analysis.table import score_table

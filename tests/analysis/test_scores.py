@@ -8,7 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from cortexdsl.analysis.metrics.by_round import round_rows, round_table
+from cortexdsl.analysis.metrics.by_round import round_rows
+from cortexdsl.analysis.metrics.round_table import round_table
 from cortexdsl.analysis.scores import (
     Row,
     check_complete,

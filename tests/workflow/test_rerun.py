@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from tests.workflow.bench import AFTER_SCORES, ALONE, SPEC, Bench, Run
+from tests.workflow.bench import AFTER_SCORES, ALONE, Bench, Run
 
 pytestmark = pytest.mark.workflow
 

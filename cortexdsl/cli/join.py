@@ -1,0 +1,39 @@
+"""`cortexdsl join`: the tables of all cells, from each cell's part. The workflow calls it.
+
+A verb of its own: the job of a cell, of which there are many, need not load what estimates intervals.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from cortexdsl.analysis.metrics.round_table import round_table
+from cortexdsl.analysis.scores import check_complete, read_rows, write_rows
+from cortexdsl.plan import TABLES, Plan, compile_spec
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("spec", help="the spec")
+    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    join(compile_spec(args.spec, experiment=args.experiment))
+    return 0
+
+
+def join(plan: Plan) -> None:
+    """Join the parts of every table, after a look that no score is missing and none stands twice."""
+    for table in TABLES:
+        rows = [row for path in plan.parts(table) for row in read_rows(Path(path))]
+        target = Path(plan.layout.table(table))
+        if table == "rounds":
+            round_table(rows, seed=plan.seed).to_csv(target, index=False)
+            continue
+        if table == "scores":
+            questions = {label: [question.id for question in task.questions] for label, task in plan.tasks.items()}
+            check_complete(rows, [cell.name for cell in plan.cells], plan.replicates, questions)
+        write_rows(target, rows)
