@@ -11,7 +11,7 @@ from typing import Any
 from cortexdsl.errors import DataError
 from cortexdsl.tasks.reading.kinds import kind_named
 from cortexdsl.tasks.registry import Entry
-from cortexdsl.tasks.sources.fields import field, options_of, split_options
+from cortexdsl.tasks.sources.fields import field, options_of, passage_of, split_options
 from cortexdsl.tasks.sources.golds import CONVERTERS
 from cortexdsl.tasks.task import Item
 from cortexdsl.terms import Question
@@ -57,7 +57,7 @@ def _item(entry: Entry, row: Mapping[str, Any], number: int) -> Item:
             f"dataset {entry.name}, row {number}: no {entry.kind} in its answer {str(answer)[-80:]!r}\n"
             "    is this the right kind, and the right field?"
         )
-    context = _text(field(row, entry.context, "")) or ""
+    context = passage_of(field(row, entry.context))
     question = Question(
         id=_identity(entry, row, text, context),
         text="\n".join(part for part in (text, entry.ask) if part),

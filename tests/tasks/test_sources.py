@@ -173,6 +173,21 @@ def test_fever_has_one_question_for_many_evidence_rows(tmp_path: Path) -> None:
     assert len(task.questions) == 1
 
 
+def test_titled_pages_can_be_asked_for_as_the_passage(tmp_path: Path) -> None:
+    """HotpotQA's pages, as they are on disk and on the hub, make the same passage."""
+    disk = {
+        "_id": "h",
+        "question": "Q",
+        "answer": "x",
+        "context": [["Rome", ["A city.", " Old."]], ["Po", ["A river."]]],
+    }
+    hub = disk | {"context": {"title": ["Rome", "Po"], "sentences": [["A city.", " Old."], ["A river."]]}}
+    for row in (disk, hub):
+        task = from_file(tmp_path, "hotpotqa", [row], fields={"context": "context"})
+        assert task.questions[0].context == "Rome: A city. Old.\nPo: A river."
+    assert from_file(tmp_path, "hotpotqa", [disk]).questions[0].context == ""
+
+
 def gpqa(tmp_path: Path, **words: Any) -> Task:
     head = (
         "Record ID,Question,Correct Answer,Incorrect Answer 1,Incorrect Answer 2,Incorrect Answer 3,High-level domain\n"

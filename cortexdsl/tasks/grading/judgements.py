@@ -52,6 +52,7 @@ class Judgements:
         self.by_answer: Mapping[Answered, bool | None] = MappingProxyType(_read(path))
 
     def __call__(self, question_id: str, answer: str | None) -> float:
+        """Return the grade of an answer."""
         if answer is None:
             return 0.0
         try:

@@ -47,6 +47,20 @@ def _at(row: Any, path: str) -> Any:
     return _at(row[head], rest)
 
 
+def passage_of(value: Any) -> str:
+    """Return a context as text: a text as it is, HotpotQA's titled lists of sentences one page a line.
+
+    On disk pages are `[title, [sentence, ...]]`, on the hub `{title: [...], sentences: [[...], ...]}`.
+    """
+    if isinstance(value, Mapping):
+        value = list(zip(value["title"], value.get("sentences", value.get("content")), strict=True))
+    if not isinstance(value, list | tuple):
+        return "" if value is None else str(value)
+    if value and all(isinstance(page, list | tuple) and len(page) == 2 for page in value):
+        return "\n".join(f"{title}: {' '.join(part.strip() for part in parts)}" for title, parts in value)
+    return "\n".join(map(str, value))
+
+
 def options_of(row: Mapping[str, Any], where: Any) -> tuple[tuple[str, str], ...]:
     """Return the (label, text) options of a row.
 
