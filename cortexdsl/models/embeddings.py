@@ -1,7 +1,8 @@
 """Similarity of texts: cosines under an embedding, each text embedded once.
 
 `ngram` needs no model; `sentence-transformers/NAME` (or a local folder after the slash) runs in this process;
-every other name is an embedding model of litellm, asked through the door and logged, so that a replay asks none.
+`nli/NAME` is a cross-encoder of natural language inference (`cortexdsl.models.entailment`); every other name is an
+embedding model of litellm, asked through the door and logged, so that a replay asks none.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from cortexdsl.errors import InputError, ModelError
 from cortexdsl.models.door import Door
 from cortexdsl.models.embedding_calls import EmbeddingCalls
+from cortexdsl.models.entailment import NLI, Entailment
 from cortexdsl.models.ngram import ngram_vector, unit_vector
 from cortexdsl.terms import Floats, Model
 
@@ -44,15 +46,17 @@ class Embedder:
         self._models = models or {}
         self._known: OrderedDict[tuple[str, str], Floats] = OrderedDict()
         self._encoders: dict[str, Callable[[list[str]], Any]] = {}
+        self._entailment = Entailment()
         self._one_at_a_time = asyncio.Lock()
 
     async def __call__(self, embedding: str, texts: Sequence[str]) -> Floats:
-        """Return the cosines of all pairs of texts.
+        """Return the cosines of all pairs of texts (`nli/NAME`: how far they entail each other).
 
         Parameters
         ----------
         embedding : str
-            `ngram`, `sentence-transformers/NAME`, the name of a model entry, or an embedding model of litellm.
+            `ngram`, `sentence-transformers/NAME`, `nli/NAME`, the name of a model entry, or an embedding model of
+            litellm.
         texts : sequence of n str
 
         Returns
@@ -67,6 +71,8 @@ class Embedder:
         ModelError, BudgetError
             As the door does.
         """
+        if embedding.startswith(NLI):
+            return await self._entailment(embedding.removeprefix(NLI), texts)
         distinct = list(dict.fromkeys(texts))
         vectors = await self._vectors(embedding, [text for text in distinct if text.strip()])
         return cosines([vectors.get(text) for text in texts], texts)
