@@ -192,9 +192,13 @@ def peeking(random: Generator) -> Marks:
     means = evidence_above(values, 0.0, -1.0).max() >= bound or evidence_below(values, 0.0, 1.0).max() >= bound
     signs = max(sign_evidence(values).max(), sign_evidence(-values).max()) >= bound
     looks = [sign_flip(values[:end, None], 1.0, 0)[0].p <= 0.05 for end in range(50, 1001, 50)]
+    gain = simulated_differences(Truth(0.25, 0.1), 1000, 1, 1, int(random.integers(2**31)))[0]
+    found = evidence_above(gain, 0.0, -1.0) >= bound
     return {"error: e-process of the mean, looked at 1,000 times": bool(means),
             "error: e-process of signs, looked at 1,000 times": bool(signs),
-            "(McNemar, looked at 20 times)": any(looks)}  # fmt: skip
+            "(McNemar, looked at 20 times)": any(looks),
+            "(10 points better: found by question 250)": bool(found[:250].any()),
+            "(10 points better: found by question 500)": bool(found[:500].any())}  # fmt: skip
 
 
 PLANS = {

@@ -93,9 +93,9 @@ def missing_bounds(
     known = tuple(arms) or arms_of(table.cells)
     rows: list[dict[str, Any]] = []
     for family in families:
-        plain = _family(table, family, metrics, seed, known, draws)
-        if not any(row["_missing"] or row["_unparsed"] for row in plain):
+        if not any(_doubtful(table, metric) for metric in metrics):
             continue
+        plain = _family(table, family, metrics, seed, known, draws)
         worst = _family(table, family, metrics, seed, known, draws, raised=(0.0, 1.0))
         best = _family(table, family, metrics, seed, known, draws, raised=(1.0, 0.0))
         for row, low, high in zip(plain, worst, best, strict=True):
@@ -108,6 +108,17 @@ def missing_bounds(
                     | {"best_difference": high["difference"], "best_p_adjusted": high["p_adjusted"]}
                 )
     return pd.DataFrame(rows, columns=list(BOUND_COLUMNS))
+
+
+def _doubtful(table: ScoreTable, metric: str) -> bool:
+    """Whether any cell of the table has missing or unreadable rows of a metric that they could change."""
+    scopes = [units(table, metric, _cells_on(table, name), (name,)) for name in table.datasets]
+    return any(scope.missing.any() or scope.unparsed.any() for scope in scopes)
+
+
+def _cells_on(table: ScoreTable, dataset: str) -> tuple[str, ...]:
+    here = np.unique(table.cell[table.dataset == table.datasets.index(dataset)])
+    return tuple(table.cells[index] for index in here)
 
 
 def _said(row: dict[str, Any], alpha: float) -> float:

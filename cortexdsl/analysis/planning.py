@@ -13,7 +13,7 @@ from cortexdsl.analysis.arms import Arm
 from cortexdsl.analysis.contrasts import gap_of
 from cortexdsl.analysis.designs import Design, design_of
 from cortexdsl.analysis.intervals import standard_error
-from cortexdsl.analysis.power import equivalence_power, mcnemar_power, normal_power
+from cortexdsl.analysis.power import equivalence_power, mcnemar_power, normal_power, sign_flip_power
 from cortexdsl.analysis.simulate import RUNS, Truth, simulated_power
 from cortexdsl.analysis.table import ScoreTable
 from cortexdsl.analysis.units import Units, units
@@ -143,8 +143,10 @@ def _power(design: Design, basis: _Basis, distance: float, count: int, replicate
     if design.margin is not None:
         return equivalence_power(count, design.margin, basis.deviation, design.margin - distance, alpha)
     truth = basis.truth
-    if truth is not None and design.null == 0 and (replicates == 1 or truth.correlation == 1):
-        return mcnemar_power(count, max(truth.discordance, distance), distance, alpha)
+    if truth is not None and design.null == 0:
+        if replicates == 1 or truth.correlation == 1:
+            return mcnemar_power(count, max(truth.discordance, distance), distance, alpha)
+        return sign_flip_power(count, distance, basis.deviation, replicates, alpha)
     return normal_power(count, distance, basis.deviation, alpha)
 
 

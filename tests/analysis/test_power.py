@@ -1,0 +1,94 @@
+"""Power by formula against Miller's and statsmodels' values, by hand, and by simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from cortexdsl.analysis.power import (
+    equivalence_power,
+    mcnemar_difference,
+    mcnemar_power,
+    mcnemar_questions,
+    miller_difference,
+    miller_questions,
+    normal_power,
+    replicate_saving,
+    sign_flip_power,
+    t_test_questions,
+)
+from cortexdsl.analysis.simulate import Truth, simulated_power
+from cortexdsl.errors import InputError
+
+
+def test_millers_questions() -> None:
+    """w^2 = 1/9, no variance within: a difference of 3 points needs 969 questions."""
+    assert miller_questions(0.03, 1 / 9) == pytest.approx(968.997, abs=1e-3)
+
+
+def test_millers_differences() -> None:
+    """198 questions, w^2 = 1/9, s^2 = 1/6: 13.3 points with one replicate, 7.6 with ten."""
+    within = (1 / 6, 1 / 6)
+    assert miller_difference(198, 1 / 9, within) == pytest.approx(0.13273, abs=1e-5)
+    assert miller_difference(198, 1 / 9, within, (10, 10)) == pytest.approx(0.07567, abs=1e-5)
+
+
+@pytest.mark.parametrize(("replicates", "cut"), [(1, 0), (2, 1 / 3), (4, 1 / 2), (6, 5 / 9)])
+def test_millers_variance_cut(replicates: int, cut: float) -> None:
+    """Var(x) = 1/12, s^2 = 1/6."""
+    assert replicate_saving(1 / 12, 1 / 6, replicates) == pytest.approx(cut)
+
+
+def test_paired_t_test() -> None:
+    """R: power.t.test(delta = .2, power = .8, type = "paired") gives n = 198.151."""
+    assert t_test_questions(0.2) == pytest.approx(198.151, abs=1e-3)
+
+
+def test_mcnemars_power_by_hand() -> None:
+    """Six questions, all discordant, p(win) = 0.9: only 6 : 0 (p = 1/32) is significant: 0.9^6 + 0.1^6."""
+    assert mcnemar_power(6, 1.0, 0.8) == pytest.approx(0.9**6 + 0.1**6)
+    assert mcnemar_power(5, 1.0, 0.8) == 0
+
+
+def test_mcnemars_size_is_at_most_nominal() -> None:
+    for questions in (50, 100, 500):
+        assert mcnemar_power(questions, 0.2, 0.0) <= 0.05
+
+
+def test_mcnemars_power_is_what_simulation_finds() -> None:
+    """20,000 experiments of 120 questions: within four standard errors."""
+    random = np.random.default_rng(1)
+    wins, losses, _ = random.multinomial(120, [0.2, 0.08, 0.72], 20_000).T
+    p = np.minimum(1, 2 * stats.binom.cdf(np.minimum(wins, losses), wins + losses, 0.5))
+    assert mcnemar_power(120, 0.28, 0.12) == pytest.approx((p <= 0.05).mean(), abs=4 * 0.0035)
+
+
+def test_questions_and_differences_are_inverse() -> None:
+    questions = mcnemar_questions(0.25, 0.1)
+    assert mcnemar_power(questions, 0.25, 0.1) >= 0.8 > mcnemar_power(questions - 12, 0.25, 0.1)
+    assert mcnemar_difference(questions, 0.25) == pytest.approx(0.1, abs=0.003)
+    assert np.isnan(mcnemar_difference(10, 0.1))
+
+
+def test_normal_approximations() -> None:
+    """Power is 0.8 where distance / error is 1.96 + 0.8416; equivalence needs 1.645 + 1.2816 at power 0.8."""
+    assert normal_power(100, 2.80158, 10) == pytest.approx(0.8, abs=1e-4)
+    assert equivalence_power(100, 2.92641, 10, 0.0) == pytest.approx(0.8, abs=1e-4)
+    assert equivalence_power(4, 0.1, 10, 0.0) == 0
+
+
+def test_impossible_expectations_are_refused() -> None:
+    with pytest.raises(InputError, match="at most that"):
+        mcnemar_power(100, 0.1, 0.2)
+    with pytest.raises(InputError, match="difference of 0"):
+        mcnemar_questions(0.1, 0.0)
+    with pytest.raises(InputError, match="difference of 0"):
+        miller_questions(0.0, 0.1)
+
+
+def test_sign_flip_power_is_what_simulation_finds() -> None:
+    """4,000 experiments of 120 questions and three replicates: within the simulation's interval and a point."""
+    truth = Truth(0.25, 0.1, 0.4)
+    _, low, high = simulated_power(truth, 120, 3, runs=4000)
+    assert low - 0.01 < sign_flip_power(120, 0.1, truth.deviation(3), 3) < high + 0.01
