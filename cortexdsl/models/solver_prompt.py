@@ -14,18 +14,22 @@ from typing import Literal
 
 from cortexdsl.terms import Message
 
-Wanted = Literal["answer", "review", "verdict", "summary", "selection", "similarity", "comment"]
+Wanted = Literal["answer", "review", "verdict", "summary", "selection", "similarity", "judgement", "comment"]
 
 _HEADER = re.compile(r"^\[([^\]\n]{1,80})\]$", re.MULTILINE)
 _QUESTION = re.compile(r"^Question:[^\S\n]*", re.MULTILINE)
 _ANSWER = re.compile(r"^[^\w\n]{0,4}Answer\W{0,4}:[^\S\n]*([^\s<\[{.…][^\n]*)", re.MULTILINE | re.IGNORECASE)
 _SHOULD_BE = re.compile(r"result should be ([^\n]+?)\.(?:\s|$)")
-_WANTED = re.compile(r"\b(Answer|Confidence|Score|Verdict|Selected|Summary|Similarity)\W{0,3}:", re.IGNORECASE)
+_WANTED = re.compile(
+    r"\b(Answer|Confidence|Score|Verdict|Selected|Summary|Similarity|Judgement)\W{0,3}:", re.IGNORECASE
+)
 _FORM = re.compile(r"\bAnswer\W{0,3}:\s*<([^>\n]*)>", re.IGNORECASE)
 _OPTION = re.compile(r"^\(([A-Z])\)", re.MULTILINE)
 _PASSAGE = re.compile(r"^(\d{1,3})\. (.+)$", re.MULTILINE)
 _TRUST = re.compile(r"(?:trust|confidence) (\d+(?:\.\d+)?)")
 _SUPPORT = re.compile(r"\((\d{1,3}) agents?\)")
+_REFERENCES = re.compile(r"^Reference answers[^\n]*:\n((?:- [^\n]*(?:\n|\Z))+)", re.MULTILINE)
+_TO_JUDGE = re.compile(r"^Answer to be judged:\n(.*?)(?=\n\nRules:\n|\Z)", re.MULTILINE | re.DOTALL)
 _NUMBER = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?")
 _SHORT = 60
 
@@ -56,6 +60,10 @@ class Prompt:
         Its own last answer.
     passages : tuple of (int, str)
         Numbered passages.
+    references : tuple of str
+        Answers that are right by definition, for one who judges.
+    to_judge : str
+        The answer that is to be judged.
     wanted : str
         The kind of reply that is asked for.
     wants_answer : bool
@@ -69,6 +77,8 @@ class Prompt:
     silent: int
     own: str | None
     passages: tuple[tuple[int, str], ...]
+    references: tuple[str, ...]
+    to_judge: str
     wanted: Wanted
     wants_answer: bool
 
@@ -95,6 +105,7 @@ def read_prompt(messages: Sequence[Message]) -> Prompt:
     if not headers:
         heard += _said_in_lines(opening[opening.find(question) + len(question) :], 1.0, options)
     wanted, wants_answer = _wanted(request, bool(headers or heard))
+    references, to_judge = _REFERENCES.search(body), _TO_JUDGE.search(body)
     return Prompt(
         question=question,
         options=options,
@@ -103,6 +114,8 @@ def read_prompt(messages: Sequence[Message]) -> Prompt:
         silent=silent,
         own=own,
         passages=tuple((int(n), said) for n, said in _PASSAGE.findall(body)) if wanted == "selection" else (),
+        references=tuple(line[2:].strip() for line in references[1].splitlines()) if references else (),
+        to_judge=to_judge[1].strip() if to_judge else "",
         wanted=wanted,
         wants_answer=wants_answer,
     )
@@ -120,7 +133,7 @@ def _wanted(request: str, hears: bool) -> tuple[Wanted, bool]:
     words = {word.lower() for word in _WANTED.findall(request)}
     kinds: tuple[tuple[str, Wanted], ...] = (
         ("verdict", "verdict"), ("selected", "selection"), ("summary", "summary"), ("score", "review"),
-        ("similarity", "similarity"),
+        ("similarity", "similarity"), ("judgement", "judgement"),
     )  # fmt: skip
     for word, kind in kinds:
         if word in words:

@@ -11,6 +11,7 @@ from cortexdsl.models.solver_prompt import Prompt
 from cortexdsl.models.solver_settings import SolverSettings
 
 _WORD = re.compile(r"\w{4,}")
+_ANY_WORD = re.compile(r"\w+")
 
 
 def speak(prompt: Prompt, mind: Mind, settings: SolverSettings, rng: random.Random) -> str:
@@ -100,6 +101,20 @@ def _similarity(prompt: Prompt, mind: Mind, settings: SolverSettings, rng: rando
     return f"They come to {'the same answer' if is_same else 'different answers'}.\nSimilarity: {alike:.2f}"
 
 
+def _judgement(prompt: Prompt, mind: Mind, settings: SolverSettings, rng: random.Random) -> str:
+    """Find a reference answer word for word in the answer, capitals and marks aside; now and then misjudge."""
+    said = _words(prompt.to_judge)
+    is_right = any(said == words or (words != "  " and words in said) for words in map(_words, prompt.references))
+    if rng.random() < 0.1 * (1.0 - settings.skill):
+        is_right = not is_right
+    found = "holds a reference answer" if is_right else "differs from every reference answer"
+    return f"The answer {found}.\nJudgement: {'correct' if is_right else 'incorrect'}"
+
+
+def _words(text: str) -> str:
+    return f" {' '.join(_ANY_WORD.findall(text.lower()))} "
+
+
 def _comment(prompt: Prompt, mind: Mind, settings: SolverSettings, rng: random.Random) -> str:
     if prompt.heard and prompt.heard[-1].answer == mind.answer:
         return "Your steps are sound; I find no mistake in them."
@@ -114,6 +129,7 @@ _SPEECHES: Mapping[str, Callable[[Prompt, Mind, SolverSettings, random.Random], 
     "summary": _summary,
     "selection": _selection,
     "similarity": _similarity,
+    "judgement": _judgement,
     "comment": _comment,
 }
 
@@ -129,6 +145,8 @@ def malform(text: str, rng: random.Random) -> tuple[str, str]:
         return "As I said above, it follows directly from the steps.", "stop"
     if kind == 3:
         return re.sub(
-            r"(?m)^((?:Answer|Score|Verdict|Selected|Similarity):).*$", r"\1 it depends on how one reads it", text
+            r"(?m)^((?:Answer|Score|Verdict|Selected|Similarity|Judgement):).*$",
+            r"\1 it depends on how one reads it",
+            text,
         ), "stop"
     return re.sub(r"(?m)^(Confidence:).*$", r"\1 very high", text), "stop"
