@@ -8,14 +8,16 @@ a debater.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from cortexdsl.debate.chance import call_seed
 from cortexdsl.tasks.reading.text import clean
-from cortexdsl.terms import Agent, Call, Model, Question, Render
+from cortexdsl.terms import Agent, Call, Message, Model, Question
 
+Rendering: TypeAlias = Callable[[str, Mapping[str, Any]], tuple[Message, ...]]
+"""Of a template's name and its variables to messages."""
 PROMPT = "common/judge.j2"
 NAME = "judge"
 _JUDGEMENT = re.compile(
@@ -32,7 +34,7 @@ def judge_variables(question: Question, golds: Sequence[str], answer: str) -> Ma
 
 
 def judge_call(
-    judge: Model, question: Question, golds: Sequence[str], answer: str, render: Render, *, seed: int
+    judge: Model, question: Question, golds: Sequence[str], answer: str, render: Rendering, *, seed: int
 ) -> Call:
     """Return the call that has an answer judged.
 
@@ -45,7 +47,6 @@ def judge_call(
     golds : sequence of str
     answer : str
     render : callable
-        Of a template's name and its variables to messages.
     seed : int
         Of the experiment.
     """
