@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 START_SECONDS = 3.0  # fixed cost of a job that calls a model over the network (docs/benchmarks.md)
 ORCHESTRATION_SHARE = 0.05  # of a job's time that its start may take
@@ -41,13 +42,16 @@ def shard_size(asked: int | str, *, is_local: bool, connections: int, calls_per_
     return max(20, math.ceil(START_SECONDS / ORCHESTRATION_SHARE * connections / seconds))
 
 
-def cut(questions: int, replicates: int, size: int) -> tuple[Shard, ...]:
-    """Cut a dataset of some questions into shards of at most `size`, for every replicate."""
-    starts = range(0, questions, size)
+def cut(questions: int, replicates: int, size: int, start: int | None = None) -> tuple[Shard, ...]:
+    """Cut a dataset of some questions into shards of at most `size`, for every replicate.
+
+    The first shard holds `start` questions where that is given: those before the first look.
+    """
+    ends = [*range(min(start or size, questions), questions, size), questions]
     return tuple(
-        Shard(replicate, number, first, min(first + size, questions))
+        Shard(replicate, number, first, end)
         for replicate in range(1, replicates + 1)
-        for number, first in enumerate(starts, 1)
+        for number, (first, end) in enumerate(pairwise([0, *ends]), 1)
     )
 
 

@@ -33,6 +33,7 @@ def cross_check(root: Node, text: SpecText) -> Iterator[Found]:
     yield from _methods(root, text)
     yield from _grid(root, text)
     yield from _analysis(root, text)
+    yield from _stopping(root, text)
 
 
 def _found(root: Node, route: Route, what: str, remedy: str = "", *, key: bool = False) -> Found:
@@ -151,3 +152,24 @@ def _analysis(root: Node, text: SpecText) -> Iterator[Found]:
             yield _found(root, (*route, "compare"), "a name is listed twice", "name each once")
     if text.analysis.judge is not None and text.analysis.judge.model not in text.models:
         yield _unknown(root, ("analysis", "judge", "model"), "model", text.analysis.judge.model, text.models)
+
+
+def _stopping(root: Node, text: SpecText) -> Iterator[Found]:
+    """Stopping early needs claims, a correction that holds whenever one looks, and questions in random order."""
+    if text.stopping is None:
+        return
+    if not text.hypotheses:
+        said = "there is no claim that could be decided"
+        yield _found(root, ("stopping",), said, "write hypotheses: [...], or remove stopping", key=True)
+    if text.analysis.correction not in ("holm", "none"):
+        said = f"{text.analysis.correction} does not hold where one may stop early"
+        yield _found(root, ("analysis", "correction"), said, "write holm or none, or remove stopping")
+    if text.shard_size != "auto":
+        remedy = "remove shard_size, or remove stopping"
+        yield _found(root, ("shard_size",), "with stopping a job takes one batch of questions", remedy, key=True)
+    named = [(("datasets", label), entry) for label, entry in (text.datasets or {}).items()]
+    for route, entry in [*named, *([(("dataset",), text.dataset)] if text.dataset else [])]:
+        for word in ("stratify", "ids"):
+            if getattr(entry, word):
+                said = "with stopping the order of questions is drawn, so that each batch is like the whole"
+                yield _found(root, (*route, word), said, f"remove {word}, or remove stopping", key=True)

@@ -72,3 +72,22 @@ class Limits:
     dollars: float | None = None
     seconds: float | None = None
     connections: int = 16
+
+
+@dataclass(frozen=True, slots=True)
+class StoppingRule:
+    """When claims are looked at before the end, to stop once all are decided.
+
+    Attributes
+    ----------
+    fewest : int
+        Questions of each dataset before the first look.
+    batch : int
+        Questions of each dataset between two looks.
+    alpha : float
+        The error that all verdicts together may have, however often one looks.
+    """
+
+    fewest: int
+    batch: int
+    alpha: float
