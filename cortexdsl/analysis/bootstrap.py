@@ -131,13 +131,15 @@ def studentised(found: Resampled, null: Floats, level: float = LEVEL) -> Student
     """
     draws = len(found.draws)
     with np.errstate(invalid="ignore", divide="ignore"):
-        deviation = np.nan_to_num((found.draws - found.estimate) / found.errors)
+        deviation = (found.draws - found.estimate) / found.errors  # infinite where a resample has one value
         observed = (found.estimate - null) / found.error
+    deviation[np.isnan(deviation)] = 0
     size = np.abs(deviation)
     counts = ((deviation >= observed), (deviation <= observed), (size >= np.abs(observed)))
     fixed = np.where(found.error > 0, 1.0, np.nan)
     above, below, p = ((count.sum(axis=0) + 1) / (draws + 1) * fixed for count in counts)
-    reach = np.quantile(size, level, axis=0) * found.error
+    with np.errstate(invalid="ignore"):
+        reach = np.where(found.error > 0, np.quantile(size, level, axis=0, method="higher") * found.error, 0.0)
     return Studentised(above, below, p, found.estimate - reach, found.estimate + reach)
 
 

@@ -13,7 +13,13 @@ from cortexdsl.analysis.arms import Arm
 from cortexdsl.analysis.contrasts import gap_of
 from cortexdsl.analysis.designs import Design, design_of
 from cortexdsl.analysis.intervals import standard_error
-from cortexdsl.analysis.power import equivalence_power, mcnemar_power, normal_power, sign_flip_power
+from cortexdsl.analysis.power import (
+    bonett_price_inflation,
+    equivalence_power,
+    mcnemar_power,
+    normal_power,
+    sign_flip_power,
+)
 from cortexdsl.analysis.simulate import RUNS, Truth, simulated_power
 from cortexdsl.analysis.table import ScoreTable
 from cortexdsl.analysis.units import Units, units
@@ -140,14 +146,15 @@ def _row(
 
 def _power(design: Design, basis: _Basis, distance: float, count: int, replicates: int, alpha: float) -> float:
     """Of showing a claim whose contrast lies `distance` beyond its null value (inside its margin)."""
+    truth, spread = basis.truth, basis.deviation
+    inflation = bonett_price_inflation(count, spread) if truth is not None else 1.0
     if design.margin is not None:
-        return equivalence_power(count, design.margin, basis.deviation, design.margin - distance, alpha)
-    truth = basis.truth
+        return equivalence_power(count, design.margin, spread, design.margin - distance, alpha, inflation)
     if truth is not None and design.null == 0:
         if replicates == 1 or truth.correlation == 1:
             return mcnemar_power(count, max(truth.discordance, distance), distance, alpha)
-        return sign_flip_power(count, distance, basis.deviation, replicates, alpha)
-    return normal_power(count, distance, basis.deviation, alpha)
+        return sign_flip_power(count, distance, spread, replicates, alpha)
+    return normal_power(count, distance, spread, alpha, inflation)
 
 
 def _distance(design: Design, expected: float) -> float:

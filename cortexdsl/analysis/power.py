@@ -129,11 +129,25 @@ def mcnemar_difference(questions: int, discordance: float, alpha: float = ALPHA,
     return float(optimize.brentq(lacking, 1e-6, discordance, xtol=1e-5))
 
 
-def normal_power(questions: int, distance: float, deviation: float, alpha: float = ALPHA) -> float:
-    """The power of a two-sided test of a mean `distance` away from its null value, in the right direction."""
+def normal_power(
+    questions: int, distance: float, deviation: float, alpha: float = ALPHA, inflation: float = 1.0
+) -> float:
+    """The power of a two-sided test of a mean `distance` away from its null value, in the right direction.
+
+    `inflation` is what the test's standard error is of the true one.
+    """
     if deviation <= 0:
         return 1.0 if distance else 0.0
-    return float(stats.norm.cdf(abs(distance) * np.sqrt(questions) / deviation - stats.norm.isf(alpha / 2)))
+    bound = inflation * stats.norm.isf(alpha / 2)
+    return float(stats.norm.cdf(abs(distance) * np.sqrt(questions) / deviation - bound))
+
+
+def bonett_price_inflation(questions: int, deviation: float) -> float:
+    """How much Bonett and Price's two pseudo-questions widen the standard error of a paired difference."""
+    if deviation <= 0:
+        return 1.0
+    adjusted = np.sqrt(questions * deviation**2 + 2) / (questions + 2)
+    return float(adjusted * np.sqrt(questions) / deviation)
 
 
 def sign_flip_power(
@@ -157,13 +171,13 @@ def sign_flip_power(
 
 
 def equivalence_power(
-    questions: int, margin: float, deviation: float, difference: float, alpha: float = ALPHA
+    questions: int, margin: float, deviation: float, difference: float, alpha: float = ALPHA, inflation: float = 1.0
 ) -> float:
     """The power of two one-sided tests to show a difference within +- margin, by the normal distribution."""
     if deviation <= 0:
         return float(abs(difference) < margin)
     error = deviation / np.sqrt(questions)
-    reach = margin - stats.norm.isf(alpha) * error
+    reach = margin - inflation * stats.norm.isf(alpha) * error
     if reach <= 0:
         return 0.0
     return float(stats.norm.cdf((reach - difference) / error) - stats.norm.cdf((-reach - difference) / error))

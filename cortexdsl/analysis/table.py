@@ -21,6 +21,7 @@ from cortexdsl.terms import Bools, Floats
 Ints: TypeAlias = NDArray[np.int64]
 ALL = "all"
 _TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
+_LARGEST = 1e100
 _NOTHING = {"", "nan", "none", "null", "na", "n/a", "<na>", "nat"}
 _PARSED = _NOTHING | {"0", "0.0", "false", "no"}
 
@@ -95,9 +96,10 @@ class ScoreTable:
             values = raw.to_numpy(dtype=np.float64, na_value=np.nan)
         else:
             values = np.array([_number(value, self.source, name, row) for row, value in enumerate(raw)])
-        if np.isinf(values).any():
-            row = int(np.flatnonzero(np.isinf(values))[0])
-            raise DataError(f"{self.source}: row {row + 1}: {name} is infinite; {_place(self, row)}")
+        if (beyond := np.abs(np.nan_to_num(values, nan=0.0)) > _LARGEST).any():
+            row = int(np.flatnonzero(beyond)[0])
+            what = "infinite" if np.isinf(values[row]) else "too large to be squared"
+            raise DataError(f"{self.source}: row {row + 1}: {name} is {what}; {_place(self, row)}")
         return values
 
 

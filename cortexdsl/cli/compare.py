@@ -17,6 +17,7 @@ from cortexdsl.analysis.sequential import Stopping, stopping_point
 from cortexdsl.analysis.signflip import DRAWS
 from cortexdsl.analysis.table import read_table
 from cortexdsl.errors import InputError
+from cortexdsl.spec.claims import parse_claim
 from cortexdsl.terms import Family
 
 SHOWN = ("metric", "cell", "difference", "ci_low", "ci_high", "p", "p_adjusted", "discordant", "test")
@@ -54,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
     arms = arms_of(table.cells)
     reference = find_arm(arms, args.to).cell
     cells = tuple(args.cells or (cell for cell in table.cells if cell != reference))
+    claims = [parse_claim(text, "--claim") for text in args.claim]
     families = [Family("comparison", cells, reference, args.correction)]
     metrics = tuple(dict.fromkeys(args.metric or ["score"]))
     found = compare_families(table, families, metrics, args.seed, draws=args.draws)
@@ -69,9 +71,9 @@ def run(args: argparse.Namespace) -> int:
         print(f"{row.test} of {row.metric} on {row.dataset}: {row.statistic:.4g}, p {row.p:.4g} ({row.cells} cells)")
     _print_bounds(missing_bounds(table, families, metrics, args.seed, draws=args.draws))
     if args.stopping is not None:
-        _print_stopping(stopping_point(table, args.claim, batch=args.stopping, fewest=args.stopping))
+        _print_stopping(stopping_point(table, claims, batch=args.stopping, fewest=args.stopping))
     if args.claim:
-        verdicts = judge_claims(table, args.claim, args.seed, draws=args.draws)
+        verdicts = judge_claims(table, claims, args.seed, draws=args.draws)
         print(verdicts[["claim", "verdict", "estimate", "ci_low", "ci_high", "p_adjusted"]].to_string(index=False))
     return 0
 

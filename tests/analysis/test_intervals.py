@@ -136,3 +136,12 @@ def test_a_constant_difference_has_an_interval_without_width_only_where_nothing_
     assert -0.15 < found.low < -0.05 < 0.05 < found.high < 0.15
     other = contrast_outcomes(tokens, PAIR, [0.0], seed=1)[0]
     assert (other.low, other.estimate, other.high) == pytest.approx((2, 2, 2))
+
+
+def test_two_questions_have_no_interval_of_numbers() -> None:
+    """Half of all resamples of two values hold one of them twice and have no spread: the interval is everything."""
+    sample = units(
+        score_table(long_table({"a": np.array([[-3.0, 5.0]]), "b": np.array([[1.0, 0.0]])}, "t")), "t", ["a", "b"]
+    )
+    found = contrast_outcomes(sample, PAIR, [0.0], seed=1)[0]
+    assert (found.low, found.high, found.p) == (-np.inf, np.inf, 1.0)

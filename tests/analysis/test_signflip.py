@@ -41,8 +41,12 @@ def test_one_replicate_is_exact_mcnemar(wins: int, losses: int) -> None:
 def test_convolution_enumeration_and_scipy_agree(thirds: list[int]) -> None:
     """Three replicates: the convolved distribution is the enumerated one, and scipy's."""
     values = np.array(thirds) / 3
-    theirs = stats.permutation_test(
-        (values,), lambda x, axis: np.sum(x, axis=axis), permutation_type="samples", n_resamples=np.inf, vectorized=True
+    theirs = stats.permutation_test(  # of whole numbers: of thirds, scipy's sums of 0 are not quite 0
+        (np.array(thirds, dtype=float),),
+        lambda x, axis: np.sum(x, axis=axis),
+        permutation_type="samples",
+        n_resamples=np.inf,
+        vectorized=True,
     )
     assert _p(list(values), step=1 / 3) == pytest.approx(min(1.0, theirs.pvalue), abs=1e-12)
     assert _p(list(values)) == pytest.approx(min(1.0, theirs.pvalue), abs=1e-12)

@@ -97,6 +97,7 @@ def test_clusters_gather_questions() -> None:
         (lambda f: f.assign(question_id=None), "question_id is empty"),
         (lambda f: f.assign(score="good"), "score is 'good', which is no number"),
         (lambda f: f.assign(score=np.inf), "infinite"),
+        (lambda f: f.assign(score=1e300), "too large"),
         (lambda f: f.iloc[:0], "no rows"),
         (lambda f: f.rename(columns={"score": "scor"}), "no metric 'accuracy'|no column 'score'"),
         (lambda f: f[f.cell == "a"], "no cell 'b'"),
