@@ -3,8 +3,9 @@
 
 rule debate:
     input:
-        # The plan comes first: it renders every prompt and writes the claims down. Its age does not matter.
-        ancient(Layout("results/{experiment}").plan),
+        # What is made once, and never again: behind a job that runs again, Snakemake looks at no digest of jobs for
+        # which that job's output is ancient, so the plan cannot stand here.
+        ancient(Layout("results/{experiment}").declared),
         lambda wildcards: plan_of(wildcards.experiment).debate_inputs(
             wildcards.dataset, wildcards.cell, wildcards.shard
         ),

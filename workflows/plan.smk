@@ -1,4 +1,20 @@
-# The plan: what will be run, and what it will cost.
+# Before the run: the claims as they are declared, after every prompt was rendered once. And the plan: what will be run,
+# and what it will cost.
+
+
+rule declare:
+    output:
+        Layout("results/{experiment}").declared,
+    log:
+        "results/{experiment}/logs/declare.log",
+    localrule: True
+    conda:
+        "../environment.yml"
+    params:
+        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
+    shell:
+        "cortexdsl plan {params.spec:q} --experiment {wildcards.experiment:q} --declare"
+        " > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"
 
 
 rule plan:

@@ -18,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("spec", help="the spec")
     parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
     parser.add_argument("--out", type=Path, help="write the plan (plan.json) and print nothing")
+    parser.add_argument("--declare", action="store_true", help="write the claims down, if the run has not begun")
     parser.add_argument("--json", action="store_true", help="print the plan as JSON")
 
 
@@ -26,9 +27,10 @@ def run(args: argparse.Namespace) -> int:
     plan = compile_spec(args.spec, experiment=args.experiment)
     total, by_cell = rehearse_plan(plan)
     record = plan_record(plan, total, by_cell)
+    if args.out or args.declare:
+        declare(plan.layout, plan.hypotheses)
     if args.out:
         write_plan(args.out, record)
-        declare(plan.layout, plan.hypotheses)
     elif args.json:
         print(json.dumps(record, indent=1))
     else:

@@ -16,7 +16,7 @@ def test_the_first_run_runs_one_debate_job_for_each_cell_and_replicate_and_ends_
     """Five cells (`sparse`, its grid point, `full`, `near`, `matched`), two replicates: ten debate jobs."""
     status, _, text = (original.folder / "run.txt").read_text().partition("\n")
     assert status == "0", text
-    assert Run(0, text).finished == Counter({"debate": 10, "score": 5, "plan": 1, **AFTER_SCORES})
+    assert Run(0, text).finished == Counter({"declare": 1, "debate": 10, "score": 5, "plan": 1, **AFTER_SCORES})
     assert "report: results/small/report.html" in text
 
 
