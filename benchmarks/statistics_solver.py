@@ -21,6 +21,7 @@ from statsmodels.stats.proportion import proportion_confint
 from cortexdsl.analysis.arms import arms_of
 from cortexdsl.analysis.hypotheses import judge_claims
 from cortexdsl.analysis.planning import Expected, plan_power
+from cortexdsl.analysis.power import sign_flip_power
 from cortexdsl.analysis.table import score_table
 from cortexdsl.models.solver import solve
 from cortexdsl.tasks.load import load
@@ -44,13 +45,17 @@ def pool(skill: float) -> Floats:
     return right
 
 
-def experiment(random: Generator, first: Floats, second: Floats, questions: int) -> pd.DataFrame:
-    """Scores of two methods on drawn questions; the seeds of one question are never used twice."""
+def draw(random: Generator, first: Floats, second: Floats, questions: int) -> dict[str, Floats]:
+    """Answers of two methods to drawn questions; the seeds of one question are never used twice."""
     at = random.integers(0, QUESTIONS, questions)
     seeds = random.permuted(np.tile(np.arange(SEEDS), (questions, 1)), axis=1)[:, : 2 * REPLICATES].T
-    values = {"a": first[seeds[:REPLICATES], at], "b": second[seeds[REPLICATES:], at]}
+    return {"a": first[seeds[:REPLICATES], at], "b": second[seeds[REPLICATES:], at]}
+
+
+def experiment(random: Generator, first: Floats, second: Floats, questions: int) -> pd.DataFrame:
+    """A table of scores of two methods on drawn questions."""
     frames = []
-    for cell, array in values.items():
+    for cell, array in draw(random, first, second, questions).items():
         rows = {"replicate": np.repeat(np.arange(REPLICATES), questions), "score": array.ravel()}
         frames.append(pd.DataFrame({"cell": cell, "question_id": np.tile(np.arange(questions), REPLICATES), **rows}))
     return pd.concat(frames, ignore_index=True)
@@ -67,7 +72,12 @@ def main() -> None:
     plan = plan_power(CLAIMS[:1], arms_of(["a", "b"]), {"d": 100}, REPLICATES, expected, runs=0).iloc[0]
     size = int(plan["needed"])
     print(f"skills {SKILLS[0]} and {SKILLS[1]}: accuracies {weak.mean():.3f} and {strong.mean():.3f}; ", end="")
-    print(f"the plan asks for {size} questions x {REPLICATES} replicates (deviation {plan['deviation']:.3f})\n")
+    many = draw(np.random.default_rng(1), strong, weak, 500_000)
+    deviation = float((many["a"].mean(axis=0) - many["b"].mean(axis=0)).std())
+    stated = sign_flip_power(size, float(truth), deviation, REPLICATES)
+    print(f"the plan asks for {size} questions x {REPLICATES} replicates.")
+    print(f"It counts on a spread of {plan['deviation']:.3f}, from one earlier run of {QUESTIONS} questions.")
+    print(f"The pool's own spread is {deviation:.3f}; with it the stated power is {stated:.1%}.\n")
     print(f"| methods | questions | claim | supported | contradicted | undecided |\n|{'---|' * 6}")
     gc.freeze()
     for name, first in (("equal by construction", weak), ("planted difference", strong)):
