@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scikit_posthocs as posthocs
 from scipy import stats
 
 from cortexdsl.analysis.corrections import adjust
@@ -108,6 +107,8 @@ def rank_methods(means: pd.DataFrame, higher_is_better: bool = True) -> Ranking:
     DataError
         With fewer than 3 methods or 2 datasets, or a mean that is missing.
     """
+    import scikit_posthocs as posthocs
+
     datasets, methods = means.shape
     if methods < 3 or datasets < 2 or means.isna().to_numpy().any():
         raise DataError(
@@ -157,6 +158,7 @@ def rank_diagram(ranking: Ranking, alpha: float = 0.05) -> Any:
 
     Methods whose ranks do not differ significantly (Nemenyi) are joined by a bar.
     """
+    import scikit_posthocs as posthocs
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 0.9 + 0.28 * len(ranking.ranks)), layout="constrained")

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from cortexdsl.analysis.arms import arms_of, find_arm
+from cortexdsl.analysis.bayes import bayes_families
 from cortexdsl.analysis.compare import compare_families, missing_bounds
 from cortexdsl.analysis.corrections import CORRECTIONS
+from cortexdsl.analysis.datasets import critical_difference, rank_cells
 from cortexdsl.analysis.hypotheses import judge_claims
 from cortexdsl.analysis.omnibus import omnibus_families
 from cortexdsl.analysis.sequential import Stopping, stopping_point
 from cortexdsl.analysis.signflip import DRAWS
-from cortexdsl.analysis.table import read_table
-from cortexdsl.errors import InputError
+from cortexdsl.analysis.table import ScoreTable, read_table
+from cortexdsl.errors import DataError, InputError
 from cortexdsl.spec.claims import parse_claim
 from cortexdsl.terms import Family
 
@@ -35,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--claim", action="append", default=[], metavar="TEXT", help="also judge a claim; may be repeated"
     )
+    parser.add_argument("--rope", type=float, metavar="WIDTH", help="also give probabilities of worse, same, better")
     parser.add_argument(
         "--stopping",
         type=int,
@@ -70,6 +74,11 @@ def run(args: argparse.Namespace) -> int:
     for row in omnibus_families(table, families, metrics).itertuples():
         print(f"{row.test} of {row.metric} on {row.dataset}: {row.statistic:.4g}, p {row.p:.4g} ({row.cells} cells)")
     _print_bounds(missing_bounds(table, families, metrics, args.seed, draws=args.draws))
+    _print_ranks(table, metrics)
+    if args.rope is not None:
+        read = bayes_families(table, families, metrics, args.rope, args.seed)
+        print(f"probabilities, the same being within {args.rope:g}:")
+        print(read.drop(columns=["family", "reference", "rope"]).to_string(index=False, float_format="%.3f"))
     if args.stopping is not None:
         _print_stopping(stopping_point(table, claims, batch=args.stopping, fewest=args.stopping))
     if args.claim:
@@ -82,6 +91,22 @@ def _write(path: Path, found: pd.DataFrame) -> None:
     if not path.parent.is_dir():
         raise InputError(f"{path}: its folder does not exist")
     found.to_csv(path, index=False, lineterminator="\n")
+
+
+def _print_ranks(table: ScoreTable, metrics: Sequence[str]) -> None:
+    """With several datasets and methods: do methods differ on datasets like these?"""
+    for metric in metrics if len(table.datasets) > 1 and len(table.cells) > 2 else ():
+        try:
+            found = rank_cells(table, metric, higher_is_better=table.metric(metric).better != "lower")
+        except DataError as error:  # a metric that some cell does not have: its comparisons say so
+            print(f"no ranks of {metric}: {error}")
+            continue
+        ranks = ", ".join(f"{cell} {rank:.2f}" for cell, rank in found.ranks.sort_values().items())
+        print(
+            f"ranks of {metric} over {found.datasets} datasets (the unit is the dataset): {ranks}; "
+            f"Iman-Davenport F {found.iman_davenport:.4g}, p {found.p:.4g}; differences of ranks above "
+            f"{critical_difference(len(found.ranks), found.datasets):.2f} are significant (Nemenyi)"
+        )
 
 
 def _print_stopping(found: Stopping) -> None:
