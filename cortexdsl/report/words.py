@@ -40,6 +40,7 @@ class Wording:
 _NOUNS = {
     "em": "exact match",
     "f1": "F1",
+    "judged": "judged correctness",
     "co2": "consensus on the right answer",
     "input_tokens": "input tokens per question",
     "output_tokens": "output tokens per question",
@@ -61,7 +62,7 @@ def wording(metric: str) -> Wording:
     """Return how a metric is called; a score column that is no registered metric keeps its own name."""
     known = METRICS.get(metric)
     noun = _NOUNS.get(metric, metric.replace("_", " "))
-    is_share = known.unit == "share" if known else metric not in _NOUNS or metric in ("em", "f1")
+    is_share = known.unit == "share" if known else metric not in _NOUNS
     return Wording(noun[:1].upper() + noun[1:], noun, "share" if is_share else "number", known.summary if known else "")
 
 

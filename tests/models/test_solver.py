@@ -18,7 +18,7 @@ from cortexdsl.models.solver_arithmetic import find_expression, usual_accuracy, 
 from cortexdsl.models.solver_prompt import Heard, read_prompt
 from cortexdsl.protocols.templates import Templates
 from cortexdsl.tasks.reading.steps import read_review, read_selection, read_similarity, read_verdict
-from cortexdsl.terms import Question
+from cortexdsl.terms import Agent, Model, Question
 
 FORMAT = "Answer: <a number>\nConfidence: <a number from 0 to 1>"
 
@@ -351,3 +351,23 @@ def test_where_nothing_can_be_worked_out_something_possible_is_said(
     asking = view(question=question, answer_format=f"Answer: <{form}>\nConfidence: <0 to 1>")
     messages = Templates().render("common/answer.j2", asking)
     assert {answer(solve(messages, seed, {}).text) for seed in range(60)} <= possible
+
+
+# ---------------------------------------------------------------- judging
+@pytest.mark.parametrize(
+    ("answer_", "golds", "judgement"),
+    [
+        ("mount everest", ("Everest", "Mt. Everest"), "correct"),
+        ("kilimanjaro", ("Everest",), "incorrect"),
+        ("ever", ("Everest",), "incorrect"),
+        ("yes.", ("Yes",), "correct"),
+    ],
+)
+def test_as_a_judge_it_looks_for_a_reference_answer_word_for_word(
+    answer_: str, golds: tuple[str, ...], judgement: str
+) -> None:
+    """Without mistakes (skill 1); the words of the question and of the rules are no answers."""
+    said = {"question": Question("q", "Kilimanjaro or Everest?"), "golds": golds, "answer": answer_}
+    agent = Agent("judge", Model("judge", "builtin/solver"))
+    messages = Templates().render("common/judge.j2", {**said, "agent": agent})
+    assert solve(messages, 1, {"skill": 1.0}).text.endswith(f"Judgement: {judgement}")

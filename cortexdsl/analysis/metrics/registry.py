@@ -136,6 +136,9 @@ METRICS: Mapping[str, Metric] = _named(
     Metric("unanswered", "unanswered", "share", "lower", "debates without an answer", binary=True),
     Metric("unparsed_turns", "unparsed_turns", "count", "lower", "turns that could not be read"),
     Metric("failures", "failures", "count", "lower", "calls that brought no reply"),
+    Metric("em", "em", "share", "higher", "answers that match a gold exactly, once normalised", binary=True),
+    Metric("f1", "f1", "share", "higher", "words that an answer and its nearest gold share (F1)"),
+    Metric("judged", "judged", "share", "higher", "answers that the judging model calls correct", binary=True),
 )  # fmt: skip
 """Every metric that specs, claims and reports may name, in the order of reports."""
 

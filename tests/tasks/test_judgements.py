@@ -1,0 +1,72 @@
+"""The judge: what it is asked, and what becomes of what it says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cortexdsl.analysis.agreement import agreement_rows
+from cortexdsl.errors import RecordError
+from cortexdsl.protocols.templates import Templates
+from cortexdsl.tasks.grading.judge import judge_call
+from cortexdsl.tasks.grading.judgements import Judgement, Judgements, judgement_lines
+from cortexdsl.terms import Model, Question
+
+JUDGE = Model("judge", "builtin/solver")
+
+
+def test_the_call_holds_question_golds_and_answer_and_is_the_same_whoever_answered() -> None:
+    question = Question("q", "Who wrote it?", context="A passage.")
+    calls = [
+        judge_call(JUDGE, question, ("Ada Lovelace", ""), said, Templates().render, seed=7)
+        for said in ("ada", "ada", "bob")
+    ]
+    text = calls[0].messages[-1]["content"]
+    assert all(part in text for part in ("Who wrote it?", "A passage.", "- Ada Lovelace", "holds no answer", "\nada\n"))
+    assert calls[0] == calls[1]
+    assert calls[0].seed == calls[2].seed
+    assert calls[0] != calls[2]
+
+
+def test_what_is_not_called_correct_scores_nothing_and_what_was_never_judged_is_an_error(tmp_path: Path) -> None:
+    said = [
+        Judgement("q1", "\ud83d odd \x00", True, "a"),
+        Judgement("q1", "no", False, "b"),
+        Judgement("q2", "x", None, "c"),
+    ]
+    path = tmp_path / "cell.jsonl"
+    path.write_text("\n".join(judgement_lines(said)) + "\n", encoding="utf-8")
+    judged = Judgements(path)
+    assert [judged("q1", "\ud83d odd \x00"), judged("q1", "no"), judged("q2", "x"), judged("q2", None)] == [1, 0, 0, 0]
+    assert judged.by_answer["q2", "x"] is None
+    with pytest.raises(RecordError, match="no judgement of an answer to question q2"):
+        judged("q2", "y")
+
+
+@pytest.mark.parametrize("line", ["{", '{"schema_version": 9}', '{"schema_version": 1, "question_id": "q"}'])
+def test_a_broken_file_of_judgements_is_named_with_its_line(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "cell.jsonl"
+    path.write_text(line, encoding="utf-8")
+    with pytest.raises(RecordError, match=r"cell\.jsonl:1: no line of judgements"):
+        Judgements(path)
+
+
+def test_agreement_counts_each_answer_once_over_all_cells() -> None:
+    """By hand. All cells: 4 answers, 1 unread; of 3, both say right of q1/a, wrong of q2/b, they differ on q1/c:
+    p_o = 2/3; rates 2/3 and 1/3, so p_e = 2/9 + 2/9 = 4/9, kappa = (6/9 - 4/9) / (5/9) = 0.4."""
+    one = {("q1", "a"): True, ("q2", "b"): False, ("q3", "d"): None}
+    two = {("q1", "a"): True, ("q1", "c"): True}
+    exact = {("q1", "a"): True, ("q1", "c"): False, ("q2", "b"): False, ("q3", "d"): False}
+    rows = list(agreement_rows("made", {"one": one, "two": two}, exact))
+    assert [(row["cell"], row["answers"], row["unread"]) for row in rows] == [
+        ("one", 3, 1),
+        ("two", 2, 0),
+        ("all", 4, 1),
+    ]
+    assert (rows[0]["agree"], rows[0]["kappa"]) == (1.0, 1.0)
+    assert rows[2]["agree"] == pytest.approx(2 / 3)
+    assert rows[2]["kappa"] == pytest.approx(0.4)
+    assert (rows[2]["judge_only"], rows[2]["exact_only"]) == (1, 0)
+    free = next(iter(agreement_rows("made", {"one": one}, {})))
+    assert (free["correct"], free["exact"], free["kappa"]) == (0.5, None, None)
