@@ -1,0 +1,122 @@
+"""Every example runs through Snakemake to its report, on the built-in solver alone."""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.specs.forking import environment, forking
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = sorted(path.stem for path in (ROOT / "specs/examples").glob("[!_]*.yaml"))
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Run all examples in one go, outside the checkout. Parallel test workers share one run."""
+    root = tmp_path_factory.getbasetemp()
+    root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
+    folder = root / "examples"
+    with (root / "examples.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            folder.mkdir()
+            for name in ("Snakefile", "workflows", "profiles", "prompts", "environment.yml"):
+                (folder / name).symlink_to(ROOT / name)
+            shutil.copytree(ROOT / "specs", folder / "specs")
+            run = _snakemake(folder, [f"examples/{name}" for name in EXAMPLES])
+            (folder / "run.json").write_text(json.dumps([run.returncode, run.stdout + run.stderr]), encoding="utf-8")
+    status, said = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    assert status == 0, said[-4000:]
+    return folder / "results" / "examples"
+
+
+def _snakemake(folder: Path, specs: list[str]) -> subprocess.CompletedProcess[str]:
+    asked = f"spec={','.join(specs)}"
+    with tempfile.TemporaryDirectory(prefix="cd") as near, forking(Path(near)) as bin_:
+        return subprocess.run(
+            [bin_ / "python", "-m", "snakemake", "--cores", "2", "--quiet", "all", "--config", asked],
+            cwd=folder, env=environment(), capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def plan(results: Path, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((results / name / "plan.json").read_text(encoding="utf-8"))
+    return found
+
+
+@pytest.mark.workflow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_runs_to_its_report(results: Path, name: str) -> None:
+    """Every question of every cell and replicate is scored once; every claim has a verdict; the page is there."""
+    assert (results / name / "report.html").stat().st_size > 10_000
+    scores = rows(results / name / "scores.csv")
+    found = plan(results, name)
+    keys = {(row["dataset"], row["cell"], row["replicate"], row["question_id"]) for row in scores}
+    questions = {row["question_id"] for row in scores}
+    assert len(keys) == len(scores) == len(found["cells"]) * found["replicates"] * len(questions)
+    verdicts = [row["verdict"] for row in rows(results / name / "hypotheses.csv")]
+    assert verdicts
+    assert set(verdicts) <= {"supported", "contradicted", "undecided"}
+
+
+def mean(results: Path, name: str, cell: str, metric: str) -> float:
+    found = [row for row in rows(results / name / "metrics.csv") if (row["cell"], row["metric"]) == (cell, metric)]
+    return float(found[0]["estimate"])
+
+
+@pytest.mark.workflow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("name", "cell", "calls"),
+    [
+        ("groups", "gd", 17),  # GroupDebate, table 2
+        ("groups", "mad", 25),
+        ("groups", "mad+forget", 25),
+        ("groups", "mad+group", 17),
+        ("groups", "cot", 1),
+        ("groups", "reflection", 4),
+        ("groups", "cot-sc", 40),
+        ("single-agents", "matched", 4),  # as many as reflection
+        ("baselines", "chateval-both", 17),  # n (D + 1) + D
+        ("baselines", "peer-review", 30),
+    ],
+)
+def test_calls_that_the_records_hold(results: Path, name: str, cell: str, calls: int) -> None:
+    assert mean(results, name, cell, "calls") == calls
+
+
+@pytest.mark.workflow
+@pytest.mark.timeout(600)
+def test_samples_are_matched_question_by_question(results: Path) -> None:
+    """A budget in calls is met exactly on every question, though debates end early on some."""
+    calls = {(row["cell"], row["question_id"]): row["calls"] for row in rows(results / "baselines" / "scores.csv")}
+    questions = {question for _, question in calls}
+    assert all(calls["as-many-calls", q] == calls["sparse", q] for q in questions)
+    assert len({calls["sparse", q] for q in questions}) > 1
+
+
+@pytest.mark.workflow
+@pytest.mark.timeout(600)
+def test_pools_are_built_once_and_chosen_from(results: Path) -> None:
+    """BM25 finds the passage that was written for its question; debaters choose some and not all of the pool."""
+    pools = [json.loads(line) for line in (results / "madke/pools/pond-questions/wiki.jsonl").read_text().splitlines()]
+    assert {pool["question_id"]: pool["passages"][0]["id"] for pool in pools}["p10"] == "sluice"
+    records = [json.loads(line) for line in (results / "madke/debates/pond-questions/madke/r1-s01.jsonl").open()]
+    chosen = {turn["answer"] for record in records for turn in record["turns"] if turn["reads"] == "selection"}
+    assert len(chosen) > 1
