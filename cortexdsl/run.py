@@ -1,21 +1,24 @@
-"""One job: the debates of one shard, wired to the door, the task and the record."""
+"""One job, wired to the door, the task and the record: the debates of one shard, or the judgements of one cell."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from cortexdsl.debate.engine import debate
 from cortexdsl.models.door import Counts, Door
 from cortexdsl.models.embeddings import Embedder
 from cortexdsl.protocols.templates import Templates
 from cortexdsl.records import Header, Record, write_debates
+from cortexdsl.tasks.grading.judge import Rendering, judge_call, read_judgement
+from cortexdsl.tasks.grading.judgements import Answered, Judgement
 from cortexdsl.tasks.task import Task
-from cortexdsl.terms import Debate, Hands, Message, Method, Question
+from cortexdsl.terms import Ask, Debate, Hands, Message, Method, Model, Question
 
+Done = TypeVar("Done")
 AT_ONCE_PER_CONNECTION = 2  # debates under way for each call that may be in flight: their steps leave gaps
 
 
@@ -73,7 +76,42 @@ async def debate_shard(shift: Shift, door: Door, embedder: Embedder, templates: 
     return door.counts
 
 
-async def _all(work: Sequence[Coroutine[Any, Any, Debate]]) -> list[Debate]:
+async def judge_answers(
+    answers: Iterable[Answered], task: Task, judge: Model, ask: Ask, render: Rendering, *, seed: int, connections: int
+) -> list[Judgement]:
+    """Have answers judged, each different one once; the judge is told the golds, and nobody hears it.
+
+    Parameters
+    ----------
+    answers : iterable of (question id, answer)
+    task : Task
+    judge : Model
+    ask : callable
+        The door of the judge's own call log.
+    render : callable
+    seed : int
+        Of the experiment.
+    connections : int
+        Answers under way at once.
+
+    Returns
+    -------
+    list of Judgement
+        In order of appearance; a reply that failed or cannot be read is no judgement (`is_right` None).
+    """
+    questions = {question.id: question for question in task.questions}
+    gate = asyncio.Semaphore(max(1, connections))
+
+    async def one(question_id: str, answer: str) -> Judgement:
+        async with gate:
+            call = judge_call(judge, questions[question_id], task.gold(question_id), answer, render, seed=seed)
+            reply = await ask(call)
+        return Judgement(question_id, answer, read_judgement(reply.text), reply.key)
+
+    return await _all([one(*answered) for answered in dict.fromkeys(answers)])
+
+
+async def _all(work: Sequence[Coroutine[Any, Any, Done]]) -> list[Done]:
     """Wait for all; when one fails cancel the others and raise the first failure alone."""
     try:
         async with asyncio.TaskGroup() as group:

@@ -9,6 +9,7 @@ from snakemake.exceptions import WorkflowError
 
 from cortexdsl.errors import CortexError
 from cortexdsl.plan import TABLES, Layout, asked_experiments, compile_spec
+from cortexdsl.plan.looks import read_look
 
 # Jobs find the command beside the Python that runs Snakemake, whether or not its environment is active.
 shell.prefix(
@@ -18,11 +19,12 @@ shell.prefix(
 
 # An experiment may lie in a folder (examples/groups), but not in a stage of another one.
 wildcard_constraints:
-    experiment=r"(?:(?!/(?:calls|debates|parts|pools)/)[^~])+?",
+    experiment=r"(?:(?!/(?:calls|debates|judgements|looks|parts|pools)/)[^~])+?",
     dataset=r"[^/]+",
     cell=r"[^/]+",
     source=r"[^/]+",
     shard=r"r\d+-s\d+",
+    batch=r"[1-9]\d*",
 
 
 @cache
@@ -34,6 +36,26 @@ def plan_of(experiment):
         )
     except CortexError as error:
         raise WorkflowError(str(error)) from None
+
+
+def looks_of(experiment):
+    """The looks up to the one at which the experiment stops, taken one after the other; none without stopping."""
+    plan, looks = plan_of(experiment), []
+    for batch in range(1, plan.batches + 1) if plan.stopping else ():
+        taken = checkpoints.look.get(experiment=experiment, batch=str(batch))
+        looks.append(taken.output.look)
+        if read_look(Path(looks[-1]))["decided"]:
+            break
+    return looks
+
+
+def to_score(wildcards):
+    """What one cell's scores are made of: its debates, with stopping as far as the looks have asked for them."""
+    looks = looks_of(wildcards.experiment)
+    debates = plan_of(wildcards.experiment).debates_of(
+        wildcards.dataset, wildcards.cell, len(looks) or None
+    )
+    return [*debates, *looks]
 
 
 try:

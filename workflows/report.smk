@@ -9,6 +9,11 @@ rule report:
         metrics=Layout("results/{experiment}").metrics,
         comparisons=Layout("results/{experiment}").comparisons,
         hypotheses=Layout("results/{experiment}").hypotheses,
+        agreement=lambda wildcards: (
+            Layout(f"results/{wildcards.experiment}").agreement
+            if plan_of(wildcards.experiment).judging
+            else []
+        ),
     output:
         page=Layout("results/{experiment}").report,
     log:

@@ -3,7 +3,8 @@
 
 rule score:
     input:
-        lambda wildcards: plan_of(wildcards.experiment).debates_of(
+        to_score,
+        lambda wildcards: plan_of(wildcards.experiment).judgements_of(
             wildcards.dataset, wildcards.cell
         ),
     output:

@@ -10,7 +10,7 @@ onstart:
     asking = [
         job
         for job in workflow.dag.needrun_jobs()
-        if job.rule.name in ("debate", "pool")
+        if job.rule.name in ("debate", "judge", "look", "pool")
     ]
     names = sorted({job.wildcards.experiment for job in asking})
     try:

@@ -11,6 +11,7 @@ from pathlib import Path
 from cortexdsl.analysis.metrics.round_table import round_table
 from cortexdsl.analysis.scores import check_complete, read_rows, write_rows
 from cortexdsl.plan import TABLES, Plan, compile_spec
+from cortexdsl.plan.looks import batches_run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,6 +35,6 @@ def join(plan: Plan) -> None:
             round_table(rows, seed=plan.seed).to_csv(target, index=False)
             continue
         if table == "scores":
-            questions = {label: [question.id for question in task.questions] for label, task in plan.tasks.items()}
+            questions = plan.question_ids(batches_run(plan))
             check_complete(rows, [cell.name for cell in plan.cells], plan.replicates, questions)
         write_rows(target, rows)

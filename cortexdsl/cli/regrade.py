@@ -22,10 +22,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     plan = compile_spec(args.spec, experiment=args.experiment)
-    answers = decisions = 0
+    answers = decisions = waiting = 0
     for dataset in plan.tasks:
         for cell in plan.cells:
+            decided_before = decisions
             for path in plan.debates_of(dataset, cell.slug):
+                if plan.stopping and not Path(path).exists():
+                    continue  # a batch that was not needed
                 before = list(read_debates(Path(path)))
                 after = [_again(plan, dataset, cell.slug, record) for record in before]
                 changed = [_differences(old, new) for old, new in zip(before, after, strict=True)]
@@ -33,11 +36,15 @@ def run(args: argparse.Namespace) -> int:
                 decisions += sum(is_other for _, is_other in changed)
                 if before != after:
                     write_debates(Path(path), after)
-            score_cell(plan, dataset, cell.slug)
+            if plan.is_judged(dataset) and decisions > decided_before:
+                waiting += 1  # its new answers may never have been judged, and nothing is asked here
+            else:
+                score_cell(plan, dataset, cell.slug)
     join(plan)
     print(
         f"{answers} answers and {decisions} decisions are read otherwise than before; scores are written anew\n"
-        f"next: snakemake --cores 1 {plan.layout.report}, which tests them again"
+        + (f"{waiting} cells with new answers are scored once the judge was asked about these\n" if waiting else "")
+        + f"next: snakemake --cores 1 {plan.layout.report}, which tests them again"
     )
     return 0
 

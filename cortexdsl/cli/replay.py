@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import filecmp
 import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
-from cortexdsl.cli import debate
+from cortexdsl.cli import debate, judge
 from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.looks import batches_run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,12 +24,11 @@ def run(args: argparse.Namespace) -> int:
     """Run the verb: 0 where every record is equal byte for byte, 1 where one differs."""
     plan = compile_spec(args.spec, experiment=args.experiment)
     differing = 0
-    jobs = _jobs(plan)
+    jobs = list(_jobs(plan))
     with tempfile.TemporaryDirectory() as folder:
-        for dataset, cell, shard in jobs:
+        for run_again, recorded in jobs:
             again = Path(folder) / "again.jsonl"
-            debate.replay(plan, dataset, cell, shard, again)
-            recorded = Path(plan.layout.debates(dataset, cell, shard))
+            run_again(again)
             if not recorded.exists() or not filecmp.cmp(again, recorded, shallow=False):
                 differing += 1
                 print(f"differs: {recorded}" if recorded.exists() else f"missing: {recorded}")
@@ -36,10 +38,16 @@ def run(args: argparse.Namespace) -> int:
     return 1 if differing else 0
 
 
-def _jobs(plan: Plan) -> list[tuple[str, str, str]]:
-    return [
-        (dataset, cell.slug, shard.label)
-        for dataset in plan.tasks
-        for cell in plan.cells
-        for shard in plan.shards[dataset]
-    ]
+def _jobs(plan: Plan) -> Iterator[tuple[Callable[[Path], None], Path]]:
+    """Yield what makes each record again, and where the record is: debates, then judgements."""
+    pairs = [(dataset, cell.slug) for dataset in plan.tasks for cell in plan.cells]
+    batches = batches_run(plan)
+    for dataset, cell in pairs:
+        for shard in plan.shards[dataset]:
+            if batches is not None and shard.number > batches:
+                continue
+            path = Path(plan.layout.debates(dataset, cell, shard.label))
+            yield partial(debate.replay, plan, dataset, cell, shard.label), path
+    for dataset, cell in pairs:
+        if plan.is_judged(dataset):
+            yield partial(judge.replay, plan, dataset, cell), Path(plan.layout.judgements(dataset, cell))

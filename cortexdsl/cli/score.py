@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cortexdsl.analysis.metrics.by_round import round_rows
 from cortexdsl.analysis.metrics.description import description
-from cortexdsl.analysis.metrics.view import graded_at_once
-from cortexdsl.analysis.scores import score_rows, write_rows, write_scores
+from cortexdsl.analysis.metrics.view import Grade, graded_at_once
+from cortexdsl.analysis.scores import Row, score_rows, write_rows, write_scores
 from cortexdsl.plan import Plan, compile_spec
-from cortexdsl.records import read_debates
+from cortexdsl.plan.judging import JUDGED
+from cortexdsl.plan.looks import batches_run
+from cortexdsl.records import Record, read_debates
+from cortexdsl.tasks.grading.judgements import Judgements
+from cortexdsl.tasks.text_scores import text_grade, text_scores
+from cortexdsl.terms import EMPTY
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,18 +35,31 @@ def run(args: argparse.Namespace) -> int:
 
 def score_cell(plan: Plan, dataset: str, slug: str) -> None:
     """Grade the debates of a cell and write its part of every table."""
-    cell, task = plan.cell(slug), plan.task(dataset)
-    records = [record for path in plan.debates_of(dataset, slug) for record in read_debates(Path(path))]
+    task = plan.task(dataset)
+    paths = plan.debates_of(dataset, slug, batches_run(plan))
+    records = [record for path in paths for record in read_debates(Path(path))]
     grade = graded_at_once(records, task.grade_all)
     clusters = {question.id: question.cluster for question in task.questions}
-    labels = {"cluster": clusters, "group": {question.id: task.group(question.id) for question in task.questions}}
 
     def part(table: str) -> Path:
         path = Path(plan.layout.part(table, dataset, slug))
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
-    write_scores(part("scores"), score_rows(records, grade, methods={cell.name: cell.method}, labels=labels))
+    is_judged, said = plan.is_judged(dataset), Path(plan.layout.judgements(dataset, slug))
+    judged = {JUDGED: Judgements(said)} if is_judged else {}
+    write_scores(part("scores"), cell_scores(plan, dataset, slug, records, grade, judged))
     write_rows(part("rounds"), round_rows(records, grade, clusters))
     for table, frame in description(records, grade).items():
         frame.to_csv(part(table), index=False)
+
+
+def cell_scores(
+    plan: Plan, dataset: str, slug: str, records: Sequence[Record], grade: Grade, judged: Mapping[str, Grade] = EMPTY
+) -> list[Row]:
+    """Return the rows of some debates of a cell in the table of scores: short texts have `em` and `f1` beside."""
+    cell, task = plan.cell(slug), plan.task(dataset)
+    clusters = {question.id: question.cluster for question in task.questions}
+    labels = {"cluster": clusters, "group": {question.id: task.group(question.id) for question in task.questions}}
+    also = {name: text_grade(task, name) for name in text_scores(task)}
+    return score_rows(records, grade, methods={cell.name: cell.method}, also={**also, **judged}, labels=labels)

@@ -10,6 +10,7 @@ from cortexdsl.analysis.compare import compare_families
 from cortexdsl.analysis.hypotheses import judge_claims
 from cortexdsl.analysis.metrics.table import metrics_table
 from cortexdsl.analysis.table import read_table
+from cortexdsl.cli.look import anytime_verdicts
 from cortexdsl.plan.declared import declared_claims
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.store import families_of, read_plan
@@ -28,14 +29,22 @@ def run(args: argparse.Namespace) -> int:
     arms = [Arm.of(cell) for cell in plan["cells"]]
     seed, metrics = plan["seed"], plan["metrics"]
     metrics_table(scores, seed=seed).to_csv(layout.metrics, index=False)
-    compare_families(scores, families_of(plan), metrics, seed, arms).to_csv(layout.comparisons, index=False)
-    judge_claims(
-        scores,
-        plan["hypotheses"],
-        seed,
-        arms,
-        declared=declared_claims(layout, plan["hypotheses"]),
-        alpha=plan["analysis"].get("alpha", 0.05),
-        correction=plan["analysis"].get("correction", "holm"),
-    ).to_csv(layout.hypotheses, index=False)
+    stopping = plan.get("stopping")
+    compared = compare_families(scores, families_of(plan), metrics, seed, arms)
+    if stopping:
+        compared["test"] = compared["test"].map(_fixed_sample)
+    compared.to_csv(layout.comparisons, index=False)
+    claims, declared = plan["hypotheses"], declared_claims(layout, plan["hypotheses"])
+    alpha, correction = plan["analysis"].get("alpha", 0.05), plan["analysis"].get("correction", "holm")
+    if stopping:
+        alpha = stopping["alpha"]
+        found = anytime_verdicts(scores, claims, arms, declared=declared, alpha=alpha, correction=correction)
+    else:
+        found = judge_claims(scores, claims, seed, arms, declared=declared, alpha=alpha, correction=correction)
+    found.to_csv(layout.hypotheses, index=False)
     return 0
+
+
+def _fixed_sample(test: str) -> str:
+    """Say that a test takes the number of questions as fixed, which it is not where one may stop early."""
+    return test if test.startswith("none") else f"{test} (fixed sample: exploratory)"

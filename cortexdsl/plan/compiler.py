@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,13 +10,14 @@ from cortexdsl.errors import InputError, Problem, SpecError
 from cortexdsl.plan.digests import method_digest
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.families import resolve_families
+from cortexdsl.plan.judging import JUDGED, judge_of, judging_of
 from cortexdsl.plan.shards import Shard, cut, shard_size
 from cortexdsl.protocols.arms import Arm, arms
 from cortexdsl.protocols.templates import Templates
 from cortexdsl.spec.load import Spec, load_spec
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task
-from cortexdsl.terms import Cell, Model
+from cortexdsl.terms import Cell, Model, StoppingRule
 
 SPECS = Path("specs")
 
@@ -93,11 +94,13 @@ def compile_spec(asked: str, *, experiment: str | None = None) -> Plan:
     path = spec_path(asked)
     spec = load_spec(path)
     templates_folders = _prompt_folders(path)
-    cells = _cells(spec, arms(spec), Templates(templates_folders))
+    templates = Templates(templates_folders)
+    cells = _cells(spec, arms(spec), templates)
     families = resolve_families(spec, cells)
-    _check_limits(spec, cells)
+    _check_limits(spec, cells, judge_of(spec))
     tasks = {label: load(dataset) for label, dataset in spec.datasets.items()}
     text = spec.text
+    stopping = _stopping(spec, tasks)
     analysis = text.analysis.model_dump(include={"alpha", "correction", "judge", "metrics"})
     return Plan(
         experiment=experiment or experiment_name(path),
@@ -108,17 +111,19 @@ def compile_spec(asked: str, *, experiment: str | None = None) -> Plan:
         tasks=tasks,
         paths={label: (entry.path,) if entry.path else () for label, entry in spec.datasets.items()},
         cells=cells,
-        shards={label: _shards(spec, task, cells) for label, task in tasks.items()},
+        shards={label: _shards(spec, task, cells, stopping) for label, task in tasks.items()},
         families=families,
         hypotheses=text.hypotheses,
         metrics=text.analysis.metrics,
         limits=spec.limits,
         analysis=analysis,
+        judging=judging_of(spec, tasks, templates),
         knowledge=text.knowledge,
         servers=text.servers,
         models=spec.models,
         prompt_folders=templates_folders,
         reply_tokens=text.expected.reply_tokens if text.expected else 200,
+        stopping=stopping,
     )
 
 
@@ -159,7 +164,26 @@ def _pools(arm: Arm) -> tuple[str, ...]:
     return tuple({name: None for step in arm.debate.steps.values() for name in step.material.get("pool", ())})
 
 
-def _shards(spec: Spec, task: Task, cells: Sequence[Cell]) -> tuple[Shard, ...]:
+def _stopping(spec: Spec, tasks: Mapping[str, Task]) -> StoppingRule | None:
+    """Return when to look; questions that share clusters cannot be looked at one by one, so they are refused."""
+    said = spec.text.stopping
+    if said is None:
+        return None
+    for i, claim in enumerate(spec.hypotheses):
+        if claim.metric == JUDGED:
+            what = "with stopping claims are looked at before a judge is asked"
+            raise SpecError([spec.problem(("hypotheses", i), what, "claim something else, or remove stopping")])
+    for label, task in tasks.items():
+        clusters = {question.cluster or f"\0{question.id}" for question in task.questions}
+        if 1 < len(clusters) < len(task.questions):
+            what = f"stopping needs questions without clusters, and those of {label} share passages or templates"
+            raise SpecError([spec.problem(("stopping",), what, "remove stopping")])
+    return StoppingRule(said.fewest, said.batch, said.alpha or spec.text.analysis.alpha)
+
+
+def _shards(spec: Spec, task: Task, cells: Sequence[Cell], stopping: StoppingRule | None) -> tuple[Shard, ...]:
+    if stopping is not None:
+        return cut(len(task.questions), spec.text.replicates, stopping.batch, start=stopping.fewest)
     models = [agent.model for cell in cells for cast in cell.debate.cast.values() for agent in cast]
     size = shard_size(
         spec.text.shard_size,
@@ -170,12 +194,14 @@ def _shards(spec: Spec, task: Task, cells: Sequence[Cell]) -> tuple[Shard, ...]:
     return cut(len(task.questions), spec.text.replicates, size)
 
 
-def _check_limits(spec: Spec, cells: Sequence[Cell]) -> None:
+def _check_limits(spec: Spec, cells: Sequence[Cell], judge: Model | None) -> None:
     """Refuse to call an API that costs money without a limit, so that nothing is spent by surprise."""
     limits = spec.limits
     if any(limit is not None for limit in (limits.calls, limits.tokens, limits.dollars)):
         return
     used = {agent.model.name: agent.model for cell in cells for cast in cell.debate.cast.values() for agent in cast}
+    if judge is not None:
+        used[judge.name] = judge
     problems: list[Problem] = [
         spec.problem(
             ("models", name),

@@ -130,11 +130,16 @@ async def rehearse(
     calls = rehearsal.calls
     shared = len(seen & calls.keys())
     seen.update(calls)
+    return estimate_of(tuple(calls.values()), reply_tokens, shared)
+
+
+def estimate_of(calls: Sequence[Call], reply_tokens: int, shared: int = 0) -> Estimate:
+    """Estimate what calls cost, of which some are shared."""
     return Estimate(
         calls=len(calls),
-        input_tokens=sum(input_tokens(call.messages) for call in calls.values()),
+        input_tokens=sum(input_tokens(call.messages) for call in calls),
         output_tokens=len(calls) * reply_tokens,
-        dollars=_dollars(calls.values(), reply_tokens),
+        dollars=_dollars(calls, reply_tokens),
         shared_calls=shared,
     )
 

@@ -10,10 +10,11 @@ from typing import Any, TypeVar
 
 from cortexdsl.errors import InputError
 from cortexdsl.plan.digests import digest
+from cortexdsl.plan.judging import Judging
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.shards import Shard, find
 from cortexdsl.tasks.task import Task
-from cortexdsl.terms import Cell, Family, Limits, Model
+from cortexdsl.terms import Cell, Family, Limits, Model, Question, StoppingRule
 
 Found = TypeVar("Found")
 
@@ -41,6 +42,8 @@ class Plan:
     limits : Limits
     analysis : mapping
         Other settings of the analysis, as the spec has them.
+    judging : Judging or None
+        Who judges the answers of which datasets, where `judged` is asked for.
     knowledge : mapping
         Knowledge sources of the spec, by name.
     servers : mapping
@@ -51,6 +54,8 @@ class Plan:
         Where templates are looked for before the shipped ones.
     reply_tokens : int
         Assumed length of a reply, for the estimate.
+    stopping : StoppingRule or None
+        Where the experiment may stop early: a shard is then a batch, and its number the look's.
     """
 
     experiment: str
@@ -67,11 +72,13 @@ class Plan:
     metrics: tuple[str, ...]
     limits: Limits
     analysis: Mapping[str, Any]
+    judging: Judging | None
     knowledge: Mapping[str, Any]
     servers: Mapping[str, Any]
     models: Mapping[str, Model]
     prompt_folders: tuple[Path, ...]
     reply_tokens: int
+    stopping: StoppingRule | None = None
 
     # ------------------------------------------------------------ look-ups
     @cached_property
@@ -123,12 +130,24 @@ class Plan:
         cells = [(cell.name, cell.aliases, cell.digest) for cell in self.cells]
         prices = {name: model.price for name, model in self.models.items()}
         said = self.title, self.families, self.hypotheses, self.analysis, self.limits, prices, self.reply_tokens
-        return digest(self.seed, self.replicates, cells, self._questions, said)
+        return digest(self.seed, self.replicates, cells, self._questions, said, self.judging, *self._stopping)
 
     @cached_property
     def join_digest(self) -> str:
         """Of everything besides their parts that the tables of all cells depend on."""
         return digest(self.seed, self.replicates, [cell.name for cell in self.cells], self._questions)
+
+    @cached_property
+    def look_digest(self) -> str:
+        """Of everything besides the debates that a look depends on."""
+        cells = [(cell.name, cell.aliases, cell.method, cell.axes) for cell in self.cells]
+        correction = self.analysis.get("correction")
+        return digest(self.replicates, cells, self._questions, self.hypotheses, correction, *self._stopping)
+
+    @property
+    def _stopping(self) -> tuple[StoppingRule, ...]:
+        """The rule, where there is one: without it no digest knows of stopping."""
+        return (self.stopping,) if self.stopping else ()
 
     @cached_property
     def _questions(self) -> Any:
@@ -142,7 +161,7 @@ class Plan:
     def score_digest(self, dataset: str, cell: str) -> str:
         """Of everything besides the records that one cell's scores depend on."""
         found, shards = self.cell(cell), [shard.label for shard in self.shards[dataset]]
-        return digest(self.task(dataset).digest, found.name, found.method, shards)
+        return digest(self.task(dataset).digest, found.name, found.method, shards, self.is_judged(dataset))
 
     def debate_inputs(self, dataset: str, cell: str, shard: str) -> list[str]:
         """Files that one debate job reads: the dataset, and the debates whose budget it matches."""
@@ -166,9 +185,44 @@ class Plan:
         entry = _known(self.knowledge, source, f"{self.spec_path}: there is no knowledge source")
         return digest(entry.model_dump(mode="json"), self.task(dataset).digest)
 
-    def debates_of(self, dataset: str, cell: str) -> list[str]:
-        """The debate records of one cell on one dataset."""
-        return [self.layout.debates(dataset, cell, shard.label) for shard in self.shards[dataset]]
+    @cached_property
+    def batches(self) -> int:
+        """The number of looks where the experiment does not stop early."""
+        return max(shard.number for shards in self.shards.values() for shard in shards)
+
+    def debates_of(self, dataset: str, cell: str, batches: int | None = None) -> list[str]:
+        """The debate records of one cell on one dataset: all, or those of the first so many batches."""
+        shards = [shard for shard in self.shards[dataset] if batches is None or shard.number <= batches]
+        return [self.layout.debates(dataset, cell, shard.label) for shard in shards]
+
+    def batch_of(self, dataset: str, cell: str, batch: int) -> list[str]:
+        """The debate records of one cell on one batch of a dataset, which a smaller dataset may not have."""
+        labels = [shard.label for shard in self.shards[dataset] if shard.number == batch]
+        return [self.layout.debates(dataset, cell, label) for label in labels]
+
+    def look_inputs(self, batch: int) -> list[str]:
+        """Files that a look reads: its batch's debates of all cells, and what earlier looks scored."""
+        pairs = [(label, cell.slug) for label in self.tasks for cell in self.cells]
+        debates = [path for label, cell in pairs for path in self.batch_of(label, cell, batch)]
+        return [*debates, *(self.layout.look_scores(earlier) for earlier in range(1, batch))]
+
+    def is_judged(self, dataset: str) -> bool:
+        """Say whether a judge is asked about the answers to a dataset."""
+        return self.judging is not None and dataset in self.judging.datasets
+
+    def judge_digest(self, dataset: str, cell: str) -> str:
+        """Of everything besides the records that one cell's judgements depend on."""
+        shards = [shard.label for shard in self.shards[dataset]]
+        return digest(self.judging, self.seed, self.task(dataset).digest, self.cell(cell).name, shards)
+
+    def judgements_of(self, dataset: str, cell: str) -> list[str]:
+        """The judgements of one cell's answers to one dataset; none where nothing is judged."""
+        return [self.layout.judgements(dataset, cell)] if self.is_judged(dataset) else []
+
+    def judgements(self) -> list[str]:
+        """Every file of judgements."""
+        pairs = [(dataset, cell.slug) for dataset in self.tasks for cell in self.cells]
+        return [path for pair in pairs for path in self.judgements_of(*pair)]
 
     def parts(self, table: str) -> list[str]:
         """The parts of a table: one for each dataset and cell."""
@@ -178,9 +232,17 @@ class Plan:
         """Connections that one job may take where `cores` jobs run at once."""
         return max(1, self.limits.connections // max(1, cores or 1))
 
-    def questions(self, dataset: str, shard: Shard) -> Sequence[Any]:
+    def questions(self, dataset: str, shard: Shard) -> Sequence[Question]:
         """The questions of a shard, in order."""
         return self.task(dataset).questions[shard.first : shard.end]
+
+    def question_ids(self, batches: int | None = None) -> dict[str, list[str]]:
+        """The ids of every dataset's questions: of all, or of those in the first so many batches."""
+        ids = {label: [question.id for question in task.questions] for label, task in self.tasks.items()}
+        if batches is None:
+            return ids
+        ends = {label: max(s.end for s in shards if s.number <= batches) for label, shards in self.shards.items()}
+        return {label: found[: ends[label]] for label, found in ids.items()}
 
 
 def pool_sources(cell: Cell) -> tuple[str, ...]:

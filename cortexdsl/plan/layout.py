@@ -48,6 +48,22 @@ class Layout:
         """The passages that one knowledge source found for a dataset's questions."""
         return f"{self.root}/pools/{dataset}/{source}.jsonl"
 
+    def look(self, batch: int | str) -> str:
+        """What the look after a batch of questions found."""
+        return f"{self.root}/looks/{batch}.json"
+
+    def look_scores(self, batch: int | str) -> str:
+        """The scores of one batch of questions, for this look and later ones."""
+        return f"{self.root}/looks/{batch}.csv"
+
+    def judgements(self, dataset: str, cell: str) -> str:
+        """What the judge said of one cell's answers to a dataset."""
+        return f"{self.root}/judgements/{dataset}/{cell}.jsonl"
+
+    def judge_calls(self, dataset: str) -> str:
+        """The folder of the judge's call logs, one a cell: debates never look here, since the judge is told golds."""
+        return f"{self.root}/judgements/{dataset}/calls"
+
     def part(self, table: str, dataset: str, cell: str) -> str:
         """One cell's part of a table."""
         return f"{self.root}/parts/{dataset}/{cell}/{table}.csv"
@@ -60,6 +76,11 @@ class Layout:
     def metrics(self) -> str:
         """Metrics of cells with intervals."""
         return f"{self.root}/metrics.csv"
+
+    @property
+    def agreement(self) -> str:
+        """How far the judge agrees with exact match."""
+        return f"{self.root}/agreement.csv"
 
     @property
     def comparisons(self) -> str:

@@ -7,13 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cortexdsl.debate.adapt import with_draws, with_pool
-from cortexdsl.plan.estimate import Estimate, rehearse
+from cortexdsl.plan.estimate import Estimate, estimate_of, rehearse
 from cortexdsl.plan.experiment import Plan, pool_sources
 from cortexdsl.protocols.templates import Templates
+from cortexdsl.tasks.grading.judge import judge_call
 from cortexdsl.tasks.task import Task
 from cortexdsl.terms import Message, Question
 
 SAMPLE = 3  # questions of each dataset: prompts of one dataset differ little in length
+JUDGE = "(judge)"  # no cell can be called so
 MADE_UP_PASSAGES = ({"title": "A made-up passage", "text": "words " * 80},) * 5  # of each source
 
 
@@ -23,7 +25,8 @@ def rehearse_plan(plan: Plan) -> tuple[Estimate, dict[str, Estimate]]:
     Returns
     -------
     (Estimate, mapping of cell name to Estimate)
-        Of all datasets and replicates together.
+        Of all datasets and replicates together. Where answers are judged, the judge is the last entry, `JUDGE`:
+        it is asked about as many answers as there are debates at most, since equal answers are judged once.
 
     Raises
     ------
@@ -31,11 +34,14 @@ def rehearse_plan(plan: Plan) -> tuple[Estimate, dict[str, Estimate]]:
         A template cannot be rendered on real questions.
     """
     by_cell = {cell.name: Estimate() for cell in plan.cells}
-    for task in plan.tasks.values():
+    for label, task in plan.tasks.items():
         sample = task.questions[:SAMPLE]
         factor = plan.replicates * len(task.questions) / max(1, len(sample))
         for name, estimate in asyncio.run(_rehearse_task(plan, task, sample)).items():
             by_cell[name] += estimate.times(factor)
+        if plan.is_judged(label):
+            judged = _rehearse_judge(plan, task, sample).times(factor * len(plan.cells))
+            by_cell[JUDGE] = by_cell.get(JUDGE, Estimate()) + judged
     return sum(by_cell.values(), Estimate()), by_cell
 
 
@@ -53,6 +59,18 @@ async def _rehearse_task(plan: Plan, task: Task, sample: Sequence[Question]) -> 
             method, sample, render, seed=plan.seed, reply_tokens=plan.reply_tokens, seen=seen
         )
     return found
+
+
+def _rehearse_judge(plan: Plan, task: Task, sample: Sequence[Question]) -> Estimate:
+    """Rehearse the judge on an answer to each question: the first gold, which is about as long as any."""
+    assert plan.judging is not None
+    judge, render = plan.judging.model, Templates(plan.prompt_folders).render
+    golds = [task.gold(question.id) for question in sample]
+    calls = [
+        judge_call(judge, question, gold, next(iter(gold), ""), render, seed=plan.seed)
+        for question, gold in zip(sample, golds, strict=True)
+    ]
+    return estimate_of(calls, plan.reply_tokens)
 
 
 def _renderer(templates: Templates, task: Task) -> Callable[..., tuple[Message, ...]]:

@@ -13,6 +13,30 @@ from cortexdsl.plan.layout import TABLES
 from cortexdsl.terms import Cell
 
 COMMAND = "cortexdsl"
+UNTIL_DECIDED = '''
+import json
+
+
+def until_decided(batches):
+    """The files of those batches that are needed: up to the look at which every claim is decided."""
+    files = []
+    for number, batch in enumerate(batches, 1):
+        look = checkpoints.look.get(batch=str(number)).output[0]
+        files += [*batch, look]
+        with open(look) as stream:
+            if json.load(stream)["decided"]:
+                break
+    return files
+'''
+
+
+class Code(str):
+    """An input that is no path but what Snakemake computes one from."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 def rules_text(plan: Plan) -> str:
@@ -31,13 +55,25 @@ def _parts(plan: Plan) -> Iterator[list[str]]:
     yield ["", "rule all:", "    default_target: True", "    input:", f"        {layout.report!r},"]
     spec = f"{plan.spec_path} --experiment {plan.experiment}"
     yield _rule("plan", [], [layout.plan], {"digest": plan.digest}, f"plan {plan.spec_path} --out {{output}}")
+    if plan.stopping:
+        yield [UNTIL_DECIDED]
+        yield _look(plan, spec)
     names = _names(plan)
     for dataset in plan.tasks:
         for cell in plan.cells:
             yield _debate(plan, dataset, cell, names[dataset, cell.slug], spec)
+            debates, judgements = _to_score(plan, dataset, cell.slug), plan.judgements_of(dataset, cell.slug)
+            if judgements:
+                yield _rule(
+                    f"judge_{names[dataset, cell.slug]}",
+                    debates,
+                    judgements,
+                    {"digest": plan.judge_digest(dataset, cell.slug)},
+                    f"judge {spec} --dataset {dataset} --cell '{cell.slug}' --out {{output:q}}",
+                )
             yield _rule(
                 f"score_{names[dataset, cell.slug]}",
-                plan.debates_of(dataset, cell.slug),
+                [*debates, *judgements],
                 [layout.part(table, dataset, cell.slug) for table in TABLES],
                 {"digest": plan.score_digest(dataset, cell.slug)},
                 f"score {spec} --dataset {dataset} --cell '{cell.slug}'",
@@ -47,7 +83,30 @@ def _parts(plan: Plan) -> Iterator[list[str]]:
     verdict = [layout.metrics, layout.comparisons, layout.hypotheses]
     scores, rounds = layout.table("scores"), layout.table("rounds")
     yield _rule("verdict", [layout.plan, scores], verdict, {}, f"verdict {layout.root}")
-    yield _rule("report", [layout.plan, scores, rounds, *verdict], [layout.report], {}, f"report {layout.root}")
+    agreement = [layout.agreement] if plan.judging else []
+    if agreement:
+        yield _rule("agreement", plan.judgements(), agreement, {}, f"agreement {spec}")
+    shown = [layout.plan, scores, rounds, *verdict, *agreement]
+    yield _rule("report", shown, [layout.report], {}, f"report {layout.root}")
+
+
+def _to_score(plan: Plan, dataset: str, cell: str) -> list[str]:
+    if plan.stopping is None:
+        return plan.debates_of(dataset, cell)
+    batches = [plan.batch_of(dataset, cell, batch) for batch in range(1, plan.batches + 1)]
+    return [Code(f"lambda wildcards: until_decided({batches!r})")]
+
+
+def _look(plan: Plan, spec: str) -> list[str]:
+    inputs = {str(batch): plan.look_inputs(batch) for batch in range(1, plan.batches + 1)}
+    lines = _rule(
+        "look",
+        [Code(f"lambda wildcards: {inputs!r}[wildcards.batch]")],
+        [plan.layout.look("{batch}"), plan.layout.look_scores("{batch}")],
+        {"digest": plan.look_digest},
+        f"look {spec} --batch {{wildcards.batch}}",
+    )
+    return [line.replace("rule look", "checkpoint look") for line in lines]
 
 
 def _debate(plan: Plan, dataset: str, cell: Cell, name: str, spec: str) -> list[str]:

@@ -44,6 +44,7 @@ def plan_record(plan: Plan, estimate: Estimate, by_cell: Mapping[str, Estimate])
         "claims_digest": claims_digest(plan.hypotheses),
         "analysis": dict(plan.analysis),
         "limits": asdict(plan.limits),
+        "stopping": asdict(plan.stopping) if plan.stopping else None,
         "estimate": asdict(estimate),
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from cortexdsl.report.agreement import agreement_table
 from cortexdsl.report.curves import confidence_figure, cost_figure, rounds_figure
 from cortexdsl.report.dotplots import accuracy_figure, differences_figure
 from cortexdsl.report.inputs import read_results
@@ -41,7 +42,8 @@ def build_report(folder: Path, provenance: Mapping[str, str] | None = None) -> P
         for draw in (accuracy_figure, cost_figure, differences_figure, rounds_figure, confidence_figure)
         if (drawing := draw(results)) is not None
     ]
-    shown = tables(results)
+    judged = agreement_table(folder)
+    shown = (*tables(results), *([judged] if judged else []))
     for drawing in figures:
         drawing.save(folder / "figures")
     for table in shown:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.errors import DataError
+from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.looks import last_look
 from cortexdsl.report.rows import read_rows
 from cortexdsl.report.words import wording
 
@@ -143,7 +145,7 @@ TROUBLES = ("failures", "unparsed_turns", "unparsed", "unanswered", "was_tied")
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Everything that a report shows of one experiment."""
+    """Everything that a report shows of one experiment; `look` is the one at which it stopped, where it may stop."""
 
     plan: Mapping[str, Any]
     metrics: tuple[Metric, ...]
@@ -153,6 +155,7 @@ class Results:
     health: tuple[Health, ...]
     debaters: tuple[Debater, ...]
     buckets: tuple[Bucket, ...]
+    look: Mapping[str, Any] | None = None
 
     @property
     def alpha(self) -> float:
@@ -239,7 +242,9 @@ def read_results(folder: Path) -> Results:
         )
         for row in read_rows(folder / "rounds.csv")
     )  # fmt: skip
-    return Results(plan, metrics, contrasts, verdicts, rounds, _health(folder), _debaters(folder), _buckets(folder))
+    look = last_look(Layout(str(folder))) if plan.get("stopping") else None
+    also = _health(folder), _debaters(folder), _buckets(folder), look
+    return Results(plan, metrics, contrasts, verdicts, rounds, *also)
 
 
 def _at_most(p: float | None, alpha: float) -> bool:

@@ -40,15 +40,18 @@ def page(results: Results, figures: Sequence[Drawing], tables: Sequence[Table], 
         experiment=plan.get("experiment", ""),
         facts=provenance.facts(results),
         built_in=provenance.built_in_line(plan),
+        stopping=provenance.stopping_line(results),
         answers=[answer(row) for row in results.verdicts],
         families=families_in_words(results),
         alpha=p_value(results.alpha).rstrip("0"),
+        claims_alpha=p_value((plan.get("stopping") or {}).get("alpha", results.alpha)).rstrip("0"),
         drawings={drawing.name: drawing for drawing in figures},
         inline=lambda drawing: Markup(drawing.inline()),
         metric_tables=[table for name, table in named.items() if not _is_other(name)],
         family_tables=[table for name, table in named.items() if name.startswith("comparisons-")],
         round_table=named.get("rounds"),
         agent_table=named.get("agents"),
+        judge_table=named.get("agreement"),
         health_table=named.get("health"),
         health_line=health_line(results),
         definitions=_definitions(results),
@@ -71,7 +74,7 @@ def _template() -> Template:
 
 
 def _is_other(name: str) -> bool:
-    return name.startswith("comparisons-") or name in ("hypotheses", "rounds", "agents", "health")
+    return name.startswith("comparisons-") or name in ("hypotheses", "rounds", "agents", "agreement", "health")
 
 
 def _declared(plan: Mapping[str, Any]) -> list[dict[str, str]]:

@@ -48,6 +48,29 @@ def built_in_line(plan: Mapping[str, Any]) -> str:
     return BUILT_IN_ONLY if all(are) else BUILT_IN_SOME
 
 
+def stopping_line(results: Results) -> str:
+    """Say where an experiment that may stop early stopped, what that saved, and what then holds; else nothing."""
+    look, rule = results.look, results.plan.get("stopping")
+    if look is None or not rule:
+        return ""
+    asked, planned = sum(look["questions"].values()), sum(look["planned"].values())
+    decided = sum(claim["verdict"] != "undecided" for claim in look["claims"])
+    count = counted(len(look["claims"]), "claim")
+    if asked < planned:
+        share = number(100 * look["calls_left"] / ((look["calls"] + look["calls_left"]) or 1), 0)
+        found = (
+            f"The experiment stopped after {asked:,} of {planned:,} questions, when its {count} "
+            f"{'was' if len(look['claims']) == 1 else 'were all'} decided: the other questions, and with them about "
+            f"{look['calls_left']:,} calls of debates ({share} %), were not needed."
+        )
+    else:
+        found = f"All {planned:,} questions were needed: at the end {decided} of {count} were decided."
+    return (
+        f"{found} The verdicts on claims hold however often one looked (error {rule['alpha']:g}); all other p-values "
+        "and intervals take the number of questions as fixed, and are exploratory."
+    )
+
+
 def title(plan: Mapping[str, Any]) -> str:
     """Return the experiment's title, or its name where it has none."""
     return str(plan.get("title") or plan.get("experiment") or "An experiment")

@@ -40,6 +40,8 @@ def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
     for part in (_answers(results, is_coloured), _numbers(results), _differences(results), _rounds(results)):
         if paragraph := list(part):
             lines += ["", *paragraph]
+    if stopping := provenance.stopping_line(results):
+        lines += ["", *textwrap.wrap(stopping, COLUMNS)]
     if results.health:
         lines += ["", *textwrap.wrap(health_line(results), COLUMNS)]
     lines += ["", f"The whole report: {folder / 'report.html'}"]

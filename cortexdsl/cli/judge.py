@@ -1,0 +1,91 @@
+"""`cortexdsl judge`: ask the judge about the answers that one cell gave to one dataset. The workflow calls it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from cortexdsl.errors import InputError
+from cortexdsl.models.door import Counts, open_door
+from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.judging import Judging
+from cortexdsl.plan.looks import batches_run
+from cortexdsl.protocols.templates import Templates
+from cortexdsl.records import read_debates
+from cortexdsl.records.files import write_lines
+from cortexdsl.run import judge_answers
+from cortexdsl.tasks.grading.judgements import Judgement, judgement_lines
+from cortexdsl.terms import Limits
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("spec", help="the spec")
+    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+    parser.add_argument("--dataset", required=True, help="label of the dataset")
+    parser.add_argument("--cell", required=True, help="the cell, as in file names: sparse~keep=median")
+    parser.add_argument("--out", required=True, type=Path, help="the judgements to write")
+    parser.add_argument("--connections", type=int, help="calls in flight to one endpoint at most")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    plan = compile_spec(args.spec, experiment=args.experiment)
+    limits = replace(plan.limits, connections=args.connections or plan.limits.connections)
+    found, counts = asyncio.run(_judge(plan, args.dataset, args.cell, args.out, limits))
+    unread = sum(one.is_right is None for one in found)
+    print(
+        f"{args.dataset} {args.cell}: {len(found)} different answers judged, {unread} judgements unreadable; "
+        f"{counts.asked} calls asked, {counts.replayed} replayed, {counts.failed} failed",
+        file=sys.stderr,
+    )
+    return 0
+
+
+def replay(plan: Plan, dataset: str, cell: str, out: Path) -> None:
+    """Judge the answers of a cell from the judge's call logs alone.
+
+    Raises
+    ------
+    ModelError
+        A call that is in no log.
+    """
+    asyncio.run(_judge(plan, dataset, cell, out, plan.limits, offline=True))
+
+
+async def _judge(
+    plan: Plan, dataset: str, slug: str, out: Path, limits: Limits, *, offline: bool = False
+) -> tuple[Sequence[Judgement], Counts]:
+    judging, task = _judging(plan, dataset), plan.task(dataset)
+    paths = plan.debates_of(dataset, slug, batches_run(plan))
+    debates = [record.debate for path in paths for record in read_debates(Path(path))]
+    answers = [(debate.question_id, debate.answer) for debate in debates if debate.answer is not None]
+    folder = Path(plan.layout.judge_calls(dataset))
+    door_of_job = open_door(
+        None if offline else folder / f"{plan.cell(slug).slug}.jsonl",
+        folder=folder,
+        limits=limits,
+        ledgers=Path(plan.layout.ledgers),
+        job=f"{dataset}~{slug}~judge",
+        offline=offline,
+    )
+    render = Templates(plan.prompt_folders).render
+    async with door_of_job as door:
+        found = await judge_answers(
+            answers, task, judging.model, door, render, seed=plan.seed, connections=limits.connections
+        )
+    write_lines(out, judgement_lines(found))
+    return found, door.counts
+
+
+def _judging(plan: Plan, dataset: str) -> Judging:
+    if plan.judging is None or not plan.is_judged(dataset):
+        raise InputError(
+            f"{plan.spec_path}: no answer to {dataset} is to be judged\n"
+            "    write analysis: {metrics: [judged], judge: {model: NAME}}"
+        )
+    return plan.judging

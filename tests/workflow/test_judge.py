@@ -1,0 +1,103 @@
+"""Judged answers: asked about once, replayed, compared with exact match, and out of every debater's reach."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cortexdsl.models.log import CallLogs
+from tests.workflow.bench import AFTER_SCORES, Bench
+
+pytestmark = pytest.mark.workflow
+
+SPEC = """\
+title: Judged
+seed: 2
+replicates: 2
+dataset: {file: words.jsonl, kind: text, metric: f1}
+models:
+  small: {model: builtin/solver}
+  wise: {model: builtin/solver, skill: 1.0}
+agents: [{name: one, model: small}, {name: two, model: small}, {name: three, model: small}]
+methods:
+  vote: {protocol: voting}
+  talk: {protocol: multi-llm, rounds: 1}
+analysis:
+  metrics: [f1, judged]
+  judge: {model: wise}
+  families: {main: {compare: [talk], to: vote}}
+hypotheses: [judged(talk) > judged(vote)]
+"""
+GOLD = "only the judge is told this"
+QUESTIONS = ["Sea or lake?", "Moon or Mars?", "Iron or gold?", "Seven or nine?", "Rome or Oslo?"]
+
+
+def lines(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_an_experiment_is_judged_from_its_debates_to_its_report(fresh: Bench) -> None:
+    """Two cells: two judge jobs, and one table of agreement; a golds' word stands nowhere but in the judge's calls."""
+    rows = [{"question": q, "answer": [q.split()[0], GOLD]} for q in QUESTIONS]
+    fresh.write("specs/words.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
+    fresh.write("specs/judged.yaml", SPEC)
+    run = fresh.snakemake()
+    assert run.status == 0, run.text
+    assert run.finished == {
+        "declare": 1,
+        "debate": 4,
+        "judge": 2,
+        "agreement": 1,
+        "score": 2,
+        "plan": 1,
+        **AFTER_SCORES,
+    }
+    results = fresh.results("judged")
+
+    # Scores: 1 exactly where the judge, who makes no mistakes, found the gold's word in the answer.
+    said = {cell: {(row["question_id"], row["answer"]): row["judgement"] for row in lines(path)}
+            for cell in ("vote", "talk") for path in [results / "judgements" / "words" / f"{cell}.jsonl"]}  # fmt: skip
+    answers = {(row["cell"], row["replicate"], row["question_id"]): row["answer"] for row in fresh.debates("judged")}
+    scores = fresh.rows("judged", "scores.csv")
+    assert len(scores) == 20
+    for row in scores:
+        answer = answers[row["cell"], int(row["replicate"]), row["question_id"]]
+        assert row["judged"] == str(int(said[row["cell"]][row["question_id"], answer] == "correct"))
+        assert float(row["em"]) <= float(row["f1"]) == float(row["score"])
+    assert {row["metric"] for row in fresh.rows("judged", "comparisons.csv")} == {"f1", "judged"}
+    assert {"em", "f1", "judged"} <= {row["metric"] for row in fresh.rows("judged", "metrics.csv")}
+    assert fresh.rows("judged", "hypotheses.csv")[0]["claim"] == "judged(talk) > judged(vote)"
+
+    # Each different answer once, over both cells and replicates; a judge without mistakes and one-word golds agree.
+    logs = CallLogs(results / "judgements" / "words" / "calls")
+    together = {answered for judged in said.values() for answered in judged}
+    assert len(logs) == len(together)
+    every = fresh.rows("judged", "agreement.csv")[-1]
+    assert (every["cell"], every["answers"], every["unread"], every["agree"]) == ("all", str(len(together)), "0", "1")
+
+    page = (results / "report.html").read_text()
+    assert "beside exact match" in page
+    assert (results / "tables" / "agreement.csv").is_file()
+
+    # The golds are in the judge's calls and in nothing that a debater was asked.
+    assert GOLD in (results / "judgements" / "words" / "calls" / "vote.jsonl").read_text()
+    debating = [*(results / "calls").rglob("*"), *(results / "debates").rglob("*"), results / "plan.json"]
+    assert not any(GOLD in path.read_text() for path in debating if path.is_file())
+
+    # Replayed, debates and judgements come out byte for byte; another judge runs what is judged again, no debate.
+    assert "6 of 6 jobs replayed" in fresh.cortexdsl("replay", "specs/judged.yaml").text
+    fresh.edit("specs/judged.yaml", "skill: 1.0", "skill: 0.9")
+    assert fresh.snakemake("--dry-run").planned == {
+        "judge": 2, "agreement": 1, "score": 2, "plan": 1, **AFTER_SCORES
+    }  # fmt: skip
+
+
+def test_a_debater_cannot_be_asked_with_the_prompt_of_the_judge(fresh: Bench) -> None:
+    """Golds are no variable of any step, so that the template does not render."""
+    fresh.write("specs/words.jsonl", json.dumps({"question": "Sea or lake?", "answer": "sea"}) + "\n")
+    fresh.write("specs/judged.yaml", SPEC.replace("voting}", "voting, prompts: {answer: common/judge.j2}}"))
+    run = fresh.cortexdsl("check", "specs/judged.yaml")
+    assert run.status == 2
+    assert "'golds' is undefined" in run.text
