@@ -65,8 +65,8 @@ replicates: 1
 shard_size: 3
 dataset: {name: arithmetic, size: 6}
 models:
-  one: {model: openai/one, api_base: env:STUB_URL, parameters: 1.0e9, tokens: 2.0e12}
-  two: {model: openai/two, api_base: env:STUB_URL, parameters: 7.0e9, tokens: 15e12}
+  one: {model: direct/one, api_base: env:STUB_URL, parameters: 1.0e9, tokens: 2.0e12}
+  two: {model: direct/two, api_base: env:STUB_URL, parameters: 7.0e9, tokens: 15e12}
 agents:
   - {name: first, model: one}
   - {name: second, model: one}
@@ -78,6 +78,7 @@ grid:
     keep: [mean, {top: 1}]
 limits: {connections: 8}
 """
+REMOTE_SCORES = "results/remote/scores.csv"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,10 @@ class Bench:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+
+    def said(self) -> str:
+        """What a started run has said so far."""
+        return (self.folder / "said.txt").read_text(encoding="utf-8", errors="replace")
 
     def cortexdsl(self, *arguments: str, timeout: float = 120) -> Run:
         return self._run([sys.executable, "-m", "cortexdsl.cli.main", *arguments], timeout)

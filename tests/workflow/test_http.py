@@ -1,0 +1,184 @@
+"""Debates over HTTP: what is sent, what is shared, what failures come to, and what is never shown."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+import psutil
+import pytest
+
+from cortexdsl.serve import free_port
+from tests.workflow.bench import OWN_STUB, REMOTE, REMOTE_SCORES, Bench, serving
+
+pytestmark = pytest.mark.workflow
+KEY = "sk-proof-0123456789-abcdefghijkl"
+
+
+def logged(bench: Bench) -> list[dict[str, object]]:
+    """Every line of every call log."""
+    files = (bench.results("remote") / "calls").rglob("*.jsonl")
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
+def test_arms_that_differ_in_keep_alone_send_their_openings_once_also_from_jobs_at_the_same_time(
+    fresh: Bench, stub: Path
+) -> None:
+    """Six questions, three agents: 18 openings for both cells together, in one call log each, never asked twice."""
+    fresh.write("specs/remote.yaml", REMOTE)
+    with serving(stub, "--latency", "0.05") as server:
+        fresh.environment["STUB_URL"] = server.address
+        run = fresh.snakemake(REMOTE_SCORES)
+        stats = server.stats()
+    assert run.status == 0, run.text
+    assert stats["repeated_bodies"] == 0
+    assert stats["calls"] == stats["distinct_bodies"] == len(logged(fresh))
+    openings = {turn["call"] for debate in fresh.debates("remote") for turn in debate["turns"] if turn["round"] == 0}
+    assert len(openings) == 18
+    assert Counter(str(line["key"]) for line in logged(fresh)).most_common(1)[0][1] == 1
+    for debate in fresh.debates("remote"):
+        assert {turn["call"] for turn in debate["turns"]} <= {line["key"] for line in logged(fresh)}
+
+
+def test_gsm8k_is_debated_over_http_and_replays_offline_byte_for_byte(
+    fresh: Bench, stub: Path, shared_data: Path
+) -> None:
+    """The file's golds end in `#### NUMBER`; scores are its numbers against the answers in the records."""
+    data = shared_data / "gsm8k_test.jsonl"
+    text = REMOTE.replace("{name: arithmetic, size: 6}", f"{{name: gsm8k, path: {data}, size: 6}}")
+    fresh.write("specs/remote.yaml", text.replace("direct/", "openai/"))
+    with serving(stub) as server:
+        fresh.environment["STUB_URL"] = server.address
+        run = fresh.snakemake(REMOTE_SCORES)
+        before = server.stats()["calls"]
+        replay = fresh.cortexdsl("replay", "specs/remote.yaml")
+        assert server.stats()["calls"] == before
+    assert run.status == 0, run.text
+    assert (replay.status, "4 of 4 jobs" in replay.text) == (0, True), replay.text
+    lines = [json.loads(line) for line in data.read_text().splitlines()]
+    asked = {str(line["key"]): str(line["messages"]) for line in logged(fresh)}
+    rows = {(row["cell"], row["question_id"]): float(row["score"]) for row in fresh.rows("remote", "scores.csv")}
+    assert len(rows) == 12
+    for debate in fresh.debates("remote"):
+        prompt = asked[debate["turns"][0]["call"]]
+        gold = next(line["answer"] for line in lines if str([line["question"]])[2:60] in prompt)
+        is_right = debate["answer"] == gold.rpartition("#### ")[2].replace(",", "")
+        assert rows[debate["cell"], debate["question_id"]] == is_right
+
+
+def test_failures_are_got_through_or_kept_as_data_and_no_row_is_missing(fresh: Bench, stub: Path) -> None:
+    """Every fault at 4 %: retried where that helps; what stays is a failure in the log, and an unreadable turn."""
+    fresh.write("specs/remote.yaml", REMOTE)
+    faults = ("429", "500", "disconnect", "truncated", "badjson", "empty", "garbage", "length", "nousage")
+    with serving(stub, *(word for fault in faults for word in ("--fault", f"{fault}=0.04"))) as server:
+        fresh.environment["STUB_URL"] = server.address
+        run = fresh.snakemake()
+    assert run.status == 0, run.text
+    rows = fresh.rows("remote", "scores.csv")
+    assert len({(row["cell"], row["replicate"], row["question_id"]) for row in rows}) == len(rows) == 12
+    unread = sum(turn["answer"] is None for debate in fresh.debates("remote") for turn in debate["turns"])
+    assert unread == sum(int(row["unparsed_turns"]) for row in rows)
+    assert unread > 0 or stub != OWN_STUB
+    assert any(turn["prompt_tokens"] is None for debate in fresh.debates("remote") for turn in debate["turns"])
+    page = (fresh.results("remote") / "report.html").read_text()
+    assert "<script>alert" not in page
+    assert "{{ 7*7 }}" not in page
+    assert fresh.cortexdsl("replay", "specs/remote.yaml").status == 0
+
+
+def test_a_server_that_answers_with_nothing_readable_ends_in_scores_of_zero(fresh: Bench) -> None:
+    """Every reply is cut before its answer: no debate has one, which scores 0 and is not missing."""
+    fresh.write("specs/remote.yaml", REMOTE.replace("size: 6", "size: 2"))
+    with serving(OWN_STUB, "--fault", "length=1") as server:
+        fresh.environment["STUB_URL"] = server.address
+        run = fresh.snakemake(REMOTE_SCORES)
+    assert run.status == 0, run.text
+    rows = fresh.rows("remote", "scores.csv")
+    assert [row["score"] for row in rows] == ["0"] * 4
+    assert all(debate["answer"] is None for debate in fresh.debates("remote"))
+
+
+def test_a_server_that_is_not_there_is_one_clear_error_with_the_remedy(fresh: Bench) -> None:
+    """Model, address and what to do; no traceback; the exit status says that the experiment failed."""
+    fresh.write("specs/remote.yaml", REMOTE)
+    fresh.environment["STUB_URL"] = f"http://127.0.0.1:{free_port()}/v1"
+    run = fresh.snakemake("results/remote/debates/arithmetic/sparse/r1-s01.jsonl")
+    assert run.status == 1
+    assert "Traceback" not in run.text
+    assert "see that the server runs and answers at this address" in run.text
+    assert fresh.environment["STUB_URL"] in run.text
+    assert run.text.count("the server failed or could not be reached") <= 2  # the job, and Snakemake's summary of it
+
+
+def test_a_variable_without_address_is_named(fresh: Bench) -> None:
+    """`api_base: env:STUB_URL` with nothing set."""
+    fresh.write("specs/remote.yaml", REMOTE)
+    fresh.environment.pop("STUB_URL", None)
+    run = fresh.cortexdsl("debate", "specs/remote.yaml", "--dataset", "arithmetic", "--cell", "sparse",
+                          "--shard", "r1-s01", "--out", "x.jsonl")  # fmt: skip
+    assert run.status == 1
+    assert "STUB_URL" in run.text
+    assert "export STUB_URL=" in run.text
+    assert not (fresh.folder / "x.jsonl").exists()
+
+
+@pytest.mark.parametrize("right", [True, False], ids=["right key", "wrong key"])
+def test_a_key_is_sent_and_stands_nowhere(fresh: Bench, right: bool) -> None:
+    """The stub repeats a wrong key in its refusal, as providers do; no file, log or message may hold it."""
+    text = REMOTE.replace("api_base: env:STUB_URL,", "api_base: env:STUB_URL, api_key_env: PROOF,")
+    fresh.write("specs/remote.yaml", text.replace("size: 6", "size: 2"))
+    fresh.environment["PROOF"] = KEY if right else f"{KEY}-wrong"
+    with serving(OWN_STUB, "--api-key", KEY) as server:
+        fresh.environment["STUB_URL"] = server.address
+        run = fresh.snakemake(REMOTE_SCORES)
+    assert run.status == (0 if right else 1), run.text
+    assert KEY not in run.text
+    holding = [path for path in fresh.folder.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+    assert holding == []
+    if not right:
+        assert "authentication failed" in run.text
+        assert "api_key_env" in run.text
+        assert "Traceback" not in run.text
+
+
+def test_a_declared_server_is_started_used_and_gone_also_after_a_failure(fresh: Bench) -> None:
+    """The stub as the spec's server; then one that refuses every call. A dry run starts none."""
+    fresh.environment["PATH"] = f"{Path(sys.executable).parent}:{fresh.environment['PATH']}"
+    command = f"python {OWN_STUB} --port {{port}}"
+    servers = f"servers:\n  stub: {{command: {json.dumps(command)}, env: STUB_URL, ready: /models}}\n"
+    fresh.write("specs/remote.yaml", REMOTE.replace("size: 6", "size: 2") + servers)
+    fresh.environment.pop("STUB_URL", None)
+    dry = fresh.snakemake("--dry-run", REMOTE_SCORES)
+    assert dry.status == 0
+    assert not (fresh.results("remote") / "logs" / "server-stub.log").exists()
+    run = fresh.snakemake(REMOTE_SCORES)
+    assert run.status == 0, run.text
+    assert len(fresh.rows("remote", "scores.csv")) == 4
+    assert left_over(fresh) == []
+    fresh.edit("specs/remote.yaml", "--port {port}", "--port {port} --api-key another")
+    fresh.edit("specs/remote.yaml", "seed: 5", "seed: 6")
+    run = fresh.snakemake(REMOTE_SCORES)
+    assert run.status == 1
+    assert "authentication failed" in run.text
+    assert left_over(fresh) == []
+
+
+def test_a_declared_server_that_does_not_come_up_is_one_clear_error(fresh: Bench) -> None:
+    """A command that ends at once; its last words are shown."""
+    servers = "servers:\n  stub: {command: 'false', env: STUB_URL, ready: /models}\n"
+    fresh.write("specs/remote.yaml", REMOTE + servers)
+    run = fresh.snakemake(REMOTE_SCORES)
+    assert run.status == 1
+    assert "ended with status 1 before it answered" in run.text
+    assert "Traceback" not in run.text
+
+
+def left_over(bench: Bench) -> list[str]:
+    """What still runs in a folder."""
+    found = []
+    for process in psutil.process_iter(["cmdline", "cwd"]):
+        if process.info["cwd"] and Path(process.info["cwd"]) == bench.folder:
+            found.append(" ".join(process.info["cmdline"] or ()))
+    return found
