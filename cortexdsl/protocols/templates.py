@@ -95,7 +95,7 @@ class Templates:
             raise self._missing(prompt, error) from error
 
     def _missing(self, prompt: str, error: TemplateNotFound) -> SpecError:
-        near = get_close_matches(error.name or "", self.shipped(), n=1)
+        near = get_close_matches(str(error.name or ""), self.shipped(), n=1)
         remedy = f"did you mean {near[0]}? " if near else ""
         remedy += "templates are looked for in prompts/ beside specs/, then among the shipped ones"
         return SpecError([Problem(prompt, f"there is no template {error.name!r}", remedy)])
