@@ -46,6 +46,7 @@ grid:
   sparse:
     keep: [mean, {top: 1}]
 analysis:
+  metrics: [accuracy, input_tokens_per_agent, consensus]
   families:
     main: {compare: [sparse, near, matched], to: full}
     ablation: {compare: grid, to: sparse}
