@@ -54,6 +54,10 @@ def rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def jsonl(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
 def plan(results: Path, name: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((results / name / "plan.json").read_text(encoding="utf-8"))
     return found
@@ -115,8 +119,8 @@ def test_samples_are_matched_question_by_question(results: Path) -> None:
 @pytest.mark.timeout(600)
 def test_pools_are_built_once_and_chosen_from(results: Path) -> None:
     """BM25 finds the passage that was written for its question; debaters choose some and not all of the pool."""
-    pools = [json.loads(line) for line in (results / "madke/pools/pond-questions/wiki.jsonl").read_text().splitlines()]
+    pools = jsonl(results / "madke/pools/pond-questions/wiki.jsonl")
     assert {pool["question_id"]: pool["passages"][0]["id"] for pool in pools}["p10"] == "sluice"
-    records = [json.loads(line) for line in (results / "madke/debates/pond-questions/madke/r1-s01.jsonl").open()]
+    records = jsonl(results / "madke/debates/pond-questions/madke/r1-s01.jsonl")
     chosen = {turn["answer"] for record in records for turn in record["turns"] if turn["reads"] == "selection"}
     assert len(chosen) > 1
