@@ -6,6 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
+from cortexdsl.cli.power import refuse_unanswerable
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.declared import declare
 from cortexdsl.plan.estimate import Estimate
@@ -18,13 +19,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("spec", help="the spec")
     parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
     parser.add_argument("--out", type=Path, help="write the plan (plan.json) and print nothing")
-    parser.add_argument("--declare", action="store_true", help="write the claims down, if the run has not begun")
+    parser.add_argument(
+        "--declare",
+        action="store_true",
+        help="write the claims down, if the run has not begun; refused where the spec asks for it (expected: refuse)",
+    )
     parser.add_argument("--json", action="store_true", help="print the plan as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     plan = compile_spec(args.spec, experiment=args.experiment)
+    if args.declare:
+        refuse_unanswerable(plan)
     total, by_cell = rehearse_plan(plan)
     record = plan_record(plan, total, by_cell)
     if args.out or args.declare:

@@ -11,7 +11,7 @@ import pandas as pd
 from cortexdsl.analysis.arms import Arm
 from cortexdsl.analysis.planning import Expected, plan_power
 from cortexdsl.analysis.simulate import RUNS
-from cortexdsl.analysis.table import read_table
+from cortexdsl.analysis.table import ScoreTable, read_table
 from cortexdsl.errors import InputError
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.rehearse import rehearse_plan
@@ -34,30 +34,49 @@ def run(args: argparse.Namespace) -> int:
     plan = compile_spec(args.spec)
     if not plan.hypotheses:
         raise InputError(f"{plan.spec_path}: there are no hypotheses, so there is nothing to plan for")
-    text = load_spec(plan.spec_path).text.expected or ExpectedText.model_validate({})
-    expected = Expected(
-        text.discordance,
-        text.correlation,
-        text.accuracy,
-        text.differences,
-        text.power,
-        read_table(args.earlier) if args.earlier else None,
-    )
-    found = plan_power(
+    text = _expected(plan)
+    earlier = read_table(args.earlier) if args.earlier else None
+    found = _planned(plan, text, max(args.simulate, 0), earlier)
+    if args.json:
+        sys.stdout.write(found.to_json(orient="records", lines=True))
+    else:
+        print(_report(plan, found, text.power))
+    _refuse(plan, text, found)
+    return 0
+
+
+def refuse_unanswerable(plan: Plan) -> None:
+    """Stop before anything is spent where the spec asks for it: `expected: {refuse: true}`.
+
+    Raises
+    ------
+    InputError
+        The plan cannot answer a claim.
+    """
+    text = _expected(plan)
+    if text.refuse and plan.hypotheses:
+        _refuse(plan, text, _planned(plan, text, runs=0))
+
+
+def _expected(plan: Plan) -> ExpectedText:
+    return load_spec(plan.spec_path).text.expected or ExpectedText.model_validate({})
+
+
+def _planned(plan: Plan, text: ExpectedText, runs: int, earlier: ScoreTable | None = None) -> pd.DataFrame:
+    return plan_power(
         plan.hypotheses,
         [Arm(cell.name, cell.method, cell.aliases, cell.axes) for cell in plan.cells],
         {label: len(task.questions) for label, task in plan.tasks.items()},
         plan.replicates,
-        expected,
+        Expected(text.discordance, text.correlation, text.accuracy, text.differences, text.power, earlier),
         alpha=plan.analysis.get("alpha", 0.05),
         correction=plan.analysis.get("correction", "holm"),
-        runs=max(args.simulate, 0),
+        runs=runs,
         seed=plan.seed,
     )
-    if args.json:
-        sys.stdout.write(found.to_json(orient="records", lines=True))
-    else:
-        print(_report(plan, found, expected.power))
+
+
+def _refuse(plan: Plan, text: ExpectedText, found: pd.DataFrame) -> None:
     lacking = found[found["answerable"].eq(False)]
     if text.refuse and len(lacking):
         claims = "; ".join(f"{row.claim} (power {row.power:.2f})" for row in lacking.itertuples())
@@ -65,7 +84,6 @@ def run(args: argparse.Namespace) -> int:
             f"{plan.spec_path}: this plan cannot answer {len(lacking)} of {len(found)} claims: {claims}\n"
             "    more questions or replicates, or `expected: {refuse: false}` to run all the same"
         )
-    return 0
 
 
 def _report(plan: Plan, found: pd.DataFrame, power: float) -> str:

@@ -1,0 +1,47 @@
+"""`expected: {refuse: true}`: a run whose claims cannot be answered ends before it begins."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.workflow.bench import Bench
+
+SPEC = """\
+dataset: {name: arithmetic, size: 6}
+models:
+  weak:   {model: builtin/solver, skill: 0.4, parameters: 1.0e9, tokens: 2.0e12}
+  strong: {model: builtin/solver, skill: 0.7, parameters: 7.0e9, tokens: 15e12}
+agents:
+  - {name: first, model: weak}
+  - {name: second, model: strong}
+methods:
+  low:  {protocol: cot, agents: [first]}
+  high: {protocol: cot, agents: [second]}
+hypotheses:
+  - accuracy(high) > accuracy(low)
+"""
+HOPELESS = "expected: {discordance: 0.3, differences: {high: 0.02}, refuse: true}\n"
+SURE = "expected: {discordance: 1.0, differences: {high: 1.0}, refuse: true}\n"
+
+
+@pytest.mark.workflow
+def test_a_claim_that_cannot_be_answered_stops_the_run_before_any_debate(fresh: Bench) -> None:
+    """Six questions show a difference only if all six are discordant and one-sided, which is rarer than 0.3^6."""
+    fresh.write("specs/small.yaml", SPEC + HOPELESS)
+    run = fresh.snakemake()
+    assert run.status == 1
+    assert "this plan cannot answer 1 of 1 claims: accuracy(high) > accuracy(low) (power 0.00)" in run.text
+    assert run.finished["debate"] == 0
+    assert not (fresh.results("small") / "declared.json").exists()
+    said = fresh.cortexdsl("plan", "specs/small.yaml", "--declare")
+    assert said.status == 2
+    assert said.text.startswith("error: specs/small.yaml: this plan cannot answer")
+
+
+@pytest.mark.parametrize("expected", [SURE, HOPELESS.replace("true", "false"), ""], ids=["sure", "not asked", "none"])
+def test_what_can_be_answered_or_need_not_be_is_declared(fresh: Bench, expected: str) -> None:
+    """Six questions that one method alone gets right, all six of them, have p = 2 / 2^6 = 0.03."""
+    fresh.write("specs/small.yaml", SPEC + expected)
+    said = fresh.cortexdsl("plan", "specs/small.yaml", "--declare")
+    assert said.status == 0, said.text
+    assert (fresh.results("small") / "declared.json").exists()
