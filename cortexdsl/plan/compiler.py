@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from cortexdsl.tasks.task import Task
 from cortexdsl.terms import Cell, Model, StoppingRule
 
 SPECS = Path("specs")
+_NAME = re.compile(r"[\w.+-]+(/[\w.+-]+)*")
 
 
 def asked_experiments(asked: str | None) -> dict[str, str]:
@@ -69,11 +71,23 @@ def _specs_here() -> str:
 
 
 def experiment_name(path: Path) -> str:
-    """Return the name of a spec's experiment: its path below specs/, or its file's name, without the ending."""
+    """Return the name of a spec's experiment: its path below specs/, or its file's name, without the ending.
+
+    Raises
+    ------
+    InputError
+        The name cannot stand in paths and rules.
+    """
     try:
-        return path.resolve().relative_to(SPECS.resolve()).with_suffix("").as_posix()
+        name = path.resolve().relative_to(SPECS.resolve()).with_suffix("").as_posix()
     except ValueError:
-        return path.stem
+        name = path.stem
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            f"{path}: {name!r} cannot name an experiment, whose results lie in results/NAME\n"
+            "    rename the file: letters, digits and _ . + - alone"
+        )
+    return name
 
 
 def compile_spec(asked: str, *, experiment: str | None = None) -> Plan:

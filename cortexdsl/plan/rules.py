@@ -7,12 +7,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from shlex import quote
 
-from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.experiment import Plan, pool_sources
 from cortexdsl.plan.layout import TABLES
 from cortexdsl.terms import Cell
 
 COMMAND = "cortexdsl"
+PREFIX = """
+import sys
+from pathlib import Path
+from shlex import quote
+
+shell.prefix(f"set -euo pipefail; export PATH={quote(str(Path(sys.executable).parent))}:$PATH; ")
+"""
+SERVERS = """
+from cortexdsl.plan import compile_spec
+from cortexdsl.serve import start_servers, stop_servers
+
+SERVERS = []
+
+
+onstart:
+    SERVERS.extend(start_servers([compile_spec({spec!r}, experiment={experiment!r})]))
+
+
+onsuccess:
+    stop_servers(SERVERS)
+
+
+onerror:
+    stop_servers(SERVERS)
+"""
 UNTIL_DECIDED = '''
 import json
 
@@ -47,14 +73,19 @@ def rules_text(plan: Plan) -> str:
 def _parts(plan: Plan) -> Iterator[list[str]]:
     layout = plan.layout
     yield [
-        f"# {plan.title}",
+        f"# {' '.join(plan.title.split())}",
         f"# {plan.spec_path} (digest {plan.digest}) as Snakemake rules, printed by `cortexdsl compile`.",
         f"# Run it with: snakemake --snakefile FILE --cores 4 --resources connections={plan.limits.connections}",
         "# Edit the spec, not this file.",
     ]
+    yield [PREFIX]
     yield ["", "rule all:", "    default_target: True", "    input:", f"        {layout.report!r},"]
-    spec = f"{plan.spec_path} --experiment {plan.experiment}"
-    yield _rule("plan", [], [layout.plan], {"digest": plan.digest}, f"plan {plan.spec_path} --out {{output}}")
+    spec = f"{_literal(quote(plan.spec_path))} --experiment {quote(plan.experiment)}"
+    if plan.servers:
+        yield [SERVERS.format(spec=plan.spec_path, experiment=plan.experiment)]
+    yield _rule("declare", [], [layout.declared], {}, f"plan {spec} --declare")
+    yield _rule("plan", [], [layout.plan], {"digest": plan.digest}, f"plan {spec} --out {{output:q}}")
+    yield from _pools(plan, spec)
     if plan.stopping:
         yield [UNTIL_DECIDED]
         yield _look(plan, spec)
@@ -90,6 +121,24 @@ def _parts(plan: Plan) -> Iterator[list[str]]:
     yield _rule("report", shown, [layout.report], {}, f"report {layout.root}")
 
 
+def _pools(plan: Plan, spec: str) -> Iterator[list[str]]:
+    used = dict.fromkeys(source for cell in plan.cells for source in pool_sources(cell))
+    for dataset in plan.tasks:
+        for source in used:
+            yield _rule(
+                f"pool_{_identifier(f'{dataset}_{source}')}",
+                map(_literal, plan.pool_inputs(dataset, source)),
+                [plan.layout.pool(dataset, source)],
+                {"digest": plan.pool_digest(dataset, source)},
+                f"pool {spec} --dataset {quote(dataset)} --source {quote(source)} --out {{output:q}}",
+            )
+
+
+def _literal(text: str) -> str:
+    """Return a text in which Snakemake finds no wildcard."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
 def _to_score(plan: Plan, dataset: str, cell: str) -> list[str]:
     if plan.stopping is None:
         return plan.debates_of(dataset, cell)
@@ -112,7 +161,8 @@ def _look(plan: Plan, spec: str) -> list[str]:
 def _debate(plan: Plan, dataset: str, cell: Cell, name: str, spec: str) -> list[str]:
     labels = [shard.label for shard in plan.shards[dataset]]
     budget = plan.budget_of(cell)
-    inputs = [*plan.paths[dataset], *plan.pools(dataset, cell)]
+    declared = Code(f"ancient({plan.layout.declared!r})")
+    inputs = [declared, *map(_literal, plan.paths[dataset]), *plan.pools(dataset, cell)]
     if budget is not None:
         inputs.append(plan.layout.debates(dataset, budget.slug, "{shard}"))
     digests = {label: plan.debate_digest(dataset, cell.slug, label) for label in labels}
@@ -120,7 +170,7 @@ def _debate(plan: Plan, dataset: str, cell: Cell, name: str, spec: str) -> list[
         f"debate_{name}",
         inputs,
         [plan.layout.debates(dataset, cell.slug, "{shard}")],
-        {"protocol": cell.debate.protocol, **cell.settings},
+        {"protocol": cell.debate.protocol, "settings": dict(cell.settings)},
         f"debate {spec} --dataset {dataset} --cell '{cell.slug}' --shard {{wildcards.shard}}"
         " --digest {params.digest} --connections {resources.connections} --out {output:q}",
         more=[
@@ -147,9 +197,14 @@ def _rule(
     found = [f"        {path!r}," for path in inputs]
     lines += ["    input:", *found] if found else []
     lines += ["    output:", *(f"        {path!r}," for path in outputs)]
-    if params:
-        lines += ["    params:", *(f"        {_identifier(key)}={value!r}," for key, value in params.items())]
+    lines += ["    params:", *(line for key, value in params.items() for line in _param(key, value))] if params else []
     return [*lines, *more, "    shell:", f"        {f'{COMMAND} {arguments}'!r}"]
+
+
+def _param(name: str, value: object) -> list[str]:
+    if not isinstance(value, dict):
+        return [f"        {name}={value!r},"]
+    return [f"        {name}={{", *(f"            {key!r}: {inner!r}," for key, inner in value.items()), "        },"]
 
 
 def _names(plan: Plan) -> dict[tuple[str, str], str]:
