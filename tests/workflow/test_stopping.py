@@ -108,3 +108,13 @@ def test_what_stopping_does_not_go_with_is_said_before_the_run(tmp_path: Path, o
     assert run.status == 2
     assert said in run.text
     assert "specs/early.yaml:" in run.text
+
+
+def test_clusters_are_refused_before_the_run(tmp_path: Path) -> None:
+    """Questions on one passage are no independent evidence: four questions on two passages, with the place."""
+    bench = Bench(tmp_path)
+    bench.write("specs/own.csv", "question,answer,cluster\n" + "".join(f"{k}+{k}?,{2 * k},{k % 2}\n" for k in range(4)))
+    bench.write("specs/early.yaml", SPEC.replace("{name: arithmetic, size: 60}", "{file: own.csv, cluster: cluster}"))
+    run = bench.cortexdsl("check", "specs/early.yaml")
+    assert run.status == 2
+    assert "specs/early.yaml:22:1: stopping needs questions without clusters" in run.text
