@@ -117,4 +117,4 @@ def test_clusters_are_refused_before_the_run(tmp_path: Path) -> None:
     bench.write("specs/early.yaml", SPEC.replace("{name: arithmetic, size: 60}", "{file: own.csv, cluster: cluster}"))
     run = bench.cortexdsl("check", "specs/early.yaml")
     assert run.status == 2
-    assert "specs/early.yaml:22:1: stopping needs questions without clusters" in run.text
+    assert "specs/early.yaml:20:11: stopping needs questions without clusters" in run.text
