@@ -7,10 +7,12 @@ import json
 import sys
 from collections.abc import Sequence
 
-from cortexdsl.errors import Problem, SpecError
+from cortexdsl.errors import InputError, Problem, SpecError
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.rehearse import rehearse_plan
 from cortexdsl.protocols.templates import Templates
+
+MANY_JOBS = 3_000  # the greedy scheduler took 45 s for so many, and 356 s for 10,000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +32,11 @@ def run(args: argparse.Namespace) -> int:
             status = 2
             _show(error.problems, "error", is_json=args.json)
             continue
+        except InputError as error:  # no such spec, or what is wrong with its data
+            status = 2
+            what, _, remedy = str(error).partition("\n")
+            _show([Problem(spec, what, remedy.strip())], "error", is_json=args.json)
+            continue
         _show(_warnings(plan), "warning", is_json=args.json)
         if not args.json:
             print(f"{spec}: {len(plan.cells)} cells, {len(plan.hypotheses)} claims; it can run")
@@ -39,7 +46,11 @@ def run(args: argparse.Namespace) -> int:
 def _warnings(plan: Plan) -> list[Problem]:
     templates = Templates(plan.prompt_folders)
     prompts = {step.prompt: None for cell in plan.cells for step in cell.debate.steps.values()}
-    return [problem for prompt in prompts for problem in templates.single_braces(prompt)]
+    found = [problem for prompt in prompts for problem in templates.single_braces(prompt)]
+    if plan.jobs > MANY_JOBS:
+        remedy = "Snakemake takes minutes to schedule so many: use a larger shard_size, or fewer replicates or arms"
+        found.append(Problem(plan.spec_path, f"{plan.jobs:,} debate jobs", remedy))
+    return found
 
 
 def _show(problems: Sequence[Problem], level: str, *, is_json: bool) -> None:

@@ -11,6 +11,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 
 from cortexdsl import __version__
 from cortexdsl.errors import CortexError, InputError
@@ -47,6 +48,9 @@ VERBS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # letters that a terminal lacks are no reason to fail
+            stream.reconfigure(errors="backslashreplace")
     parser = argparse.ArgumentParser(
         prog="cortexdsl",
         description="Multi-agent debate experiments: written as YAML, run by Snakemake, judged by significance tests.",
@@ -81,6 +85,8 @@ def _run(parsed: argparse.Namespace) -> int:
     except BrokenPipeError:  # `cortexdsl ... | head`: the reader has gone, which is no failure of ours
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:  # a full disk, a folder that may not be written
+        return _complain(CortexError(f"{error.filename or 'input or output'}: {error.strerror or error}"), 1)
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
 

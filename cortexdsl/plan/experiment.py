@@ -185,6 +185,11 @@ class Plan:
         entry = _known(self.knowledge, source, f"{self.spec_path}: there is no knowledge source")
         return digest(entry.model_dump(mode="json"), self.task(dataset).digest)
 
+    @property
+    def jobs(self) -> int:
+        """How many jobs debate, where the experiment does not stop early."""
+        return sum(len(shards) for shards in self.shards.values()) * len(self.cells)
+
     @cached_property
     def batches(self) -> int:
         """The number of looks where the experiment does not stop early."""

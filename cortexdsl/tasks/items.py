@@ -101,7 +101,7 @@ def _lacks(entry: Entry, row: Mapping[str, Any], number: int, what: str) -> Data
     wanted = " or ".join(map(repr, _names(getattr(entry, what))))
     return DataError(
         f"dataset {entry.name}, row {number}: no {what} (column {wanted})\n"
-        f"    the row has: {', '.join(map(str, row))}; say which is which with `fields:`"
+        f"    the row has: {', '.join(map(str, row))}; name the column: {{file: ..., {what}: COLUMN}}"
     )
 
 

@@ -63,7 +63,8 @@ def all_items(entry: Entry, dataset: Dataset) -> list[Item]:
         rows = _selected(rows, entry.subset_field, subsets)
     items = list(items_of(entry, rows))
     if not items:
-        raise DataError(f"dataset {entry.name}: no question in {dataset.path or 'the hub'}\n    is the subset there?")
+        remedy = "is the subset there?" if dataset.name else "the file has no row"
+        raise DataError(f"dataset {entry.name}: no question in {dataset.path or 'the hub'}\n    {remedy}")
     return items
 
 

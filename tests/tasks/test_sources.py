@@ -13,6 +13,7 @@ import pytest
 from cortexdsl.errors import DataError
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.registry import entry_of, registry
+from cortexdsl.tasks.sources.files import rows_of
 from cortexdsl.tasks.task import Task
 from cortexdsl.terms import Dataset
 
@@ -283,3 +284,12 @@ def test_a_mistake_in_the_table_names_the_entry_and_the_nearest_word() -> None:
         entry_of("new", {"gold": "hash"})
     with pytest.raises(DataError, match="no metric 'acc'"):
         entry_of("new", {"subsets": {"a": {"metric": "acc"}}})
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.csv"])
+def test_a_file_in_another_encoding_is_one_clear_error(tmp_path: Path, name: str) -> None:
+    """0xe9 is an e with an accent in Latin-1, and begins nothing in UTF-8 here."""
+    path = tmp_path / name
+    path.write_bytes(b'{"question": "caf\xe9", "answer": "1"}\n')
+    with pytest.raises(DataError, match="byte 0xe9 is not UTF-8"):
+        list(rows_of(path))

@@ -40,11 +40,16 @@ def rows_of(path: Path, records: str = "", columns: Sequence[str] = ()) -> Itera
     reader = readers.get(path.suffix.lower())
     if reader is None:
         raise DataError(f"{path}: unknown kind of file\n    known: {', '.join(SUFFIXES)}")
-    if reader is _csv:
-        yield from _csv(path, columns)
-        return
-    for row in reader(path):
-        yield from _nested(row, records.split(".") if records else [], {}, path)
+    try:
+        if reader is _csv:
+            yield from _csv(path, columns)
+            return
+        for row in reader(path):
+            yield from _nested(row, records.split(".") if records else [], {}, path)
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: byte 0x{error.object[error.start]:02x} is not UTF-8\n    save it as UTF-8") from None
+    except (OSError, csv.Error, RecursionError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from None
 
 
 def files_of(folder: Path, patterns: Sequence[str]) -> list[tuple[Path, dict[str, str]]]:
