@@ -194,3 +194,28 @@ def test_own_answers_are_shown_on_request() -> None:
     stage = Stage(published.disagreeing(5, 6))
     run(shipped("cortexdebate", "a b c", "{rounds: 1, own: latest, keep: all}"), stage)
     assert stage.trace()[3] == "revise:a1 <- answer:b0 answer:c0 | answer:a0"
+
+
+# ------------------------------------------------------------ ending early
+@pytest.mark.parametrize(
+    ("name", "calls"),
+    [
+        ("multi-llm", 3 + 3),
+        ("neighbor", 3 + 3),
+        ("persona", 3 + 3),
+        ("chateval", 3 + 1 + 3),
+        ("chateval-simultaneous", 3 + 3),
+        ("chateval-one-by-one", 3 + 3),
+        ("peer-review", 3 + 6 + 3),
+        ("mad-summary", 3 + 3 + 3),
+        ("group", 3 + 3),
+    ],
+)
+def test_every_debate_may_end_when_all_agree(name: str, calls: int) -> None:
+    """Consensus is first looked at after the first round of debate, as CortexDebate does."""
+    assert len(run(shipped(name, "a b c", "{rounds: 5, until: consensus}")).turns) == calls
+
+
+@pytest.mark.parametrize("name", ["cortexdebate", "reconcile"])
+def test_every_debate_may_go_on_though_all_agree(name: str) -> None:
+    assert len(run(shipped(name, "a b c", "{rounds: 3, until: never}")).turns) == 3 * 4
