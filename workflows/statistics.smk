@@ -1,4 +1,4 @@
-# The verdict: metrics with intervals, comparisons by family, claims.
+# The verdict: metrics with intervals, comparisons by family and what stands beside them, claims.
 
 
 rule verdict:
@@ -8,6 +8,9 @@ rule verdict:
     output:
         metrics=Layout("results/{experiment}").metrics,
         comparisons=Layout("results/{experiment}").comparisons,
+        omnibus=Layout("results/{experiment}").omnibus,
+        bounds=Layout("results/{experiment}").bounds,
+        ranks=Layout("results/{experiment}").ranks,
         hypotheses=Layout("results/{experiment}").hypotheses,
     log:
         "results/{experiment}/logs/verdict.log",

@@ -20,6 +20,8 @@ from cortexdsl.analysis.units import units
 from cortexdsl.errors import DataError
 from cortexdsl.terms import Floats
 
+RANK_COLUMNS = ("metric", "cell", "rank", "datasets", "iman_davenport", "p", "critical_difference")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
@@ -137,6 +139,28 @@ def rank_cells(
     return rank_methods(pd.DataFrame.from_dict(rows, orient="index", columns=list(chosen)), higher_is_better)
 
 
+def rank_table(scores: pd.DataFrame | ScoreTable, metrics: Sequence[str], alpha: float = 0.05) -> pd.DataFrame:
+    """Rank all cells of a table over its datasets, on each metric.
+
+    Returns
+    -------
+    DataFrame
+        `RANK_COLUMNS`, best cell first; no row with one dataset or two cells, nor for a metric that some cell lacks
+        on a dataset.
+    """
+    table = scores if isinstance(scores, ScoreTable) else score_table(scores)
+    rows: list[tuple[object, ...]] = []
+    for metric in metrics if len(table.datasets) > 1 and len(table.cells) > 2 else ():
+        try:
+            found = rank_cells(table, metric, higher_is_better=table.metric(metric).better != "lower")
+        except DataError:  # its comparisons say so
+            continue
+        width = critical_difference(len(found.ranks), found.datasets, alpha)
+        tests = (found.datasets, found.iman_davenport, found.p, width)
+        rows += [(metric, cell, rank, *tests) for cell, rank in found.ranks.sort_values(kind="stable").items()]
+    return pd.DataFrame(rows, columns=list(RANK_COLUMNS))
+
+
 def replicability_count(p: Sequence[float], alpha: float = 0.05) -> int:
     """On how many datasets, at least, an effect is shown: the largest u with (n - u + 1) p_(u) <= alpha.
 
@@ -158,10 +182,30 @@ def rank_diagram(ranking: Ranking, alpha: float = 0.05) -> Any:
 
     Methods whose ranks do not differ significantly (Nemenyi) are joined by a bar.
     """
-    import scikit_posthocs as posthocs
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 0.9 + 0.28 * len(ranking.ranks)), layout="constrained")
-    width = critical_difference(len(ranking.ranks), ranking.datasets, alpha)
-    posthocs.critical_difference_diagram(ranking.ranks, ranking.nemenyi, cd=width, alpha=alpha, ax=figure.add_subplot())
+    draw_ranks(figure.add_subplot(), ranking.ranks, critical_difference(len(ranking.ranks), ranking.datasets, alpha))
     return figure
+
+
+def draw_ranks(axes: Any, ranks: pd.Series[float], width: float, **style: Any) -> None:
+    """Draw a critical-difference diagram into axes: ranks that differ by at most `width` are joined by a bar.
+
+    Parameters
+    ----------
+    axes : matplotlib Axes
+    ranks : Series
+        Mean rank of each method.
+    width : float
+        The critical difference.
+    style
+        Passed on to scikit-posthocs: `label_props`, `crossbar_props` and so on.
+    """
+    import scikit_posthocs as posthocs
+
+    differ = np.abs(np.subtract.outer(ranks.to_numpy(), ranks.to_numpy())) > width
+    p = pd.DataFrame(np.where(differ, 0.0, 1.0), ranks.index, ranks.index)
+    drawn = posthocs.critical_difference_diagram(ranks, p, cd=width, ax=axes, **style)
+    for (bar,) in drawn["crossbars"]:  # its points come in the order of a set, which differs from run to run
+        bar.set_xdata(np.sort(bar.get_xdata()))

@@ -6,9 +6,11 @@ import argparse
 from pathlib import Path
 
 from cortexdsl.analysis.arms import Arm
-from cortexdsl.analysis.compare import compare_families
+from cortexdsl.analysis.compare import compare_families, missing_bounds
+from cortexdsl.analysis.datasets import rank_table
 from cortexdsl.analysis.hypotheses import judge_claims
 from cortexdsl.analysis.metrics.table import metrics_table
+from cortexdsl.analysis.omnibus import omnibus_families
 from cortexdsl.analysis.table import read_table
 from cortexdsl.cli.look import anytime_verdicts
 from cortexdsl.plan.declared import declared_claims
@@ -29,13 +31,18 @@ def run(args: argparse.Namespace) -> int:
     arms = [Arm.of(cell) for cell in plan["cells"]]
     seed, metrics = plan["seed"], plan["metrics"]
     metrics_table(scores, seed=seed).to_csv(layout.metrics, index=False)
-    stopping = plan.get("stopping")
-    compared = compare_families(scores, families_of(plan), metrics, seed, arms)
+    families, stopping, alpha = families_of(plan), plan.get("stopping"), plan["analysis"].get("alpha", 0.05)
+    compared = compare_families(scores, families, metrics, seed, arms)
+    together = omnibus_families(scores, families, metrics, arms)
     if stopping:
-        compared["test"] = compared["test"].map(_fixed_sample)
+        for tested in (compared, together):
+            tested["test"] = tested["test"].map(_fixed_sample)
     compared.to_csv(layout.comparisons, index=False)
+    together.to_csv(layout.omnibus, index=False)
+    missing_bounds(scores, families, metrics, seed, arms, alpha=alpha).to_csv(layout.bounds, index=False)
+    rank_table(scores, metrics, alpha).to_csv(layout.ranks, index=False)
     claims, declared = plan["hypotheses"], declared_claims(layout, plan["hypotheses"])
-    alpha, correction = plan["analysis"].get("alpha", 0.05), plan["analysis"].get("correction", "holm")
+    correction = plan["analysis"].get("correction", "holm")
     if stopping:
         alpha = stopping["alpha"]
         found = anytime_verdicts(scores, claims, arms, declared=declared, alpha=alpha, correction=correction)

@@ -88,6 +88,21 @@ class Layout:
         return f"{self.root}/comparisons.csv"
 
     @property
+    def omnibus(self) -> str:
+        """Whether the cells of a family differ at all, before any pair."""
+        return f"{self.root}/omnibus.csv"
+
+    @property
+    def bounds(self) -> str:
+        """What missing and unreadable answers could change in comparisons."""
+        return f"{self.root}/bounds.csv"
+
+    @property
+    def ranks(self) -> str:
+        """Ranks of cells over several datasets."""
+        return f"{self.root}/ranks.csv"
+
+    @property
     def hypotheses(self) -> str:
         """Claims and their verdicts."""
         return f"{self.root}/hypotheses.csv"

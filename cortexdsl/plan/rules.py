@@ -111,7 +111,7 @@ def _parts(plan: Plan) -> Iterator[list[str]]:
             )
     parts = [part for table in TABLES for part in plan.parts(table)]
     yield _rule("join", parts, [layout.table(table) for table in TABLES], {"digest": plan.join_digest}, f"join {spec}")
-    verdict = [layout.metrics, layout.comparisons, layout.hypotheses]
+    verdict = [layout.metrics, layout.comparisons, layout.omnibus, layout.bounds, layout.ranks, layout.hypotheses]
     scores, rounds = layout.table("scores"), layout.table("rounds")
     yield _rule("verdict", [layout.plan, scores], verdict, {}, f"verdict {layout.root}")
     agreement = [layout.agreement] if plan.judging else []
