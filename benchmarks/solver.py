@@ -45,7 +45,7 @@ async def ask(call: Call) -> Reply:
 
 
 async def no_similarity(embedding: str, texts: Sequence[str]) -> Floats:
-    raise NotImplementedError
+    raise AssertionError("no method here weighs by similarity")
 
 
 def method(name: str, agents: int, **options: float) -> Method:
