@@ -185,7 +185,8 @@ def rank_diagram(ranking: Ranking, alpha: float = 0.05) -> Any:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 0.9 + 0.28 * len(ranking.ranks)), layout="constrained")
-    draw_ranks(figure.add_subplot(), ranking.ranks, critical_difference(len(ranking.ranks), ranking.datasets, alpha))
+    width = critical_difference(len(ranking.ranks), ranking.datasets, alpha)
+    draw_ranks(figure.add_subplot(), ranking.ranks, width, cd=width)
     return figure
 
 
@@ -200,12 +201,12 @@ def draw_ranks(axes: Any, ranks: pd.Series[float], width: float, **style: Any) -
     width : float
         The critical difference.
     style
-        Passed on to scikit-posthocs: `label_props`, `crossbar_props` and so on.
+        Passed on to scikit-posthocs: `cd` to draw the width itself, `label_props`, `crossbar_props` and so on.
     """
     import scikit_posthocs as posthocs
 
     differ = np.abs(np.subtract.outer(ranks.to_numpy(), ranks.to_numpy())) > width
     p = pd.DataFrame(np.where(differ, 0.0, 1.0), ranks.index, ranks.index)
-    drawn = posthocs.critical_difference_diagram(ranks, p, cd=width, ax=axes, **style)
+    drawn = posthocs.critical_difference_diagram(ranks, p, ax=axes, **style)
     for (bar,) in drawn["crossbars"]:  # its points come in the order of a set, which differs from run to run
         bar.set_xdata(np.sort(bar.get_xdata()))

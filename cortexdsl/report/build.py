@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cortexdsl.report.agreement import agreement_table
+from cortexdsl.report.beside import read_beside
 from cortexdsl.report.curves import confidence_figure, cost_figure, rounds_figure
 from cortexdsl.report.dotplots import accuracy_figure, differences_figure
 from cortexdsl.report.inputs import read_results
 from cortexdsl.report.page import page
 from cortexdsl.report.provenance import versions
+from cortexdsl.report.rankings import ranks_figure
 from cortexdsl.report.summaries import tables
 
 
@@ -37,11 +39,11 @@ def build_report(folder: Path, provenance: Mapping[str, str] | None = None) -> P
         Where a needed table is missing or malformed.
     """
     results = read_results(folder)
-    figures = [
-        drawing
-        for draw in (accuracy_figure, cost_figure, differences_figure, rounds_figure, confidence_figure)
-        if (drawing := draw(results)) is not None
+    beside = read_beside(folder, results.alpha, results.primary)
+    drawn = [
+        draw(results) for draw in (accuracy_figure, cost_figure, differences_figure, rounds_figure, confidence_figure)
     ]
+    figures = [drawing for drawing in (*drawn, ranks_figure(beside.ranks)) if drawing is not None]
     judged = agreement_table(folder)
     shown = (*tables(results), *([judged] if judged else []))
     for drawing in figures:
@@ -49,6 +51,6 @@ def build_report(folder: Path, provenance: Mapping[str, str] | None = None) -> P
     for table in shown:
         table.save(folder / "tables")
     target = folder / "report.html"
-    text = page(results, figures, shown, versions() if provenance is None else provenance)
+    text = page(results, beside, figures, shown, versions() if provenance is None else provenance)
     target.write_text(text, encoding="utf-8")
     return target

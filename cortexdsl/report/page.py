@@ -11,6 +11,7 @@ from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from cortexdsl.report import provenance
+from cortexdsl.report.beside import Beside
 from cortexdsl.report.drawing import Drawing
 from cortexdsl.report.inputs import Results
 from cortexdsl.report.sentences import answer, correction_in_words, families_in_words
@@ -20,14 +21,21 @@ from cortexdsl.report.words import counted, p_value, wording
 FOLDED = 12  # a longer table is folded away
 
 
-def page(results: Results, figures: Sequence[Drawing], tables: Sequence[Table], versions: Mapping[str, str]) -> str:
+def page(
+    results: Results,
+    beside: Beside,
+    figures: Sequence[Drawing],
+    tables: Sequence[Table],
+    versions: Mapping[str, str],
+) -> str:
     """Return the report as one HTML document.
 
     Parameters
     ----------
     results : Results
+    beside : Beside
     figures : sequence of Drawing
-        By name: accuracy, cost, differences, rounds, confidence; each may be absent.
+        By name: accuracy, cost, differences, ranks, rounds, confidence; each may be absent.
     tables : sequence of Table
         Of `cortexdsl.report.summaries.tables`.
     versions : mapping
@@ -43,6 +51,7 @@ def page(results: Results, figures: Sequence[Drawing], tables: Sequence[Table], 
         stopping=provenance.stopping_line(results),
         answers=[answer(row) for row in results.verdicts],
         families=families_in_words(results),
+        beside=beside,
         alpha=p_value(results.alpha).rstrip("0"),
         claims_alpha=p_value((plan.get("stopping") or {}).get("alpha", results.alpha)).rstrip("0"),
         drawings={drawing.name: drawing for drawing in figures},

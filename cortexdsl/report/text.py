@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cortexdsl.report import provenance
+from cortexdsl.report.beside import Beside, read_beside
 from cortexdsl.report.inputs import Results, read_results
 from cortexdsl.report.names import grouped
 from cortexdsl.report.page import health_line
@@ -33,11 +34,12 @@ def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
         Where a needed table is missing or malformed.
     """
     results = read_results(folder)
+    beside = read_beside(folder, results.alpha, results.primary)
     lines = [provenance.title(results.plan), "=" * min(COLUMNS, len(provenance.title(results.plan)))]
     lines += textwrap.wrap(" · ".join(provenance.facts(results)), COLUMNS)
     if notice := provenance.built_in_line(results.plan):
         lines += ["", notice]
-    for part in (_answers(results, is_coloured), _numbers(results), _differences(results), _rounds(results)):
+    for part in (_answers(results, is_coloured), _numbers(results), _differences(results, beside), _rounds(results)):
         if paragraph := list(part):
             lines += ["", *paragraph]
     if stopping := provenance.stopping_line(results):
@@ -82,13 +84,20 @@ def _numbers(results: Results) -> Iterator[str]:
     yield from _aligned(rows)
 
 
-def _differences(results: Results) -> Iterator[str]:
+def _differences(results: Results, beside: Beside) -> Iterator[str]:
     if results.contrasts:
         yield f"Significant differences{' in the mean over datasets' if results.datasets[-1] == 'all' else ''}:"
     for family in families_in_words(results):
         yield from textwrap.wrap(f"{family.name}: {family.how}", COLUMNS, initial_indent="  ", subsequent_indent="    ")
+        if family.name in beside.together:
+            yield from textwrap.wrap(
+                beside.together[family.name], COLUMNS, initial_indent="    ", subsequent_indent="      "
+            )
         for noun, found in family.found.items():
             yield from textwrap.wrap(f"{noun}: {found}", COLUMNS, initial_indent="    ", subsequent_indent="      ")
+    also = [beside.bounds] if results.contrasts and beside.bounds else []
+    for sentence in also + [ranks.said for ranks in beside.ranks[:1]]:
+        yield from textwrap.wrap(sentence, COLUMNS, initial_indent="  ", subsequent_indent="    ")
 
 
 def _rounds(results: Results) -> Iterator[str]:

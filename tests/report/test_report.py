@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import os
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 from pathlib import Path
@@ -227,3 +230,64 @@ def test_the_terminal_report_fits_and_has_no_colour_unasked(results: Path) -> No
     assert re.search(r"^  full +40\.0 % +75\.0 % +80\.0 %$", text, re.MULTILINE)
     assert text.rstrip().endswith("report.html")
     assert "\x1b[32mSUPPORTED\x1b[0m" in terminal_report(results, is_coloured=True)
+
+
+OMNIBUS = """\
+family,dataset,metric,cells,test,statistic,freedom,p,n_questions
+main,arithmetic,accuracy,3,Cochran's Q (fixed sample: exploratory),18.0,2,0.0001234,100
+"""
+BOUNDS = """\
+family,dataset,metric,cell,reference,missing,unparsed,difference,p_adjusted,worst_difference,worst_p_adjusted,changes
+main,arithmetic,accuracy,sparse,full,0,8,0.05,0.024,0.01,0.4,True
+main,arithmetic,accuracy,vote,full,1,0,-0.08,0.07,-0.09,0.06,False
+"""
+RANKS = """\
+metric,cell,rank,datasets,iman_davenport,p,critical_difference
+accuracy,sparse,1.25,4,inf,0.0,1.66
+accuracy,full,2.0,4,inf,0.0,1.66
+accuracy,vote,2.75,4,inf,0.0,1.66
+"""
+
+
+def test_what_stands_beside_the_comparisons_is_said(results: Path) -> None:
+    """One sentence each, on the page and in the terminal: all cells at once, doubtful answers, ranks."""
+    for name, text in {"omnibus": OMNIBUS, "bounds": BOUNDS, "ranks": RANKS}.items():
+        (results / f"{name}.csv").write_text(text)
+    sentences = (
+        "All 3 cells at once, Cochran's Q: accuracy 18.0, df 2, p < .001.",
+        "they could change 1 comparison: sparse against full (accuracy, arithmetic).",
+        "Ranks over 4 datasets, accuracy: F infinite, p < .001; best sparse 1.25, full 2.00, vote 2.75; "
+        "critical difference 1.66.",
+    )
+    found = page_of(results)
+    terminal = " ".join(terminal_report(results).split())
+    for sentence in sentences:
+        assert sentence in found.text
+        assert sentence in terminal
+    labels = [attributes["aria-label"] or "" for tag, attributes in found.tags if tag == "svg"]
+    assert "critical difference 1.66: sparse 1.25; full 2.00; vote 2.75" in "".join(labels)
+    assert (results / "figures" / "ranks.png").exists()
+
+
+def test_doubtful_answers_that_change_nothing_are_said_too(results: Path) -> None:
+    """An old result without the file says nothing; with it, that nothing would change, or that none is doubtful."""
+    assert "missing or unreadable" not in page_of(results).text
+    (results / "bounds.csv").write_text(BOUNDS.replace("True", "False"))
+    assert "they could change none of the 2 comparisons that they touch." in page_of(results).text
+    (results / "bounds.csv").write_text(BOUNDS.splitlines()[0] + "\n")
+    assert "No answer is missing or unreadable, so none could change a comparison." in page_of(results).text
+
+
+def test_the_diagram_of_ranks_is_the_same_in_every_process(tmp_path: Path) -> None:
+    """Its bars come from sets of names, whose order Python draws anew in every process."""
+    folder = write_results(tmp_path)
+    (folder / "ranks.csv").write_text(RANKS)
+    code = (
+        "import sys, pathlib; from cortexdsl.report.build import build_report; build_report(pathlib.Path(sys.argv[1]))"
+    )
+    seen = set()
+    for seed in ("1", "2", "3"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        subprocess.run([sys.executable, "-c", code, str(folder)], check=True, env=environment)
+        seen.add((folder / "figures" / "ranks.svg").read_text() + str((folder / "figures" / "ranks.png").read_bytes()))
+    assert len(seen) == 1
