@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import factorial
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ class Ranking:
         F of Iman and Davenport, with k - 1 and (k - 1)(N - 1) degrees of freedom; infinite where all datasets
         rank alike.
     p : float
-        Of that F.
+        Of that F; exact where it is infinite.
     nemenyi : DataFrame
         p of every pair, for all pairs at once.
     holm : Series
@@ -55,14 +56,16 @@ class Ranking:
 
 
 def iman_davenport(friedman: float, datasets: int, methods: int) -> tuple[float, float]:
-    """F = (N - 1) chi2 / (N (k - 1) - chi2), and its p.
+    """F = (N - 1) chi2 / (N (k - 1) - chi2), and its p; where all datasets rank alike, exactly k! to the 1 - N.
 
     References
     ----------
     Iman and Davenport 1980; Demsar 2006, JMLR 7:1, section 3.2.2.
     """
     left = datasets * (methods - 1) - friedman
-    statistic = (datasets - 1) * friedman / left if left > 1e-9 else np.inf
+    if left <= 1e-9:  # all rank alike: no F, but the chance that they do is known
+        return np.inf, float(factorial(methods)) ** (1 - datasets)
+    statistic = (datasets - 1) * friedman / left
     return statistic, float(stats.f.sf(statistic, methods - 1, (methods - 1) * (datasets - 1)))
 
 

@@ -37,7 +37,8 @@ def _verdict(folder: Path, names: tuple[str, ...], unreadable: int = 0) -> dict[
 def test_all_cells_at_once_and_their_ranks_over_datasets(tmp_path: Path) -> None:
     """By hand: Q = 2 (3 (16^2 + 10^2 + 4^2) - 30^2) / (3 x 30 - 66) = 18 on 2 degrees of freedom, p = exp(-9).
 
-    Both datasets rank alike, so F is infinite; q(.05; 3) of Demsar's Table 5 is 2.343, times sqrt(3 x 4 / (6 x 2)) = 1.
+    Both datasets rank alike, so F is infinite, and one in 3! = 6 do so by chance.
+    q(.05; 3) of Demsar's Table 5 is 2.343, times sqrt(3 x 4 / (6 x 2)) = 1.
     """
     found = _verdict(tmp_path, ("x", "y"))
     together = found["omnibus"]
@@ -49,6 +50,7 @@ def test_all_cells_at_once_and_their_ranks_over_datasets(tmp_path: Path) -> None
         ["accuracy", cell, rank, 2] for rank, cell in enumerate("abc", 1)
     ]
     assert np.isinf(ranks["iman_davenport"]).all()
+    assert ranks["p"].tolist() == pytest.approx([1 / 6] * 3)
     assert ranks["critical_difference"].tolist() == pytest.approx([2.343] * 3, abs=1e-3)
 
 
