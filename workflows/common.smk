@@ -5,8 +5,6 @@ from functools import cache
 from pathlib import Path
 from shlex import quote
 
-from snakemake.exceptions import WorkflowError
-
 from cortexdsl.errors import CortexError
 from cortexdsl.plan import TABLES, Layout, asked_experiments, compile_spec
 from cortexdsl.plan.looks import read_look
@@ -27,15 +25,20 @@ wildcard_constraints:
     batch=r"[1-9]\d*",
 
 
+def refuse(error):
+    """End with one clear message: Snakemake's own errors add where in the rules they were raised."""
+    sys.exit(f"error: {error}")
+
+
 @cache
 def plan_of(experiment):
-    """Compile a spec once a parse; a mistake in it is one clear message, without a traceback."""
+    """Compile a spec once a parse."""
     try:
         return compile_spec(
             EXPERIMENTS.get(experiment, experiment), experiment=experiment
         )
     except CortexError as error:
-        raise WorkflowError(str(error)) from None
+        refuse(error)
 
 
 def looks_of(experiment):
@@ -61,7 +64,7 @@ def to_score(wildcards):
 try:
     EXPERIMENTS = asked_experiments(config.get("spec"))
 except CortexError as error:
-    raise WorkflowError(str(error)) from None
+    refuse(error)
 
 # Connections are shared by the jobs that run at once: their sum is capped here, since a resource without a cap is
 # unlimited. A cap given with --resources stands.

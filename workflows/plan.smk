@@ -4,7 +4,8 @@
 
 rule declare:
     output:
-        Layout("results/{experiment}").declared,
+        # Kept where the job runs again (the spec was moved): what is declared stays declared.
+        update(Layout("results/{experiment}").declared),
     log:
         "results/{experiment}/logs/declare.log",
     localrule: True

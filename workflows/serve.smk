@@ -16,7 +16,7 @@ onstart:
     try:
         SERVERS.extend(start_servers([plan_of(name) for name in names]))
     except CortexError as error:
-        raise WorkflowError(str(error)) from None
+        refuse(error)
 
 
 onsuccess:

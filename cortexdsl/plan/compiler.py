@@ -52,8 +52,14 @@ def asked_experiments(asked: str | None) -> dict[str, str]:
         name = experiment_name(path)
         if name in found:
             raise InputError(f"{found[name]} and {path} would both write to results/{name}\n    rename one of them")
-        found[name] = path.as_posix()
+        found[name] = _from_here(path)
     return found
+
+
+def _from_here(path: Path) -> str:
+    """Spell a path in one way: it stands in the params of jobs, which run again where those change."""
+    here, whole = Path.cwd().resolve(), path.resolve()
+    return (whole.relative_to(here) if whole.is_relative_to(here) else whole).as_posix()
 
 
 def spec_path(asked: str) -> Path:

@@ -161,8 +161,7 @@ def _look(plan: Plan, spec: str) -> list[str]:
 def _debate(plan: Plan, dataset: str, cell: Cell, name: str, spec: str) -> list[str]:
     labels = [shard.label for shard in plan.shards[dataset]]
     budget = plan.budget_of(cell)
-    declared = Code(f"ancient({plan.layout.declared!r})")
-    inputs = [declared, *map(_literal, plan.paths[dataset]), *plan.pools(dataset, cell)]
+    inputs = [plan.layout.declared, *map(_literal, plan.paths[dataset]), *plan.pools(dataset, cell)]
     if budget is not None:
         inputs.append(plan.layout.debates(dataset, budget.slug, "{shard}"))
     digests = {label: plan.debate_digest(dataset, cell.slug, label) for label in labels}
