@@ -125,7 +125,7 @@ class Bench:
         return [sys.executable, "-m", "snakemake", "--snakefile", snakefile, "--cores", str(cores), *arguments]
 
     def snakemake(self, *arguments: str, cores: int = 2, timeout: float = 240) -> Run:
-        return self._run(self.command(*arguments, cores=cores), timeout)
+        return self.run(self.command(*arguments, cores=cores), timeout)
 
     def start(self, *arguments: str, cores: int = 2) -> subprocess.Popen[bytes]:
         """Start a run and leave it running, in a process group of its own; what it says goes to said.txt."""
@@ -145,9 +145,9 @@ class Bench:
         return (self.folder / "said.txt").read_text(encoding="utf-8", errors="replace")
 
     def cortexdsl(self, *arguments: str, timeout: float = 120) -> Run:
-        return self._run([sys.executable, "-m", "cortexdsl.cli.main", *arguments], timeout)
+        return self.run([sys.executable, "-m", "cortexdsl.cli.main", *arguments], timeout)
 
-    def _run(self, command: Sequence[str], timeout: float) -> Run:
+    def run(self, command: Sequence[str], timeout: float = 240) -> Run:
         done = subprocess.run(
             command,
             cwd=self.folder,

@@ -68,3 +68,17 @@ def test_an_edited_prompt_runs_the_cells_that_use_it_again(bench: Bench) -> None
     bench.edit("prompts/own/answer.j2", "Solve it alone.", "Solve it all alone.")
     expected = Counter({"debate": 2, "score": 1, "plan": 1, **AFTER_SCORES})
     assert bench.snakemake("--dry-run").planned == expected
+
+
+def test_a_moved_and_edited_spec_debates_again_and_keeps_the_declared_claims(bench: Bench) -> None:
+    """The path of the spec is a param of every job: all run again (from their logs), with the edit, in one go."""
+    declared = bench.results("small") / "declared.json"
+    before = declared.read_bytes()
+    (bench.folder / "specs" / "small.yaml").rename(bench.folder / "small.yaml")
+    bench.edit("small.yaml", "rounds: 3", "rounds: 2")
+    bench.edit("small.yaml", "accuracy(sparse) > accuracy(full)", "accuracy(full) > accuracy(sparse)")
+    planned = bench.snakemake("--dry-run", "--config", "spec=small.yaml").planned
+    assert planned == Counter({"declare": 1, "debate": 10, "score": 5, "plan": 1, **AFTER_SCORES})
+    run = bench.snakemake("results/small/declared.json", "--config", "spec=small.yaml")
+    assert run.status == 0, run.text
+    assert declared.read_bytes() == before

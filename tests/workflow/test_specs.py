@@ -1,0 +1,143 @@
+"""Which specs a workflow runs, what it says of those that it cannot, and the rules that `compile` prints."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.workflow.bench import PROMPT, REPOSITORY, SPEC, Bench
+
+pytestmark = pytest.mark.workflow
+TINY = """\
+title: Tiny
+seed: 1
+dataset: {name: arithmetic, size: 2}
+models:
+  one: {model: builtin/solver}
+agents:
+  - {name: first, model: one}
+  - {name: second, model: one}
+methods:
+  vote: {protocol: voting}
+"""
+
+
+def test_specs_in_folders_outside_specs_and_several_at_once_are_planned_by_name_or_path(fresh: Bench) -> None:
+    """`examples/x` lies under results/examples/x; a spec elsewhere is called by its file."""
+    fresh.write("specs/plain.yaml", TINY)
+    fresh.write("specs/examples/deep.yaml", TINY)
+    fresh.write("elsewhere/own.yaml", TINY)
+    fresh.write("specs/_part.yaml", "not: {a: spec")
+    specs = f"plain,examples/deep,{fresh.folder}/elsewhere/own.yaml"
+    run = fresh.snakemake("--dry-run", "--config", f"spec={specs}")
+    assert run.status == 0, run.text
+    assert run.planned == Counter(
+        dict.fromkeys(("declare", "plan", "debate", "score", "join", "verdict", "report"), 3) | {"all": 1}
+    )
+    for path in ("results/plain", "results/examples/deep", "results/own"):
+        assert f"output: {path}/debates/arithmetic/vote/r1-s01.jsonl" in run.text
+    assert fresh.snakemake("--dry-run").planned["debate"] == 1  # those directly in specs/ alone
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "said"),
+    [
+        (TINY.replace("seed: 1", "seed: -1"), (), r"error: specs/tiny.yaml:2:7: seed is -1\n"),
+        (TINY.replace("voting", "votng"), (), r"did you mean voting"),
+        (TINY, ("--config", "spec=tinny"), r"error: there is no spec 'tinny'\n    specs: tiny\n"),
+        (TINY, ("results/none/report.html",), r"error: there is no spec 'none'\n"),
+    ],
+    ids=["a value", "a name", "no such spec", "no such result"],
+)
+def test_a_mistake_is_one_message_without_a_traceback(
+    fresh: Bench, text: str, arguments: tuple[str, ...], said: str
+) -> None:
+    """Where, what, the remedy; nothing of the rules' insides; the exit status is not 0."""
+    fresh.write("specs/tiny.yaml", text)
+    run = fresh.snakemake("--dry-run", *arguments)
+    assert run.status == 1
+    assert re.search(said, run.text), run.text
+    assert "Traceback" not in run.text
+    assert "  File " not in run.text
+
+
+def test_a_spec_edited_while_the_workflow_runs_stops_its_jobs(bench: Bench) -> None:
+    """A job is told the digest that the workflow read; where the spec means something else by now it refuses."""
+    run = bench.cortexdsl(
+        "debate", "specs/small.yaml", "--dataset", "arithmetic", "--cell", "full", "--shard", "r1-s01",
+        "--digest", "0" * 16, "--out", "results/small/debates/arithmetic/full/r1-s01.jsonl",
+    )  # fmt: skip
+    assert run.status == 2
+    assert "specs/small.yaml has changed since the workflow started" in run.text
+    assert "start snakemake again" in run.text
+
+
+def test_compiled_rules_run_by_themselves_and_give_the_same_records(fresh: Bench, original: Bench) -> None:
+    """Read by Snakemake as any workflow, without our profile; a matched budget comes after what it is matched to."""
+    fresh.write("specs/small.yaml", SPEC)
+    fresh.write("prompts/own/answer.j2", PROMPT)
+    compiled = fresh.cortexdsl("compile", "specs/small.yaml")
+    assert compiled.status == 0
+    fresh.write("small.smk", compiled.text)
+    targets = [f"results/small/debates/arithmetic/{cell}/r2-s01.jsonl" for cell in ("matched", "sparse~keep=top-1")]
+    command = [word if word != str(REPOSITORY / "Snakefile") else "small.smk" for word in fresh.command(*targets)]
+    run = fresh.run(command)
+    assert run.status == 0, run.text
+    rules = ["declare", "debate_arithmetic_full", "debate_arithmetic_matched", "debate_arithmetic_sparse_keep_top_1"]
+    assert run.finished == Counter(rules)
+    records = original.records("small")
+    assert fresh.records("small").items() <= records.items()
+    whole = fresh.run([*command[: -len(targets)], "--dry-run", "results/small/report.html"])
+    assert whole.status == 0, whole.text
+    assert sum(whole.planned.values()) == 10 - 3 + 5 + len(("plan", "join", "verdict", "report"))
+
+
+def test_the_protocol_of_the_readme_runs_as_it_is_written_there(fresh: Bench) -> None:
+    """YAML and Jinja taken from the README; everyone hears whoever else is most confident, and nobody besides."""
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    section = text.partition("## A protocol of your own")[2]
+    protocol, template = re.findall(r"```(?:yaml|jinja)\n(.*?)```", section, re.DOTALL)[:2]
+    spec = TINY.partition("methods:")[0].replace("size: 2", "size: 12")
+    spec = spec.replace(
+        "  - {name: second, model: one}\n", "".join(f"  - {{name: a{k}, model: one}}\n" for k in range(3))
+    )
+    fresh.write("specs/mine.yaml", spec + protocol)
+    fresh.write("prompts/my/revise.j2", template)
+    check = fresh.cortexdsl("check", "specs/mine.yaml")
+    assert (check.status, "it can run" in check.text, "warning" in check.text) == (0, True, False), check.text
+    assert fresh.cortexdsl("explain", "specs/mine.yaml", "loudest").status == 0
+    run = fresh.snakemake("results/mine/scores.csv")
+    assert run.status == 0, run.text
+    heard = 0
+    for debate in fresh.debates("mine"):
+        turns = {turn["turn"]: turn for turn in debate["turns"]}
+        for turn in turns.values():
+            others = [t for t in turns.values() if t["round"] == turn["round"] - 1 and t["speaker"] != turn["speaker"]]
+            loudest = max((other["confidence"] for other in others), default=None)
+            expected = {other["turn"] for other in others if other["confidence"] == loudest}
+            assert set(turn["heard"]) == expected
+            heard += len(expected)
+    assert heard > 0
+
+
+def test_two_runs_at_once_in_one_folder_are_refused_by_the_lock(fresh: Bench) -> None:
+    """Snakemake's own lock, which the profile leaves on."""
+    fresh.write("specs/tiny.yaml", TINY)
+    locks = fresh.folder / ".snakemake" / "locks"
+    locks.mkdir(parents=True)
+    (locks / "0.output.lock").write_text("results/tiny/report.html\n")
+    run = fresh.snakemake()
+    assert run.status == 1
+    assert "--unlock" in run.text
+
+
+def test_without_home_path_or_a_language_it_runs_all_the_same(fresh: Bench) -> None:
+    """Neither HOME nor a UTF-8 locale, and a PATH on which there is no cortexdsl; a name that is not ASCII."""
+    fresh.write("specs/größe.yaml", TINY)
+    fresh.environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
+    run = fresh.snakemake("results/größe/scores.csv")
+    assert run.status == 0, run.text
+    assert Path(fresh.results("größe"), "scores.csv").is_file()
