@@ -1,0 +1,112 @@
+"""A digest changes when, and only when, what it stands for can change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cortexdsl.plan import Plan
+from cortexdsl.plan.digests import digest
+from tests.plan.specs import PROMPT, SPEC, plan
+
+CELLS = ("sparse", "sparse[keep=top-1]", "full", "near", "matched")
+
+
+def debates(found: Plan) -> dict[str, str]:
+    """Digest of the first debate job of each cell."""
+    return {cell.name: found.debate_digest("arithmetic", cell.slug, "r1-s01") for cell in found.cells}
+
+
+def changed(before: Plan, after: Plan) -> set[str]:
+    one, other = debates(before), debates(after)
+    return {cell for cell in one if other.get(cell) != one[cell]}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cells"),
+    [
+        ("title: Small", "title: Large", ()),
+        ("accuracy(sparse) > accuracy(full)", "accuracy(full) > accuracy(sparse)", ()),
+        ("compare: grid, to: sparse", "compare: grid, to: full", ()),
+        ("replicates: 2", "replicates: 3", ()),
+        ("hypotheses:", "limits: {calls: 10, connections: 3}\nhypotheses:", ()),
+        ("7.0e9,", "7_000_000_000,", ()),
+        ("tokens: 15e12}", "tokens: 15e12, price: {input: 1, output: 2}}", ()),
+        ("rounds: 2}", "rounds: 3}", ("sparse", "sparse[keep=top-1]")),
+        ("full:    {protocol: multi-llm, rounds: 1}", "full:    {protocol: multi-llm, rounds: 2}", ("full", "matched")),
+        ("match: {calls: full}", "match: {tokens: full}", ("matched",)),
+        ("skill: 0.7", "skill: 0.71", CELLS),
+        ("skill: 0.4", "skill: 0.41", CELLS),
+        ("7.0e9", "7.1e9", CELLS),
+        ("name: first, model: weak", "name: first, model: weak, persona: bold", CELLS),
+        ("seed: 3", "seed: 4", CELLS),
+        ("size: 6", "size: 7", CELLS),
+    ],
+)  # fmt: skip
+def test_an_edit_changes_the_digests_of_the_debates_that_it_can_change(
+    tmp_path: Path, old: str, new: str, cells: tuple[str, ...]
+) -> None:
+    """Worked out from what each cell is made of; `matched` draws on `full`, and a third agent is in every cell."""
+    assert old in SPEC
+    assert changed(plan(tmp_path), plan(tmp_path, SPEC.replace(old, new))) == set(cells)
+
+
+def test_a_model_entry_may_not_be_renamed_unseen(tmp_path: Path) -> None:
+    """Its name stands in every record."""
+    renamed = SPEC.replace("strong", "mighty")
+    assert changed(plan(tmp_path), plan(tmp_path, renamed)) == set(CELLS)
+
+
+def test_a_prompt_counts_with_what_it_includes_in_the_cells_that_use_it(tmp_path: Path) -> None:
+    """`near` alone has a prompt of its own, which includes a part."""
+    before = plan(tmp_path)
+    assert changed(before, plan(tmp_path, prompt=PROMPT + "!")) == {"near"}
+    assert changed(before, plan(tmp_path, part="Think twice.")) == {"near"}
+
+
+def test_a_model_that_only_embeds_counts_for_the_cells_that_compare_by_it(tmp_path: Path) -> None:
+    """The similarity of `sparse` and its grid point is asked of the entry `other`."""
+    text = SPEC.replace("agents:", "  other: {model: openai/embed, api_base: env:HERE}\nagents:", 1)
+    text = text.replace("rounds: 2}", "rounds: 2, similarity: other}") + "limits: {calls: 1}\n"
+    after = plan(tmp_path, text.replace("openai/embed", "openai/embed-2"))
+    assert changed(plan(tmp_path, text), after) == {"sparse", "sparse[keep=top-1]"}
+
+
+def test_scores_and_joins_look_at_no_word_that_is_for_readers(tmp_path: Path) -> None:
+    """Neither title nor claims nor families; but at replicates, whose rows would be missing or too many."""
+    before = plan(tmp_path)
+    for old, new in (("title: Small", "title: B"), ("> accuracy(full)", "> accuracy(near)"), ("to: full", "to: near")):
+        after = plan(tmp_path, SPEC.replace(old, new).replace("compare: [sparse, near, matched], to: near",
+                                                              "compare: [sparse, matched], to: near"))  # fmt: skip
+        assert after.digest != before.digest
+        assert after.join_digest == before.join_digest
+        assert after.score_digest("arithmetic", "full") == before.score_digest("arithmetic", "full")
+    fewer = plan(tmp_path, SPEC.replace("replicates: 2", "replicates: 1"))
+    assert fewer.join_digest != before.join_digest
+    assert fewer.score_digest("arithmetic", "full") != before.score_digest("arithmetic", "full")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("hypotheses:", "limits: {calls: 10}\nhypotheses:"),
+        ("tokens: 15e12}", "tokens: 15e12, price: {input: 1, output: 2}}"),
+        ("title: Small", "title: Large"),
+        ("size: 6", "size: 5"),
+        ("hypotheses:", "expected: {reply_tokens: 50}\nhypotheses:"),
+    ],
+)
+def test_the_plan_is_written_anew_whenever_anything_in_it_changes(tmp_path: Path, old: str, new: str) -> None:
+    """Limits, prices and assumptions of the estimate stand in plan.json, too."""
+    assert plan(tmp_path, SPEC.replace(old, new)).digest != plan(tmp_path).digest
+
+
+def test_the_digest_of_a_value_is_that_of_its_meaning() -> None:
+    """The order of a mapping's keys says nothing, the order of a list does; 16 hexadecimal digits."""
+    assert digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
+    assert digest([1, 2]) != digest([2, 1])
+    assert digest("1") != digest(1)
+    assert len(digest(None)) == 16
+    with pytest.raises(TypeError, match="set has no digest"):
+        digest({1})
