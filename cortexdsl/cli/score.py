@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from cortexdsl.analysis.metrics.by_round import round_rows
 from cortexdsl.analysis.metrics.description import description
-from cortexdsl.analysis.metrics.view import Grade, graded_at_once
+from cortexdsl.analysis.metrics.registry import MEASURES, READINGS
+from cortexdsl.analysis.metrics.view import Grade, graded, graded_at_once
 from cortexdsl.analysis.scores import Row, score_rows, write_rows, write_scores
+from cortexdsl.debate.rereading import read_again
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.judging import JUDGED
 from cortexdsl.plan.looks import batches_run
@@ -62,4 +66,34 @@ def cell_scores(
     clusters = {question.id: question.cluster for question in task.questions}
     labels = {"cluster": clusters, "group": {question.id: task.group(question.id) for question in task.questions}}
     also = {name: text_grade(task, name) for name in text_scores(task)}
-    return score_rows(records, grade, methods={cell.name: cell.method}, also={**also, **judged}, labels=labels)
+    rows = score_rows(records, grade, methods={cell.name: cell.method}, also={**also, **judged}, labels=labels)
+    for reading in READINGS:
+        for row, more in zip(rows, _read_otherwise(plan, dataset, slug, records, reading), strict=True):
+            row.update(more)
+    return rows
+
+
+def _read_otherwise(
+    plan: Plan, dataset: str, slug: str, records: Sequence[Record], reading: Literal["strict", "lenient"]
+) -> list[Row]:
+    """Score debates under one reading of their replies, whichever of the two they were debated with."""
+    task, method = replace(plan.task(dataset), reading=reading), plan.cell(slug).debate
+    again = [
+        replace(
+            record,
+            debate=read_again(
+                record.debate,
+                method,
+                task.reader(task.item(record.debate.question_id).question),
+                seed=plan.seed,
+                replicate=record.header.replicate,
+            ),
+        )
+        for record in records
+    ]
+    grade = graded_at_once(again, task.grade_all)
+    views = [graded(record.debate, grade) for record in again]
+    return [
+        {f"{reading}_score": MEASURES["score"](view), f"{reading}_unparsed": MEASURES["unparsed"](view)}
+        for view in views
+    ]

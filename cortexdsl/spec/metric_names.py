@@ -11,6 +11,7 @@ METRIC_NAMES = (
     "extra_calls", "extra_input_tokens", "extra_output_tokens", "dvc", "cvr", "debates", "flips", "wrong_to_right",
     "right_to_wrong", "wrong_to_wrong", "conformity", "stubbornness", "density", "reciprocity", "most_heard",
     "brier_stated", "brier_recalibrated", "ties", "unparsed", "unanswered", "unparsed_turns", "failures",
+    "strict_accuracy", "lenient_accuracy", "strict_unparsed", "lenient_unparsed",
 )  # fmt: skip
 """Metrics of every experiment."""
 

@@ -14,7 +14,7 @@ import pytest
 from cortexdsl.analysis.metrics.by_agent import agent_table
 from cortexdsl.analysis.metrics.by_round import round_rows
 from cortexdsl.analysis.metrics.estimate import Sums, estimate
-from cortexdsl.analysis.metrics.registry import ALIASES, MEASURES, METRICS, metric_named
+from cortexdsl.analysis.metrics.registry import ALIASES, MEASURES, METRICS, READINGS, metric_named
 from cortexdsl.analysis.metrics.round_table import round_table
 from cortexdsl.analysis.metrics.table import COLUMNS, metrics_table
 from cortexdsl.analysis.scores import score_rows
@@ -155,8 +155,9 @@ def test_columns_and_order_follow_the_contract() -> None:
 
 
 def test_every_metric_has_its_columns_and_every_alias_its_metric() -> None:
+    both_readings = {f"{reading}_{what}" for reading in READINGS for what in ("score", "unparsed")}
     for metric in METRICS.values():
-        assert metric.column in {*MEASURES, *TEXT_METRICS}
+        assert metric.column in {*MEASURES, *TEXT_METRICS, *both_readings}
         assert metric.per is None or metric.per in MEASURES
         assert metric.measure is MEASURES.get(metric.column)
     assert set(ALIASES.values()) <= set(METRICS)

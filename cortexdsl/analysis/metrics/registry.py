@@ -93,6 +93,10 @@ class Metric:
         return MEASURES.get(self.column)
 
 
+READINGS: tuple[Literal["strict", "lenient"], ...] = ("strict", "lenient")
+"""Replies are scored under both readings: columns `strict_score`, `strict_unparsed`, and so on."""
+
+
 def _named(*metrics: Metric) -> Mapping[str, Metric]:
     return MappingProxyType({metric.name: metric for metric in metrics})
 
@@ -136,6 +140,10 @@ METRICS: Mapping[str, Metric] = _named(
     Metric("unanswered", "unanswered", "share", "lower", "debates without an answer", binary=True),
     Metric("unparsed_turns", "unparsed_turns", "count", "lower", "turns that could not be read"),
     Metric("failures", "failures", "count", "lower", "calls that brought no reply"),
+    Metric("strict_accuracy", "strict_score", "share", "higher", "accuracy, had one read strictly", binary=True),
+    Metric("lenient_accuracy", "lenient_score", "share", "higher", "accuracy, had one read leniently", binary=True),
+    Metric("strict_unparsed", "strict_unparsed", "count", "lower", "last answers that the strict reading cannot read"),
+    Metric("lenient_unparsed", "lenient_unparsed", "count", "lower", "last answers that no reading can read"),
     Metric("em", "em", "share", "higher", "answers that match a gold exactly, once normalised", binary=True),
     Metric("f1", "f1", "share", "higher", "words that an answer and its nearest gold share (F1)"),
     Metric("judged", "judged", "share", "higher", "answers that the judging model calls correct", binary=True),
