@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from cortexdsl.errors import InputError
+from cortexdsl.plan.compiler import SPECS, check_name, experiment_name
 
 STARTER = """\
 # yaml-language-server: $schema=../docs/schema/spec.json
@@ -41,10 +41,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
-    path = Path("specs") / f"{args.name.removeprefix('specs/').removesuffix('.yaml')}.yaml"
+    name = args.name.removeprefix("specs/").removesuffix(".yaml")
+    check_name(name)
+    path = SPECS / f"{name}.yaml"
+    name = experiment_name(path)
     if path.exists():
         raise InputError(f"{path} exists already\n    choose another name, or edit it")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(STARTER, encoding="utf-8")
-    print(f"wrote {path}\n    next: cortexdsl check {path}, then snakemake --cores 2 --config spec={path.stem}")
+    print(f"wrote {path}\n    next: cortexdsl check {path}, then snakemake --cores 2 --config spec={name}")
     return 0

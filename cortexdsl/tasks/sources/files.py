@@ -69,7 +69,8 @@ def files_of(folder: Path, patterns: Sequence[str]) -> list[tuple[Path, dict[str
                 return [(folder, named.groupdict())]
         return [(folder, {})]
     if not folder.is_dir():
-        raise DataError(f"{folder}: no such file or folder\n    give the path of the dataset's file or folder")
+        remedy = "give the path of the dataset's file or folder; in a spec, paths start at the folder of the spec"
+        raise DataError(f"{folder}: no such file or folder\n    {remedy}")
     for pattern in patterns:
         glob = re.sub(r"\{\w+\}", "*", pattern)
         found = []
