@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 
@@ -35,12 +36,29 @@ def run(args: argparse.Namespace) -> int:
         except InputError as error:  # no such spec, or what is wrong with its data
             status = 2
             what, _, remedy = str(error).partition("\n")
-            _show([Problem(spec, what, remedy.strip())], "error", is_json=args.json)
+            _show([Problem(spec, what.removeprefix(f"{spec}: "), remedy.strip())], "error", is_json=args.json)
             continue
         _show(_warnings(plan), "warning", is_json=args.json)
         if not args.json:
-            print(f"{spec}: {len(plan.cells)} cells, {len(plan.hypotheses)} claims; it can run")
+            cells, claims = _counted(len(plan.cells), "cell"), _counted(len(plan.hypotheses), "claim")
+            unset = _unset(plan)
+            when = f" once the environment has {', '.join(unset)}" if unset else ""
+            print(f"{spec}: {cells}, {claims}; it can run{when}")
     return status
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def _unset(plan: Plan) -> list[str]:
+    """Return the variables that the plan's models need and that neither the environment nor a server sets."""
+    models = [agent.model for cell in plan.cells for cast in cell.debate.cast.values() for agent in cast]
+    addresses = [(model.api_base or "").partition("env:") for model in models]
+    needed = [name.strip() for before, mark, name in addresses if mark and not before]
+    needed += [model.api_key_env for model in models if model.api_key_env]
+    served = {server.env for server in plan.servers.values()}
+    return sorted({name for name in needed if name not in served and not os.environ.get(name, "").strip()})
 
 
 def _warnings(plan: Plan) -> list[Problem]:
@@ -48,7 +66,7 @@ def _warnings(plan: Plan) -> list[Problem]:
     prompts = {step.prompt: None for cell in plan.cells for step in cell.debate.steps.values()}
     found = [problem for prompt in prompts for problem in templates.single_braces(prompt)]
     if plan.jobs > MANY_JOBS:
-        remedy = "Snakemake takes minutes to schedule so many: use a larger shard_size, or fewer replicates or arms"
+        remedy = "Snakemake takes minutes to schedule so many: use a larger shard_size, or fewer replicates or cells"
         found.append(Problem(plan.spec_path, f"{plan.jobs:,} debate jobs", remedy))
     return found
 
