@@ -31,7 +31,7 @@ def explain(method: Method) -> str:
         *([f"  at most {method.rounds_cap} rounds of answers"] if method.rounds_cap else []),
         f"decide: {method.decide.rule}{f' ({method.decide.role})' if method.decide.role else ''}",
         f"calls: {len(debated.turns)} at most" + (" (fewer where a loop ends early)" if _ends_early(method) else ""),
-        "who hears whom",
+        "who hears whom (numbers are turns; replies are made up, so graphs that depend on them are examples)",
         *listening_trace(debated, "  "),
     ]
     return "\n".join(lines)

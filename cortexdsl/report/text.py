@@ -102,15 +102,16 @@ def _differences(results: Results, beside: Beside) -> Iterator[str]:
 
 def _rounds(results: Results) -> Iterator[str]:
     """Consensus by round, of the base methods, where the numbers of the report come from."""
-    shown = [row for row in results.rounds if row.dataset in results.datasets[-1:]]
+    base = [one.cell for one in grouped(results.cells) if not one.point]
+    shown = [row for row in results.rounds if row.dataset in results.datasets[-1:] and row.cell in base]
     last = max((row.round for row in shown), default=0)
     if not last:
         return
     rows = [["consensus after round", *map(str, range(last + 1))]]
-    for one in grouped(results.cells):
-        course = {row.round: row.consensus for row in shown if row.cell == one.cell}
-        if course and not one.point:
-            rows.append([one.cell, *(estimate(course.get(number), "share") for number in range(last + 1))])
+    for cell in base:
+        course = {row.round: row.consensus for row in shown if row.cell == cell}
+        if course:
+            rows.append([cell, *(estimate(course.get(number), "share") for number in range(last + 1))])
     yield from _aligned(rows)
 
 
