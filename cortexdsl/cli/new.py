@@ -48,6 +48,7 @@ def run(args: argparse.Namespace) -> int:
     if path.exists():
         raise InputError(f"{path} exists already\n    choose another name, or edit it")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(STARTER, encoding="utf-8")
+    to_docs = "../" * len(path.parent.parts) + "docs"
+    path.write_text(STARTER.replace("../docs", to_docs), encoding="utf-8")
     print(f"wrote {path}\n    next: cortexdsl check {path}, then snakemake --cores 2 --config spec={name}")
     return 0

@@ -21,7 +21,7 @@ from cortexdsl.tasks.task import Task
 from cortexdsl.terms import Cell, Model, StoppingRule
 
 SPECS = Path("specs")
-_NAME = re.compile(r"[\w.+-]+(/[\w.+-]+)*")
+_NAME = re.compile(r"[^\W_][\w.+-]*(/[^\W_][\w.+-]*)*")
 
 
 def asked_experiments(asked: str | None) -> dict[str, str]:
@@ -88,12 +88,17 @@ def experiment_name(path: Path) -> str:
         name = path.resolve().relative_to(SPECS.resolve()).with_suffix("").as_posix()
     except ValueError:
         name = path.stem
+    check_name(name)
+    return name
+
+
+def check_name(name: str) -> None:
+    """Refuse what cannot name an experiment: it stands in paths, in rules and on the command line."""
     if not _NAME.fullmatch(name):
         raise InputError(
-            f"{path}: {name!r} cannot name an experiment, whose results lie in results/NAME\n"
-            "    rename the file: letters, digits and _ . + - alone"
+            f"{name!r} cannot name an experiment, whose results lie in results/NAME\n"
+            "    a name has letters, digits and _ + - . only, and begins with a letter or digit"
         )
-    return name
 
 
 def compile_spec(asked: str, *, experiment: str | None = None) -> Plan:

@@ -114,6 +114,7 @@ class Plan:
 
     def shard(self, dataset: str, label: str) -> Shard:
         """Return a shard by its label."""
+        self.task(dataset)
         found = find(self.shards[dataset], label)
         if found is None:
             raise InputError(f"{self.spec_path}: dataset {dataset} has no shard {label!r}")

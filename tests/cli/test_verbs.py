@@ -1,0 +1,226 @@
+"""The verbs, called as a shell calls them: what they print, what they return, what they load."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from cortexdsl.cli.main import VERBS, main
+
+SPEC = """\
+title: Small
+seed: 3
+dataset: {name: arithmetic, size: 3}
+models:
+  one: {model: builtin/solver, skill: 0.4, parameters: 1.0e9, tokens: 2.0e12}
+agents:
+  - {name: first, model: one}
+  - {name: second, model: one}
+  - {name: third, model: one}
+methods:
+  sparse: {protocol: cortexdebate, rounds: 2}
+  vote:   {protocol: voting}
+"""
+LIGHT = {"pandas", "scipy", "statsmodels", "matplotlib", "litellm", "aiohttp", "networkx", "math_verify", "snakemake"}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with one spec."""
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "specs" / "x.yaml").write_text(SPEC)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def debated(cell: str) -> Path:
+    """Run the job of a cell and return its records."""
+    out = Path(f"results/x/debates/arithmetic/{cell}/r1-s01.jsonl")
+    assert main(["debate", "x", "--dataset", "arithmetic", "--cell", cell, "--shard", "r1-s01", "--out", str(out)]) == 0
+    return out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--help` ends with 0, and the module has the two functions that main calls."""
+    module = import_module(f"cortexdsl.cli.{verb if verb != 'import' else 'import_'}")
+    assert callable(module.add_arguments)
+    assert callable(module.run)
+    with pytest.raises(SystemExit) as ended:
+        main([verb, "--help"])
+    assert ended.value.code == 0
+    assert f"usage: cortexdsl {verb}" in capsys.readouterr().out
+
+
+def test_without_a_verb_or_with_an_unknown_one_the_status_is_2() -> None:
+    """As for every input that is wrong."""
+    for arguments in ([], ["chek"], ["check"]):
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        assert ended.value.code == 2
+
+
+def test_check_tells_every_mistake_of_every_spec(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two mistakes in one spec, one spec that is not there, one that can run, one whose data is missing."""
+    Path("specs/bad.yaml").write_text(SPEC.replace("seed: 3", "seed: -3\nreplicates: 0"))
+    Path("specs/data.yaml").write_text(SPEC.replace("{name: arithmetic, size: 3}", "{file: none.jsonl}"))
+    specs = ["specs/bad.yaml", "specs/none.yaml", "specs/x.yaml", "specs/data.yaml"]
+    assert main(["check", *specs]) == 2
+    said = capsys.readouterr()
+    assert "specs/bad.yaml:2:7: seed is -3" in said.err
+    assert "specs/bad.yaml:3:13: replicates is 0" in said.err
+    assert "there is no spec 'specs/none.yaml'" in said.err
+    assert "none.jsonl: no such file" in said.err
+    assert said.out == "specs/x.yaml: 2 cells, 0 claims; it can run\n"
+    assert main(["check", "--json", *specs]) == 2
+    said = capsys.readouterr()
+    problems = [json.loads(line) for line in said.out.splitlines()]
+    assert [problem["where"].partition(":")[0] for problem in problems] == [
+        "specs/bad.yaml", "specs/bad.yaml", "specs/none.yaml", "specs/data.yaml"
+    ]  # fmt: skip
+    assert all(problem["level"] == "error" and problem["what"] and problem["remedy"] for problem in problems)
+    assert said.err == ""
+
+
+def test_check_warns_of_single_braces_and_of_more_jobs_than_can_be_scheduled(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A warning leaves the status at 0; 2 cells x 3 shards x 501 replicates are 3,006 jobs."""
+    Path("prompts/own").mkdir(parents=True)
+    Path("prompts/own/answer.j2").write_text("{question} {{ question.text }} {{ answer_format }}")
+    text = SPEC.replace("voting}", "voting, prompts: {answer: own/answer.j2}}")
+    Path("specs/x.yaml").write_text(text + "replicates: 501\nshard_size: 1\n")
+    assert main(["check", "--json", "x"]) == 0
+    braces, jobs = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (braces["level"], braces["where"]) == ("warning", "own/answer.j2:1:1")
+    assert "{question} is sent to the model as it stands" in braces["what"]
+    assert (jobs["level"], jobs["what"]) == ("warning", "3,006 debate jobs")
+
+
+def test_plan_prints_a_table_or_json_and_writes_the_same_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Three agents, three questions: 27 calls at most for two rounds, and 9 for the vote, which are its openings."""
+    assert main(["plan", "x"]) == 0
+    said = capsys.readouterr().out
+    assert "2 cells x 1 replicates x questions (3 of arithmetic); 2 debate jobs" in said
+    assert "At most 27 calls are sent: 9 are shared between cells and asked once." in said
+    assert main(["plan", "x", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["estimate"]["calls"] == 36
+    assert record["estimate"]["shared_calls"] == 9
+    assert [cell["cell"] for cell in record["cells"]] == ["sparse", "vote"]
+    assert main(["plan", "x", "--out", "plan.json"]) == 0
+    assert capsys.readouterr().out == ""
+    assert json.loads(Path("plan.json").read_text()) == record
+
+
+def test_new_writes_a_spec_that_can_run_and_overwrites_none(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In a folder of its own, too; what to do next is printed and works as printed."""
+    assert main(["new", "mine"]) == 0
+    said = capsys.readouterr().out
+    assert "cortexdsl check specs/mine.yaml, then snakemake --cores 2 --config spec=mine" in said
+    assert main(["check", "specs/mine.yaml"]) == 0
+    assert main(["new", "papers/mine"]) == 0
+    assert "--config spec=papers/mine" in capsys.readouterr().out
+    assert "$schema=../../docs/schema/spec.json" in Path("specs/papers/mine.yaml").read_text()
+    before = Path("specs/mine.yaml").read_bytes()
+    assert main(["new", "specs/mine.yaml"]) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert Path("specs/mine.yaml").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["a b", "../up", "", "a{b}", "/etc/x", "_part"])
+def test_new_refuses_a_name_that_no_experiment_can_have(
+    here: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """Such a spec would be written, and could then not be run by its name."""
+    assert main(["new", name]) == 2
+    assert "cannot name an experiment" in capsys.readouterr().err
+    assert sorted(path.name for path in here.rglob("*.yaml")) == ["x.yaml"]
+
+
+def test_replay_says_byte_for_byte_what_differs_and_what_is_missing(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From the call logs alone: 0 where all is equal, 1 where a record was edited or is not there."""
+    records = [debated("sparse"), debated("vote")]
+    assert main(["replay", "x"]) == 0
+    assert "2 of 2 jobs replayed from their call logs byte for byte" in capsys.readouterr().out
+    records[0].write_bytes(records[0].read_bytes().replace(b"Answer", b"answer", 1))
+    records[1].unlink()
+    assert main(["replay", "x"]) == 1
+    said = capsys.readouterr().out
+    assert f"differs: {records[0]}" in said
+    assert f"missing: {records[1]}" in said
+    for log in Path("results/x/calls").rglob("*.jsonl"):
+        log.unlink()
+    assert main(["replay", "x"]) == 1
+    assert "is in none of the call logs" in capsys.readouterr().err
+
+
+def test_a_job_runs_twice_to_the_same_bytes_and_asks_nothing_again(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The second time every call is replayed."""
+    before = debated("sparse").read_bytes()
+    capsys.readouterr()
+    assert debated("sparse").read_bytes() == before
+    assert "sparse r1-s01: 0 calls asked" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--cell", "sprse"], "there is no cell 'sprse'; there are: sparse, vote"),
+        (["--dataset", "x"], "there is no dataset 'x'; there are: arithmetic"),
+        (["--shard", "r2-s01"], "dataset arithmetic has no shard 'r2-s01'"),
+        (["--digest", "0" * 16], "has changed since the workflow started"),
+    ],
+)
+def test_a_job_that_the_spec_does_not_have_is_refused(
+    here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    """With status 2, what there is, and nothing written."""
+    usual = ["debate", "x", "--dataset", "arithmetic", "--cell", "vote", "--shard", "r1-s01", "--out", "out.jsonl"]
+    assert main([*usual, *arguments]) == 2
+    assert said in capsys.readouterr().err
+    assert not Path("out.jsonl").exists()
+    assert not Path("results").exists()
+
+
+def test_explain_draws_protocols_and_methods(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A built-in protocol by name with a setting, and a method of a spec."""
+    assert main(["explain", "group", "--agents", "4", "--set", "groups=2"]) == 0
+    assert "group" in capsys.readouterr().out
+    assert main(["explain", "specs/x.yaml", "vote"]) == 0
+    assert capsys.readouterr().out.startswith("vote: ")
+    assert main(["explain", "specs/x.yaml", "vot"]) == 2
+    assert main(["explain", "group", "--set", "groups"]) == 2
+    assert main(["explain", "grup"]) == 2
+
+
+def test_a_file_where_a_folder_must_be_is_one_line_without_a_traceback(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The operating system's words, the path, and status 1."""
+    Path("results").write_text("in the way")
+    arguments = ["--dataset", "arithmetic", "--cell", "vote", "--shard", "r1-s01", "--out", "results/out.jsonl"]
+    assert main(["debate", "x", *arguments]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("error: ")
+    assert "results" in said
+    assert said.count("\n") <= 2
+
+
+@pytest.mark.parametrize(
+    ("verb", "heavy"), [("check", LIGHT), ("compile", LIGHT), ("debate", LIGHT), ("score", {"scipy", "statsmodels"})]
+)
+def test_a_verb_loads_only_what_it_needs(verb: str, heavy: set[str]) -> None:
+    """Statistics take two seconds to load and litellm three: jobs and checks of which there are many go without."""
+    code = f"import sys, cortexdsl.cli.main, cortexdsl.cli.{verb}; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert heavy & set(loaded) == set()
