@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from cortexdsl.errors import InputError
-from cortexdsl.plan.compiler import SPECS, check_name, experiment_name
+from cortexdsl.plan.compiler import SPECS, check_name
 
 STARTER = """\
 # yaml-language-server: $schema=../docs/schema/spec.json
@@ -44,7 +44,6 @@ def run(args: argparse.Namespace) -> int:
     name = args.name.removeprefix("specs/").removesuffix(".yaml")
     check_name(name)
     path = SPECS / f"{name}.yaml"
-    name = experiment_name(path)
     if path.exists():
         raise InputError(f"{path} exists already\n    choose another name, or edit it")
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -43,5 +43,5 @@ def test_new_writes_no_spec_that_could_not_run(
     """A space cannot stand in the name of a results folder."""
     monkeypatch.chdir(tmp_path)
     assert main(["new", "a b"]) == 2
-    assert "rename the file" in capsys.readouterr().err
+    assert "cannot name an experiment" in capsys.readouterr().err
     assert not (tmp_path / "specs").exists()
