@@ -170,8 +170,8 @@ def read_rows(path: Path) -> list[Row]:
 def _csv_lines(table: Iterable[Sequence[str]]) -> Iterable[str]:
     for fields in table:
         buffer = io.StringIO()
-        csv.writer(buffer, lineterminator="").writerow(fields)
-        yield buffer.getvalue()
+        csv.writer(buffer, lineterminator="\r\n").writerow(fields)  # quotes what holds either of the two
+        yield buffer.getvalue().removesuffix("\r\n")
 
 
 def _text(value: Value) -> str:

@@ -92,6 +92,14 @@ def test_hostile_ids_stay_in_their_field(tmp_path: Path) -> None:
     assert [row["question_id"] for row in back] == ['q,"1"\n2\x00\\ud800']
 
 
+@pytest.mark.parametrize("text", ["a\nb", "a\rb", "a\r\nb", '"', "a,b", "\u2028"])
+def test_every_separator_within_a_field_is_read_back(tmp_path: Path, text: str) -> None:
+    """A line end of any kind within an id ends no row."""
+    rows: list[Row] = [{"question_id": text, "score": "1"}, {"question_id": "q", "score": "0"}]
+    write_rows(tmp_path / "rows.csv", rows)
+    assert read_rows(tmp_path / "rows.csv") == rows
+
+
 def test_ids_that_look_like_numbers_stay_text_on_the_way_to_the_statistics(tmp_path: Path) -> None:
     write_scores(tmp_path / "s.csv", rows_of(questions="0"))
     rows = score_rows([record(made([{"a": "R"}], question="007"))], grade)

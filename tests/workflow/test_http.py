@@ -182,3 +182,41 @@ def left_over(bench: Bench) -> list[str]:
         if process.info["cwd"] and Path(process.info["cwd"]) == bench.folder:
             found.append(" ".join(process.info["cmdline"] or ()))
     return found
+
+
+def test_a_limit_ends_the_run_and_a_higher_one_goes_on(fresh: Bench) -> None:
+    """At most ten calls are sent, over both cells and all jobs; what they brought is not asked again."""
+    fresh.write("specs/remote.yaml", REMOTE.replace("{connections: 8}", "{connections: 8, calls: 10}"))
+    with serving(OWN_STUB) as server:
+        fresh.environment["STUB_URL"] = server.address
+        run = fresh.snakemake(REMOTE_SCORES, cores=1)
+        assert run.status == 1
+        assert "the limit of 10 calls is reached" in run.text
+        assert "raise `limits: calls` in the spec and run again" in run.text
+        assert "Traceback" not in run.text
+        assert 0 < server.stats()["calls"] <= 10
+        fresh.edit("specs/remote.yaml", "calls: 10", "calls: 1000")
+        assert fresh.snakemake(REMOTE_SCORES).status == 0
+        assert server.stats()["repeated_bodies"] == 0
+        assert server.stats()["calls"] == len(logged(fresh))
+
+
+def test_odd_texts_and_ids_of_a_dataset_go_through_to_the_report(fresh: Bench) -> None:
+    """Newlines, commas, quotes, markup, other scripts, and what Jinja would render if it were ever rendered again."""
+    texts = ["a\nb", 'c,"d"', "<b>&amp;</b>", "{{ 7*7 }}{% raw %}", "Ärger 火 \u202e", "$x$ `y` | z", "../up", "=1+1"]
+    texts += ["NA", "007", "1e5", "x\ry", "nan", "True"]
+    rows = [{"id": text, "question": f"{text}: what is 1+2?", "answer": "3"} for text in texts]
+    fresh.write("odd.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    text = REMOTE.replace("{name: arithmetic, size: 6}", "{file: ../odd.jsonl, id: id}")
+    fresh.write("specs/remote.yaml", text)
+    with serving(OWN_STUB) as server:
+        fresh.environment["STUB_URL"] = server.address
+        run = fresh.snakemake()
+    assert run.status == 0, run.text
+    rows_by_cell = {(row["cell"], row["question_id"]) for row in fresh.rows("remote", "scores.csv")}
+    assert rows_by_cell == {(cell, text) for cell in ("sparse", "sparse[keep=top-1]") for text in texts}
+    prompts = [str(line["messages"]) for line in logged(fresh)]
+    assert any("{{ 7*7 }}{% raw %}" in prompt for prompt in prompts)
+    assert "<b>&amp;</b>" not in (fresh.results("remote") / "report.html").read_text()
+    assert fresh.cortexdsl("show", "results/remote", "--question", "a\nb").status == 0
+    assert fresh.cortexdsl("replay", "specs/remote.yaml").status == 0
