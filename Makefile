@@ -22,7 +22,7 @@ help:  ## print the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
 demo: setup  ## set up, run the quickstart, print its report
-	@$(BIN)/snakemake --cores $(CORES) results/quickstart/report.html
+	@$(BIN)/snakemake --cores $(CORES) --quiet rules host -- results/quickstart/report.html
 	@$(BIN)/cortexdsl report results/quickstart --text
 
 test: dev  ## run every test

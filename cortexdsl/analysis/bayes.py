@@ -59,7 +59,7 @@ def signed_rank_posterior(
         import baycomp
     except ImportError:
         raise InputError(
-            "a Bayesian reading over several datasets needs baycomp; pip install 'cortexdsl[bayes]'"
+            "a Bayesian reading over several datasets needs baycomp; pip install -e '.[bayes]'"
         ) from None
     values = np.asarray(differences)
     found: Any = baycomp.two_on_multiple(np.zeros(len(values)), values, rope, nsamples=draws, random_state=seed)

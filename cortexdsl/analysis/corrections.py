@@ -13,7 +13,7 @@ from cortexdsl.terms import Floats
 CORRECTIONS = {"holm": "holm", "hommel": "hommel", "bh": "fdr_bh", "by": "fdr_by"}
 
 
-def adjust(p: Sequence[float] | Floats, correction: str = "holm") -> Floats:
+def adjust(p: Sequence[float] | Floats, correction: str = "holm", absent: int = 0) -> Floats:
     """Adjust p-values at once.
 
     Parameters
@@ -22,6 +22,10 @@ def adjust(p: Sequence[float] | Floats, correction: str = "holm") -> Floats:
         NaN (nothing could be tested) stays NaN and does not count.
     correction : str
         `holm` or `hommel` (family-wise error), `bh` or `by` (false discovery rate), `none`.
+
+    absent : int
+        Tests that belong to the family and are not here (claims declared before the run and withdrawn since): each
+        counts as p = 1, so that leaving one out makes no other more significant.
 
     Returns
     -------
@@ -37,6 +41,7 @@ def adjust(p: Sequence[float] | Floats, correction: str = "holm") -> Floats:
     if correction not in CORRECTIONS:
         raise InputError(f"no correction {correction!r}; there are {', '.join([*CORRECTIONS, 'none'])}")
     adjusted, tested = raw.copy(), ~np.isnan(raw)
-    if tested.sum() > 1:
-        adjusted[tested] = multipletests(raw[tested], method=CORRECTIONS[correction])[1]
+    if tested.any() and tested.sum() + absent > 1:
+        whole = np.concatenate([raw[tested], np.ones(absent)])
+        adjusted[tested] = multipletests(whole, method=CORRECTIONS[correction])[1][: tested.sum()]
     return adjusted

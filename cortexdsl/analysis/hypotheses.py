@@ -21,6 +21,7 @@ from cortexdsl.terms import Floats
 COLUMNS = (
     "claim", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "verdict", "test", "exploratory", "note",
 )  # fmt: skip
+WITHDRAWN = "claims declared before the run and withdrawn since: {}, counted in the correction"
 Verdict: TypeAlias = Literal["supported", "contradicted", "undecided"]
 
 
@@ -57,7 +58,8 @@ def judge_claims(
     -------
     DataFrame
         The columns of hypotheses.csv (`COLUMNS`). Declared claims are adjusted among themselves, exploratory
-        ones among all. The note says where missing or unreadable answers would change the verdict.
+        ones among all; a declared claim that is no longer made still counts in both. The note says where missing or
+        unreadable answers would change the verdict.
 
     Raises
     ------
@@ -71,17 +73,18 @@ def judge_claims(
     plain = [examine(design, scenes[0]) for design in designs]
     names = None if declared is None else {_plain(text) for text in declared}
     early = [names is None or _plain(claim.text) in names for claim in parsed]
+    withdrawn = withdrawn_claims([claim.text for claim in parsed], declared)
     p = np.array([found.p for found in plain])
     groups = [np.flatnonzero(early), np.arange(len(parsed))]
-    adjusted_in = [dict(zip(group.tolist(), adjust(p[group], correction), strict=True)) for group in groups]
+    adjusted_in = [dict(zip(group.tolist(), adjust(p[group], correction, withdrawn), strict=True)) for group in groups]
     rows = []
     for i, (claim, found) in enumerate(zip(parsed, plain, strict=True)):
         group, adjusted = groups[not early[i]], float(adjusted_in[not early[i]][i])
         verdict = verdict_of(found, adjusted, alpha)
-        note = found.note
+        note = "; ".join(filter(None, [found.note, WITHDRAWN.format(withdrawn) if withdrawn else ""]))
         if any(found.doubtful):
             bounds = [examine(designs[i], scene) for scene in scenes[1:]]
-            cases = [verdict_of(b, _adjusted(p, i, b.p, group, correction), alpha) for b in bounds]
+            cases = [verdict_of(b, _adjusted(p, i, b.p, group, correction, withdrawn), alpha) for b in bounds]
             note = "; ".join(filter(None, [note, _doubt(found.doubtful, verdict, *cases)]))
         numbers = (found.estimate, found.low, found.high, found.p, adjusted)
         rows.append((claim.text, *numbers, verdict, found.test, not early[i], note))
@@ -118,11 +121,16 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def _adjusted(p: Floats, at: int, own: float, group: Ints, correction: str) -> float:
+def withdrawn_claims(claims: Collection[str], declared: Collection[str] | None) -> int:
+    """Count the claims that were declared before the run and are no longer made."""
+    return len({_plain(text) for text in declared or ()} - {_plain(text) for text in claims})
+
+
+def _adjusted(p: Floats, at: int, own: float, group: Ints, correction: str, withdrawn: int) -> float:
     """The adjusted p of one claim within its group, its own p replaced by `own`."""
     changed = p.copy()
     changed[at] = own
-    return float(adjust(changed[group], correction)[int(np.flatnonzero(group == at)[0])])
+    return float(adjust(changed[group], correction, withdrawn)[int(np.flatnonzero(group == at)[0])])
 
 
 def _doubt(doubtful: tuple[int, int], verdict: Verdict, best: Verdict, worst: Verdict) -> str:

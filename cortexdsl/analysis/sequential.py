@@ -61,6 +61,7 @@ def judge_anytime(
     questions: int | None = None,
     alpha: float = 0.05,
     correction: str = "holm",
+    withdrawn: int = 0,
 ) -> pd.DataFrame:
     """Answer claims from what is there so far, validly however often this is done.
 
@@ -70,6 +71,8 @@ def judge_anytime(
         Only the first so many of each dataset.
     correction : str
         `holm` (the default) holds at any time; false discovery rates do not.
+    withdrawn : int
+        Claims declared before the run and no longer made: they still count in the correction.
 
     Returns
     -------
@@ -82,7 +85,7 @@ def judge_anytime(
     known = tuple(arms) or arms_of(table.cells)
     parsed = [parse_claim(claim) if isinstance(claim, str) else claim for claim in claims]
     found = [_examine(design_of(claim, known), table, questions, alpha) for claim in parsed]
-    p = adjust([one.p for one in found], correction)
+    p = adjust([one.p for one in found], correction, withdrawn)
     rows = [
         (claim.text, one.estimate, one.low, one.high, one.p, q, verdict_of(one, q, alpha), one.test, False, one.note)
         for claim, one, q in zip(parsed, found, p, strict=True)

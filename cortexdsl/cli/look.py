@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from cortexdsl.analysis.arms import Arm
+from cortexdsl.analysis.hypotheses import WITHDRAWN, withdrawn_claims
 from cortexdsl.analysis.metrics.view import graded_at_once
 from cortexdsl.analysis.scores import Row, check_complete, read_rows, write_scores
 from cortexdsl.analysis.sequential import judge_anytime
@@ -68,11 +69,16 @@ def anytime_verdicts(
     correction: str,
 ) -> pd.DataFrame:
     """Answer claims validly at any look: declared ones adjusted among themselves, exploratory ones among all."""
-    found = judge_anytime(scores, claims, arms, alpha=alpha, correction=correction)
+    withdrawn = withdrawn_claims(claims, declared)
+    found = judge_anytime(scores, claims, arms, alpha=alpha, correction=correction, withdrawn=withdrawn)
+    if withdrawn:
+        found["note"] = WITHDRAWN.format(withdrawn)
     early = found["claim"].isin(set(declared)).to_numpy()
     if early.all() or not early.any():
         return found.assign(exploratory=~early)
-    own = judge_anytime(scores, found["claim"][early].tolist(), arms, alpha=alpha, correction=correction)
+    mine = found["claim"][early].tolist()
+    own = judge_anytime(scores, mine, arms, alpha=alpha, correction=correction, withdrawn=withdrawn)
+    own["note"] = found["note"][early].to_numpy()
     found.loc[early] = own.set_axis(found.index[early])
     return found.assign(exploratory=~early)
 

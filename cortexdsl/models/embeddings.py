@@ -131,7 +131,7 @@ def _load_encoder(name: str) -> Callable[[list[str]], Any]:
     except ImportError:
         raise InputError(
             f"similarity {LOCAL}{name} needs the extra `embeddings`, which is not installed\n"
-            "    install it (pip install 'cortexdsl[embeddings]'), or use `similarity: ngram`"
+            "    install it (pip install -e '.[embeddings]'), or use `similarity: ngram`"
         ) from None
     try:
         model = library.SentenceTransformer(name)

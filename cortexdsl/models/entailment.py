@@ -43,7 +43,7 @@ def load_judge(name: str) -> Judge:
     except ImportError:
         raise InputError(
             f"similarity {NLI}{name} needs the extra `embeddings`, which is not installed\n"
-            "    install it (pip install 'cortexdsl[embeddings]'), or use `similarity: ngram`"
+            "    install it (pip install -e '.[embeddings]'), or use `similarity: ngram`"
         ) from None
     try:
         model = library.CrossEncoder(name)

@@ -29,7 +29,7 @@ MISTAKES = [  # what of the small spec is replaced ("": added at its end), by wh
     ("", "grid: {sparse: {keep: ^mean}}", "grid.sparse.keep is 'mean'; a list is needed", "[mean]"),
     ("", "grid: {sparse: {keep: ^[]}}", "an axis has no values", "at least one"),
     ("", "grid: {sparse: {^kep: [mean]}}", "no setting knows the axis kep", "did you mean keep?"),
-    ("", "grid: {sparse: {^depth: [1]}}", "no setting knows the axis depth", "rounds, weight, keep"),
+    ("", "grid: {sparse: {^depth: [1]}}", "no setting knows the axis depth", "rounds, until, weight, keep"),
     ("", "grid: {sparse: {keep: [mean, {top: 1}, ^mean]}}", "holds mean twice", "once"),
     ("", "grid: {sparse: {keep: [{top: ^0}]}}", "keep.top is 0", "at least 1"),
     ("", "grid: {sparse: {keep: [{drop_bottom: ^3}]}}", "leave nobody to hear", "at most 2"),

@@ -31,7 +31,7 @@ def hub_rows(candidates: Sequence[Mapping[str, str]], split: str, subsets: Seque
     except ImportError:
         raise DataError(
             "reading from the hub needs the extra `data`\n"
-            "    pip install 'cortexdsl[data]', or give the path of the official files: dataset: {path: ...}"
+            "    pip install -e '.[data]', or give the path of the official files: dataset: {path: ...}"
         ) from None
     failures: list[str] = []
     for candidate in candidates:
