@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +17,8 @@ from tests.workflow.bench import OWN_STUB, REMOTE, Bench, Server, serving
 pytestmark = pytest.mark.workflow
 ONE_CELL = REMOTE.replace("shard_size: 3", "shard_size: 6").partition("grid:")[0] + "limits: {connections: 4}\n"
 DEBATES = "results/remote/debates/arithmetic/sparse/r1-s01.jsonl"
+JOB = ("debate", "specs/remote.yaml", "--dataset", "arithmetic", "--cell", "sparse", "--shard", "r1-s01",
+       "--out", DEBATES)  # fmt: skip
 LOG = "results/remote/calls/arithmetic/r1-s01/sparse.jsonl"
 ENOUGH = 12  # calls that are asked before the run is stopped; an undisturbed one asks some fifty
 
@@ -31,14 +32,16 @@ def server(fresh: Bench) -> Iterator[Server]:
         yield server
 
 
-def undisturbed(bench: Bench, server: Server) -> bytes:
-    """The records of the same spec in a folder of its own."""
-    other = Bench(bench.folder / "other", {"STUB_URL": server.address})
-    other.write("specs/remote.yaml", ONE_CELL)
-    run = other.cortexdsl("debate", "specs/remote.yaml", "--dataset", "arithmetic", "--cell", "sparse",
-                          "--shard", "r1-s01", "--out", DEBATES)  # fmt: skip
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The records of the same spec, from a run that nothing stopped."""
+    bench = Bench(tmp_path_factory.mktemp("undisturbed"))
+    bench.write("specs/remote.yaml", ONE_CELL)
+    with serving(OWN_STUB) as server:
+        bench.environment["STUB_URL"] = server.address
+        run = bench.cortexdsl(*JOB)
     assert run.status == 0, run.text
-    return (other.folder / DEBATES).read_bytes()
+    return (bench.folder / DEBATES).read_bytes()
 
 
 def started(bench: Bench, server: Server) -> subprocess.Popen[bytes]:
@@ -61,7 +64,7 @@ def lines_of(path: Path) -> int:
     return path.read_bytes().count(b"\n")
 
 
-def goes_on(bench: Bench, server: Server, before: int) -> None:
+def goes_on(bench: Bench, server: Server, before: int, undisturbed: bytes) -> None:
     """Run the same command again; `before` calls had been asked when the run was stopped."""
     kept = lines_of(bench.folder / LOG)
     assert 0 < kept <= before
@@ -70,32 +73,36 @@ def goes_on(bench: Bench, server: Server, before: int) -> None:
     needed = {turn["call"] for debate in bench.debates("remote") for turn in debate["turns"]}
     assert server.stats()["calls"] - before == len(needed) - kept
     assert lines_of(bench.folder / LOG) == len(needed)
-    assert (bench.folder / DEBATES).read_bytes() == undisturbed(bench, server)
+    assert (bench.folder / DEBATES).read_bytes() == undisturbed
 
 
-def test_a_killed_debate_job_goes_on_where_its_log_ends(fresh: Bench, server: Server) -> None:
+def test_a_killed_debate_job_goes_on_where_its_log_ends(fresh: Bench, server: Server, undisturbed: bytes) -> None:
     """`kill -9` of the job alone: Snakemake says that it failed; the same command finishes it."""
     process = started(fresh, server)
     debate_process(process).kill()
     assert process.wait(60) == 1
     assert not (fresh.folder / DEBATES).exists()
-    goes_on(fresh, server, settled(server))
+    goes_on(fresh, server, settled(server), undisturbed)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
-def test_an_interrupted_workflow_stops_and_goes_on(fresh: Bench, server: Server, number: signal.Signals) -> None:
+def test_an_interrupted_workflow_stops_and_goes_on(
+    fresh: Bench, server: Server, number: signal.Signals, undisturbed: bytes
+) -> None:
     """As a terminal does, Ctrl-C reaches Snakemake and its jobs; SIGTERM reaches Snakemake alone."""
     process = started(fresh, server)
     (os.killpg if number is signal.SIGINT else os.kill)(process.pid, number)
     assert process.wait(60) != 0
     assert "Traceback" not in fresh.said()
     if (fresh.folder / DEBATES).exists():  # after SIGTERM, Snakemake waits for the jobs that run
-        assert (fresh.folder / DEBATES).read_bytes() == undisturbed(fresh, server)
+        assert (fresh.folder / DEBATES).read_bytes() == undisturbed
     else:
-        goes_on(fresh, server, settled(server))
+        goes_on(fresh, server, settled(server), undisturbed)
 
 
-def test_a_workflow_killed_with_all_its_jobs_needs_an_unlock_alone(fresh: Bench, server: Server) -> None:
+def test_a_workflow_killed_with_all_its_jobs_needs_an_unlock_alone(
+    fresh: Bench, server: Server, undisturbed: bytes
+) -> None:
     """`kill -9` of everything at once: Snakemake's lock stays, and it says how to remove it."""
     process = started(fresh, server)
     job = debate_process(process)
@@ -107,7 +114,7 @@ def test_a_workflow_killed_with_all_its_jobs_needs_an_unlock_alone(fresh: Bench,
     assert refused.status == 1
     assert "--unlock" in refused.text
     assert fresh.snakemake("--unlock").status == 0
-    goes_on(fresh, server, before)
+    goes_on(fresh, server, before, undisturbed)
 
 
 def settled(server: Server) -> int:
@@ -119,15 +126,13 @@ def settled(server: Server) -> int:
     return seen
 
 
-def test_a_half_written_log_line_is_cut_off_and_asked_again(fresh: Bench, server: Server) -> None:
+def test_a_half_written_log_line_is_cut_off_and_asked_again(fresh: Bench, server: Server, undisturbed: bytes) -> None:
     """The last line of a log torn in the middle, as a full disk or a power cut leaves it: one call is lost."""
-    assert fresh.snakemake(DEBATES).status == 0
-    log, records = fresh.folder / LOG, (fresh.folder / DEBATES).read_bytes()
+    assert fresh.cortexdsl(*JOB).status == 0
+    log = fresh.folder / LOG
     log.write_bytes(log.read_bytes()[:-40])
     (fresh.folder / DEBATES).unlink()
     before = server.stats()["calls"]
-    command = [sys.executable, "-m", "cortexdsl.cli.main", "debate", "specs/remote.yaml", "--dataset", "arithmetic"]
-    command += ["--cell", "sparse", "--shard", "r1-s01", "--out", DEBATES]
-    subprocess.run(command, cwd=fresh.folder, env=fresh.environment, check=True, capture_output=True)
+    assert fresh.cortexdsl(*JOB).status == 0
     assert server.stats()["calls"] == before + 1
-    assert (fresh.folder / DEBATES).read_bytes() == records
+    assert (fresh.folder / DEBATES).read_bytes() == undisturbed
