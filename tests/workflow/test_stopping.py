@@ -83,7 +83,8 @@ def test_a_large_difference_stops_early_an_edited_claim_looks_again_and_a_null_r
     assert [look["decided"] for look in _looks(fresh)] == [False] * 4
     scores = pd.read_csv(fresh.results("early") / "scores.csv")
     assert Counter(scores["cell"]) == {"low": 60, "high": 60, "same": 60}
-    expected = judge_anytime(scores, [NULL]).assign(exploratory=True)
+    note = "claims declared before the run and withdrawn since: 1, counted in the correction"
+    expected = judge_anytime(scores, [NULL], withdrawn=1).assign(exploratory=True, note=note)
     pd.testing.assert_frame_equal(_verdicts(fresh), expected, check_dtype=False)
     assert expected["verdict"].tolist() == ["undecided"]
     assert "Nothing to be done" in fresh.snakemake("--dry-run").text
