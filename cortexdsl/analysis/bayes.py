@@ -58,9 +58,7 @@ def signed_rank_posterior(
     try:
         import baycomp
     except ImportError:
-        raise InputError(
-            "a Bayesian reading over several datasets needs baycomp; pip install -e '.[bayes]'"
-        ) from None
+        raise InputError("a Bayesian reading over several datasets needs baycomp; pip install -e '.[bayes]'") from None
     values = np.asarray(differences)
     found: Any = baycomp.two_on_multiple(np.zeros(len(values)), values, rope, nsamples=draws, random_state=seed)
     return (float(found[0]), 0.0, float(found[1])) if rope == 0 else (float(found[0]), float(found[1]), float(found[2]))

@@ -20,7 +20,7 @@ from cortexdsl.analysis.contrasts import gap_of
 from cortexdsl.analysis.corrections import adjust
 from cortexdsl.analysis.designs import Design, design_of
 from cortexdsl.analysis.findings import Finding, all_of
-from cortexdsl.analysis.hypotheses import COLUMNS, verdict_of
+from cortexdsl.analysis.hypotheses import COLUMNS, WITHDRAWN, verdict_of
 from cortexdsl.analysis.table import ScoreTable, score_table
 from cortexdsl.analysis.units import units
 from cortexdsl.errors import InputError
@@ -86,9 +86,11 @@ def judge_anytime(
     parsed = [parse_claim(claim) if isinstance(claim, str) else claim for claim in claims]
     found = [_examine(design_of(claim, known), table, questions, alpha) for claim in parsed]
     p = adjust([one.p for one in found], correction, withdrawn)
+    absent = WITHDRAWN.format(withdrawn) if withdrawn else ""
+    notes = ["; ".join(filter(None, [one.note, absent])) for one in found]
     rows = [
-        (claim.text, one.estimate, one.low, one.high, one.p, q, verdict_of(one, q, alpha), one.test, False, one.note)
-        for claim, one, q in zip(parsed, found, p, strict=True)
+        (claim.text, one.estimate, one.low, one.high, one.p, q, verdict_of(one, q, alpha), one.test, False, note)
+        for claim, one, q, note in zip(parsed, found, p, notes, strict=True)
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 

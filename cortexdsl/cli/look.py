@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from cortexdsl.analysis.arms import Arm
-from cortexdsl.analysis.hypotheses import WITHDRAWN, withdrawn_claims
+from cortexdsl.analysis.hypotheses import withdrawn_claims
 from cortexdsl.analysis.metrics.view import graded_at_once
 from cortexdsl.analysis.scores import Row, check_complete, read_rows, write_scores
 from cortexdsl.analysis.sequential import judge_anytime
@@ -71,14 +71,11 @@ def anytime_verdicts(
     """Answer claims validly at any look: declared ones adjusted among themselves, exploratory ones among all."""
     withdrawn = withdrawn_claims(claims, declared)
     found = judge_anytime(scores, claims, arms, alpha=alpha, correction=correction, withdrawn=withdrawn)
-    if withdrawn:
-        found["note"] = WITHDRAWN.format(withdrawn)
     early = found["claim"].isin(set(declared)).to_numpy()
     if early.all() or not early.any():
         return found.assign(exploratory=~early)
     mine = found["claim"][early].tolist()
     own = judge_anytime(scores, mine, arms, alpha=alpha, correction=correction, withdrawn=withdrawn)
-    own["note"] = found["note"][early].to_numpy()
     found.loc[early] = own.set_axis(found.index[early])
     return found.assign(exploratory=~early)
 
