@@ -20,6 +20,7 @@ from pathlib import Path
 from shlex import quote
 
 shell.prefix(f"set -euo pipefail; export PATH={quote(str(Path(sys.executable).parent))}:$PATH; ")
+workflow.resource_settings.resources.setdefault("connections", CONNECTIONS)
 """
 SERVERS = """
 from cortexdsl.plan import compile_spec
@@ -75,10 +76,10 @@ def _parts(plan: Plan) -> Iterator[list[str]]:
     yield [
         f"# {' '.join(plan.title.split())}",
         f"# {plan.spec_path} (digest {plan.digest}) as Snakemake rules, printed by `cortexdsl compile`.",
-        f"# Run it with: snakemake --snakefile FILE --cores 4 --resources connections={plan.limits.connections}",
+        "# Run it with: snakemake --snakefile FILE --cores 4",
         "# Edit the spec, not this file.",
     ]
-    yield [PREFIX]
+    yield [PREFIX.replace("CONNECTIONS", str(plan.limits.connections))]
     yield ["", "rule all:", "    default_target: True", "    input:", f"        {layout.report!r},"]
     spec = f"{_literal(quote(plan.spec_path))} --experiment {quote(plan.experiment)}"
     if plan.servers:
@@ -176,7 +177,7 @@ def _debate(plan: Plan, dataset: str, cell: Cell, name: str, spec: str) -> list[
             "    wildcard_constraints:",
             f"        shard={'|'.join(labels)!r},",
             "    resources:",
-            f"        connections={plan.limits.connections},",
+            f"        connections=lambda wildcards: max(1, {plan.limits.connections} // (workflow.cores or 1)),",
         ],
     )
     at = next(k for k, line in enumerate(lines) if line.startswith("    params:"))
