@@ -8,18 +8,18 @@ embedding model of litellm, asked through the door and logged, so that a replay 
 from __future__ import annotations
 
 import asyncio
-import importlib
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from cortexdsl.errors import InputError, ModelError
+from cortexdsl.errors import ModelError
 from cortexdsl.models.door import Door
 from cortexdsl.models.embedding_calls import EmbeddingCalls
 from cortexdsl.models.entailment import NLI, Entailment
 from cortexdsl.models.ngram import ngram_vector, unit_vector
+from cortexdsl.models.sentence import load_sentence_model
 from cortexdsl.terms import Floats, Model
 
 NGRAM = "ngram"
@@ -126,20 +126,7 @@ class Embedder:
 
 
 def _load_encoder(name: str) -> Callable[[list[str]], Any]:
-    try:
-        library = importlib.import_module("sentence_transformers")
-    except ImportError:
-        raise InputError(
-            f"similarity {LOCAL}{name} needs the extra `embeddings`, which is not installed\n"
-            "    install it (pip install -e '.[embeddings]'), or use `similarity: ngram`"
-        ) from None
-    try:
-        model = library.SentenceTransformer(name)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"similarity {LOCAL}{name}: the model cannot be loaded: {' '.join(str(error).split())[:200]}\n"
-            "    give the name of a sentence-transformers model, or the path of a folder that holds one"
-        ) from None
+    model = load_sentence_model(f"{LOCAL}{name}", "SentenceTransformer", name, "sentence-transformers model")
 
     def encode(texts: list[str]) -> Any:
         return model.encode(texts, batch_size=BATCH, show_progress_bar=False, convert_to_numpy=True)

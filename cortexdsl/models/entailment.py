@@ -7,7 +7,6 @@ replies that come to different answers contradict each other however many words 
 from __future__ import annotations
 
 import asyncio
-import importlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from itertools import permutations
@@ -16,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from cortexdsl.errors import InputError
+from cortexdsl.models.sentence import load_sentence_model
 from cortexdsl.terms import Floats
 
 NLI = "nli/"
@@ -38,20 +38,7 @@ def load_judge(name: str) -> Judge:
     InputError
         The extra is not installed, the model cannot be loaded, or none of its classes is entailment.
     """
-    try:
-        library = importlib.import_module("sentence_transformers")
-    except ImportError:
-        raise InputError(
-            f"similarity {NLI}{name} needs the extra `embeddings`, which is not installed\n"
-            "    install it (pip install -e '.[embeddings]'), or use `similarity: ngram`"
-        ) from None
-    try:
-        model = library.CrossEncoder(name)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"similarity {NLI}{name}: the model cannot be loaded: {' '.join(str(error).split())[:200]}\n"
-            "    give the name of a cross-encoder, or the path of a folder that holds one"
-        ) from None
+    model = load_sentence_model(f"{NLI}{name}", "CrossEncoder", name, "cross-encoder")
     column = _entailment(name, model.config.id2label)
 
     def judge(pairs: list[Pair]) -> Floats:
