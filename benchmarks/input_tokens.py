@@ -21,9 +21,9 @@ from cortexdsl.analysis.metrics.token_model import Sizes, best_groups, group_tok
 from cortexdsl.analysis.metrics.usage import extra_input_tokens, input_tokens_per_agent, total_tokens
 from cortexdsl.analysis.metrics.view import Graded, graded
 from cortexdsl.debate.engine import debate
-from cortexdsl.models.embeddings import Embedder
 from cortexdsl.models.keys import call_key
-from cortexdsl.models.solver import solve
+from cortexdsl.models.similarity.embeddings import Embedder
+from cortexdsl.models.solver.solver import solve
 from cortexdsl.protocols.loader import load_protocol
 from cortexdsl.protocols.resolve import Choice, resolve
 from cortexdsl.protocols.templates import Templates

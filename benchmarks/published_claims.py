@@ -16,9 +16,9 @@ import pandas as pd
 import yaml
 from scipy import optimize, stats
 
-from cortexdsl.analysis.corrections import adjust
-from cortexdsl.analysis.datasets import critical_difference, rank_methods
-from cortexdsl.analysis.power import mcnemar_difference, miller_questions
+from cortexdsl.analysis.planning.power import mcnemar_difference, miller_questions
+from cortexdsl.analysis.tests.corrections import adjust
+from cortexdsl.analysis.tests.datasets import critical_difference, rank_methods
 
 FIGURES = Path(__file__).with_name("published_cortexdebate.yaml")
 OURS = "cortexdebate"

@@ -21,18 +21,18 @@ import pandas as pd
 from numpy.random import Generator
 from statsmodels.stats.proportion import proportion_confint
 
-from cortexdsl.analysis.arms import arms_of
-from cortexdsl.analysis.betting import evidence_above, evidence_below, sign_evidence
-from cortexdsl.analysis.compare import compare_families
-from cortexdsl.analysis.contrasts import mean_outcome
-from cortexdsl.analysis.corrections import adjust
-from cortexdsl.analysis.hypotheses import judge_claims
-from cortexdsl.analysis.omnibus import omnibus_families
-from cortexdsl.analysis.planning import Expected, plan_power
-from cortexdsl.analysis.signflip import mcnemar_mid_p, sign_flip
-from cortexdsl.analysis.simulate import Truth, simulated_differences
-from cortexdsl.analysis.table import score_table
-from cortexdsl.analysis.units import units
+from cortexdsl.analysis.claims.hypotheses import judge_claims
+from cortexdsl.analysis.planning.planning import Expected, plan_power
+from cortexdsl.analysis.planning.simulate import Truth, simulated_differences
+from cortexdsl.analysis.sequential.betting import evidence_above, evidence_below, sign_evidence
+from cortexdsl.analysis.tests.compare import compare_families
+from cortexdsl.analysis.tests.contrasts import mean_outcome
+from cortexdsl.analysis.tests.corrections import adjust
+from cortexdsl.analysis.tests.omnibus import omnibus_families
+from cortexdsl.analysis.tests.signflip import mcnemar_mid_p, sign_flip
+from cortexdsl.analysis.units.arms import arms_of
+from cortexdsl.analysis.units.table import score_table
+from cortexdsl.analysis.units.units import units
 from cortexdsl.terms import Family, Floats
 
 DRAWS = 999

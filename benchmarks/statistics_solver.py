@@ -18,12 +18,12 @@ import pandas as pd
 from numpy.random import Generator
 from statsmodels.stats.proportion import proportion_confint
 
-from cortexdsl.analysis.arms import arms_of
-from cortexdsl.analysis.hypotheses import judge_claims
-from cortexdsl.analysis.planning import Expected, plan_power
-from cortexdsl.analysis.power import sign_flip_power
-from cortexdsl.analysis.table import score_table
-from cortexdsl.models.solver import solve
+from cortexdsl.analysis.claims.hypotheses import judge_claims
+from cortexdsl.analysis.planning.planning import Expected, plan_power
+from cortexdsl.analysis.planning.power import sign_flip_power
+from cortexdsl.analysis.units.arms import arms_of
+from cortexdsl.analysis.units.table import score_table
+from cortexdsl.models.solver.solver import solve
 from cortexdsl.tasks.load import load
 from cortexdsl.terms import Dataset, Floats
 

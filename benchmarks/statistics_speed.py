@@ -15,11 +15,11 @@ import time
 import numpy as np
 import pandas as pd
 
-from cortexdsl.analysis.arms import arms_of
-from cortexdsl.analysis.compare import compare_families, missing_bounds
-from cortexdsl.analysis.hypotheses import judge_claims
-from cortexdsl.analysis.omnibus import omnibus_families
-from cortexdsl.analysis.table import score_table
+from cortexdsl.analysis.claims.hypotheses import judge_claims
+from cortexdsl.analysis.tests.compare import compare_families, missing_bounds
+from cortexdsl.analysis.tests.omnibus import omnibus_families
+from cortexdsl.analysis.units.arms import arms_of
+from cortexdsl.analysis.units.table import score_table
 from cortexdsl.terms import Family
 
 CELLS, QUESTIONS, REPLICATES = 40, 1000, 3

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from cortexdsl.debate.engine import debate
 from cortexdsl.models.door import Counts, Door
-from cortexdsl.models.embeddings import Embedder
+from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.protocols.templates import Templates
 from cortexdsl.records import Header, Record, write_debates
 from cortexdsl.tasks.grading.judge import Rendering, judge_call, read_judgement

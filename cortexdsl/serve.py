@@ -14,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 from subprocess import Popen
 
-from cortexdsl.models import servers
+from cortexdsl.models.servers import processes as servers
 from cortexdsl.plan import Plan
 
 Running = Popen[bytes]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from cortexdsl.analysis.agreement import agreement_rows
-from cortexdsl.analysis.scores import Row, write_rows
+from cortexdsl.analysis.metrics.agreement import agreement_rows
+from cortexdsl.analysis.units.scores import Row, write_rows
 from cortexdsl.errors import InputError
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.tasks.grading.judgements import Judgements

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from cortexdsl.analysis.arms import arms_of, find_arm
-from cortexdsl.analysis.bayes import bayes_families
-from cortexdsl.analysis.compare import compare_families, missing_bounds
-from cortexdsl.analysis.corrections import CORRECTIONS
-from cortexdsl.analysis.datasets import critical_difference, rank_cells
-from cortexdsl.analysis.hypotheses import judge_claims
-from cortexdsl.analysis.omnibus import omnibus_families
-from cortexdsl.analysis.sequential import Stopping, stopping_point
-from cortexdsl.analysis.signflip import DRAWS
-from cortexdsl.analysis.table import ScoreTable, read_table
+from cortexdsl.analysis.claims.hypotheses import judge_claims
+from cortexdsl.analysis.sequential.sequential import Stopping, stopping_point
+from cortexdsl.analysis.tests.bayes import bayes_families
+from cortexdsl.analysis.tests.compare import compare_families, missing_bounds
+from cortexdsl.analysis.tests.corrections import CORRECTIONS
+from cortexdsl.analysis.tests.datasets import critical_difference, rank_cells
+from cortexdsl.analysis.tests.omnibus import omnibus_families
+from cortexdsl.analysis.tests.signflip import DRAWS
+from cortexdsl.analysis.units.arms import arms_of, find_arm
+from cortexdsl.analysis.units.table import ScoreTable, read_table
 from cortexdsl.errors import DataError, InputError
 from cortexdsl.spec.claims import parse_claim
 from cortexdsl.terms import Family

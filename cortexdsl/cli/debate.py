@@ -13,7 +13,7 @@ from cortexdsl.debate.adapt import matched, with_pool
 from cortexdsl.errors import InputError
 from cortexdsl.knowledge.pool import read_pools
 from cortexdsl.models.door import Counts, open_door
-from cortexdsl.models.embeddings import Embedder
+from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.protocols.templates import Templates
 from cortexdsl.records import Header, read_debates

@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from cortexdsl.analysis.scores import read_rows, write_rows
-from cortexdsl.analysis.table import read_table
+from cortexdsl.analysis.units.scores import read_rows, write_rows
+from cortexdsl.analysis.units.table import read_table
 from cortexdsl.errors import InputError
 from cortexdsl.records import Record, debate_files, read_debates
 from cortexdsl.records.files import write_lines

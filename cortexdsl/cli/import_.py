@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from cortexdsl.analysis.foreign import foreign_debates, write_foreign
+from cortexdsl.analysis.units.foreign import foreign_debates, write_foreign
 from cortexdsl.errors import InputError
 from cortexdsl.records import read_transcripts
 from cortexdsl.tasks.reading.kinds import KINDS

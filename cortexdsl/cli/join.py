@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 from cortexdsl.analysis.metrics.round_table import round_table
-from cortexdsl.analysis.scores import check_complete, read_rows, write_rows
+from cortexdsl.analysis.units.scores import check_complete, read_rows, write_rows
 from cortexdsl.plan import TABLES, Plan, compile_spec
 from cortexdsl.plan.looks import batches_run
 

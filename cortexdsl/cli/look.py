@@ -10,12 +10,12 @@ from typing import Any
 
 import pandas as pd
 
-from cortexdsl.analysis.arms import Arm
-from cortexdsl.analysis.hypotheses import withdrawn_claims
+from cortexdsl.analysis.claims.hypotheses import withdrawn_claims
 from cortexdsl.analysis.metrics.view import graded_at_once
-from cortexdsl.analysis.scores import Row, check_complete, read_rows, write_scores
-from cortexdsl.analysis.sequential import judge_anytime
-from cortexdsl.analysis.table import ScoreTable, read_table, score_table
+from cortexdsl.analysis.sequential.sequential import judge_anytime
+from cortexdsl.analysis.units.arms import Arm
+from cortexdsl.analysis.units.scores import Row, check_complete, read_rows, write_scores
+from cortexdsl.analysis.units.table import ScoreTable, read_table, score_table
 from cortexdsl.cli.score import cell_scores
 from cortexdsl.errors import InputError
 from cortexdsl.plan import Plan, compile_spec

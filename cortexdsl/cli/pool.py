@@ -10,9 +10,9 @@ from pathlib import Path
 from cortexdsl.errors import InputError
 from cortexdsl.knowledge.entries import Entry, open_sources, read_entry
 from cortexdsl.knowledge.pool import build_pool
-from cortexdsl.models.appendlog import AppendLog, parse, whole_lines
 from cortexdsl.models.door import open_door
-from cortexdsl.models.embeddings import Embedder
+from cortexdsl.models.logs.appendlog import AppendLog, parse, whole_lines
+from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.records.files import write_lines
 

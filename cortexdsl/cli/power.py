@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from cortexdsl.analysis.arms import Arm
-from cortexdsl.analysis.planning import Expected, plan_power
-from cortexdsl.analysis.simulate import RUNS
-from cortexdsl.analysis.table import ScoreTable, read_table
+from cortexdsl.analysis.planning.planning import Expected, plan_power
+from cortexdsl.analysis.planning.simulate import RUNS
+from cortexdsl.analysis.units.arms import Arm
+from cortexdsl.analysis.units.table import ScoreTable, read_table
 from cortexdsl.errors import InputError
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.rehearse import rehearse_plan

@@ -12,7 +12,7 @@ from cortexdsl.analysis.metrics.by_round import round_rows
 from cortexdsl.analysis.metrics.description import description
 from cortexdsl.analysis.metrics.registry import MEASURES, READINGS
 from cortexdsl.analysis.metrics.view import Grade, graded, graded_at_once
-from cortexdsl.analysis.scores import Row, score_rows, write_rows, write_scores
+from cortexdsl.analysis.units.scores import Row, score_rows, write_rows, write_scores
 from cortexdsl.debate.rereading import read_again
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.judging import JUDGED

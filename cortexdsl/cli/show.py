@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from cortexdsl.analysis.scores import read_rows
+from cortexdsl.analysis.units.scores import read_rows
 from cortexdsl.errors import InputError
 from cortexdsl.records import Record, debate_files, debate_to_json, read_debates
 from cortexdsl.records.readable import debate_line, transcript_text

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from cortexdsl.analysis.arms import Arm
-from cortexdsl.analysis.compare import compare_families, missing_bounds
-from cortexdsl.analysis.datasets import rank_table
-from cortexdsl.analysis.hypotheses import judge_claims
+from cortexdsl.analysis.claims.hypotheses import judge_claims
 from cortexdsl.analysis.metrics.table import metrics_table
-from cortexdsl.analysis.omnibus import omnibus_families
-from cortexdsl.analysis.table import read_table
+from cortexdsl.analysis.tests.compare import compare_families, missing_bounds
+from cortexdsl.analysis.tests.datasets import rank_table
+from cortexdsl.analysis.tests.omnibus import omnibus_families
+from cortexdsl.analysis.units.arms import Arm
+from cortexdsl.analysis.units.table import read_table
 from cortexdsl.cli.look import anytime_verdicts
 from cortexdsl.plan.declared import declared_claims
 from cortexdsl.plan.layout import Layout

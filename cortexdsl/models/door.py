@@ -19,18 +19,18 @@ from types import TracebackType
 from typing import TypeVar
 
 from cortexdsl.errors import ModelError
-from cortexdsl.models.budget import Budget, spent_on
-from cortexdsl.models.builtin import BuiltinTransport
-from cortexdsl.models.claims import Claims
-from cortexdsl.models.direct import DirectTransport
-from cortexdsl.models.failures import Failure
 from cortexdsl.models.keys import call_key
-from cortexdsl.models.litellm_door import BUILTIN, LitellmTransport
-from cortexdsl.models.log import CallLogs, call_record, reply_of
-from cortexdsl.models.reach import Reach, checked
-from cortexdsl.models.retry import GaveUp, Insistence, Obtained, Patience
-from cortexdsl.models.secrets import Secrets
-from cortexdsl.models.transport import Raw, Transport
+from cortexdsl.models.limits.budget import Budget, spent_on
+from cortexdsl.models.limits.claims import Claims
+from cortexdsl.models.logs.calls import CallLogs, call_record, reply_of
+from cortexdsl.models.reach.failures import Failure
+from cortexdsl.models.reach.reach import Reach, checked
+from cortexdsl.models.reach.retry import GaveUp, Insistence, Obtained, Patience
+from cortexdsl.models.reach.secrets import Secrets
+from cortexdsl.models.transports.builtin import BuiltinTransport
+from cortexdsl.models.transports.direct import DirectTransport
+from cortexdsl.models.transports.litellm import BUILTIN, LitellmTransport
+from cortexdsl.models.transports.transport import Raw, Transport
 from cortexdsl.terms import Call, Limits, Model, Reply
 
 DIRECT, LITELLM = "direct", "litellm"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from cortexdsl.analysis.datasets import draw_ranks
+from cortexdsl.analysis.tests.datasets import draw_ranks
 from cortexdsl.report.beside import Ranks
 from cortexdsl.report.drawing import ACCENT, INK, Drawing, figure, finish
 from cortexdsl.report.words import HARD, wording

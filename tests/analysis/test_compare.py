@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from statsmodels.stats.contingency_tables import cochrans_q as reference_q
 
-from cortexdsl.analysis.arms import Arm, find_arm
-from cortexdsl.analysis.compare import COLUMNS, compare_families, missing_bounds
-from cortexdsl.analysis.corrections import adjust
-from cortexdsl.analysis.effects import cliffs_delta, d_z, discordant_odds_ratio
-from cortexdsl.analysis.omnibus import cochrans_q, omnibus_families
+from cortexdsl.analysis.tests.compare import COLUMNS, compare_families, missing_bounds
+from cortexdsl.analysis.tests.corrections import adjust
+from cortexdsl.analysis.tests.effects import cliffs_delta, d_z, discordant_odds_ratio
+from cortexdsl.analysis.tests.omnibus import cochrans_q, omnibus_families
+from cortexdsl.analysis.units.arms import Arm, find_arm
 from cortexdsl.cli.main import main
 from cortexdsl.errors import InputError
 from cortexdsl.terms import Family

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from cortexdsl.analysis.bayes import bayes_families, difference_posterior, signed_rank_posterior
-from cortexdsl.analysis.corrections import adjust
-from cortexdsl.analysis.datasets import (
+from cortexdsl.analysis.tests.bayes import bayes_families, difference_posterior, signed_rank_posterior
+from cortexdsl.analysis.tests.corrections import adjust
+from cortexdsl.analysis.tests.datasets import (
     critical_difference,
     friedman_of_ranks,
     iman_davenport,

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from cortexdsl.analysis.foreign import foreign_debates, write_foreign
+from cortexdsl.analysis.units.foreign import foreign_debates, write_foreign
 from cortexdsl.cli.main import main
 from cortexdsl.errors import DataError
 from cortexdsl.records import read_debates, read_transcripts

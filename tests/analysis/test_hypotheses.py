@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from statsmodels.stats.weightstats import ttost_paired
 
-from cortexdsl.analysis.arms import Arm
-from cortexdsl.analysis.corrections import adjust
-from cortexdsl.analysis.hypotheses import COLUMNS, judge_claims
+from cortexdsl.analysis.claims.hypotheses import COLUMNS, judge_claims
+from cortexdsl.analysis.tests.corrections import adjust
+from cortexdsl.analysis.units.arms import Arm
 from cortexdsl.errors import InputError
 from tests.analysis.tables import long_table, two_by_two
 

@@ -7,11 +7,11 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
-from cortexdsl.analysis.bootstrap import bca, log_ratio, resample, studentised
-from cortexdsl.analysis.contrasts import contrast_outcomes, mean_outcome, ratio_outcome
-from cortexdsl.analysis.intervals import effective_trials, standard_error, wilson
-from cortexdsl.analysis.table import score_table
-from cortexdsl.analysis.units import units
+from cortexdsl.analysis.tests.bootstrap import bca, log_ratio, resample, studentised
+from cortexdsl.analysis.tests.contrasts import contrast_outcomes, mean_outcome, ratio_outcome
+from cortexdsl.analysis.tests.intervals import effective_trials, standard_error, wilson
+from cortexdsl.analysis.units.table import score_table
+from cortexdsl.analysis.units.units import units
 from tests.analysis.tables import long_table, two_by_two
 
 CLUSTERED = [1, 1, 0, 1, 0, 0, 1, 1, 1, 0, 0, 1]

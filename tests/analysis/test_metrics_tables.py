@@ -17,8 +17,8 @@ from cortexdsl.analysis.metrics.estimate import Sums, estimate
 from cortexdsl.analysis.metrics.registry import ALIASES, MEASURES, METRICS, READINGS, metric_named
 from cortexdsl.analysis.metrics.round_table import round_table
 from cortexdsl.analysis.metrics.table import COLUMNS, metrics_table
-from cortexdsl.analysis.scores import score_rows
-from cortexdsl.analysis.table import score_table
+from cortexdsl.analysis.units.scores import score_rows
+from cortexdsl.analysis.units.table import score_table
 from cortexdsl.errors import InputError
 from cortexdsl.spec.metric_names import TEXT_METRICS
 from tests.analysis.made import grade, made, record

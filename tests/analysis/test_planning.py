@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cortexdsl.analysis.arms import Arm, arms_of
-from cortexdsl.analysis.planning import COLUMNS, Expected, plan_power
-from cortexdsl.analysis.power import mcnemar_difference, mcnemar_questions
-from cortexdsl.analysis.simulate import Truth, simulated_differences, simulated_power
-from cortexdsl.analysis.table import score_table
+from cortexdsl.analysis.planning.planning import COLUMNS, Expected, plan_power
+from cortexdsl.analysis.planning.power import mcnemar_difference, mcnemar_questions
+from cortexdsl.analysis.planning.simulate import Truth, simulated_differences, simulated_power
+from cortexdsl.analysis.units.arms import Arm, arms_of
+from cortexdsl.analysis.units.table import score_table
 from cortexdsl.cli.main import main
 from cortexdsl.errors import InputError
 from tests.analysis.tables import long_table

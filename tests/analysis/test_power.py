@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cortexdsl.analysis.power import (
+from cortexdsl.analysis.planning.power import (
     equivalence_power,
     mcnemar_difference,
     mcnemar_power,
@@ -18,7 +18,7 @@ from cortexdsl.analysis.power import (
     sign_flip_power,
     t_test_questions,
 )
-from cortexdsl.analysis.simulate import Truth, simulated_power
+from cortexdsl.analysis.planning.simulate import Truth, simulated_power
 from cortexdsl.errors import InputError
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from cortexdsl.analysis.metrics.by_round import round_rows
 from cortexdsl.analysis.metrics.round_table import round_table
-from cortexdsl.analysis.scores import (
+from cortexdsl.analysis.units.scores import (
     Row,
     check_complete,
     method_of,
@@ -19,7 +19,7 @@ from cortexdsl.analysis.scores import (
     write_rows,
     write_scores,
 )
-from cortexdsl.analysis.table import read_table
+from cortexdsl.analysis.units.table import read_table
 from cortexdsl.errors import RecordError
 from tests.analysis.made import grade, made, record
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cortexdsl.analysis.betting import (
+from cortexdsl.analysis.sequential.betting import (
     BETS,
     anytime_p,
     confidence_sequence,
@@ -16,7 +16,7 @@ from cortexdsl.analysis.betting import (
     evidence_below,
     sign_evidence,
 )
-from cortexdsl.analysis.sequential import judge_anytime, stopping_point
+from cortexdsl.analysis.sequential.sequential import judge_anytime, stopping_point
 from cortexdsl.cli.main import main
 from cortexdsl.errors import InputError
 from tests.analysis.tables import long_table

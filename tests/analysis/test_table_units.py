@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cortexdsl.analysis.table import read_table, score_table
-from cortexdsl.analysis.units import bounded, units
+from cortexdsl.analysis.units.table import read_table, score_table
+from cortexdsl.analysis.units.units import bounded, units
 from cortexdsl.errors import DataError
 from tests.analysis.tables import long_table
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cortexdsl.analysis import compare, datasets, omnibus
+from cortexdsl.analysis.tests import compare, datasets, omnibus
 from cortexdsl.cli.main import main
 
 from .tables import long_table

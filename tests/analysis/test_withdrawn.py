@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortexdsl.analysis.corrections import adjust
+from cortexdsl.analysis.tests.corrections import adjust
 
 
 def test_an_absent_test_counts_as_one_that_shows_nothing() -> None:

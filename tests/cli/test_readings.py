@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.analysis.scores import read_rows
+from cortexdsl.analysis.units.scores import read_rows
 from cortexdsl.cli.main import main
 
 SPEC = """\

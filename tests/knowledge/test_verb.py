@@ -7,7 +7,7 @@ import pytest
 
 from cortexdsl.cli.main import main
 from cortexdsl.knowledge.pool import read_pools
-from cortexdsl.models.appendlog import AppendLog
+from cortexdsl.models.logs.appendlog import AppendLog
 
 SPEC = """
 title: A pool of each kind

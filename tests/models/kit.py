@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cortexdsl.models.door import Hooks
-from cortexdsl.models.failures import Failure
-from cortexdsl.models.transport import Raw
+from cortexdsl.models.reach.failures import Failure
+from cortexdsl.models.transports.transport import Raw
 from cortexdsl.terms import Call, Model
 
 

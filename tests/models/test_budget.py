@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.errors import BudgetError
-from cortexdsl.models.budget import Budget, Spent, spent_on, spent_so_far
-from cortexdsl.models.log import call_record
-from cortexdsl.models.transport import Raw
+from cortexdsl.models.limits.budget import Budget, Spent, spent_on, spent_so_far
+from cortexdsl.models.logs.calls import call_record
+from cortexdsl.models.transports.transport import Raw
 from cortexdsl.terms import Limits
 from tests.models.kit import Time, call_of
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.errors import BudgetError, ModelError
-from cortexdsl.models import claims
 from cortexdsl.models.door import open_door
-from cortexdsl.models.failures import Failure, Kind
 from cortexdsl.models.keys import call_key
-from cortexdsl.models.transport import Raw
+from cortexdsl.models.limits.gates import claims
+from cortexdsl.models.reach.failures import Failure, Kind
+from cortexdsl.models.transports.transport import Raw
 from cortexdsl.terms import Limits, Reply
 from tests.models.kit import Fake, Time, call_of, settle, texts
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from cortexdsl.errors import InputError, ModelError
 from cortexdsl.models.door import open_door
-from cortexdsl.models.embeddings import Embedder
-from cortexdsl.models.ngram import GRAMS, WORDS, ngram_vector
+from cortexdsl.models.similarity.embeddings import Embedder
+from cortexdsl.models.similarity.ngram import GRAMS, WORDS, ngram_vector
 from cortexdsl.terms import Floats, Limits, Model
 from tests.models.kit import Time
 from tests.models.stub import Stub, serving

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from cortexdsl.errors import InputError
-from cortexdsl.models.embeddings import Embedder
-from cortexdsl.models.entailment import Entailment, Pair, load_judge
+from cortexdsl.models.similarity.embeddings import Embedder
+from cortexdsl.models.similarity.entailment import Entailment, Pair, load_judge
 from cortexdsl.terms import Floats
 
 

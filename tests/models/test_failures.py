@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from cortexdsl.models.failures import Kind, from_exception, from_status, retry_after
-from cortexdsl.models.retry import Patience
+from cortexdsl.models.reach.failures import Kind, from_exception, from_status, retry_after
+from cortexdsl.models.reach.retry import Patience
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from cortexdsl.models.limits import AdaptiveLimit, Endpoint
+from cortexdsl.models.limits.gates import AdaptiveLimit, Endpoint
 from tests.models.kit import settle
 
 

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortexdsl.errors import RecordError
-from cortexdsl.models.appendlog import AppendLog
 from cortexdsl.models.keys import call_key
-from cortexdsl.models.log import CallLogs, call_record, reply_of
-from cortexdsl.models.transport import Raw
+from cortexdsl.models.logs.appendlog import AppendLog
+from cortexdsl.models.logs.calls import CallLogs, call_record, reply_of
+from cortexdsl.models.transports.transport import Raw
 from cortexdsl.terms import Reply
 from tests.models.kit import call_of
 
@@ -169,7 +169,7 @@ def test_a_reply_of_100_kilobytes_is_kept(tmp_path: Path) -> None:
 WRITER = """
 import os, signal, sys
 from pathlib import Path
-from cortexdsl.models.appendlog import AppendLog
+from cortexdsl.models.logs.appendlog import AppendLog
 log = AppendLog(Path(sys.argv[1]))
 for number in range(10_000):
     log.append({"schema_version": 1, "key": str(number), "reply": "x" * 500, "error": None})

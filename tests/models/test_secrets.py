@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortexdsl.models.secrets import Secrets, shown
-from cortexdsl.models.transport import PLACEHOLDER_KEY
+from cortexdsl.models.reach.secrets import Secrets, shown
+from cortexdsl.models.transports.transport import PLACEHOLDER_KEY
 from cortexdsl.terms import Model
 
 KEY = "sk-proj-abcdefghijklmnop"

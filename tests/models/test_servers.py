@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.errors import ModelError
-from cortexdsl.models import servers
-from cortexdsl.models.servers import is_ready, start, stop
+from cortexdsl.models.servers import processes as servers
+from cortexdsl.models.servers.processes import is_ready, start, stop
 
 SERVE = (
     "import sys; from http.server import HTTPServer, SimpleHTTPRequestHandler as Handler; "
@@ -78,7 +78,7 @@ def test_a_server_ends_with_a_parent_that_is_killed(repository: Path) -> None:
     port = free_port()
     url = f"http://127.0.0.1:{port}/"
     code = (
-        "import os, signal, sys\nfrom cortexdsl.models.servers import start\n"
+        "import os, signal, sys\nfrom cortexdsl.models.servers.processes import start\n"
         f"start([sys.executable, '-c', {SERVE!r}, '{port}'], '{url}')\nos.kill(os.getpid(), signal.SIGKILL)"
     )
     subprocess.run([sys.executable, "-c", code], check=False, cwd=repository)

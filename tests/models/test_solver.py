@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortexdsl.errors import InputError
-from cortexdsl.models.solver import count_tokens, solve
-from cortexdsl.models.solver_arithmetic import find_expression, usual_accuracy, work_out
-from cortexdsl.models.solver_prompt import Heard, read_prompt
+from cortexdsl.models.solver.arithmetic import find_expression, usual_accuracy, work_out
+from cortexdsl.models.solver.prompt import Heard, read_prompt
+from cortexdsl.models.solver.solver import count_tokens, solve
 from cortexdsl.protocols.templates import Templates
 from cortexdsl.tasks.reading.steps import read_review, read_selection, read_similarity, read_verdict
 from cortexdsl.terms import Agent, Model, Question
@@ -103,7 +103,8 @@ def test_the_reply_is_a_function_of_messages_seed_and_parameters() -> None:
 
 def test_it_is_the_same_in_every_process(repository: Path) -> None:
     """Python salts its hashes in every process; the solver's replies do not depend on them."""
-    code = f"from cortexdsl.models.solver import solve\nprint(solve({asked('12+3*4-5', '19', '20')!r}, 5, {{}}).text)"
+    spoken = f"solve({asked('12+3*4-5', '19', '20')!r}, 5, {{}}).text"
+    code = f"from cortexdsl.models.solver.solver import solve\nprint({spoken})"
     said = {
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=repository,

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from cortexdsl.errors import ModelError
-from cortexdsl.models import servers
 from cortexdsl.models.door import Hooks, open_door
-from cortexdsl.models.litellm_door import LitellmTransport
-from cortexdsl.models.retry import Patience
+from cortexdsl.models.reach.retry import Patience
+from cortexdsl.models.servers import processes as servers
+from cortexdsl.models.transports.litellm import LitellmTransport
 from cortexdsl.terms import Call, Reply
 from tests.models.kit import Time, call_of
 from tests.models.stub import Stub, serving
@@ -199,7 +199,7 @@ def test_the_solver_through_litellm_gives_the_same_replies_and_records(tmp_path:
 
 def test_a_provider_that_takes_no_seed_is_asked_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Anthropic's interface has no seed; litellm would refuse the call."""
-    from cortexdsl.models import litellm_door
+    from cortexdsl.models.transports import litellm as litellm_door
 
     assert litellm_door.takes_seed("openai/gpt-4o")
     assert litellm_door.takes_seed("hosted_vllm/qwen")
@@ -279,7 +279,7 @@ def test_a_busy_imperfect_server_is_got_through(tmp_path: Path, repository: Path
 JOB = """
 import asyncio, sys
 from pathlib import Path
-from cortexdsl.models import servers
+from cortexdsl.models.servers import processes as servers
 from cortexdsl.models.door import Hooks, open_door
 from cortexdsl.terms import Call, Model
 

@@ -14,7 +14,7 @@ from aiohttp import web
 from cortexdsl.debate.adapt import matched
 from cortexdsl.debate.engine import debate
 from cortexdsl.models.door import Door, open_door
-from cortexdsl.models.embeddings import Embedder
+from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.protocols.loader import builtin_names, load_protocol
 from cortexdsl.protocols.resolve import Choice, resolve
 from cortexdsl.protocols.templates import Templates

@@ -18,7 +18,7 @@ import pytest
 from cortexdsl.cli.main import main
 from cortexdsl.debate.adapt import with_pool
 from cortexdsl.debate.engine import debate
-from cortexdsl.models.embeddings import Embedder
+from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.protocols.loader import builtin_names, load_protocol
 from cortexdsl.protocols.resolve import Choice, resolve
 from cortexdsl.protocols.templates import Templates

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.models import servers
+from cortexdsl.models.servers import processes as servers
 from cortexdsl.serve import free_port
 
 REPOSITORY = Path(__file__).resolve().parents[2]

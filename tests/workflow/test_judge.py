@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.models.log import CallLogs
+from cortexdsl.models.logs.calls import CallLogs
 from tests.workflow.bench import AFTER_SCORES, Bench
 
 pytestmark = pytest.mark.workflow

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from cortexdsl.analysis.sequential import judge_anytime
+from cortexdsl.analysis.sequential.sequential import judge_anytime
 from tests.workflow.bench import Bench
 
 SPEC = """\

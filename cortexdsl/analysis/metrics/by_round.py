@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from cortexdsl.analysis.metrics.listening import graph_density, graph_reciprocity
 from cortexdsl.analysis.metrics.outcome import consensus_after, score_after
 from cortexdsl.analysis.metrics.view import Grade, Graded, graded
-from cortexdsl.analysis.scores import Row
+from cortexdsl.analysis.units.scores import Row
 from cortexdsl.records import Record
 from cortexdsl.terms import EMPTY
 

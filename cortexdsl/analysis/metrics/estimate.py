@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from cortexdsl.analysis.bootstrap import Resampled, bca
-from cortexdsl.analysis.intervals import LEVEL, wilson
 from cortexdsl.analysis.metrics.registry import Metric
+from cortexdsl.analysis.tests.bootstrap import Resampled, bca
+from cortexdsl.analysis.tests.intervals import LEVEL, wilson
 from cortexdsl.terms import Floats
 
 FEW, MANY = 20, 2000

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from cortexdsl.analysis.intervals import LEVEL
 from cortexdsl.analysis.metrics.table import metrics_table
-from cortexdsl.analysis.scores import Row
-from cortexdsl.analysis.table import score_table
+from cortexdsl.analysis.tests.intervals import LEVEL
+from cortexdsl.analysis.units.scores import Row
+from cortexdsl.analysis.units.table import score_table
 
 COLUMNS = (
     "dataset", "cell", "round", "accuracy", "accuracy_low", "accuracy_high", "consensus", "consensus_low",

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from cortexdsl.analysis.intervals import LEVEL
 from cortexdsl.analysis.metrics.estimate import Sums, estimate
 from cortexdsl.analysis.metrics.registry import METRICS, Metric, metric_named
-from cortexdsl.analysis.table import ALL, ScoreTable
+from cortexdsl.analysis.tests.intervals import LEVEL
+from cortexdsl.analysis.units.table import ALL, ScoreTable
 from cortexdsl.errors import InputError
 from cortexdsl.terms import Bools, Floats
 
@@ -25,7 +25,7 @@ def metrics_table(
     Parameters
     ----------
     scores : ScoreTable
-        Of `cortexdsl.analysis.table.read_table`.
+        Of `cortexdsl.analysis.units.table.read_table`.
     metrics : sequence of str
         Names or aliases of the registry, or further score columns of the table; empty: every registered metric
         that the table has columns for.

@@ -1,0 +1,1 @@
+"""Claims: from a line of text to a verdict."""

@@ -1,0 +1,141 @@
+"""Claims in, verdicts out: supported, contradicted or undecided, with the evidence beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from cortexdsl.analysis.claims.designs import Design, design_of
+from cortexdsl.analysis.claims.findings import Finding, Scene, all_of, find
+from cortexdsl.analysis.tests.corrections import adjust
+from cortexdsl.analysis.tests.signflip import DRAWS
+from cortexdsl.analysis.units.arms import Arm, arms_of
+from cortexdsl.analysis.units.table import Ints, ScoreTable, score_table
+from cortexdsl.spec.claims import EVERY, Claim, parse_claim
+from cortexdsl.terms import Floats
+
+COLUMNS = (
+    "claim", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "verdict", "test", "exploratory", "note",
+)  # fmt: skip
+WITHDRAWN = "claims declared before the run and withdrawn since: {}, counted in the correction"
+Verdict: TypeAlias = Literal["supported", "contradicted", "undecided"]
+
+
+def judge_claims(
+    scores: pd.DataFrame | ScoreTable,
+    claims: Sequence[str | Claim],
+    seed: int,
+    arms: Sequence[Arm] = (),
+    *,
+    declared: Collection[str] | None = None,
+    alpha: float = 0.05,
+    correction: str = "holm",
+    draws: int = DRAWS,
+) -> pd.DataFrame:
+    """Answer every claim.
+
+    Parameters
+    ----------
+    scores : DataFrame or ScoreTable
+        One row per dataset, cell, replicate and question.
+    claims : sequence of str or Claim
+        As in `hypotheses:`.
+    seed : int
+    arms : sequence of Arm
+        The plan's cells; without them, the cells of the table by their names.
+    declared : collection of str or None
+        The claims that the plan had before the run; others are exploratory. None: all are declared.
+    alpha : float
+        The error that a verdict may have, over all claims together under `holm` or `hommel`.
+    correction : str
+        See `cortexdsl.analysis.tests.corrections.adjust`.
+
+    Returns
+    -------
+    DataFrame
+        The columns of hypotheses.csv (`COLUMNS`). Declared claims are adjusted among themselves, exploratory
+        ones among all; a declared claim that is no longer made still counts in both. The note says where missing or
+        unreadable answers would change the verdict.
+
+    Raises
+    ------
+    SpecError, InputError, DataError
+    """
+    table = scores if isinstance(scores, ScoreTable) else score_table(scores)
+    parsed = [parse_claim(claim) if isinstance(claim, str) else claim for claim in claims]
+    known = tuple(arms) or arms_of(table.cells)
+    scenes = [Scene(table, table.datasets, seed, draws, favour) for favour in (0, 1, -1)]
+    designs = [design_of(claim, known) for claim in parsed]
+    plain = [examine(design, scenes[0]) for design in designs]
+    names = None if declared is None else {_plain(text) for text in declared}
+    early = [names is None or _plain(claim.text) in names for claim in parsed]
+    withdrawn = withdrawn_claims([claim.text for claim in parsed], declared)
+    p = np.array([found.p for found in plain])
+    groups = [np.flatnonzero(early), np.arange(len(parsed))]
+    adjusted_in = [dict(zip(group.tolist(), adjust(p[group], correction, withdrawn), strict=True)) for group in groups]
+    rows = []
+    for i, (claim, found) in enumerate(zip(parsed, plain, strict=True)):
+        group, adjusted = groups[not early[i]], float(adjusted_in[not early[i]][i])
+        verdict = verdict_of(found, adjusted, alpha)
+        note = "; ".join(filter(None, [found.note, WITHDRAWN.format(withdrawn) if withdrawn else ""]))
+        if any(found.doubtful):
+            bounds = [examine(designs[i], scene) for scene in scenes[1:]]
+            cases = [verdict_of(b, _adjusted(p, i, b.p, group, correction, withdrawn), alpha) for b in bounds]
+            note = "; ".join(filter(None, [note, _doubt(found.doubtful, verdict, *cases)]))
+        numbers = (found.estimate, found.low, found.high, found.p, adjusted)
+        rows.append((claim.text, *numbers, verdict, found.test, not early[i], note))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def examine(design: Design, scene: Scene) -> Finding:
+    """Test a claim on the datasets that it names: one, the mean over all, or every one."""
+    if design.claim.dataset == EVERY:
+        each = [find(design, replace(scene, datasets=(name,))) for name in scene.datasets]
+        held = sum(found.supports for found in each)
+        chosen = all_of(each)
+        where = scene.datasets[each.index(next(f for f in each if f.estimate == chosen.estimate or np.isnan(f.p)))]
+        note = f"shown: {where}, the dataset that decides; leans for the claim on {held} of {len(each)}"
+        return replace(chosen, note="; ".join(filter(None, [chosen.note, note])))
+    if design.claim.dataset is not None:
+        return find(design, replace(scene, datasets=(design.claim.dataset,)))
+    found = find(design, scene)
+    if len(scene.datasets) == 1:
+        return found
+    held = sum(find(design, replace(scene, datasets=(name,))).supports for name in scene.datasets)
+    note = f"mean over datasets; leans for the claim on {held} of {len(scene.datasets)}"
+    return replace(found, note="; ".join(filter(None, [found.note, note])))
+
+
+def verdict_of(found: Finding, adjusted: float, alpha: float) -> Verdict:
+    """Undecided unless the adjusted p is at most alpha; then the way that the finding leans."""
+    if not adjusted <= alpha:
+        return "undecided"
+    return "supported" if found.supports else "contradicted"
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def withdrawn_claims(claims: Collection[str], declared: Collection[str] | None) -> int:
+    """Count the claims that were declared before the run and are no longer made."""
+    return len({_plain(text) for text in declared or ()} - {_plain(text) for text in claims})
+
+
+def _adjusted(p: Floats, at: int, own: float, group: Ints, correction: str, withdrawn: int) -> float:
+    """The adjusted p of one claim within its group, its own p replaced by `own`."""
+    changed = p.copy()
+    changed[at] = own
+    return float(adjust(changed[group], correction, withdrawn)[int(np.flatnonzero(group == at)[0])])
+
+
+def _doubt(doubtful: tuple[int, int], verdict: Verdict, best: Verdict, worst: Verdict) -> str:
+    missing, unparsed = doubtful
+    rows = " and ".join(filter(None, [f"{missing} missing" * bool(missing), f"{unparsed} unreadable" * bool(unparsed)]))
+    if best == worst == verdict:
+        return f"{rows} answers, which could not change the verdict"
+    return f"{rows} answers could change the verdict: {best} at best, {worst} at worst"

@@ -1,0 +1,1 @@
+"""Looking early without being fooled."""

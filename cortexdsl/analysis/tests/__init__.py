@@ -1,0 +1,1 @@
+"""Tests and intervals: arrays in, outcomes out."""

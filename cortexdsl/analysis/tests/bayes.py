@@ -1,0 +1,117 @@
+"""A Bayesian reading, on request: how probable it is that a method is better, worse, or practically the same.
+
+On one dataset the posterior of the mean difference is Student's t around its estimate, with the (cluster-robust)
+standard error of the units: flat priors on the mean and the log of the standard deviation. baycomp's
+`two_on_single` is not that: it corrects for overlapping training sets of cross-validation, which questions do not
+have, and would double the variance. Over several datasets the Bayesian signed-rank test is baycomp's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from cortexdsl.analysis.tests.contrasts import gap_of
+from cortexdsl.analysis.tests.intervals import standard_error
+from cortexdsl.analysis.units.arms import Arm, arms_of, find_arm
+from cortexdsl.analysis.units.table import ScoreTable, score_table
+from cortexdsl.analysis.units.units import units
+from cortexdsl.errors import InputError
+from cortexdsl.terms import Family
+
+COLUMNS = (
+    "family", "dataset", "metric", "cell", "reference", "rope", "p_worse", "p_equivalent", "p_better", "posterior",
+)  # fmt: skip
+
+
+def difference_posterior(mean: float, error: float, freedom: float, rope: float) -> tuple[float, float, float]:
+    """P(difference < -rope), P(within), P(> rope) under Student's t; with no error, all of it at the mean.
+
+    References
+    ----------
+    Gelman et al. 2013, Bayesian Data Analysis, section 3.2.
+    """
+    if error <= 0:
+        return float(mean < -rope), float(-rope <= mean <= rope), float(mean > rope)
+    low, high = stats.t.cdf([-rope, rope], freedom, mean, error)
+    return float(low), float(high - low), float(1 - high)
+
+
+def signed_rank_posterior(
+    differences: Sequence[float], rope: float, seed: int, draws: int = 20_000
+) -> tuple[float, float, float]:
+    """The same three probabilities for a next dataset, by the Bayesian signed-rank test over datasets.
+
+    Raises
+    ------
+    InputError
+        Where baycomp is not installed.
+
+    References
+    ----------
+    Benavoli, Corani, Demsar and Zaffalon 2017, JMLR 18:77.
+    """
+    try:
+        import baycomp
+    except ImportError:
+        raise InputError("a Bayesian reading over several datasets needs baycomp; pip install -e '.[bayes]'") from None
+    values = np.asarray(differences)
+    found: Any = baycomp.two_on_multiple(np.zeros(len(values)), values, rope, nsamples=draws, random_state=seed)
+    return (float(found[0]), 0.0, float(found[1])) if rope == 0 else (float(found[0]), float(found[1]), float(found[2]))
+
+
+def bayes_families(
+    scores: pd.DataFrame | ScoreTable,
+    families: Sequence[Family],
+    metrics: Sequence[str],
+    rope: float,
+    seed: int,
+    arms: Sequence[Arm] = (),
+) -> pd.DataFrame:
+    """Read every comparison of the families as probabilities.
+
+    Parameters
+    ----------
+    rope : float
+        Half the width of the region of practical equivalence, in units of the metric; at least 0.
+
+    Returns
+    -------
+    DataFrame
+        `COLUMNS`; with several datasets one more row (`all`) for a next dataset like these.
+    """
+    if rope < 0:
+        raise InputError(f"a region of practical equivalence has a half-width of at least 0, not {rope}")
+    table = scores if isinstance(scores, ScoreTable) else score_table(scores)
+    known = tuple(arms) or arms_of(table.cells)
+    rows = []
+    for family in families:
+        reference = find_arm(known, family.to).cell
+        for name in family.compare:
+            pair = (find_arm(known, name).cell, reference)
+            for metric in metrics:
+                head, differences = (family.name, metric, *pair), []
+                for dataset in table.datasets:
+                    sample = units(table, metric, pair, (dataset,))
+                    if gap_of(sample, (0, 1)):
+                        continue
+                    parts = (sample.parts[0] - sample.parts[1])[:, None]
+                    mean, error = float(parts.sum()), float(standard_error(sample, parts)[0])
+                    read = difference_posterior(mean, error, max(len(parts) - 1, 1), rope)
+                    rows.append(_row(head, dataset, rope, read, "t"))
+                    differences.append(mean)
+                if len(differences) > 1:
+                    read = signed_rank_posterior(differences, rope, seed)
+                    rows.append(_row(head, "all", rope, read, "signed rank over datasets"))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _row(
+    head: tuple[str, str, str, str], dataset: str, rope: float, read: tuple[float, float, float], posterior: str
+) -> tuple[Any, ...]:
+    family, metric, cell, reference = head
+    return family, dataset, metric, cell, reference, rope, *read, posterior

@@ -1,0 +1,240 @@
+"""A contrast of cells, tested: which test and which interval belong to which data is decided here and nowhere else.
+
+| data | difference from 0 | difference from another value | interval |
+|---|---|---|---|
+| 0/1 rows, one replicate, two cells | exact McNemar | Bonett-Price | Bonett-Price |
+| 0/1 rows, replicates averaged | exact sign-flip | Bonett-Price, generalised | the same |
+| any numbers | sign-flip, exact or drawn | studentised bootstrap | symmetric studentised bootstrap |
+| ratio of two means | studentised bootstrap on logs | the same | the same |
+| one mean of 0/1 rows | - | exact binomial, or Wilson's score | Wilson at the effective number of questions |
+
+Units are questions or clusters throughout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import stats
+
+from cortexdsl.analysis.tests.bootstrap import log_ratio, resample, studentised
+from cortexdsl.analysis.tests.intervals import LEVEL, adjusted_difference, effective_trials, quantile, tail, wilson
+from cortexdsl.analysis.tests.signflip import DRAWS, Flip, mcnemar_mid_p, sign_flip
+from cortexdsl.analysis.units.units import Units
+from cortexdsl.terms import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a test found.
+
+    Attributes
+    ----------
+    estimate, low, high : float
+        The contrast (or ratio, or mean) and its interval.
+    test : str
+        With its Monte Carlo error or mid-p where there is one.
+    statistic : float
+    above, below : float
+        One-sided p-values against "at most the null value" and "at least the null value"; NaN where nothing
+        could be tested.
+    p : float
+        Two-sided.
+    discordant : int
+        Questions whose contrast is not 0.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    test: str
+    statistic: float
+    above: float
+    below: float
+    p: float
+    discordant: int = 0
+
+    def scaled(self, factor: float) -> Outcome:
+        """The outcome of the contrast times a factor above 0."""
+        return replace(self, estimate=self.estimate * factor, low=self.low * factor, high=self.high * factor)
+
+
+def untested(why: str, estimate: float = np.nan) -> Outcome:
+    """An outcome that says why there is none."""
+    return Outcome(estimate, np.nan, np.nan, f"none: {why}", np.nan, np.nan, np.nan, np.nan)
+
+
+def gap_of(sample: Units, cells: Sequence[int]) -> str:
+    """Why some cells cannot be tested on this metric, or nothing."""
+    for cell in cells:
+        if sample.gaps[cell]:
+            total = int(sample.sizes.sum() * sample.replicates[cell])
+            return f"{sample.cells[cell]} lacks {sample.gaps[cell]} of {total} values of {sample.metric}"
+    return ""
+
+
+def contrast_outcomes(
+    sample: Units, weights: Floats, null: Sequence[float], seed: int, draws: int = DRAWS, level: float = LEVEL
+) -> list[Outcome]:
+    """Test contrasts of cells, many at a time.
+
+    Parameters
+    ----------
+    sample : Units
+    weights : (tests, cells) array
+        Each row sums to 0.
+    null : sequence of float
+        The value that each contrast is tested against.
+    seed, draws : int
+        Of drawn signs and resamples.
+    level : float
+        Of the intervals.
+
+    Returns
+    -------
+    list of Outcome
+        One a row of `weights`, in order.
+    """
+    gaps = [gap_of(sample, np.flatnonzero(row).tolist()) for row in weights]
+    whole = [i for i, gap in enumerate(gaps) if not gap]
+    found: dict[int, Outcome] = {i: untested(gap) for i, gap in enumerate(gaps) if gap}
+    if whole:
+        chosen, values = weights[whole], np.array([null[i] for i in whole], dtype=np.float64)
+        found |= dict(zip(whole, _outcomes(sample, chosen, values, seed, draws, level), strict=True))
+    return [found[i] for i in range(len(weights))]
+
+
+def _outcomes(sample: Units, weights: Floats, null: Floats, seed: int, draws: int, level: float) -> list[Outcome]:
+    contributions = _contributions(sample, weights)
+    estimate = contributions.sum(axis=0)
+    if sample.binary:
+        shifted = _bonett_price(sample, contributions, np.abs(weights).sum(axis=1) / 2, null, level)
+    else:
+        shifted = _bootstrapped(sample, contributions, null, seed, draws, level)
+    moved = contributions - null * sample.share[:, None]
+    turned = np.flatnonzero((null == 0) | np.isnan(shifted.above))
+    flips = dict(zip(turned.tolist(), sign_flip(moved[:, turned], sample.step, seed, draws), strict=True))
+    found = []
+    for i, row in enumerate(weights):
+        low, high = float(shifted.low[i]), float(shifted.high[i])
+        discordant = int((np.abs(row[row != 0] @ sample.values[row != 0]) > 1e-12).sum())
+        if i in flips:
+            name, statistic = _flip_name(sample, row, moved[:, i], flips[i], draws)
+            above, below = _sides(flips[i].p, float(estimate[i] - null[i]))
+            p = flips[i].p
+        else:
+            name, statistic = shifted.name, float(shifted.statistic[i])
+            above, below = float(shifted.above[i]), float(shifted.below[i])
+            p = float(shifted.p[i])
+        found.append(Outcome(float(estimate[i]), low, high, name, statistic, above, below, p, discordant))
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shifted:
+    """Intervals, and the test against a null value that is not 0; (tests,) arrays."""
+
+    name: str
+    low: Floats
+    high: Floats
+    statistic: Floats
+    above: Floats
+    below: Floats
+    p: Floats
+
+
+def _bonett_price(sample: Units, contributions: Floats, reach: Floats, null: Floats, level: float) -> _Shifted:
+    centre, error, freedom = adjusted_difference(sample, contributions, reach)
+    ends, statistic = quantile(freedom, level) * error, (centre - null) / error
+    low, high = np.maximum(centre - ends, -reach), np.minimum(centre + ends, reach)
+    above, below = tail(statistic, freedom), tail(-statistic, freedom)
+    p = np.minimum(1.0, 2 * np.minimum(above, below))
+    return _Shifted(f"Bonett-Price{_over(sample)}", low, high, statistic, above, below, p)
+
+
+def _bootstrapped(sample: Units, contributions: Floats, null: Floats, seed: int, draws: int, level: float) -> _Shifted:
+    drawn = resample(sample, contributions, seed, draws)
+    found = studentised(drawn, null, level)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        statistic = (drawn.estimate - null) / drawn.error
+    return _Shifted(
+        f"studentised bootstrap{_over(sample)} ({draws} draws)",
+        found.low,
+        found.high,
+        statistic,
+        found.above,
+        found.below,
+        found.p,
+    )
+
+
+def _contributions(sample: Units, weights: Floats) -> Floats:
+    """(units, tests); cells of weight 0 do not count, even where they hold NaN."""
+    return np.stack([sample.parts[row != 0].T @ row[row != 0] for row in weights], axis=1)
+
+
+def _sides(p: float, estimate: float) -> tuple[float, float]:
+    """One-sided p-values of a symmetric two-sided test."""
+    near, far = p / 2, 1 - p / 2
+    return (near, far) if estimate > 0 else (far, near) if estimate < 0 else (0.5, 0.5)
+
+
+def _flip_name(sample: Units, row: Floats, moved: Floats, flip: Flip, draws: int) -> tuple[str, float]:
+    """The name of a sign-flip test and its statistic: McNemar's smaller count, else the sum over its null sd."""
+    pair = np.flatnonzero(row)
+    single = sample.binary and len(pair) == 2 and (sample.replicates[pair] == 1).all()
+    if single and not sample.clustered and len(sample.sizes) == 1:
+        wins, losses = int((moved > 0).sum()), int((moved < 0).sum())
+        return f"McNemar exact (mid-p {mcnemar_mid_p(wins, losses):.4g})", float(min(wins, losses))
+    spread = float(np.sqrt((moved**2).sum()))
+    return f"sign-flip{_over(sample)} {_precision(flip, draws)}", float(moved.sum()) / spread if spread > 0 else 0.0
+
+
+def _over(sample: Units) -> str:
+    return " over clusters" if sample.clustered else ""
+
+
+def _precision(flip: Flip, draws: int) -> str:
+    return "exact" if flip.error is None else f"({draws} draws, se {flip.error:.2g})"
+
+
+def ratio_outcome(
+    sample: Units, top: int, bottom: int, null: float, seed: int, draws: int = DRAWS, level: float = LEVEL
+) -> Outcome:
+    """Test the ratio of two cells' means against `null`, on logs."""
+    if gap := gap_of(sample, [top, bottom]):
+        return untested(gap)
+    means = sample.means
+    if means[top] <= 0 or means[bottom] <= 0:
+        return untested(f"a ratio of means that are not above 0 ({means[top]:.4g}, {means[bottom]:.4g})")
+    drawn = log_ratio(sample, sample.parts[top], sample.parts[bottom], seed, draws)
+    if not drawn.error[0] > 0:
+        ratio, moved = float(np.exp(drawn.estimate[0])), sample.parts[top] - null * sample.parts[bottom]
+        flip = sign_flip(moved[:, None], None, seed, draws)[0]
+        sides = _sides(flip.p, ratio - null)
+        return Outcome(ratio, ratio, ratio, f"sign-flip {_precision(flip, draws)}", np.nan, *sides, flip.p)
+    found = studentised(drawn, np.array([np.log(null)]), level)
+    estimate, low, high = (float(np.exp(x[0])) for x in (drawn.estimate, found.low, found.high))
+    statistic = float((drawn.estimate[0] - np.log(null)) / drawn.error[0])
+    name = f"studentised bootstrap of the log ratio ({draws} draws)"
+    one = (float(found.above[0]), float(found.below[0]))
+    return Outcome(estimate, low, high, name, statistic, *one, float(found.p[0]))
+
+
+def mean_outcome(sample: Units, cell: int, null: float, seed: int, draws: int = DRAWS, level: float = LEVEL) -> Outcome:
+    """Test one cell's mean against a fixed value."""
+    if not sample.binary or sample.gaps[cell]:
+        alone = np.eye(1, len(sample.cells), cell)
+        return contrast_outcomes(sample, alone, [null], seed, draws, level)[0]
+    mean, trials = float(sample.means[cell]), effective_trials(sample, cell)
+    low, high = wilson(mean * trials, trials, level)
+    statistic = (mean - null) / np.sqrt(null * (1 - null) / trials) if 0 < null < 1 else np.nan
+    one = (float(stats.norm.sf(statistic)), float(stats.norm.cdf(statistic)))
+    name = "score (Wilson)"
+    if sample.replicates[cell] == 1 and not sample.clustered and len(sample.sizes) == 1:
+        counts = (round(mean * sample.sizes[0]), int(sample.sizes[0]), min(max(null, 0.0), 1.0))
+        one = (float(stats.binomtest(*counts, "greater").pvalue), float(stats.binomtest(*counts, "less").pvalue))
+        name = "binomial exact"
+    return Outcome(mean, low, high, name, float(statistic), *one, min(1.0, 2 * min(one)))

@@ -1,0 +1,166 @@
+"""Debates of other programs, described by the same tables as our own: records, scores, rounds, metrics, agents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from cortexdsl.analysis.metrics.by_round import round_rows
+from cortexdsl.analysis.metrics.description import TABLES, description
+from cortexdsl.analysis.metrics.round_table import round_table
+from cortexdsl.analysis.metrics.table import metrics_table
+from cortexdsl.analysis.metrics.view import graded_at_once
+from cortexdsl.analysis.units.scores import Row, score_rows, write_scores
+from cortexdsl.analysis.units.table import read_table
+from cortexdsl.errors import DataError
+from cortexdsl.records import Header, Record, Transcript, debate_of, write_debates
+from cortexdsl.records.files import write_lines
+from cortexdsl.tasks.items import items_of
+from cortexdsl.tasks.reading.kinds import kind_named
+from cortexdsl.tasks.reading.number import canonical_number
+from cortexdsl.tasks.reading.reader import AnswerReader
+from cortexdsl.tasks.registry import Entry
+from cortexdsl.tasks.sources.fields import options_of
+from cortexdsl.tasks.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """The debates of one dataset.
+
+    Attributes
+    ----------
+    dataset : str
+    kind : str
+        Answer kind.
+    records : tuple of Record
+    task : Task or None
+        Questions and golds; None where the transcripts hold no golds: such debates cannot be scored.
+    groups : mapping of question id to group
+    """
+
+    dataset: str
+    kind: str
+    records: tuple[Record, ...]
+    task: Task | None
+    groups: Mapping[str, str]
+
+
+def foreign_debates(transcripts: Iterable[Transcript], experiment: str, kind: str | None = None) -> list[Foreign]:
+    """Make records of transcripts, dataset by dataset.
+
+    Parameters
+    ----------
+    transcripts : iterable of Transcript
+    experiment : str
+        Its name, for the records.
+    kind : str or None
+        How answers are read and graded where there are no choices; None: as numbers if all golds of the dataset
+        are, else as text. Questions with choices are always of kind choice.
+
+    Raises
+    ------
+    DataError
+        A debate stands twice, questions of a dataset have choices and have none, or a gold cannot be read.
+    """
+    by_dataset: dict[str, list[Transcript]] = {}
+    for transcript in transcripts:
+        by_dataset.setdefault(transcript.dataset, []).append(transcript)
+    return [_foreign(dataset, found, experiment, kind) for dataset, found in by_dataset.items()]
+
+
+def write_foreign(root: Path, found: Sequence[Foreign]) -> None:
+    """Write records and tables into a results folder, laid out as the workflow lays out its own.
+
+    `debates/<dataset>/<cell>/r<replicate>-s01.jsonl`; of datasets with golds also `scores.csv`, `rounds.csv`,
+    `metrics.csv`, `agents.csv`, `calibration.csv`, `reliability.csv` and `tokens.csv`.
+    """
+    scores: list[Row] = []
+    rounds: list[Row] = []
+    tables: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLES}
+    for each in found:
+        files: dict[Path, list[Record]] = {}
+        for record in each.records:
+            shard = f"r{record.header.replicate}-s01.jsonl"
+            files.setdefault(root / "debates" / each.dataset / record.header.cell / shard, []).append(record)
+        for path, records in files.items():
+            write_debates(path, records)
+        if each.task is not None:
+            grade = graded_at_once(each.records, each.task.grade_all)
+            clusters = {question.id: question.cluster for question in each.task.questions}
+            labels = {"cluster": clusters, "group": each.groups}
+            scores += score_rows(each.records, grade, labels=labels)
+            rounds += round_rows(each.records, grade, clusters)
+            for name, table in description(each.records, grade).items():
+                tables[name].append(table)
+    if scores:
+        write_scores(root / "scores.csv", scores)
+        _write(root / "rounds.csv", round_table(rounds))
+        _write(root / "metrics.csv", metrics_table(read_table(root / "scores.csv")))
+        for name, parts in tables.items():
+            _write(root / f"{name}.csv", pd.concat(parts, ignore_index=True))
+
+
+def _foreign(dataset: str, found: Sequence[Transcript], experiment: str, kind: str | None) -> Foreign:
+    seen: dict[tuple[str, int, str], str] = {}
+    for transcript in found:
+        key = (transcript.cell, transcript.replicate, transcript.question_id)
+        if key in seen:
+            raise DataError(
+                f"{transcript.where}: question {transcript.question_id!r} stands twice in cell {transcript.cell!r},"
+                f" replicate {transcript.replicate} (first in {seen[key]})\n"
+                "    give different debates of one question different cells or replicates"
+            )
+        seen[key] = transcript.where
+    questions = {transcript.question_id: transcript for transcript in found}
+    kind = _kind(dataset, list(questions.values()), kind)
+    records = []
+    for transcript in found:
+        reader = AnswerReader(kind_named(kind, options_of(transcript.task, "choices")))
+        header = Header(experiment, dataset, transcript.cell, transcript.replicate)
+        records.append(Record(header, debate_of(transcript, reader)))
+    groups = {transcript.question_id: transcript.group for transcript in found if transcript.group}
+    return Foreign(dataset, kind, tuple(records), _task(dataset, kind, questions), groups)
+
+
+def _kind(dataset: str, questions: Sequence[Transcript], asked: str | None) -> str:
+    with_choices = [bool(options_of(question.task, "choices")) for question in questions]
+    if any(with_choices):
+        if not all(with_choices):
+            other = questions[with_choices.index(False)]
+            raise DataError(
+                f"{other.where}: no choices, though other questions of dataset {dataset!r} have some\n"
+                "    give each kind of question a dataset of its own"
+            )
+        return "choice"
+    golds = [str(question.task["answer"]) for question in questions if "answer" in question.task]
+    numbers = bool(golds) and all(canonical_number(gold) is not None for gold in golds)
+    return asked or ("number" if numbers else "text")
+
+
+def _task(dataset: str, kind: str, questions: Mapping[str, Transcript]) -> Task | None:
+    lacking = [question for question in questions.values() if "answer" not in question.task]
+    if lacking:
+        if len(lacking) < len(questions):
+            raise DataError(
+                f"{lacking[0].where}: no answer, though other questions of dataset {dataset!r} have one\n"
+                "    a score needs the gold answer of every question: add it, or leave such debates out"
+            )
+        return None
+    entry = Entry(
+        name=dataset,
+        kind=kind,
+        options="choices" if kind == "choice" else None,
+        gold="label" if kind == "choice" else "boolean" if kind == "yesno" else "plain",
+        context="context",
+        cluster="cluster",
+    )
+    rows = [{"question": "(not recorded)", **q.task, "id": identity} for identity, q in questions.items()]
+    return Task(dataset, "own", tuple(items_of(entry, rows)))
+
+
+def _write(path: Path, table: pd.DataFrame) -> None:
+    write_lines(path, table.to_csv(index=False, lineterminator="\n").rstrip("\n").split("\n"))

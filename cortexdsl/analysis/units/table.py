@@ -1,0 +1,223 @@
+"""A table of scores, checked: one row per dataset, cell, replicate and question, from whatever program.
+
+Nothing is dropped: a row twice, an id missing, a word where a number belongs are errors; a row that is absent
+is counted where it would have stood (see `cortexdsl.analysis.units.units`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from cortexdsl.analysis.metrics.registry import Metric, metric_named
+from cortexdsl.errors import DataError, InputError
+from cortexdsl.terms import Bools, Floats
+
+Ints: TypeAlias = NDArray[np.int64]
+ALL = "all"
+_TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
+_LARGEST = 1e100
+_NOTHING = {"", "nan", "none", "null", "na", "n/a", "<na>", "nat"}
+_PARSED = _NOTHING | {"0", "0.0", "false", "no"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreTable:
+    """A checked table of scores.
+
+    Attributes
+    ----------
+    source : str
+        The file, named in errors.
+    frame : pandas.DataFrame
+        The rows as they came.
+    datasets, cells : tuple of str
+        In order of appearance.
+    dataset, cell, replicate, question : (rows,) int arrays
+        Codes; `question` counts within its dataset.
+    questions : per dataset, the ids in order of appearance
+    clusters : per dataset, the cluster of each question as (questions,) int codes; every question its own
+        cluster where none are declared, or where all share one.
+    unparsed : (rows,) bool array
+    """
+
+    source: str
+    frame: pd.DataFrame
+    datasets: tuple[str, ...]
+    cells: tuple[str, ...]
+    dataset: Ints
+    cell: Ints
+    replicate: Ints
+    question: Ints
+    questions: tuple[tuple[str, ...], ...]
+    clusters: tuple[Ints, ...]
+    unparsed: Bools
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The columns that may be compared, `accuracy` first."""
+        ids = {"dataset", "cell", "method", "replicate", "question_id", "cluster", "group", "stop", "schema_version"}
+        return tuple(["accuracy"] * ("score" in self.frame) + [str(c) for c in self.frame if c not in ids | {"score"}])
+
+    def metric(self, name: str) -> Metric:
+        """The metric of a name: a registered one whose column is here, else a column of the table.
+
+        Raises
+        ------
+        DataError
+            Where no column has it.
+        """
+        try:
+            found = metric_named(name, self.metrics)
+        except InputError as error:
+            raise DataError(f"{self.source}: {error}") from None
+        for column in filter(None, (found.column, found.per)):
+            if column not in self.frame:
+                raise DataError(
+                    f"{self.source}: no column {column!r}, which {name} needs; there are {', '.join(self.metrics)}"
+                )
+        return found
+
+    def column(self, name: str) -> Floats:
+        """The values of a column as floats, NaN where there is none.
+
+        Raises
+        ------
+        DataError
+            Where a value is neither a finite number nor a truth value.
+        """
+        raw = self.frame[name]
+        if pd.api.types.is_numeric_dtype(raw.dtype):
+            values = raw.to_numpy(dtype=np.float64, na_value=np.nan)
+        else:
+            values = np.array([_number(value, self.source, name, row) for row, value in enumerate(raw)])
+        if (beyond := np.abs(np.nan_to_num(values, nan=0.0)) > _LARGEST).any():
+            row = int(np.flatnonzero(beyond)[0])
+            what = "infinite" if np.isinf(values[row]) else "too large to be squared"
+            raise DataError(f"{self.source}: row {row + 1}: {name} is {what}; {_place(self, row)}")
+        return values
+
+
+def read_table(path: Path) -> ScoreTable:
+    """Read a table of scores from a CSV file (TSV where it is named `.tsv`).
+
+    Raises
+    ------
+    DataError
+        Where the file is missing, is no table, or `score_table` refuses it.
+    """
+    try:
+        frame = pd.read_csv(
+            path, sep="\t" if path.suffix == ".tsv" else ",", dtype=str, keep_default_na=False, encoding="utf-8-sig",
+            skipinitialspace=True, comment=None,
+        )  # fmt: skip
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file") from None
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read as a table: {error}") from None
+    return score_table(frame, str(path))
+
+
+def score_table(frame: pd.DataFrame, source: str = "the scores table") -> ScoreTable:
+    """Check a table of scores.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Columns `cell, replicate, question_id`, at least one metric (`score` is the metric `accuracy`), and
+        perhaps `dataset, cluster, unparsed` (or `unanswered`). Ids may be text or whole numbers of any type.
+    source : str
+        What errors call the table.
+
+    Raises
+    ------
+    DataError
+        Where a column is missing, an id is empty, a row stands twice, or a question has two clusters.
+    """
+    frame = frame.rename(columns=lambda name: str(name).strip()).reset_index(drop=True)
+    absent = [name for name in ("cell", "replicate", "question_id") if name not in frame]
+    if absent or frame.columns.has_duplicates:
+        what = f"no column {', '.join(absent)}" if absent else "a column stands twice"
+        raise DataError(f"{source}: {what}; a table has cell, replicate, question_id, score; it has {list(frame)}")
+    if frame.empty:
+        raise DataError(f"{source}: the table has no rows")
+    if "dataset" not in frame:
+        frame = frame.assign(dataset="data")
+    codes, names = {}, {}
+    for column in ("dataset", "cell", "replicate", "question_id"):
+        codes[column], names[column] = _codes(frame[column], column, source)
+    questions, question = [], np.zeros(len(frame), dtype=np.int64)
+    for index in range(len(names["dataset"])):
+        rows = codes["dataset"] == index
+        question[rows], unique = pd.factorize(codes["question_id"][rows])
+        questions.append(tuple(names["question_id"][i] for i in unique))
+    key = pd.DataFrame({"d": codes["dataset"], "c": codes["cell"], "r": codes["replicate"], "q": question})
+    if (twice := key.duplicated()).any():
+        row = int(np.flatnonzero(twice)[0])
+        raise DataError(
+            f"{source}: {int(twice.sum())} rows stand twice; the first is row {row + 1}: "
+            + ", ".join(f"{c} {frame[c].iloc[row]!r}" for c in ("dataset", "cell", "replicate", "question_id"))
+            + "; keep one row per dataset, cell, replicate and question"
+        )
+    clusters = _clusters(frame, codes["dataset"], question, questions, source)
+    unparsed = np.zeros(len(frame), dtype=bool)
+    # Our own tables count a debate's unreadable answers in `unparsed`; its row is doubtful only without any answer.
+    flag = "unanswered" if "unanswered" in frame else "unparsed"
+    if flag in frame:
+        unparsed = ~frame[flag].astype(str).str.strip().str.lower().isin(_PARSED).to_numpy()
+    return ScoreTable(
+        source, frame, names["dataset"], names["cell"], codes["dataset"], codes["cell"], codes["replicate"],
+        question, tuple(questions), clusters, unparsed,
+    )  # fmt: skip
+
+
+def _place(table: ScoreTable, row: int) -> str:
+    return ", ".join(f"{c} {table.frame[c].iloc[row]}" for c in ("cell", "replicate", "question_id"))
+
+
+def _number(value: Any, source: str, column: str, row: int) -> float:
+    """Read one value of a column that is not numeric as a whole."""
+    text = str(value).strip().lower()
+    if text in _NOTHING:
+        return np.nan
+    try:
+        return _TRUTH[text] if text in _TRUTH else float(text)
+    except ValueError:
+        raise DataError(f"{source}: row {row + 1}: {column} is {value!r}, which is no number") from None
+
+
+def _codes(column: pd.Series[Any], name: str, source: str) -> tuple[Ints, tuple[str, ...]]:
+    """Codes in order of appearance, and the labels as text (1, 1.0 and "1" are one label)."""
+    raw, unique = pd.factorize(column, use_na_sentinel=True)
+    labels = [str(int(u)) if isinstance(u, float | np.floating) and u == int(u) else str(u).strip() for u in unique]
+    if (raw < 0).any() or "" in labels:
+        row = int(np.flatnonzero((raw < 0) | np.isin(raw, [i for i, u in enumerate(labels) if not u]))[0])
+        raise DataError(f"{source}: row {row + 1}: {name} is empty")
+    merged, names = pd.factorize(np.array(labels, dtype=object))
+    return np.asarray(merged[raw], dtype=np.int64), tuple(names)
+
+
+def _clusters(
+    frame: pd.DataFrame, dataset: Ints, question: Ints, questions: list[tuple[str, ...]], source: str
+) -> tuple[Ints, ...]:
+    """The cluster of each question, per dataset. A question without one is a cluster of its own."""
+    if "cluster" not in frame:
+        return tuple(np.arange(len(ids)) for ids in questions)
+    labels = frame["cluster"].astype(str).str.strip()
+    found = []
+    for index, ids in enumerate(questions):
+        rows = dataset == index
+        pairs = pd.DataFrame({"question": question[rows], "cluster": labels[rows]}).drop_duplicates()
+        if pairs["question"].duplicated().any():
+            which = int(pairs.loc[pairs["question"].duplicated(), "question"].iloc[0])
+            raise DataError(f"{source}: question {ids[which]!r} has two clusters")
+        names = pairs.sort_values("question")["cluster"]
+        own = [f"\0{i}" if str(c).lower() in _NOTHING else str(c) for i, c in enumerate(names)]
+        codes = np.asarray(pd.factorize(np.array(own, dtype=object))[0], dtype=np.int64)
+        found.append(codes if codes.max() else np.arange(len(ids)))
+    return tuple(found)

@@ -1,0 +1,223 @@
+"""From rows to independent units: the question, or its declared cluster. Replicates are averaged first.
+
+A difference of two methods is estimated within a question, so the question is what was sampled; three
+replicates of a hundred questions are a hundred observations, not three hundred. Where questions share a
+passage, template or subject that is declared as their cluster, the cluster is what was sampled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from math import lcm
+
+import numpy as np
+
+from cortexdsl.analysis.units.table import Ints, ScoreTable
+from cortexdsl.errors import DataError
+from cortexdsl.terms import Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Units:
+    """One metric of some cells on one dataset, or on several that count alike.
+
+    Attributes
+    ----------
+    dataset, metric : str
+        `dataset` is `all` for the mean over several.
+    cells : tuple of str
+    values : (cells, questions) array
+        Means over replicates. NaN only in cells with `gaps`.
+    spare : (cells, questions) array
+        How far a value could rise were every missing or unreadable row right; 0 for metrics that are no scores.
+    parts : (cells, units) array
+        What each unit contributes to the mean: its sum over units is the estimate.
+    share : (units,) array
+        The weight of each unit, by its questions; sums to 1.
+    stratum : (units,) int array
+        The dataset of each unit.
+    sizes : (strata,) int array
+        Questions per dataset.
+    replicates : (cells,) int array
+        The most that a dataset has.
+    gaps : (cells,) int array
+        Values that are missing and have no bounds to stand in for them.
+    missing, unparsed : (cells,) int arrays
+        Rows that are absent or empty and count as 0; rows that could not be read.
+    binary : bool
+        Every row is 0 or 1.
+    step : float
+        Unit contributions of binary rows are whole multiples of it.
+    """
+
+    dataset: str
+    metric: str
+    cells: tuple[str, ...]
+    values: Floats
+    spare: Floats
+    parts: Floats
+    share: Floats
+    stratum: Ints
+    sizes: Ints
+    replicates: Ints
+    gaps: Ints
+    missing: Ints
+    unparsed: Ints
+    binary: bool
+    step: float
+    _unit: Ints
+    _weight: Floats
+
+    @property
+    def clustered(self) -> bool:
+        """Whether units hold several questions."""
+        return bool(self.parts.shape[1] < self.values.shape[1])
+
+    @property
+    def means(self) -> Floats:
+        """The estimates, (cells,): the mean over questions, then over datasets."""
+        return np.asarray(self.parts.sum(axis=1))
+
+    def index(self, cell: str) -> int:
+        """The row of a cell."""
+        return self.cells.index(cell)
+
+    def with_values(self, values: Floats) -> Units:
+        """The same units with other values."""
+        return replace(self, values=values, parts=_parts(values, self._unit, self._weight, len(self.share)))
+
+
+def units(table: ScoreTable, metric: str, cells: Sequence[str], datasets: Sequence[str] = ()) -> Units:
+    """Average replicates, place every expected row, and gather questions into units.
+
+    Parameters
+    ----------
+    table : ScoreTable
+    metric : str
+        A column; `accuracy` is `score`.
+    cells : sequence of str
+        Cells of the table.
+    datasets : sequence of str
+        One dataset, or several to be averaged over; all of the table where empty.
+
+    Notes
+    -----
+    A cell is expected to have every question of a dataset in every replicate that it has at all. A missing
+    score in [0, 1] is 0 and `spare` remembers it; other metrics have no value to stand in.
+    A metric that is a ratio of two columns' sums enters by its linearised value of each question.
+
+    Raises
+    ------
+    DataError
+        Where a cell has no row on a dataset.
+    """
+    datasets = tuple(datasets) or table.datasets
+    for kind, asked, known in (("cell", cells, table.cells), ("dataset", datasets, table.datasets)):
+        for name in asked:
+            if name not in known:
+                near = get_close_matches(name, known, 1)
+                hint = f"nearest: {near[0]}" if near else f"there are {', '.join(known)}"
+                raise DataError(f"{table.source}: no {kind} {name!r}; {hint}")
+    which = table.metric(metric)
+    column = table.column(which.column)
+    finite = column[~np.isnan(column)]
+    unit_range = which.per is None and bool(finite.size) and bool(((finite >= 0) & (finite <= 1)).all())
+    scored = unit_range and which.unit == "share" and which.better == "higher"
+    layers = [_layer(table, column, scored, cells, table.datasets.index(name)) for name in datasets]
+    if which.per is not None:
+        below = table.column(which.per)
+        parts = [_layer(table, below, False, cells, table.datasets.index(name)) for name in datasets]
+        layers = [_ratio(top, bottom) for top, bottom in zip(layers, parts, strict=True)]
+    sizes = np.array([layer.values.shape[1] for layer in layers])
+    weight = np.concatenate([np.full(n, 1 / (n * len(sizes))) for n in sizes])
+    clusters = [table.clusters[table.datasets.index(name)] for name in datasets]
+    counts = [int(codes.max()) + 1 for codes in clusters]
+    unit = np.concatenate([c + offset for c, offset in zip(clusters, np.cumsum([0, *counts[:-1]]), strict=True)])
+    values = np.concatenate([layer.values for layer in layers], axis=1)
+    count = sum(counts)
+    repeats = [int(r) for layer in layers for r in layer.replicates]
+    return Units(
+        dataset=datasets[0] if len(datasets) == 1 else "all",
+        metric=metric,
+        cells=tuple(cells),
+        values=values,
+        spare=np.concatenate([layer.spare for layer in layers], axis=1),
+        parts=_parts(values, unit, weight, count),
+        share=np.asarray(np.bincount(unit, weight, count), dtype=np.float64),
+        stratum=np.repeat(np.arange(len(sizes)), counts),
+        sizes=sizes,
+        replicates=np.stack([layer.replicates for layer in layers]).max(axis=0),
+        gaps=np.sum([layer.gaps for layer in layers], axis=0),
+        missing=np.sum([layer.missing for layer in layers], axis=0),
+        unparsed=np.sum([layer.unparsed for layer in layers], axis=0),
+        binary=unit_range and bool(np.isin(finite, (0, 1)).all()),
+        step=1 / (len(sizes) * lcm(*map(int, sizes)) * lcm(*repeats)),
+        _unit=unit,
+        _weight=weight,
+    )
+
+
+def bounded(sample: Units, raised: Sequence[float]) -> Units:
+    """The units as they would be were each cell's missing and unreadable rows right (1) or wrong (0).
+
+    `raised` holds, per cell, the share of them that is taken as right.
+    """
+    return sample.with_values(sample.values + np.asarray(raised)[:, None] * sample.spare)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Layer:
+    """One dataset, per cell and question."""
+
+    values: Floats
+    spare: Floats
+    replicates: Ints
+    gaps: Ints
+    missing: Ints
+    unparsed: Ints
+
+
+def _layer(table: ScoreTable, column: Floats, scored: bool, cells: Sequence[str], dataset: int) -> _Layer:
+    questions = len(table.questions[dataset])
+    shape = (len(cells), questions)
+    order = {table.cells.index(name): i for i, name in enumerate(cells)}
+    lookup = np.array([order.get(i, -1) for i in range(len(table.cells))])
+    rows = np.flatnonzero((table.dataset == dataset) & (lookup[table.cell] >= 0))
+    place = lookup[table.cell[rows]] * questions + table.question[rows]
+    value, there = column[rows], ~np.isnan(column[rows])
+    total = np.bincount(place[there], value[there], np.prod(shape)).reshape(shape)
+    found = np.bincount(place[there], minlength=np.prod(shape)).reshape(shape)
+    seen = np.unique(np.stack([lookup[table.cell[rows]], table.replicate[rows]]), axis=1)[0]
+    replicates = np.bincount(seen, minlength=len(cells))
+    for name, count in zip(cells, replicates, strict=True):
+        if not count:
+            raise DataError(f"{table.source}: the cell {name!r} has no row on the dataset {table.datasets[dataset]!r}")
+    absent = replicates[:, None] - found
+    unread = there & table.unparsed[rows] & (value == 0)
+    unparsed = np.bincount(place[unread], minlength=np.prod(shape)).reshape(shape)
+    fill = np.asarray(found.any(axis=1)) & scored
+    gaps = np.where(fill, 0, absent.sum(axis=1))
+    values = total / replicates[:, None]
+    values[(gaps[:, None] > 0) & (absent > 0)] = np.nan
+    spare = np.where(fill[:, None], (absent + unparsed) / replicates[:, None], 0.0)
+    missing = np.where(fill, absent.sum(axis=1), 0)
+    return _Layer(values, spare, replicates, gaps, missing, np.where(fill, unparsed.sum(axis=1), 0))
+
+
+def _ratio(top: _Layer, bottom: _Layer) -> _Layer:
+    """Linearised values of a ratio of sums: their mean is the ratio, their spread that of its influence function."""
+    below = bottom.values.mean(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = top.values.mean(axis=1, keepdims=True) / below
+        values = ratio + (top.values - ratio * bottom.values) / below
+    gaps = np.maximum(top.gaps, bottom.gaps)
+    gaps = np.where(np.isfinite(values).all(axis=1), gaps, np.maximum(gaps, values.shape[1]))
+    return replace(top, values=values, gaps=gaps)
+
+
+def _parts(values: Floats, unit: Ints, weight: Floats, count: int) -> Floats:
+    if count == len(unit):
+        return values * weight
+    return np.stack([np.bincount(unit, row * weight, count) for row in values])

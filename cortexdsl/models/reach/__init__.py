@@ -1,0 +1,1 @@
+"""Reaching an endpoint: keys, faults and their kinds, patience."""

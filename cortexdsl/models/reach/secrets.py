@@ -1,0 +1,118 @@
+"""Addresses and keys: taken from the environment by the names that the spec gives, and kept out of all text."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from urllib.parse import urlsplit, urlunsplit
+
+from cortexdsl.errors import ModelError
+from cortexdsl.models.transports.transport import PLACEHOLDER_KEY
+from cortexdsl.terms import Model
+
+REDACTED = "[key]"
+_ENVIRONMENT = "env:"
+_NAMES = re.compile(r"(API_?KEY|_KEY|_TOKEN|_SECRET|PASSWORD)$")
+_SHORTEST = 12
+_PATTERNS = re.compile(
+    r"\b(?:sk|pk|rk|gsk|hf|xai|ghp|key|AIza)[-_][A-Za-z0-9*_\-]{8,}"  # keys by their usual beginnings
+    r"|\bAIza[A-Za-z0-9_\-]{20,}"
+    r"|(?<=[Bb]earer )[^\s\"',;]+"
+    r"|(?<=://)[^/\s@]+(?=@)"  # name and password in an address
+    r"|(?<=api_key=)[^\s\"'&,)]+"
+    r"|(?<=api-key: )[^\s\"',;]+"
+)
+
+
+class Secrets:
+    """The values that must not be seen, from the environment, and the ways to take them out of a text.
+
+    Parameters
+    ----------
+    environment : mapping
+        Values of variables that are named like keys (`..._API_KEY`, `..._TOKEN` ...) are secret, and those that
+        a model entry names.
+    """
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        self._environment = os.environ if environment is None else environment
+        by_name = (value for name, value in self._environment.items() if _NAMES.search(name))
+        self._values = _longest_first({value for value in by_name if len(value) >= _SHORTEST})
+
+    def hide(self, text: str) -> str:
+        """Return a reply without any key's exact value of 12 characters or more (a shorter one may be a word)."""
+        for value in self._values:
+            if len(value) >= _SHORTEST and value in text:
+                text = text.replace(value, REDACTED)
+        return text
+
+    def clean(self, text: str) -> str:
+        """Return a message of ours without any key: exact values of whatever length, and what looks like a key."""
+        for value in self._values:
+            text = text.replace(value, REDACTED)
+        return _PATTERNS.sub(REDACTED, text)
+
+    def address(self, model: Model) -> str | None:
+        """Return the address of a model, resolved.
+
+        Raises
+        ------
+        ModelError
+            If the environment variable that it names is not set, or it is no http address.
+        """
+        value = model.api_base
+        if value is not None and value.startswith(_ENVIRONMENT):
+            name = value.removeprefix(_ENVIRONMENT).strip()
+            value = self._environment.get(name, "").strip()
+            if not value:
+                raise ModelError(
+                    f"model {model.name} ({model.model}): its address is in the environment variable {name}, which "
+                    f"is not set\n    set it, for example: export {name}=http://127.0.0.1:8000/v1"
+                )
+        if value is not None and not value.startswith(("http://", "https://")):
+            raise ModelError(
+                f"model {model.name} ({model.model}): its address {shown(value)!r} is no http address\n"
+                "    write it whole, for example http://127.0.0.1:8000/v1"
+            )
+        return value
+
+    def key(self, model: Model) -> str | None:
+        """Return the key of a model, resolved; None where the provider's own variable is to be used.
+
+        An address without a named key gets a placeholder, so that no other service's key is sent there.
+
+        Raises
+        ------
+        ModelError
+            If the environment variable that it names is not set.
+        """
+        if model.api_key_env is None:
+            return PLACEHOLDER_KEY if model.api_base is not None else None
+        value = self._environment.get(model.api_key_env, "").strip()
+        if not value:
+            raise ModelError(
+                f"model {model.name} ({model.model}): its key is in the environment variable {model.api_key_env}, "
+                f"which is not set\n    set it: export {model.api_key_env}=..."
+            )
+        if value not in self._values:
+            self._values = _longest_first({*self._values, value})
+        return value
+
+
+def _longest_first(values: set[str]) -> list[str]:
+    return sorted(values - {"", PLACEHOLDER_KEY}, key=len, reverse=True)
+
+
+def without_credentials(text: str | None) -> str | None:
+    """Return a text of the spec without what looks like a key or a password."""
+    return None if text is None else _PATTERNS.sub(REDACTED, text)
+
+
+def shown(address: str | None) -> str:
+    """Return an address as it may be printed: without name, password, query and fragment."""
+    if address is None:
+        return "the provider's own address"
+    parts = urlsplit(address)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path, "", ""))

@@ -1,0 +1,1 @@
+"""How alike two replies are: n-grams, embeddings, entailment."""

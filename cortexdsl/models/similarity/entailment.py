@@ -1,0 +1,127 @@
+"""Similarity of texts as mutual entailment: a cross-encoder of natural language inference, in this process.
+
+An embedding tells how alike two texts are; a model of inference tells whether one follows from the other. Two
+replies that come to different answers contradict each other however many words they share.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from itertools import permutations
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from cortexdsl.errors import InputError
+from cortexdsl.models.similarity.sentence import load_sentence_model
+from cortexdsl.terms import Floats
+
+NLI = "nli/"
+BATCH = 32
+REMEMBERED = 4096
+
+Pair: TypeAlias = tuple[str, str]
+Judge: TypeAlias = Callable[[list[Pair]], Floats]
+"""Probabilities that the first text of each pair entails the second, (k,) in [0, 1]."""
+
+
+def load_judge(name: str) -> Judge:
+    """Load a cross-encoder by its name, or from a folder.
+
+    A model with classes gives the probability of the one called `entailment`; a model with one output (trained
+    on similarity itself) gives that.
+
+    Raises
+    ------
+    InputError
+        The extra is not installed, the model cannot be loaded, or none of its classes is entailment.
+    """
+    model = load_sentence_model(f"{NLI}{name}", "CrossEncoder", name, "cross-encoder")
+    column = _entailment(name, model.config.id2label)
+
+    def judge(pairs: list[Pair]) -> Floats:
+        said = model.predict(pairs, batch_size=BATCH, show_progress_bar=False, apply_softmax=column is not None)
+        scores = np.asarray(said, dtype=np.float64)
+        return np.clip(scores if column is None else scores[:, column], 0.0, 1.0)
+
+    return judge
+
+
+def _entailment(name: str, labels: Any) -> int | None:
+    """Return the class that is entailment; None for a model with one output."""
+    if len(labels) == 1:
+        return None
+    for number, label in labels.items():
+        if str(label).lower() == "entailment":
+            return int(number)
+    raise InputError(
+        f"similarity {NLI}{name}: none of the model's classes is entailment: {', '.join(map(str, labels.values()))}\n"
+        "    give a cross-encoder that was trained on natural language inference"
+    )
+
+
+class Entailment:
+    """Similarities by models of inference, each pair judged once.
+
+    Parameters
+    ----------
+    load : callable
+        From a model's name to its judge.
+    """
+
+    def __init__(self, load: Callable[[str], Judge] = load_judge) -> None:
+        self._load = load
+        self._judges: dict[str, Judge] = {}
+        self._known: OrderedDict[tuple[str, Pair], float] = OrderedDict()
+        self._one_at_a_time = asyncio.Lock()
+
+    async def __call__(self, name: str, texts: Sequence[str]) -> Floats:
+        """Return how far texts entail each other: the mean over both directions.
+
+        Parameters
+        ----------
+        name : str
+            Of the model.
+        texts : sequence of n str
+
+        Returns
+        -------
+        (n, n) array
+            In [0, 1], symmetric. Equal texts have exactly 1. A text without content has 0 with all, itself
+            included.
+
+        Raises
+        ------
+        InputError
+            As `load_judge`.
+        """
+        distinct = [text for text in dict.fromkeys(texts) if text.strip()]
+        found = await self._judged(name, list(permutations(distinct, 2)))
+
+        def likeness(one: str, other: str) -> float:
+            if not one.strip() or not other.strip():
+                return 0.0
+            return 1.0 if one == other else (found[one, other] + found[other, one]) / 2
+
+        return np.array([[likeness(one, other) for other in texts] for one in texts], dtype=float)
+
+    async def _judged(self, name: str, pairs: list[Pair]) -> dict[Pair, float]:
+        async with self._one_at_a_time:  # a model in this process gains nothing from running twice at once
+            found = {pair: self._known[name, pair] for pair in pairs if (name, pair) in self._known}
+            missing = [pair for pair in pairs if pair not in found]
+            if missing:
+                judge = await asyncio.to_thread(self._judge, name)
+                found |= zip(missing, map(float, await asyncio.to_thread(judge, missing)), strict=True)
+        for pair in pairs:
+            self._known[name, pair] = found[pair]
+            self._known.move_to_end((name, pair))
+        while len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
+        return found
+
+    def _judge(self, name: str) -> Judge:
+        if name not in self._judges:
+            self._judges[name] = self._load(name)
+        return self._judges[name]

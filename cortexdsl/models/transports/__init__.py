@@ -1,0 +1,1 @@
+"""Ways to a model: litellm, the short way, the built-in solver."""

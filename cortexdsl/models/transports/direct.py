@@ -1,0 +1,122 @@
+"""The short way: aiohttp straight to an OpenAI-compatible address, for models named `direct/NAME`.
+
+It asks the same and keeps the same as the way through litellm, at many times its speed.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from cortexdsl.models.keys import plain
+from cortexdsl.models.reach.failures import NO_COMPLETION, Failure, Kind, from_status
+from cortexdsl.models.transports.transport import Raw, SeedsRefused
+from cortexdsl.terms import Call
+
+if TYPE_CHECKING:
+    import aiohttp
+
+PREFIX = "direct/"
+TIMEOUT = 300.0
+CONNECT = 15.0
+
+
+class DirectTransport:
+    """Posts to `<api_base>/chat/completions`.
+
+    Parameters
+    ----------
+    timeout : float
+        Seconds that one attempt may take.
+    """
+
+    def __init__(self, timeout: float = TIMEOUT) -> None:
+        self._timeout = timeout
+        self._session: aiohttp.ClientSession | None = None
+        self._seeds = SeedsRefused()
+
+    async def send(self, call: Call, api_base: str | None, api_key: str | None) -> Raw:
+        """Send a call once."""
+        if api_base is None:
+            raise Failure(Kind.BAD_REQUEST, "a model named direct/... needs `api_base`, the address of its server")
+        body = {
+            **plain(call.model.options),
+            "model": call.model.model.removeprefix(PREFIX),
+            "messages": [dict(message) for message in call.messages],
+        }
+        return await self._seeds.send(call, api_base, lambda seed: self._post(api_base, api_key, body, seed))
+
+    async def _post(self, api_base: str, api_key: str | None, body: Mapping[str, Any], seed: int | None) -> Raw:
+        said = dict(body) if seed is None else {**body, "seed": seed}
+        status, text, headers = await self._exchange(f"{api_base.rstrip('/')}/chat/completions", api_key, said)
+        if status >= 400:
+            raise from_status(status, text, headers, time.time())
+        return read_completion(text, seed_refused=seed is None)
+
+    async def _exchange(
+        self, url: str, api_key: str | None, body: Mapping[str, Any]
+    ) -> tuple[int, str, Mapping[str, str]]:
+        import aiohttp  # a third of a second, which jobs without such a model should not pay
+
+        if self._session is None:
+            # The door bounds what is in flight; a second bound here would only hide it.
+            self._session = aiohttp.ClientSession(
+                timeout=aiohttp.ClientTimeout(total=self._timeout, sock_connect=CONNECT),
+                connector=aiohttp.TCPConnector(limit=0),
+            )
+        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        try:
+            async with self._session.post(url, json=body, headers=headers) as response:
+                content = await response.read()
+                return response.status, content.decode("utf-8", "replace"), response.headers
+        except TimeoutError:
+            raise Failure(Kind.TRANSIENT, "no reply in time") from None
+        except (aiohttp.ClientError, ValueError) as error:  # ValueError: a malformed address
+            raise Failure(Kind.TRANSIENT, f"{type(error).__name__}: {error}") from None
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+
+def read_completion(text: str, *, seed_refused: bool) -> Raw:
+    """Read the body of a chat completion.
+
+    Raises
+    ------
+    Failure
+        Malformed where it is no JSON or no chat completion; content filter where the model's refusal is all
+        that it holds.
+    """
+    try:
+        said = json.loads(text)
+        choice = said["choices"][0]
+        message = choice["message"]
+        content, refusal = message.get("content"), message.get("refusal")
+        usage = said.get("usage") or {}
+        counted = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise Failure(Kind.MALFORMED, NO_COMPLETION) from None
+    return completion(content, refusal, choice.get("finish_reason"), counted, seed_refused=seed_refused)
+
+
+def completion(
+    content: Any, refusal: Any, finish_reason: str | None, counted: tuple[Any, Any], *, seed_refused: bool
+) -> Raw:
+    """Return what a chat completion says, by whatever client it was read.
+
+    Raises
+    ------
+    Failure
+        Malformed where the content is no text; content filter where there is a refusal in its place.
+    """
+    if content is None and refusal:
+        raise Failure(Kind.CONTENT_FILTER, f"the model refused: {refusal}")
+    if content is not None and not isinstance(content, str):
+        raise Failure(Kind.MALFORMED, "the content of the reply is no text")
+    prompt, reply = (n if isinstance(n, int) and not isinstance(n, bool) and n >= 0 else None for n in counted)
+    return Raw(content or "", finish_reason, prompt, reply, seed_refused=seed_refused)

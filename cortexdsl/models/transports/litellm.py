@@ -1,0 +1,185 @@
+"""The way to every provider: litellm. It is imported by the first call, and asks no server but the model's.
+
+Of litellm only the translation to a provider is used. Its retries, cache and router stay off: they belong to
+the door.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import logging
+import os
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cortexdsl.models.keys import plain
+from cortexdsl.models.reach.failures import NO_COMPLETION, Failure, Kind, from_exception
+from cortexdsl.models.solver.solver import solve
+from cortexdsl.models.transports.direct import TIMEOUT, completion
+from cortexdsl.models.transports.transport import Raw, SeedsRefused
+from cortexdsl.terms import Call, Floats, Message, Model
+
+BUILTIN = "builtin"
+
+
+class LitellmTransport:
+    """Sends through `litellm.acompletion`, for every model name that litellm knows.
+
+    A provider that takes no seed is asked without one and the reply says so; any other option that it does not
+    take is an error, never dropped.
+
+    Parameters
+    ----------
+    timeout : float
+        Seconds that one attempt may take.
+    """
+
+    def __init__(self, timeout: float = TIMEOUT) -> None:
+        self._timeout = timeout
+        self._seeds = SeedsRefused()
+
+    async def send(self, call: Call, api_base: str | None, api_key: str | None) -> Raw:
+        """Send a call once."""
+        litellm = load()
+
+        async def post(seed: int | None) -> Raw:
+            return await self._post(litellm, call, api_base, api_key, seed)
+
+        if not takes_seed(call.model.model):
+            return await post(None)
+        return await self._seeds.send(call, api_base, post)
+
+    async def _post(self, litellm: Any, call: Call, api_base: str | None, api_key: str | None, seed: int | None) -> Raw:
+        try:
+            answer = await litellm.acompletion(
+                model=call.model.model,
+                messages=[dict(message) for message in call.messages],
+                api_base=api_base,
+                api_key=api_key,
+                timeout=self._timeout,
+                max_retries=0,
+                num_retries=0,
+                drop_params=False,
+                **({} if seed is None else {"seed": seed}),
+                **plain(call.model.options),
+            )
+        except Exception as error:  # litellm lets exceptions of every client through
+            raise from_exception(error, time.time()) from None
+        return _read(call, answer, seed_refused=seed is None)
+
+    async def close(self) -> None:
+        """Close litellm's clients, if litellm was ever loaded."""
+        if load.cache_info().currsize:
+            await load().close_litellm_async_clients()
+
+
+def _read(call: Call, answer: Any, *, seed_refused: bool) -> Raw:
+    try:
+        choice = answer.choices[0]
+        content, refusal = choice.message.content, getattr(choice.message, "refusal", None)
+        finish_reason, usage = choice.finish_reason, getattr(answer, "usage", None)
+    except (LookupError, AttributeError, TypeError):
+        raise Failure(Kind.MALFORMED, NO_COMPLETION) from None
+    counted = getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None)
+    if not counted[0]:  # litellm writes zeros where the server counted nothing; no prompt has no token
+        counted = None, None
+    raw = completion(content, refusal, finish_reason, counted, seed_refused=seed_refused)
+    price = prices(call.model.model)
+    if price is None or raw.prompt_tokens is None:
+        return raw
+    return replace(raw, dollars=price[0] * raw.prompt_tokens + price[1] * (raw.completion_tokens or 0))
+
+
+async def embed(
+    model: Model, texts: Sequence[str], api_base: str | None, api_key: str | None
+) -> tuple[list[Floats], int | None]:
+    """Return a vector for each text, and the tokens that the server counted; one attempt.
+
+    Raises
+    ------
+    Failure
+    """
+    try:
+        answer = await load().aembedding(
+            model=model.model,
+            input=list(texts),
+            api_base=api_base,
+            api_key=api_key,
+            timeout=TIMEOUT,
+            max_retries=0,
+            **plain(model.options),
+        )
+        rows = sorted(answer.data, key=lambda row: row["index"])
+        vectors = [np.asarray(row["embedding"], dtype=np.float64) for row in rows]
+    except (LookupError, AttributeError, TypeError, ValueError):
+        raise Failure(Kind.MALFORMED, "no embeddings") from None
+    except Exception as error:  # litellm lets exceptions of every client through
+        raise from_exception(error, time.time()) from None
+    if len(vectors) != len(texts) or any(v.ndim != 1 or not np.isfinite(v).all() for v in vectors):
+        raise Failure(Kind.MALFORMED, f"{len(vectors)} embeddings for {len(texts)} texts, or numbers that are none")
+    return vectors, getattr(getattr(answer, "usage", None), "prompt_tokens", None)
+
+
+@functools.lru_cache(maxsize=256)
+def prices(model: str) -> tuple[float, float] | None:
+    """Return dollars per input and output token by litellm's price list, None where it has none for a model."""
+    try:
+        million = load().cost_per_token(model, prompt_tokens=1_000_000, completion_tokens=1_000_000)
+    except Exception:  # litellm raises a bare Exception for a model that it does not know
+        return None
+    return (million[0] / 1e6, million[1] / 1e6) if any(million) else None
+
+
+@functools.lru_cache(maxsize=256)
+def takes_seed(model: str) -> bool:
+    """Say whether litellm hands a seed on to the provider of a model."""
+    if model.startswith(f"{BUILTIN}/"):
+        return True
+    return "seed" in (load().get_supported_openai_params(model) or ())
+
+
+@functools.cache
+def load() -> Any:
+    """Import litellm, silenced and kept from the network, and register the built-in solver with it.
+
+    Its price map is the one in the package, tokens are counted by servers alone (so no tokenizer is fetched),
+    no `.env` file is read, nothing is reported anywhere.
+    """
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # deprecations inside its dependencies are not ours to show
+        litellm: Any = importlib.import_module("litellm")
+        litellm.ModelResponse(choices=[{"message": {"content": ""}}])  # builds its types, which warns too
+    litellm.telemetry = False
+    litellm.suppress_debug_info = True
+    litellm.drop_params = False
+    litellm.disable_hf_tokenizer_download = True
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    handler = type("BuiltinSolver", (litellm.CustomLLM,), {"acompletion": _solve_for_litellm})
+    litellm.custom_provider_map = [{"provider": BUILTIN, "custom_handler": handler()}]
+    return litellm
+
+
+async def _solve_for_litellm(
+    self: object, model: str, messages: Sequence[Message], optional_params: Mapping[str, Any], **_: Any
+) -> Any:
+    """Answer as a custom provider of litellm does (`builtin/solver` among its models)."""
+    options = {name: value for name, value in optional_params.items() if name not in ("seed", "max_retries")}
+    solved = solve(messages, optional_params["seed"], options)
+    return load().ModelResponse(
+        model=model,
+        choices=[{"message": {"content": solved.text}, "finish_reason": solved.finish_reason}],
+        usage={
+            "prompt_tokens": solved.prompt_tokens,
+            "completion_tokens": solved.completion_tokens,
+            "total_tokens": solved.prompt_tokens + solved.completion_tokens,
+        },
+    )

@@ -1,0 +1,90 @@
+"""What stands behind the door: the one interface that every way to a model has."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from cortexdsl.models.reach.failures import Failure, Kind
+from cortexdsl.terms import Call
+
+PLACEHOLDER_KEY = "no-key-needed"
+"""Sent to an address for which the spec names no key: a key of another service must never go there."""
+
+LARGEST_SEED = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """What came back from a model.
+
+    Attributes
+    ----------
+    text : str
+    finish_reason : str or None
+    prompt_tokens, completion_tokens : int or None
+        As the server counted them; None where it said nothing.
+    seed_refused : bool
+        The provider takes no seed, so that none was sent.
+    dollars : float or None
+        What the call cost by the transport's own price list; None where it has no price.
+    """
+
+    text: str
+    finish_reason: str | None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    seed_refused: bool = False
+    dollars: float | None = None
+
+
+@runtime_checkable
+class Transport(Protocol):
+    """A way to a model. It tries once: waiting, retrying and keeping belong to the door."""
+
+    async def send(self, call: Call, api_base: str | None, api_key: str | None) -> Raw:
+        """Send a call once.
+
+        Parameters
+        ----------
+        call : Call
+        api_base : str or None
+            The address, resolved; None for the provider's own.
+        api_key : str or None
+            The key's value, resolved; None where the provider's own variable is to be used.
+
+        Raises
+        ------
+        Failure
+            With the kind of the failure.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        ...
+
+
+def wire_seed(seed: int) -> int:
+    """Return the seed as it is sent: servers take 31 bits, and larger seeds are taken modulo 2**31."""
+    return seed % LARGEST_SEED
+
+
+class SeedsRefused:
+    """Remembers which models refuse a seed, so that each is asked with one only once."""
+
+    def __init__(self) -> None:
+        self._models: set[tuple[str, str | None]] = set()
+
+    async def send(self, call: Call, api_base: str | None, post: Callable[[int | None], Awaitable[Raw]]) -> Raw:
+        """Send through `post(seed)`; if the seed is refused send again without one, and remember it."""
+        model = (call.model.model, api_base)
+        if model not in self._models:
+            try:
+                return await post(wire_seed(call.seed))
+            except Failure as failure:
+                if failure.kind is not Kind.BAD_REQUEST or "seed" not in failure.what.lower():
+                    raise
+                self._models.add(model)
+        return await post(None)
