@@ -12,7 +12,7 @@ import pytest
 from cortexdsl.errors import BudgetError, ModelError
 from cortexdsl.models.door import open_door
 from cortexdsl.models.keys import call_key
-from cortexdsl.models.limits.gates import claims
+from cortexdsl.models.limits import claims
 from cortexdsl.models.reach.failures import Failure, Kind
 from cortexdsl.models.transports.transport import Raw
 from cortexdsl.terms import Limits, Reply
