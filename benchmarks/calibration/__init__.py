@@ -1,0 +1,1 @@
+"""Scenarios of `benchmarks/statistics_calibration.py`, one module a topic."""

@@ -1,0 +1,51 @@
+"""What all scenarios are made of: simulated answers, tables of them, and how a table is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.random import Generator
+
+from cortexdsl.analysis.claims.hypotheses import judge_claims
+from cortexdsl.analysis.tests.compare import compare_families
+from cortexdsl.terms import Family, Floats
+
+DRAWS = 999
+Marks: TypeAlias = dict[str, bool]
+Scenario: TypeAlias = Callable[[Generator], Marks]
+
+
+def table(values: dict[str, Floats], metric: str = "score", **columns: object) -> pd.DataFrame:
+    """A table of (replicates, questions) values by cell."""
+    frames = []
+    for cell, array in values.items():
+        replicates, questions = array.shape
+        ids = {
+            "replicate": np.repeat(np.arange(replicates), questions),
+            "question_id": np.tile(np.arange(questions), replicates),
+        }
+        frames.append(pd.DataFrame({"cell": cell, **ids, metric: array.ravel(), **columns}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def answers(random: Generator, chance: Floats, replicates: int) -> Floats:
+    return (random.random((replicates, len(chance))) < chance).astype(float)
+
+
+def chances(random: Generator, count: int, questions: int) -> list[Floats]:
+    """Equal methods: most questions easy or hard, each method with strengths and weaknesses of its own."""
+    base = random.beta(0.9, 0.5, questions)
+    return [np.clip(base + 0.2 * random.normal(size=questions), 0, 1) for _ in range(count)]
+
+
+def compared(frame: pd.DataFrame, truth: float, metric: str = "score") -> tuple[bool, bool]:
+    """Whether the difference is significant, and whether its interval covers the truth."""
+    row = compare_families(frame, [Family("f", ("a",), "b")], [metric], seed=1, draws=DRAWS).iloc[-1]
+    return bool(row["p"] <= 0.05), bool(row["ci_low"] <= truth <= row["ci_high"])
+
+
+def verdict(frame: pd.DataFrame, claim: str) -> str:
+    return str(judge_claims(frame, [claim], seed=1, draws=DRAWS)["verdict"][0])
