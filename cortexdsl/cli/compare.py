@@ -111,9 +111,12 @@ def _print_ranks(table: ScoreTable, metrics: Sequence[str]) -> None:
 
 def _print_stopping(found: Stopping) -> None:
     decided = int(found.looks["decided"].iloc[-1])
+    asked, planned = found.questions, found.planned
+    each = "; ".join(f"{count} of {planned[name]} on {name}" for name, count in asked.items()) if len(asked) > 1 else ""
     print(
-        f"stopping early: {decided} of {len(found.verdicts)} claims are decided after {found.questions} of "
-        f"{found.total} questions ({found.saved:.0%} of calls saved); verdicts that hold at any time:"
+        f"stopping early: {decided} of {len(found.verdicts)} claims are decided after {sum(asked.values())} of "
+        f"{sum(planned.values())} questions{f' ({each})' if each else ''}, {found.saved:.0%} of calls saved; "
+        "verdicts that hold at any time:"
     )
     print(found.verdicts[["claim", "verdict", "estimate", "p_adjusted", "test"]].to_string(index=False))
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,7 @@ def run(args: argparse.Namespace) -> int:
         plan.hypotheses,
         [Arm(cell.name, cell.method, cell.aliases, cell.axes) for cell in plan.cells],
         declared=declared_claims(plan.layout, plan.hypotheses),
+        planned={dataset: len(ids) for dataset, ids in plan.question_ids().items()},
         alpha=plan.stopping.alpha,
         correction=plan.analysis["correction"],
     )
@@ -65,17 +67,21 @@ def anytime_verdicts(
     arms: Sequence[Arm],
     *,
     declared: Collection[str],
+    planned: Mapping[str, int],
     alpha: float,
     correction: str,
 ) -> pd.DataFrame:
     """Answer claims validly at any look: declared ones adjusted among themselves, exploratory ones among all."""
     withdrawn = withdrawn_claims(claims, declared)
-    found = judge_anytime(scores, claims, arms, alpha=alpha, correction=correction, withdrawn=withdrawn)
+    judge = partial(
+        judge_anytime, scores, arms=arms, planned=planned, alpha=alpha, correction=correction, withdrawn=withdrawn
+    )
+    found = judge(claims)
     early = found["claim"].isin(set(declared)).to_numpy()
     if early.all() or not early.any():
         return found.assign(exploratory=~early)
     mine = found["claim"][early].tolist()
-    own = judge_anytime(scores, mine, arms, alpha=alpha, correction=correction, withdrawn=withdrawn)
+    own = judge(mine)
     found.loc[early] = own.set_axis(found.index[early])
     return found.assign(exploratory=~early)
 

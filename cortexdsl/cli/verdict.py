@@ -45,7 +45,10 @@ def run(args: argparse.Namespace) -> int:
     correction = plan["analysis"].get("correction", "holm")
     if stopping:
         alpha = stopping["alpha"]
-        found = anytime_verdicts(scores, claims, arms, declared=declared, alpha=alpha, correction=correction)
+        planned = {dataset: len(ids) for dataset, ids in plan["questions"].items()}
+        found = anytime_verdicts(
+            scores, claims, arms, declared=declared, planned=planned, alpha=alpha, correction=correction
+        )
     else:
         found = judge_claims(scores, claims, seed, arms, declared=declared, alpha=alpha, correction=correction)
     found.to_csv(layout.hypotheses, index=False)

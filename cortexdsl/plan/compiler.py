@@ -12,7 +12,7 @@ from cortexdsl.plan.digests import method_digest
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.families import resolve_families
 from cortexdsl.plan.judging import JUDGED, judge_of, judging_of
-from cortexdsl.plan.shards import Shard, cut, shard_size
+from cortexdsl.plan.shards import Shard, cut, cut_in_step, shard_size
 from cortexdsl.protocols.arms import Arm, arms
 from cortexdsl.protocols.templates import Templates
 from cortexdsl.spec.load import Spec, load_spec
@@ -136,7 +136,7 @@ def compile_spec(asked: str, *, experiment: str | None = None) -> Plan:
         tasks=tasks,
         paths={label: (entry.path,) if entry.path else () for label, entry in spec.datasets.items()},
         cells=cells,
-        shards={label: _shards(spec, task, cells, stopping) for label, task in tasks.items()},
+        shards=_shards(spec, tasks, cells, stopping),
         families=families,
         hypotheses=text.hypotheses,
         metrics=text.analysis.metrics,
@@ -206,9 +206,13 @@ def _stopping(spec: Spec, tasks: Mapping[str, Task]) -> StoppingRule | None:
     return StoppingRule(said.fewest, said.batch, said.alpha or spec.text.analysis.alpha)
 
 
-def _shards(spec: Spec, task: Task, cells: Sequence[Cell], stopping: StoppingRule | None) -> tuple[Shard, ...]:
+def _shards(
+    spec: Spec, tasks: Mapping[str, Task], cells: Sequence[Cell], stopping: StoppingRule | None
+) -> dict[str, tuple[Shard, ...]]:
+    sizes, replicates = {label: len(task.questions) for label, task in tasks.items()}, spec.text.replicates
     if stopping is not None:
-        return cut(len(task.questions), spec.text.replicates, stopping.batch, start=stopping.fewest)
+        largest = max(sizes.values())
+        return {label: cut_in_step(size, replicates, stopping, largest) for label, size in sizes.items()}
     models = [agent.model for cell in cells for cast in cell.debate.cast.values() for agent in cast]
     size = shard_size(
         spec.text.shard_size,
@@ -216,7 +220,7 @@ def _shards(spec: Spec, task: Task, cells: Sequence[Cell], stopping: StoppingRul
         connections=spec.limits.connections,
         calls_per_question=max(len(cell.debate.cast) * 3 for cell in cells),
     )
-    return cut(len(task.questions), spec.text.replicates, size)
+    return {label: cut(questions, replicates, size) for label, questions in sizes.items()}
 
 
 def _check_limits(spec: Spec, cells: Sequence[Cell], judge: Model | None) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from cortexdsl.terms import StoppingRule, in_step
+
 START_SECONDS = 3.0  # fixed cost of a job that calls a model over the network (docs/benchmarks.md)
 ORCHESTRATION_SHARE = 0.05  # of a job's time that its start may take
 SECONDS_PER_CALL = 1.0  # assumed of a model server, where nothing is known
@@ -42,16 +44,26 @@ def shard_size(asked: int | str, *, is_local: bool, connections: int, calls_per_
     return max(20, math.ceil(START_SECONDS / ORCHESTRATION_SHARE * connections / seconds))
 
 
-def cut(questions: int, replicates: int, size: int, start: int | None = None) -> tuple[Shard, ...]:
-    """Cut a dataset of some questions into shards of at most `size`, for every replicate.
+def cut(questions: int, replicates: int, size: int) -> tuple[Shard, ...]:
+    """Cut a dataset of some questions into shards of at most `size`, for every replicate."""
+    return _shards([*range(size, questions, size), questions], replicates)
 
-    The first shard holds `start` questions where that is given: those before the first look.
+
+def cut_in_step(questions: int, replicates: int, rule: StoppingRule, largest: int) -> tuple[Shard, ...]:
+    """Cut a dataset into the batches between looks, at one pace with the largest dataset of the experiment.
+
+    A small dataset may have no question in some batch; the numbers of its shards then have gaps.
     """
-    ends = [*range(min(start or size, questions), questions, size), questions]
+    ends = [*range(min(rule.fewest, largest), largest, rule.batch), largest]
+    return _shards([in_step(end, questions, largest) for end in ends], replicates)
+
+
+def _shards(ends: Sequence[int], replicates: int) -> tuple[Shard, ...]:
     return tuple(
         Shard(replicate, number, first, end)
         for replicate in range(1, replicates + 1)
         for number, (first, end) in enumerate(pairwise([0, *ends]), 1)
+        if first < end
     )
 
 

@@ -8,7 +8,7 @@ from cortexdsl.terms.agents import Agent, Model
 from cortexdsl.terms.base import EMPTY, Bools, Floats, Scalar
 from cortexdsl.terms.calls import Call, Message, Reply
 from cortexdsl.terms.debates import Debate, Graph, Turn
-from cortexdsl.terms.experiment import Cell, Family, Limits, Match, StoppingRule
+from cortexdsl.terms.experiment import Cell, Family, Limits, Match, StoppingRule, in_step
 from cortexdsl.terms.graphs import (
     Edges,
     Everyone,
@@ -75,4 +75,5 @@ __all__ = [
     "Topology",
     "Turn",
     "Until",
+    "in_step",
 ]

@@ -81,9 +81,9 @@ class StoppingRule:
     Attributes
     ----------
     fewest : int
-        Questions of each dataset before the first look.
+        Questions of the largest dataset before the first look; of others as large a share.
     batch : int
-        Questions of each dataset between two looks.
+        Questions of the largest dataset between two looks; of others as large a share.
     alpha : float
         The error that all verdicts together may have, however often one looks.
     """
@@ -91,3 +91,11 @@ class StoppingRule:
     fewest: int
     batch: int
     alpha: float
+
+
+def in_step(questions: int, size: int, largest: int) -> int:
+    """How many questions of a dataset go with so many of the largest: as large a share, rounded up.
+
+    So datasets of any sizes are walked through at one pace and end together.
+    """
+    return min(size, -(-questions * size // largest))

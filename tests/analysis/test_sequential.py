@@ -8,52 +8,69 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cortexdsl.analysis.sequential.betting import (
-    BETS,
-    anytime_p,
-    confidence_sequence,
-    evidence_above,
-    evidence_below,
-    sign_evidence,
-)
+from cortexdsl.analysis.claims.hypotheses import judge_claims
+from cortexdsl.analysis.sequential import asymptotic
+from cortexdsl.analysis.sequential.betting import BETS, evidence_above, evidence_below
+from cortexdsl.analysis.sequential.evidence import Mean, anytime_p, ratio_interval
 from cortexdsl.analysis.sequential.sequential import judge_anytime, stopping_point
+from cortexdsl.analysis.sequential.streams import stream_of
+from cortexdsl.analysis.units.table import score_table
 from cortexdsl.cli.main import main
 from cortexdsl.errors import InputError
 from tests.analysis.tables import long_table
 
 
 def test_the_game_is_fair() -> None:
-    """Over all sign patterns of ten differences the mean e-value is 1, at every time; by signs too, at most."""
+    """Over all sign patterns of ten differences the mean e-value is 1, at every time."""
     patterns = np.array(list(product([-1.0, 1.0], repeat=10)))
     bets = np.exp([evidence_above(row, 0.0, -1.0) for row in patterns])
     assert bets.mean(axis=0) == pytest.approx(np.ones(10))
-    signs = np.exp([sign_evidence(row) for row in patterns])
-    assert (signs.mean(axis=0) <= 1 + 1e-9).all()
 
 
 def test_one_bet_by_hand() -> None:
-    """A difference of 1 multiplies a stake of bet b by 1 + b; a first win by sign is worth 4 * 3/8 = 1.5."""
+    """A difference of 1 multiplies a stake of bet b by 1 + b."""
     assert np.exp(evidence_above(np.array([1.0]), 0.0, -1.0)[0]) == pytest.approx(np.mean(1 + BETS))
-    assert np.exp(sign_evidence(np.array([3.0]))[0]) == pytest.approx(1.5)
-    assert np.exp(sign_evidence(np.array([0.0]))[0]) == pytest.approx(1.0)
 
 
-def test_below_is_above_turned_round() -> None:
-    values = np.array([0.3, -0.5, 0.1])
-    assert evidence_below(values, 0.2, 1.0) == pytest.approx(evidence_above(-values, -0.2, -1.0))
+def test_the_mixture_by_hand() -> None:
+    """Of 3, 1 and -2 against 0: with two more of -2 the sum is -2 and the squares 22, of five: u = -2 sqrt(.2 / 26.4).
+
+    log(2 Phi(u)) + u^2 / 2 - log(1.2) / 2 with Phi(-.17408) = .43090.
+    """
+    found = asymptotic.evidence_above(np.array([3.0, 1.0, -2.0]), 0.0)[-1]
+    assert found == pytest.approx(np.log(2 * 0.43090) + 0.17408**2 / 2 - np.log(1.2) / 2, abs=1e-4)
+    assert asymptotic.evidence_above(np.zeros(3), 0.0).tolist() == [0, 0, 0]
 
 
-def test_p_remembers_the_largest_evidence() -> None:
-    assert anytime_p(np.log([1.0, 80.0, 2.0])) == pytest.approx(2 / 80)
-    assert anytime_p(np.log([0.1])) == 1.0
+@pytest.mark.parametrize("bounds", [(-3.0, 3.0), None])
+def test_below_is_above_turned_round(bounds: tuple[float, float] | None) -> None:
+    values = np.array([0.3, -0.5, 0.1, 2.0])
+    assert Mean(values, bounds).below(0.2) == pytest.approx(Mean(-values, bounds).above(-0.2))
+    assert evidence_below(values, 0.2, 3.0) == pytest.approx(evidence_above(-values, -0.2, -3.0))
 
 
-def test_confidence_sequence_holds_the_mean_and_narrows() -> None:
+def test_p_is_that_of_the_evidence_as_it_stands() -> None:
+    """Two sides over an e-value of 80, and at most 1."""
+    assert anytime_p(np.log(80.0)) == pytest.approx(2 / 80)
+    assert anytime_p(np.log(0.1)) == 1.0
+
+
+@pytest.mark.parametrize("bounds", [(-1.0, 1.0), None])
+def test_an_interval_ends_where_evidence_reaches_its_bound(bounds: tuple[float, float] | None) -> None:
+    """At each end the e-value is 2 / .05 = 40, and ten times the values make it about a third as wide."""
     random = np.random.default_rng(0)
     values = random.choice([-1.0, 0.0, 1.0], 2000, p=[0.1, 0.7, 0.2])
-    early, late = confidence_sequence(values[:200], -1, 1), confidence_sequence(values, -1, 1)
-    assert early[0] <= late[0] <= 0.1 <= late[1] <= early[1]
-    assert late[1] - late[0] < 0.12
+    early, late = Mean(values[:200], bounds), Mean(values, bounds)
+    low, high = late.interval(0.95)
+    assert low < 0.1 < high
+    assert [np.exp(late.above(low)), np.exp(late.below(high))] == pytest.approx([40, 40], rel=1e-3)
+    assert 2 < np.ptp(early.interval(0.95)) / (high - low) < 5
+
+
+def test_few_values_without_bounds_have_no_interval() -> None:
+    """A value that was not yet seen could be the whole mean."""
+    assert np.isnan(Mean(np.arange(5.0), None).interval(0.95)).all()
+    assert np.isnan(ratio_interval(np.ones(5), np.ones(5), 0.95)).all()
 
 
 def _table(gain: float, questions: int = 600) -> pd.DataFrame:
@@ -70,15 +87,16 @@ def test_a_large_difference_stops_early_and_saves_calls() -> None:
     claims = ["accuracy(a) > accuracy(b)", "tokens(a) <= 0.7 * tokens(b)"]
     found = stopping_point(_table(0.3), claims, batch=50, fewest=50)
     assert found.verdicts["verdict"].tolist() == ["supported", "supported"]
-    assert found.questions < 300
-    assert found.saved == pytest.approx(1 - found.questions / 600)
+    asked = found.questions["data"]
+    assert asked < 300
+    assert found.saved == pytest.approx(1 - asked / 600)
     assert found.looks["decided"].iloc[-1] == 2
     assert (found.looks["decided"].iloc[:-1] < 2).all()
 
 
 def test_no_difference_runs_to_the_end() -> None:
     found = stopping_point(_table(0.0), ["accuracy(a) > accuracy(b)"], batch=100)
-    assert (found.questions, found.saved) == (600, 0)
+    assert (found.questions, found.saved) == ({"data": 600}, 0)
     assert found.verdicts["verdict"].tolist() == ["undecided"]
 
 
@@ -105,6 +123,94 @@ def test_equivalent_methods_are_shown_equivalent() -> None:
     second[::33] = 1 - second[::33]
     found = judge_anytime(long_table({"a": first[None], "b": second[None]}), ["accuracy(a) == accuracy(b) +- 0.08"])
     assert found["verdict"][0] == "supported"
+
+
+def test_a_claim_about_a_ratio_tests_the_ratio() -> None:
+    """Most questions of a cost .7 of b, some twice as much: the ratio of means is above .8, and the claim is not so.
+
+    A test of signs, which looks at the typical question, supported it.
+    """
+    random = np.random.default_rng(1)
+    b = random.lognormal(6, 0.3, 600)
+    a = b * np.where(random.random(600) < 0.15, 2.0, 0.7)
+    frame = long_table({"a": a[None], "b": b[None]}, metric="tokens")
+    claim = "tokens(a) <= 0.8 * tokens(b)"
+    found, fixed = judge_anytime(frame, [claim]).iloc[0], judge_claims(frame, [claim], seed=1).iloc[0]
+    assert found["estimate"] == pytest.approx(a.mean() / b.mean()) == pytest.approx(fixed["estimate"])
+    assert (found["verdict"], fixed["verdict"]) == ("contradicted", "contradicted")
+    assert 0.8 < found["ci_low"] < found["estimate"] < found["ci_high"] < 1.1
+    assert found["test"] == "e-process of the mean, asymptotic, of a - 0.8 * b"
+
+
+@pytest.mark.parametrize("spread", [(1.0, 1.0), (1.0, 0.0), (0.0, 1.0)], ids=["both", "first", "second"])
+def test_skewed_tokens_at_the_bound_are_rarely_decided(spread: tuple[float, float]) -> None:
+    """True ratio .8, lognormal tokens, looked at after 20 of 500 questions and after every 10 more: 5 % of 400 at most.
+
+    And three standard errors.
+    """
+    random = np.random.default_rng(4)
+    wrong, looks = 0, np.arange(20, 501, 10) - 1
+    for _ in range(400):
+        base = random.lognormal(6, 0.6, 500)
+        a, b = (base * random.lognormal(-(sigma**2) / 2, sigma, 500) for sigma in spread)
+        values = 0.8 * a - 0.8 * b
+        sides = (asymptotic.evidence_above(values, 0.0), asymptotic.evidence_below(values, 0.0))
+        wrong += bool((np.maximum(*sides)[looks] >= np.log(2 / 0.05)).any())
+    assert wrong <= 400 * (0.05 + 3 * np.sqrt(0.05 * 0.95 / 400))
+
+
+CLAIMS = [
+    "score(a) > score(b)",
+    "score(a) >= score(b) - 0.05",
+    "score(a) == score(b) +- 0.1",
+    "score(a) <= 0.9 * score(b)",
+    "score(a) > 0.5",
+    "tokens(a) > tokens(b)",
+    "tokens(a) <= 0.8 * tokens(b)",
+    "score(a) > score(b) on every dataset",
+]
+
+
+@pytest.mark.parametrize("run", range(12))
+def test_verdicts_at_a_look_and_at_a_fixed_number_never_contradict(run: int) -> None:
+    """Evidence for a side comes only with an estimate on that side: nowhere says one yes and the other no."""
+    random = np.random.default_rng(run)
+    gain, ratio = random.choice([-0.3, -0.1, 0.0, 0.1, 0.3]), random.choice([0.6, 0.8, 1.0])
+    frames = []
+    for name, questions in (("x", int(random.integers(30, 200))), ("y", int(random.integers(30, 200)))):
+        ability = random.uniform(0.2, 0.7, questions)
+        gains = {"a": gain, "b": 0.0}
+        scores = {cell: (random.random((2, questions)) < ability + d).astype(float) for cell, d in gains.items()}
+        tokens = random.lognormal(6, 0.8, (2, 2, questions)) * np.array([ratio, 1.0])[:, None, None]
+        frame = long_table(scores, dataset=name)
+        frames.append(frame.assign(tokens=tokens.reshape(-1)[np.arange(len(frame))]))
+    frame = pd.concat(frames, ignore_index=True)
+    early = judge_anytime(frame, CLAIMS, correction="none")
+    fixed = judge_claims(frame, CLAIMS, seed=1, correction="none", draws=499)
+    verdicts = [set(pair) for pair in zip(early["verdict"], fixed["verdict"], strict=True)]
+    assert {"supported", "contradicted"} not in verdicts
+
+
+def test_datasets_of_unequal_size_end_together() -> None:
+    """Of 3 and 7 questions: blocks of one question and of 2, 2 and 3 (by 7 k / 3, rounded down); none is left out."""
+    frame = pd.concat(
+        [
+            long_table({"a": np.array([[1.0, 0.0, 1.0]])}, dataset="x"),
+            long_table({"a": np.array([[1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0]])}, dataset="y"),
+        ]
+    )
+    found = stream_of(score_table(frame), "accuracy", ("a",), ("x", "y"), {"x": 3, "y": 7})
+    assert found.values[0].tolist() == pytest.approx([(1 + 1 / 2) / 2, (0 + 1) / 2, (1 + 1 / 3) / 2])
+    assert found.bounds == (0.0, 1.0)
+
+
+def test_all_questions_of_unequal_datasets_are_counted() -> None:
+    """60 and 600 questions of equal methods: undecided to the end, after 660; a look has a like share of both."""
+    frame = pd.concat([_table(0.0, 60).assign(dataset="x"), _table(0.0, 600).assign(dataset="y")], ignore_index=True)
+    found = stopping_point(frame, ["accuracy(a) > accuracy(b)"], batch=100, fewest=100)
+    assert (found.questions, found.planned) == ({"x": 60, "y": 600}, {"x": 60, "y": 600})
+    assert found.looks["questions"].tolist() == [110, 220, 330, 440, 550, 660]
+    assert found.saved == 0
 
 
 def test_what_cannot_be_stopped_on_is_refused() -> None:

@@ -1,14 +1,16 @@
 """Stopping early, honestly: verdicts that hold whenever one looks, and where an experiment could have stopped.
 
 Questions enter in the order in which the table has them; a table of an experiment that is under way holds
-finished batches only, for a row that is absent counts as missing.
-Claims about scores in [0, 1] are tested by betting on their means; claims about other metrics and ratios by the
-sign of each question's contrast, a hypothesis about the typical question rather than the mean.
+finished batches only, for a row that is absent counts as missing. What is tested is what the claim names: a mean, a
+difference of means, or a ratio of means as the mean of `first - ratio * second`.
+
+A verdict here and the verdict of the usual test on the same questions may differ in whether they decide, never in what:
+evidence for one side comes only with an estimate on that side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,21 +19,16 @@ import pandas as pd
 from cortexdsl.analysis.claims.designs import Design, design_of
 from cortexdsl.analysis.claims.findings import Finding, all_of
 from cortexdsl.analysis.claims.hypotheses import COLUMNS, WITHDRAWN, verdict_of
-from cortexdsl.analysis.sequential.betting import (
-    anytime_p,
-    confidence_sequence,
-    evidence_above,
-    evidence_below,
-    sign_evidence,
-)
-from cortexdsl.analysis.tests.contrasts import gap_of
+from cortexdsl.analysis.sequential.evidence import Mean, anytime_p, ratio_interval
+from cortexdsl.analysis.sequential.streams import Stream, asked_so_far, stream_of
 from cortexdsl.analysis.tests.corrections import adjust
 from cortexdsl.analysis.units.arms import Arm, arms_of
 from cortexdsl.analysis.units.table import ScoreTable, score_table
-from cortexdsl.analysis.units.units import units
 from cortexdsl.errors import InputError
 from cortexdsl.spec.claims import EVERY, Claim, parse_claim
-from cortexdsl.terms import Floats
+from cortexdsl.terms import Floats, in_step
+
+LEVEL_EQUIVALENCE = 0.90
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,20 +37,19 @@ class Stopping:
 
     Attributes
     ----------
-    questions : int
-        Of each dataset, when it stops: the first look at which every claim is decided, else all.
-    total : int
-        Of each dataset, had it not stopped.
+    questions, planned : mapping of dataset to int
+        How many were needed when it stops (the first look at which every claim is decided, else the last), and how
+        many there are.
     verdicts : DataFrame
         As of that look, in the columns of hypotheses.csv; p-values hold however often one looked.
     looks : DataFrame
-        `questions` and how many claims were `decided`, a row per look.
+        `questions` (of all datasets) and how many claims were `decided`, a row per look.
     saved : float
         The share of calls (of questions, where the table counts no calls) that was not spent.
     """
 
-    questions: int
-    total: int
+    questions: Mapping[str, int]
+    planned: Mapping[str, int]
     verdicts: pd.DataFrame
     looks: pd.DataFrame
     saved: float
@@ -64,7 +60,7 @@ def judge_anytime(
     claims: Sequence[str | Claim],
     arms: Sequence[Arm] = (),
     *,
-    questions: int | None = None,
+    planned: Mapping[str, int] | None = None,
     alpha: float = 0.05,
     correction: str = "holm",
     withdrawn: int = 0,
@@ -73,8 +69,8 @@ def judge_anytime(
 
     Parameters
     ----------
-    questions : int or None
-        Only the first so many of each dataset.
+    planned : mapping of dataset to int, optional
+        How many questions each dataset has in the end; by default those that are there.
     correction : str
         `holm` (the default) holds at any time; false discovery rates do not.
     withdrawn : int
@@ -83,14 +79,16 @@ def judge_anytime(
     Returns
     -------
     DataFrame
-        The columns of hypotheses.csv. Intervals are confidence sequences; NaN for tests by sign.
+        The columns of hypotheses.csv. Intervals are confidence sequences; NaN where there are too few questions for
+        one.
     """
     if correction not in ("holm", "none"):
         raise InputError(f"stopping early goes with the correction holm or none, not {correction}")
     table = scores if isinstance(scores, ScoreTable) else score_table(scores)
+    sizes = planned or _sizes(table)
     known = tuple(arms) or arms_of(table.cells)
     parsed = [parse_claim(claim) if isinstance(claim, str) else claim for claim in claims]
-    found = [_examine(design_of(claim, known), table, questions, alpha) for claim in parsed]
+    found = [_examine(design_of(claim, known), table, sizes, alpha) for claim in parsed]
     p = adjust([one.p for one in found], correction, withdrawn)
     absent = WITHDRAWN.format(withdrawn) if withdrawn else ""
     notes = ["; ".join(filter(None, [one.note, absent])) for one in found]
@@ -116,104 +114,115 @@ def stopping_point(
     Parameters
     ----------
     scores : DataFrame or ScoreTable
-        What is there so far: of a finished experiment, or of one that is under way.
+        Of a finished experiment.
     batch, fewest : int
-        Questions of each dataset between two looks, and before the first.
+        Questions of the largest dataset between two looks, and before the first; of others as large a share.
     """
     if batch < 1 or fewest < 1 or not claims:
         raise InputError("stopping needs a claim, a batch of at least 1 and at least 1 question before the first look")
     table = scores if isinstance(scores, ScoreTable) else score_table(scores)
-    total = max(len(ids) for ids in table.questions)
-    ends = [*range(min(fewest, total), total, batch), total]
+    planned = _sizes(table)
+    total = max(planned.values())
     looks = []
-    for end in ends:
-        verdicts = judge_anytime(table, claims, arms, questions=end, alpha=alpha, correction=correction)
+    for end in [*range(min(fewest, total), total, batch), total]:
+        asked = {name: in_step(end, size, total) for name, size in planned.items()}
+        so_far = asked_so_far(table, end, planned)
+        verdicts = judge_anytime(so_far, claims, arms, planned=planned, alpha=alpha, correction=correction)
         decided = int((verdicts["verdict"] != "undecided").sum())
-        looks.append((end, decided))
+        looks.append((sum(asked.values()), decided))
         if decided == len(verdicts):
             break
-    return Stopping(end, total, verdicts, pd.DataFrame(looks, columns=["questions", "decided"]), _saved(table, end))
+    shown = pd.DataFrame(looks, columns=["questions", "decided"])
+    return Stopping(asked, planned, verdicts, shown, _saved(table, so_far))
 
 
-def _saved(table: ScoreTable, questions: int) -> float:
-    spent = table.column("calls") if "calls" in table.frame else np.ones(len(table.frame))
-    whole = float(np.nansum(spent))
-    return float(np.nansum(spent[table.question >= questions])) / whole if whole > 0 else 0.0
+def _sizes(table: ScoreTable) -> dict[str, int]:
+    return {name: len(ids) for name, ids in zip(table.datasets, table.questions, strict=True)}
 
 
-def _examine(design: Design, table: ScoreTable, questions: int | None, alpha: float) -> Finding:
-    if design.claim.dataset == EVERY:
-        return all_of([_find(design, table, (name,), questions, alpha) for name in table.datasets])
-    return _find(design, table, (design.claim.dataset,) if design.claim.dataset else table.datasets, questions, alpha)
+def _saved(table: ScoreTable, so_far: ScoreTable) -> float:
+    if "calls" not in table.frame:
+        return 1 - len(so_far.frame) / len(table.frame)
+    whole = float(np.nansum(table.column("calls")))
+    return 1 - float(np.nansum(so_far.column("calls"))) / whole if whole > 0 else 0.0
 
 
-def _find(design: Design, table: ScoreTable, datasets: Sequence[str], questions: int | None, alpha: float) -> Finding:
-    weights = design.weights * design.scale
-    if design.ratio:
-        weights = np.array([[1.0, -design.null]])
-    layers, scored, gap = [], True, ""
-    for name in datasets:
-        sample = units(table, design.claim.metric, design.cells, (name,))
-        gap = gap or gap_of(sample, range(len(design.cells)))
-        if sample.clustered:
-            raise InputError("stopping early needs questions without declared clusters")
-        scored = scored and bool(((sample.values >= 0) & (sample.values <= 1)).all())
-        layers.append(weights @ sample.values[:, :questions])
-    if gap:
-        return Finding(np.nan, np.nan, np.nan, f"none: {gap}", False, np.nan)
-    common = min(layer.shape[1] for layer in layers)
-    values = np.mean([layer[:, :common] for layer in layers], axis=0)
-    ends = [(float(row[row < 0].sum()), float(row[row > 0].sum())) for row in weights]
-    bounded = scored and table.metric(design.claim.metric).unit == "share"
-    if design.joint:
-        return _joint(values, ends, bounded, design)
-    found = [
-        _one(row, end, bounded, design, note, alpha) for row, end, note in zip(values, ends, design.notes, strict=True)
-    ]
-    return all_of(found)
+def _examine(design: Design, table: ScoreTable, planned: Mapping[str, int], alpha: float) -> Finding:
+    where = design.claim.dataset
+    if where == EVERY:
+        return all_of([_find(design, table, (name,), planned, alpha) for name in table.datasets])
+    return _find(design, table, (where,) if where else table.datasets, planned, alpha)
 
 
-def _one(values: Floats, ends: tuple[float, float], bounded: bool, design: Design, note: str, alpha: float) -> Finding:
-    null = 0.0 if design.ratio else design.null
-    if design.margin is not None:
-        return _within(values, ends, bounded, design, design.margin, note)
-    above, below = _evidence(values, null, ends, bounded)
-    p_above, p_below = anytime_p(above), anytime_p(below)
-    upward = p_above < p_below if p_above != p_below else values.mean() > null
-    supports = bool(upward == (design.sign > 0))
-    low, high = confidence_sequence(values, *ends, 1 - alpha) if bounded else (np.nan, np.nan)
-    return Finding(float(values.mean()), low, high, _name(bounded), supports, min(p_above, p_below), note)
-
-
-def _within(
-    values: Floats, ends: tuple[float, float], bounded: bool, design: Design, margin: float, note: str
+def _find(
+    design: Design, table: ScoreTable, datasets: Sequence[str], planned: Mapping[str, int], alpha: float
 ) -> Finding:
+    stream = stream_of(table, design.claim.metric, design.cells, datasets, planned)
+    if stream.gap:
+        return Finding(np.nan, np.nan, np.nan, f"none: {stream.gap}", False, np.nan)
+    weights = np.array([[1.0, -design.null]]) if design.ratio else design.weights * design.scale
+    means = [_contrast(stream, row) for row in weights]
+    if not stream.values.shape[1]:
+        return Finding(np.nan, np.nan, np.nan, means[0].name, False, 1.0, "no question of every dataset so far")
+    if design.joint:
+        return _joint(means, design)
+    if design.ratio:
+        return _ratio(stream, means[0], design, alpha)
+    return all_of([_one(mean, design, note, alpha) for mean, note in zip(means, design.notes, strict=True)])
+
+
+def _contrast(stream: Stream, row: Floats) -> Mean:
+    """A contrast of cells; it has bounds where they have."""
+    if stream.bounds is None:
+        return Mean(row @ stream.values, None)
+    low, high = stream.bounds
+    least, most = np.where(row > 0, low, high) @ row, np.where(row > 0, high, low) @ row
+    return Mean(row @ stream.values, (float(least), float(most)))
+
+
+def _one(mean: Mean, design: Design, note: str, alpha: float) -> Finding:
+    if design.margin is not None:
+        return _within(mean, design, design.margin, note)
+    low, high = mean.interval(1 - alpha)
+    supports, p = _leaning(mean, design.null, design)
+    return Finding(float(mean.values.mean()), low, high, mean.name, supports, p, note)
+
+
+def _leaning(mean: Mean, null: float, design: Design) -> tuple[bool, float]:
+    """Whether a mean lies on the side of a value that the claim says, and the p of that."""
+    upward = bool(mean.values.mean() > null)
+    p = anytime_p(mean.above(null) if upward else mean.below(null))
+    return upward == (design.sign > 0), p
+
+
+def _ratio(stream: Stream, mean: Mean, design: Design, alpha: float) -> Finding:
+    """A ratio of means, as the mean of top - null * bottom against 0."""
+    top, bottom = stream.values
+    if not (top.mean() > 0 and bottom.mean() > 0):
+        why = f"a ratio of means that are not above 0 ({top.mean():.4g}, {bottom.mean():.4g})"
+        return Finding(np.nan, np.nan, np.nan, f"none: {why}", False, np.nan)
+    supports, p = _leaning(mean, 0.0, design)
+    low, high = ratio_interval(top, bottom, 1 - alpha, stream.bounds)
+    name = f"{mean.name}, of {design.cells[0]} - {design.null:g} * {design.cells[1]}"
+    return Finding(float(top.mean() / bottom.mean()), low, high, name, supports, p, design.notes[0])
+
+
+def _within(mean: Mean, design: Design, margin: float, note: str) -> Finding:
     """Two one-sided tests, inside or outside of the margin."""
-    lower = _evidence(values, design.null - margin, ends, bounded)
-    upper = _evidence(values, design.null + margin, ends, bounded)
-    inside = max(anytime_p(lower[0], 1), anytime_p(upper[1], 1))
-    outside = min(anytime_p(upper[0]), anytime_p(lower[1]))
-    low, high = confidence_sequence(values, *ends, 0.9) if bounded else (np.nan, np.nan)
-    p, supports = (inside, True) if inside <= outside else (outside, False)
-    return Finding(float(values.mean()), low, high, f"two {_name(bounded)}", supports, p, note)
+    lower, upper = design.null - margin, design.null + margin
+    inside = max(anytime_p(mean.above(lower), 1), anytime_p(mean.below(upper), 1))
+    outside = min(anytime_p(mean.above(upper)), anytime_p(mean.below(lower)))
+    low, high = mean.interval(LEVEL_EQUIVALENCE)
+    estimate = float(mean.values.mean())
+    supports = abs(estimate - design.null) < margin
+    p = inside if supports else outside
+    return Finding(estimate, low, high, f"two {mean.name}", supports, p, note)
 
 
-def _joint(values: Floats, ends: Sequence[tuple[float, float]], bounded: bool, design: Design) -> Finding:
+def _joint(means: Sequence[Mean], design: Design) -> Finding:
     """Evidence that not all contrasts are 0: the mean of all e-values, of both sides."""
-    sides = [side for row, end in zip(values, ends, strict=True) for side in _evidence(row, 0.0, end, bounded)]
-    largest = int(np.argmax(np.abs(values.mean(axis=1))))
-    p = anytime_p(np.logaddexp.reduce(sides, axis=0) - np.log(len(sides)), 1)
-    estimate = float(values[largest].mean())
-    return Finding(estimate, np.nan, np.nan, _name(bounded), True, p, design.notes[largest])
-
-
-def _evidence(values: Floats, null: float, ends: tuple[float, float], bounded: bool) -> tuple[Floats, Floats]:
-    if not bounded:
-        return sign_evidence(values - null), sign_evidence(null - values)
-    nothing = np.zeros(len(values))
-    above = evidence_above(values, null, ends[0]) if null > ends[0] else nothing
-    return above, evidence_below(values, null, ends[1]) if null < ends[1] else nothing
-
-
-def _name(bounded: bool) -> str:
-    return "e-process of the mean" if bounded else "e-process of signs"
+    sides = [side for mean in means for side in (mean.above(0.0), mean.below(0.0))]
+    estimates = [float(mean.values.mean()) for mean in means]
+    largest = int(np.argmax(np.abs(estimates)))
+    p = anytime_p(float(np.logaddexp.reduce(sides) - np.log(len(sides))), 1)
+    return Finding(estimates[largest], np.nan, np.nan, means[largest].name, True, p, design.notes[largest])

@@ -1,0 +1,100 @@
+"""What a look sees of a table: per cell, values that come one after the other and are independent with one mean.
+
+On one dataset these are the questions. A claim over several datasets is about the mean of their means, so a value is
+made of a block: one question of the smallest dataset and as large a share of every other. Datasets are therefore
+walked through at one pace and end together, whatever their sizes, and no question is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cortexdsl.analysis.tests.contrasts import gap_of
+from cortexdsl.analysis.units.table import ScoreTable
+from cortexdsl.analysis.units.units import units
+from cortexdsl.errors import InputError
+from cortexdsl.terms import Floats, in_step
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stream:
+    """One metric of some cells, in the order in which it came.
+
+    Attributes
+    ----------
+    values : (cells, blocks) array
+        Means over replicates and over the questions of a block; with several datasets the mean of their blocks.
+    bounds : (float, float) or None
+        Between which every value must lie, where the metric has such bounds.
+    gap : str
+        Why nothing can be tested, or nothing.
+    """
+
+    values: Floats
+    bounds: tuple[float, float] | None
+    gap: str = ""
+
+
+def stream_of(
+    table: ScoreTable, metric: str, cells: Sequence[str], datasets: Sequence[str], planned: Mapping[str, int]
+) -> Stream:
+    """Line up what is there of some cells.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        With the questions that were asked so far.
+    planned : mapping of dataset to int
+        How many questions each has in the end.
+
+    Raises
+    ------
+    InputError
+        Where questions share declared clusters: they are no independent evidence.
+    """
+    smallest = min(planned[name] for name in datasets)
+    layers, gap = [], ""
+    for name in datasets:
+        sample = units(table, metric, cells, (name,))
+        if sample.clustered:
+            raise InputError("stopping early needs questions without declared clusters")
+        gap = gap or gap_of(sample, range(len(cells)))
+        layers.append(_blocks(sample.values, planned[name], smallest))
+    common = min(layer.shape[1] for layer in layers)
+    values = np.mean([layer[:, :common] for layer in layers], axis=0)
+    which = table.metric(metric)
+    is_share = which.unit == "share" and which.per is None
+    bounded = is_share and bool(np.all((values >= 0) & (values <= 1)))
+    return Stream(values, (0.0, 1.0) if bounded else None, gap)
+
+
+def asked_so_far(table: ScoreTable, questions: int, planned: Mapping[str, int]) -> ScoreTable:
+    """The table as it was after so many questions of the largest dataset, and as large a share of every other."""
+    largest = max(planned.values())
+    ends = np.array([in_step(questions, planned[name], largest) for name in table.datasets])
+    kept = table.question < ends[table.dataset]
+    return replace(
+        table,
+        frame=table.frame[kept].reset_index(drop=True),
+        dataset=table.dataset[kept],
+        cell=table.cell[kept],
+        replicate=table.replicate[kept],
+        question=table.question[kept],
+        questions=tuple(ids[:end] for ids, end in zip(table.questions, ends.tolist(), strict=True)),
+        clusters=tuple(codes[:end] for codes, end in zip(table.clusters, ends.tolist(), strict=True)),
+        unparsed=table.unparsed[kept],
+    )
+
+
+def _blocks(values: Floats, size: int, blocks: int) -> Floats:
+    """Means of the finished blocks of a dataset of `size` questions, of which `values` are the first."""
+    ends = np.arange(1, blocks + 1) * size // blocks
+    starts = np.concatenate([[0], ends[:-1]])
+    whole = int((ends <= values.shape[1]).sum())
+    if not whole:
+        return values[:, :0]
+    ends, starts = ends[:whole], starts[:whole]
+    return np.asarray(np.add.reduceat(values[:, : ends[-1]], starts, axis=1) / (ends - starts))
