@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import statsmodels.api as sm
 from scipy import stats
 
+from cortexdsl.analysis.metrics.table import metrics_table
 from cortexdsl.analysis.tests.bootstrap import bca, log_ratio, resample, studentised
 from cortexdsl.analysis.tests.contrasts import contrast_outcomes, mean_outcome, ratio_outcome
-from cortexdsl.analysis.tests.intervals import effective_trials, standard_error, wilson
+from cortexdsl.analysis.tests.intervals import effective_trials, few_units, standard_error, wilson
 from cortexdsl.analysis.units.table import score_table
 from cortexdsl.analysis.units.units import units
 from tests.analysis.tables import long_table, two_by_two
@@ -58,6 +60,37 @@ def test_effective_trials_are_the_questions_of_one_replicate() -> None:
     thrice = units(score_table(long_table({"a": np.repeat(answers, 3, axis=0)})), "score", ["a"])
     assert effective_trials(once, 0) == pytest.approx(11)
     assert effective_trials(thrice, 0) == pytest.approx(11)
+
+
+def _clusters(count: int, random: np.random.Generator) -> pd.DataFrame:
+    """Ten answers in each of some clusters, right in 70 % on average and alike within a cluster."""
+    chance = random.beta(4.9, 2.1, count)
+    frame = long_table({"a": (random.random((1, 10 * count)) < np.repeat(chance, 10)).astype(float)})
+    return frame.assign(cluster=np.repeat(np.arange(count), 10))
+
+
+def test_few_clusters_count_for_less() -> None:
+    """Korn and Graubard: with 8 clusters, (1.959964 / 2.364624)^2 = 0.687022 of the effective questions are left."""
+    assert few_units(100, 7) == pytest.approx(68.7022, abs=1e-3)
+    assert few_units(100, np.inf) == 100
+
+
+def test_wilson_over_few_clusters_covers() -> None:
+    """Of 300 experiments of eight clusters at most 7.5 % (two standard errors above 5 %) miss the truth."""
+    random, missed, told = np.random.default_rng(11), 0, 0
+    for _ in range(300):
+        found = mean_outcome(units(score_table(_clusters(8, random)), "score", ["a"]), 0, 0.7, seed=1)
+        missed += not found.low <= 0.7 <= found.high
+        told += found.p <= 0.05
+    assert missed == told
+    assert missed <= 0.075 * 300
+
+
+def test_the_interval_of_a_metric_is_that_of_a_claim_about_it() -> None:
+    """Two programs, one interval: metrics.csv and a claim about one accuracy, over eight clusters."""
+    table = score_table(_clusters(8, np.random.default_rng(3)))
+    found, shown = mean_outcome(units(table, "score", ["a"]), 0, 0.7, 1), metrics_table(table, ["accuracy"]).iloc[0]
+    assert (shown["ci_low"], shown["ci_high"]) == pytest.approx((found.low, found.high))
 
 
 def test_bca_is_scipys() -> None:

@@ -55,9 +55,10 @@ def test_replicates_that_always_agree_add_questions_nothing() -> None:
 
 
 def test_replicates_that_disagree_within_questions_count_as_more_questions() -> None:
-    # Every question is right once in two: no variance between questions, so all 20 rows count: Wilson 10/20.
+    # Every question is right once in two: no variance between questions, so all 20 rows count, less what ten questions
+    # leave unknown of it: 20 (1.959964 / 2.262157)^2 = 15.0134, and Wilson 7.5067/15.0134.
     row = one(table({("sums", "full"): [[1.0, 0.0] * 5, [0.0, 1.0] * 5]}))
-    assert (row["ci_low"], row["ci_high"]) == pytest.approx((0.299298, 0.700702), abs=1e-6)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx((0.274313, 0.725687), abs=1e-5)
 
 
 def test_a_perfect_cell_keeps_an_interval() -> None:
@@ -139,8 +140,8 @@ def test_clusters_are_the_unit_where_they_are_declared() -> None:
     scores = [1, 1, 0, 1, 0, 0, 1, 1, 1, 0, 0, 1]
     frame = table({("sums", "full"): [[float(s) for s in scores]]}).assign(cluster=[f"c{k // 3}" for k in range(12)])
     p, error = 7 / 12, 0.1595712
-    trials = max(4.0, min(p * (1 - p) / error**2, 12.0))
-    z = 1.959964
+    z, t = 1.959964, 3.182446  # of three degrees of freedom
+    trials = p * (1 - p) / error**2 * (z / t) ** 2
     centre = (p + z**2 / (2 * trials)) / (1 + z**2 / trials)
     half = z / (1 + z**2 / trials) * math.sqrt(p * (1 - p) / trials + z**2 / (4 * trials**2))
     row = one(frame)

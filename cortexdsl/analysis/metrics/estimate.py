@@ -7,7 +7,8 @@ a value says nothing and is counted out.
 Intervals (95 % unless said):
 
 - a yes or no (a score of 0 or 1, consensus, a tie): Wilson's, at the effective number of questions
-  p (1 - p) / SE^2, which is their number for one replicate, and between it and questions x replicates for several;
+  p (1 - p) / SE^2, which is their number for one replicate, and at most questions x replicates for several, made
+  fewer where few units tell the variance (Korn and Graubard 1998);
 - all else with 20 to 2000 units: bias-corrected and accelerated bootstrap over units, seeded;
 - all else with fewer, where the bootstrap is too narrow, or more, where it says nothing new: Student's t on the
   linearised ratio, kept within [0, 1] for shares;
@@ -29,7 +30,7 @@ from scipy import stats
 
 from cortexdsl.analysis.metrics.registry import Metric
 from cortexdsl.analysis.tests.bootstrap import Resampled, bca
-from cortexdsl.analysis.tests.intervals import LEVEL, wilson
+from cortexdsl.analysis.tests.intervals import LEVEL, few_units, wilson
 from cortexdsl.terms import Floats
 
 FEW, MANY = 20, 2000
@@ -121,13 +122,13 @@ def estimate(metric: Metric, parts: Sequence[Sums], seed: int, level: float = LE
 
 
 def _wilson(part: Sums, level: float) -> tuple[float, float]:
-    p, error, least = part.estimate, part.error, float(part.informative)
-    if part.rows == part.informative:
-        trials = least
-    elif 0 < p < 1:
-        trials = float(np.clip(p * (1 - p) / error**2, least, part.rows)) if error > 0 else float(part.rows)
-    else:
-        trials = least
+    p, error, units = part.estimate, part.error, part.informative
+    trials = float(units)
+    single = units == part.questions and np.isin(part.top[part.bottom > 0], (0, 1)).all()
+    if not single:  # where each unit is one yes or no, p says its variance
+        alike = part.rows if 0 < p < 1 else units
+        trials = min(p * (1 - p) / error**2, part.rows) if error > 0 else alike
+        trials = few_units(trials, units - 1, level)
     low, high = wilson(p * trials, trials, level)
     return 0.0 if p == 0 else low, 1.0 if p == 1 else high  # exact there, but for rounding
 

@@ -6,7 +6,7 @@
 | 0/1 rows, replicates averaged | exact sign-flip | Bonett-Price, generalised | the same |
 | any numbers | sign-flip, exact or drawn | studentised bootstrap | symmetric studentised bootstrap |
 | ratio of two means | studentised bootstrap on logs | the same | the same |
-| one mean of 0/1 rows | - | exact binomial, or Wilson's score | Wilson at the effective number of questions |
+| one mean of 0/1 rows | - | exact binomial, or Wilson's score by t | Wilson at the effective number of questions |
 
 Units are questions or clusters throughout.
 """
@@ -20,7 +20,15 @@ import numpy as np
 from scipy import stats
 
 from cortexdsl.analysis.tests.bootstrap import log_ratio, resample, studentised
-from cortexdsl.analysis.tests.intervals import LEVEL, adjusted_difference, effective_trials, quantile, tail, wilson
+from cortexdsl.analysis.tests.intervals import (
+    LEVEL,
+    adjusted_difference,
+    effective_trials,
+    few_units,
+    quantile,
+    tail,
+    wilson,
+)
 from cortexdsl.analysis.tests.signflip import DRAWS, Flip, mcnemar_mid_p, sign_flip
 from cortexdsl.analysis.units.units import Units
 from cortexdsl.terms import Floats
@@ -229,11 +237,14 @@ def mean_outcome(sample: Units, cell: int, null: float, seed: int, draws: int = 
         alone = np.eye(1, len(sample.cells), cell)
         return contrast_outcomes(sample, alone, [null], seed, draws, level)[0]
     mean, trials = float(sample.means[cell]), effective_trials(sample, cell)
-    low, high = wilson(mean * trials, trials, level)
+    single = sample.replicates[cell] == 1 and not sample.clustered and len(sample.sizes) == 1
+    freedom = np.inf if single else max(float(len(sample.share) - len(sample.sizes)), 1.0)
+    counted = few_units(trials, freedom, level)
+    low, high = wilson(mean * counted, counted, level)
     statistic = (mean - null) / np.sqrt(null * (1 - null) / trials) if 0 < null < 1 else np.nan
-    one = (float(stats.norm.sf(statistic)), float(stats.norm.cdf(statistic)))
-    name = "score (Wilson)"
-    if sample.replicates[cell] == 1 and not sample.clustered and len(sample.sizes) == 1:
+    one = (float(tail(statistic, freedom)), float(tail(-statistic, freedom)))
+    name = f"score (Wilson){_over(sample)}"
+    if single:
         counts = (round(mean * sample.sizes[0]), int(sample.sizes[0]), min(max(null, 0.0), 1.0))
         one = (float(stats.binomtest(*counts, "greater").pvalue), float(stats.binomtest(*counts, "less").pvalue))
         name = "binomial exact"

@@ -39,6 +39,19 @@ def effective_trials(sample: Units, cell: int) -> float:
     return min(mean * (1 - mean) / error**2 if error > 0 else float(len(sample.share)), rows)
 
 
+def few_units(trials: float, freedom: float, level: float = LEVEL) -> float:
+    """Effective trials, made fewer by what a variance from few units leaves unknown: times (z / t)^2.
+
+    Wilson's interval takes the variance as known where the mean is; of eight clusters it is estimated. With the
+    factor the interval is that of a score test against Student's t.
+
+    References
+    ----------
+    Korn and Graubard 1998, Survey Methodology 24:193, section 2.
+    """
+    return trials * (quantile(np.inf, level) / quantile(freedom, level)) ** 2
+
+
 def standard_error(sample: Units, contributions: Floats) -> Floats:
     """Standard errors of the sums of contributions, units independent within their datasets.
 
