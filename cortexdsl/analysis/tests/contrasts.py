@@ -241,7 +241,7 @@ def mean_outcome(sample: Units, cell: int, null: float, seed: int, draws: int = 
     freedom = np.inf if single else max(float(len(sample.share) - len(sample.sizes)), 1.0)
     counted = few_units(trials, freedom, level)
     low, high = wilson(mean * counted, counted, level)
-    statistic = (mean - null) / np.sqrt(null * (1 - null) / trials) if 0 < null < 1 else np.nan
+    statistic = np.asarray((mean - null) / np.sqrt(null * (1 - null) / trials) if 0 < null < 1 else np.nan)
     one = (float(tail(statistic, freedom)), float(tail(-statistic, freedom)))
     name = f"score (Wilson){_over(sample)}"
     if single:
