@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -12,18 +13,23 @@ import pandas as pd
 from cortexdsl.analysis.claims.hypotheses import judge_claims
 from cortexdsl.analysis.sequential.sequential import Stopping, stopping_point
 from cortexdsl.analysis.tests.bayes import bayes_families
-from cortexdsl.analysis.tests.compare import compare_families, missing_bounds
+from cortexdsl.analysis.tests.compare import NULL, compare_families, missing_bounds
 from cortexdsl.analysis.tests.corrections import CORRECTIONS
 from cortexdsl.analysis.tests.datasets import critical_difference, rank_cells
 from cortexdsl.analysis.tests.omnibus import omnibus_families
 from cortexdsl.analysis.tests.signflip import DRAWS
 from cortexdsl.analysis.units.arms import arms_of, find_arm
+from cortexdsl.analysis.units.replicates import absent_of, said_absent
 from cortexdsl.analysis.units.table import ScoreTable, read_table
 from cortexdsl.errors import DataError, InputError
 from cortexdsl.spec.claims import parse_claim
 from cortexdsl.terms import Family
 
-SHOWN = ("metric", "cell", "difference", "ci_low", "ci_high", "p", "p_adjusted", "discordant", "test")
+SHOWN = (
+    "metric", "cell", "difference", "ci_low_simultaneous", "ci_high_simultaneous", "ci_low", "ci_high", "p",
+    "p_adjusted", "discordant", "test",
+)  # fmt: skip
+HEADS = {"ci_low_simultaneous": "all_low", "ci_high_simultaneous": "all_high", "ci_low": "low", "ci_high": "high"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="of Monte Carlo tests and bootstraps (default: 0)")
     parser.add_argument("--draws", type=int, default=DRAWS, help=f"permutations and resamples (default: {DRAWS})")
     parser.add_argument("--out", type=Path, help="write the comparisons as CSV")
-    parser.add_argument("--json", action="store_true", help="print JSON: one comparison a line")
+    parser.add_argument("--json", action="store_true", help="print JSON: one comparison a line, then one claim a line")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -63,14 +69,16 @@ def run(args: argparse.Namespace) -> int:
     families = [Family("comparison", cells, reference, args.correction)]
     metrics = tuple(dict.fromkeys(args.metric or ["score"]))
     found = compare_families(table, families, metrics, args.seed, draws=args.draws)
+    verdicts = judge_claims(table, claims, args.seed, correction=args.correction, draws=args.draws)
     if args.out:
         _write(args.out, found)
     if args.json:
-        sys.stdout.write(found.to_json(orient="records", lines=True, double_precision=15))
+        for rows in (found, verdicts):
+            sys.stdout.write(rows.to_json(orient="records", lines=True, double_precision=15) if len(rows) else "")
         return 0
-    shown = (("dataset",) if len(table.datasets) > 1 else ()) + SHOWN
-    print(f"against {reference}, {args.correction} over {len(found)} comparisons")
-    print(found[list(shown)].to_string(index=False, float_format=lambda value: f"{value:.4g}"))
+    _print_comparisons(found, reference, args.correction, several=len(table.datasets) > 1)
+    if absent := said_absent(absent_of(table)):
+        print(absent)
     for row in omnibus_families(table, families, metrics).itertuples():
         print(f"{row.test} of {row.metric} on {row.dataset}: {row.statistic:.4g}, p {row.p:.4g} ({row.cells} cells)")
     _print_bounds(missing_bounds(table, families, metrics, args.seed, draws=args.draws))
@@ -80,11 +88,37 @@ def run(args: argparse.Namespace) -> int:
         print(f"probabilities, the same being within {args.rope:g}:")
         print(read.drop(columns=["family", "reference", "rope"]).to_string(index=False, float_format="%.3f"))
     if args.stopping is not None:
-        _print_stopping(stopping_point(table, claims, batch=args.stopping, fewest=args.stopping))
+        early = stopping_point(table, claims, batch=args.stopping, fewest=args.stopping, correction=args.correction)
+        _print_stopping(early)
     if args.claim:
-        verdicts = judge_claims(table, claims, args.seed, draws=args.draws)
+        print(f"claims, p {how_adjusted(args.correction, len(claims))}:")
         print(verdicts[["claim", "verdict", "estimate", "ci_low", "ci_high", "p_adjusted"]].to_string(index=False))
+        _print_notes((str(row.claim), str(row.note)) for row in verdicts.itertuples())
     return 0
+
+
+def how_adjusted(correction: str, tests: int) -> str:
+    """Say how p-values were adjusted, and that they were not."""
+    if correction == "none":
+        return f"not corrected: of {tests} tests each errs by itself" if tests > 1 else "of one test"
+    return f"adjusted by {correction} over {tests} test{'' if tests == 1 else 's'}"
+
+
+def _print_comparisons(found: pd.DataFrame, reference: str, correction: str, *, several: bool) -> None:
+    """The table, and below it what its columns and single rows mean."""
+    shown = (("dataset",) if several else ()) + SHOWN
+    print(f"against {reference}, {correction} over {len(found)} comparisons; p tests {NULL}")
+    numbers = found[list(shown)].rename(columns=HEADS)
+    print(numbers.to_string(index=False, float_format=lambda value: f"{value:.4g}"))
+    together = "as each would be alone" if correction == "none" else "of all comparisons together"
+    print(f"95 % intervals: all_low to all_high hold {together}, low to high for one alone (not adjusted)")
+    _print_notes((f"{row.cell}, {row.metric}, {row.dataset}", str(row.note)) for row in found.itertuples())
+
+
+def _print_notes(notes: Iterable[tuple[str, str]]) -> None:
+    for what, note in notes:
+        if note:
+            print(textwrap.fill(f"{what}: {note}", 100, initial_indent="  ", subsequent_indent="    "))
 
 
 def _write(path: Path, found: pd.DataFrame) -> None:

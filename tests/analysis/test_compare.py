@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 from statsmodels.stats.contingency_tables import cochrans_q as reference_q
 
 from cortexdsl.analysis.tests.compare import COLUMNS, compare_families, missing_bounds
-from cortexdsl.analysis.tests.corrections import adjust
+from cortexdsl.analysis.tests.corrections import adjust, simultaneous_level
 from cortexdsl.analysis.tests.effects import cliffs_delta, d_z, discordant_odds_ratio
 from cortexdsl.analysis.tests.omnibus import cochrans_q, omnibus_families
 from cortexdsl.analysis.units.arms import Arm, find_arm
@@ -148,3 +150,122 @@ def test_several_datasets_and_probabilities_on_the_command_line(
     _three().to_csv(scores, index=False)
     assert main(["compare", str(scores), "--to", "a", "--rope", "0.05"]) == 0
     assert "probabilities, the same being within 0.05" in capsys.readouterr().out
+
+
+def _noisy(cells: int, questions: int, seed: int = 3) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    return long_table({name: (random.random((1, questions)) < 0.6).astype(float) for name in "abcdefgh"[:cells]})
+
+
+def test_an_interval_reaches_0_exactly_where_its_own_p_is_above_alpha() -> None:
+    """Six wins to none of 20: McNemar's p is 2 / 64 = .031; five to none: .0625, though Bonett-Price leaves out 0."""
+    for wins, inside in ((6, False), (5, True)):
+        row = compare_families(long_table(two_by_two(9, wins, 0, 11 - wins)), [Family("f", ("a",), "b")], ["score"], 1)
+        alone, p = row.iloc[0][["ci_low", "ci_high"]], row["p"][0]
+        assert p == pytest.approx(2 / 2**wins)
+        assert (alone["ci_low"] <= 0 <= alone["ci_high"]) == inside == (p > 0.05)
+        assert row["ci_low_simultaneous"][0] == alone["ci_low"]  # one comparison: together is alone
+
+
+def test_simultaneous_intervals_are_bonferronis() -> None:
+    """Of four comparisons each stands at 98.75 %: z = 2.497705 in place of 1.959964 (R: qnorm(1 - .05 / 8))."""
+    frame = _noisy(5, 400)
+    found = compare_families(frame, [Family("f", tuple("bcde"), "a")], ["score"], seed=1)
+    one = compare_families(frame, [Family("f", ("b",), "a")], ["score"], seed=1)
+    wide = found["ci_high_simultaneous"] - found["ci_low_simultaneous"]
+    alone = found["ci_high"] - found["ci_low"]
+    assert (wide / alone).to_numpy() == pytest.approx(2.497705 / 1.959964)
+    assert one["ci_low"][0] == one["ci_low_simultaneous"][0] == pytest.approx(found["ci_low"][0])
+
+
+@pytest.mark.parametrize(
+    ("correction", "level"),
+    [("holm", 0.9875), ("hommel", 0.9875), ("none", 0.95), ("bh", 0.975), ("by", 1 - 0.05 / 4 / (25 / 12))],
+)
+def test_levels_of_simultaneous_intervals(correction: str, level: float) -> None:
+    """m = 4: Bonferroni 1 - .05 / 4; two found by BH: 1 - .05 x 2 / 4; one by BY: / (1 + 1/2 + 1/3 + 1/4)."""
+    assert simultaneous_level([0.004, 0.02, 0.2, 0.7], correction) == pytest.approx(level)
+
+
+def test_intervals_after_bh_leave_out_0_exactly_where_it_finds_something() -> None:
+    """p <= r alpha / m of Benjamini and Hochberg is what their interval's level says (2005, section 4)."""
+    random = np.random.default_rng(4)
+    shifts = dict(zip("abcdef", (0, 0, 0, 0.12, 0.14, 0.2), strict=True))
+    ability = random.uniform(0.2, 0.8, 300)
+    frame = long_table({c: (random.random((2, 300)) < ability + d).astype(float) for c, d in shifts.items()})
+    found = compare_families(frame, [Family("f", tuple("bcdef"), "a", "bh")], ["score"], seed=1)
+    within = (found["ci_low_simultaneous"] <= 0) & (found["ci_high_simultaneous"] >= 0)
+    assert 1 <= (~within).sum() <= 4
+    assert list(within) == list(found["p_adjusted"] > 0.05)
+
+
+def test_a_note_says_where_holm_finds_what_the_intervals_do_not() -> None:
+    """p of .0005 and .035: Holm's second step leaves .035 as it is, Bonferroni's 97.5 % interval reaches 0."""
+    values = {"a": np.zeros((1, 40)), "b": np.zeros((1, 40)), "c": np.zeros((1, 40))}
+    values["b"][0, :12], values["c"][0, :6] = 1, 1
+    found = compare_families(long_table(values), [Family("f", ("b", "c"), "a")], ["score"], seed=1).set_index("cell")
+    assert found.loc["c", "p_adjusted"] == pytest.approx(1 / 32)
+    assert found.loc["c", "ci_low_simultaneous"] <= 0
+    assert "significant by the steps of holm; the simultaneous interval" in found.loc["c", "note"]
+    assert found.loc["b", "note"] == ""
+
+
+@pytest.fixture
+def unswept() -> Iterator[None]:
+    """What lives already is not swept again and again: a table of pandas collects garbage whenever one is made."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("unswept")
+def test_intervals_cover_all_at_once() -> None:
+    """Three equal cells against a fourth, 120 experiments: some interval misses in at most 5 %, plus 4 points."""
+    random, missed, told = np.random.default_rng(8), 0, 0
+    for _ in range(120):
+        ability = np.clip(random.beta(0.9, 0.5, 60) + 0.2 * random.normal(size=(4, 60)), 0, 1)
+        frame = long_table({c: (random.random((1, 60)) < ability[i]).astype(float) for i, c in enumerate("abcd")})
+        found = compare_families(frame, [Family("f", tuple("bcd"), "a")], ["score"], seed=1, draws=99)
+        out = (found["ci_low_simultaneous"] > 0) | (found["ci_high_simultaneous"] < 0)
+        missed += bool(out.any())
+        told += bool((out & (found["p_adjusted"] > 0.05)).any())
+    assert missed <= 0.09 * 120
+    assert told == 0
+
+
+def test_a_replicate_that_one_cell_lacks_altogether_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    frame = _three()
+    frame = frame[(frame["cell"] != "b") | (frame["replicate"] != 2)]
+    found = compare_families(frame, [Family("f", ("b", "c"), "a")], ["score"], seed=1).set_index("cell")
+    assert str(found.loc["b", "note"]).endswith("b has no replicate 2 on data")
+    assert found.loc["c", "note"] == ""
+    frame.to_csv(tmp_path / "scores.csv", index=False)
+    assert main(["compare", str(tmp_path / "scores.csv"), "--to", "a"]) == 0
+    assert "Whole replicates are missing: b on data lacks replicate 2." in capsys.readouterr().out
+
+
+def test_claims_on_the_command_line_have_its_correction_and_stand_in_its_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two claims of p = 1 / 32 each: adjusted by Holm they are 1 / 16, without correction what they were."""
+    _table = long_table(two_by_two(9, 6, 0, 5))
+    _table.to_csv(tmp_path / "scores.csv", index=False)
+    ask = ["compare", str(tmp_path / "scores.csv"), "--to", "b", "--json"]
+    claims = ["--claim", "accuracy(a) > accuracy(b)", "--claim", "accuracy(b) < accuracy(a)"]
+    for correction, p in (("holm", 1 / 16), ("none", 1 / 32)):
+        assert main([*ask, *claims, "--correction", correction]) == 0
+        lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        assert [line.get("claim") for line in lines] == [None, claims[1], claims[3]]
+        assert [line["p_adjusted"] for line in lines[1:]] == pytest.approx([p, p])
+    assert main([*ask[:-1], *claims, "--correction", "none"]) == 0
+    assert "claims, p not corrected: of 2 tests each errs by itself" in capsys.readouterr().out
+
+
+def test_what_is_printed_says_what_p_tests_and_which_interval_is_which(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _three().to_csv(tmp_path / "scores.csv", index=False)
+    assert main(["compare", str(tmp_path / "scores.csv"), "--to", "a"]) == 0
+    out = capsys.readouterr().out
+    assert "p tests a difference of 0, two-sided" in out
+    assert "all_low to all_high hold of all comparisons together, low to high for one alone (not adjusted)" in out

@@ -140,3 +140,11 @@ def test_signed_rank_over_datasets() -> None:
     worse, same, better = signed_rank_posterior([0.1, 0.12, 0.2, 0.09, 0.11, 0.3, 0.15, 0.1], 0.01, seed=1, draws=2000)
     assert better > 0.95
     assert worse + same + better == pytest.approx(1)
+
+
+def test_fewer_tokens_are_better_in_a_bayesian_reading() -> None:
+    """The registry says that fewer input tokens are better: a cell that needs half of them is better, for sure."""
+    random = np.random.default_rng(0)
+    values = {"a": random.normal(100, 5, (1, 50)), "b": random.normal(50, 5, (1, 50))}
+    row = bayes_families(long_table(values, "input_tokens"), [Family("f", ("b",), "a")], ["input_tokens"], 1, 1).iloc[0]
+    assert (row["p_better"], row["better"]) == (pytest.approx(1), "lower")

@@ -1,5 +1,8 @@
 """A Bayesian reading, on request: how probable it is that a method is better, worse, or practically the same.
 
+Better is what the metric's registered direction says: fewer tokens are better. Of a metric that is no merit in itself
+(consensus, density) higher stands in the column of better, and `better` says `neither`.
+
 On one dataset the posterior of the mean difference is Student's t around its estimate, with the (cluster-robust)
 standard error of the units: flat priors on the mean and the log of the standard deviation. baycomp's
 `two_on_single` is not that: it corrects for overlapping training sets of cross-validation, which questions do not
@@ -25,6 +28,7 @@ from cortexdsl.terms import Family
 
 COLUMNS = (
     "family", "dataset", "metric", "cell", "reference", "rope", "p_worse", "p_equivalent", "p_better", "posterior",
+    "better",
 )  # fmt: skip
 
 
@@ -94,12 +98,14 @@ def bayes_families(
         for name in family.compare:
             pair = (find_arm(known, name).cell, reference)
             for metric in metrics:
-                head, differences = (family.name, metric, *pair), []
+                better = table.metric(metric).better
+                gain = -1.0 if better == "lower" else 1.0
+                head, differences = (family.name, metric, *pair, better), []
                 for dataset in table.datasets:
                     sample = units(table, metric, pair, (dataset,))
                     if gap_of(sample, (0, 1)):
                         continue
-                    parts = (sample.parts[0] - sample.parts[1])[:, None]
+                    parts = gain * (sample.parts[0] - sample.parts[1])[:, None]
                     mean, error = float(parts.sum()), float(standard_error(sample, parts)[0])
                     read = difference_posterior(mean, error, max(len(parts) - 1, 1), rope)
                     rows.append(_row(head, dataset, rope, read, "t"))
@@ -111,7 +117,7 @@ def bayes_families(
 
 
 def _row(
-    head: tuple[str, str, str, str], dataset: str, rope: float, read: tuple[float, float, float], posterior: str
+    head: tuple[str, str, str, str, str], dataset: str, rope: float, read: tuple[float, float, float], posterior: str
 ) -> tuple[Any, ...]:
-    family, metric, cell, reference = head
-    return family, dataset, metric, cell, reference, rope, *read, posterior
+    family, metric, cell, reference, better = head
+    return family, dataset, metric, cell, reference, rope, *read, posterior, better

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from cortexdsl.analysis.tests.contrasts import Outcome, contrast_outcomes
-from cortexdsl.analysis.tests.corrections import adjust
+from cortexdsl.analysis.tests.corrections import adjust, reaching, simultaneous_level
 from cortexdsl.analysis.tests.effects import d_z, discordant_odds_ratio
+from cortexdsl.analysis.tests.intervals import LEVEL
 from cortexdsl.analysis.tests.signflip import DRAWS
 from cortexdsl.analysis.units.arms import Arm, arms_of, find_arm
-from cortexdsl.analysis.units.table import ScoreTable, score_table
+from cortexdsl.analysis.units.replicates import absent_of
+from cortexdsl.analysis.units.table import ALL, ScoreTable, score_table
 from cortexdsl.analysis.units.units import Units, bounded, units
 from cortexdsl.errors import InputError
 from cortexdsl.terms import Family, Floats
 
 COLUMNS = (
     "family", "dataset", "metric", "cell", "reference", "difference", "ci_low", "ci_high", "test", "statistic", "p",
-    "p_adjusted", "correction", "effect", "effect_size", "n_questions", "discordant",
+    "p_adjusted", "correction", "effect", "effect_size", "n_questions", "discordant", "ci_low_simultaneous",
+    "ci_high_simultaneous", "null", "note",
 )  # fmt: skip
+NULL = "a difference of 0, two-sided"
 BOUND_COLUMNS = (
     "family", "dataset", "metric", "cell", "reference", "missing", "unparsed", "difference", "p_adjusted",
     "worst_difference", "worst_p_adjusted", "best_difference", "best_p_adjusted", "changes",
@@ -56,7 +60,11 @@ def compare_families(
     DataFrame
         The columns of comparisons.csv (`COLUMNS`): one row per family, metric, dataset and cell, and with
         several datasets one more for their mean (`all`). `p_adjusted` counts every row of the family.
-        `difference` and its interval are in the metric's units. Where nothing can be tested, `test` says why.
+        `difference` and its intervals are in the metric's units: `ci_low` and `ci_high` of this difference alone,
+        those named simultaneous of all of the family together (`corrections.simultaneous_level`). Both reach 0 where
+        their own p, adjusted in one step or not at all, is above alpha. `null` is what `p` tests; `note` says where
+        a step-wise correction and the simultaneous interval disagree, and what a cell lacks. Where nothing can be
+        tested, `test` says why.
 
     Raises
     ------
@@ -65,7 +73,7 @@ def compare_families(
     """
     table = scores if isinstance(scores, ScoreTable) else score_table(scores)
     known = tuple(arms) or arms_of(table.cells)
-    rows = [row for family in families for row in _family(table, family, metrics, seed, known, draws)]
+    rows = [row for family in families for row in _family(table, family, metrics, seed, known, draws, intervals=True)]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -127,7 +135,7 @@ def _said(row: dict[str, Any], alpha: float) -> float:
 
 def _family(
     table: ScoreTable, family: Family, metrics: Sequence[str], seed: int, arms: Sequence[Arm], draws: int,
-    raised: tuple[float, float] = (0.0, 0.0),
+    raised: tuple[float, float] = (0.0, 0.0), *, intervals: bool = False,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The rows of one family. `raised` is how far doubtful rows of the cells and of the reference are raised."""
     reference = find_arm(arms, family.to).cell
@@ -135,27 +143,61 @@ def _family(
     if not cells:
         raise InputError(f"the family {family.name!r} compares {family.to!r} with nothing else")
     scopes = [(name,) for name in table.datasets] + ([table.datasets] if len(table.datasets) > 1 else [])
-    rows = []
-    for metric in metrics:
-        for scope in scopes:
-            sample = units(table, metric, (*cells, reference), scope)
-            sample = bounded(sample, [raised[0]] * len(cells) + [raised[1]]) if any(raised) else sample
-            weights = np.hstack([np.eye(len(cells)), -np.ones((len(cells), 1))])
-            outcomes = contrast_outcomes(sample, weights, [0.0] * len(cells), seed, draws)
-            rows += [_row(family, sample, i, found) for i, found in enumerate(outcomes)]
-    for row, p in zip(rows, adjust([row["p"] for row in rows], family.correction), strict=True):
-        row["p_adjusted"] = p
+    samples = [units(table, metric, (*cells, reference), scope) for metric in metrics for scope in scopes]
+    samples = [bounded(sample, [raised[0]] * len(cells) + [raised[1]]) if any(raised) else sample for sample in samples]
+    rows = [
+        _row(family, sample, i, found)
+        for sample in samples
+        for i, found in enumerate(_outcomes(sample, len(cells), seed, draws, LEVEL))
+    ]
+    p = [row["p"] for row in rows]
+    for row, adjusted in zip(rows, adjust(p, family.correction), strict=True):
+        row["p_adjusted"] = adjusted
+    if intervals:
+        level = simultaneous_level(p, family.correction)
+        absent = absent_of(table)
+        together = [found for sample in samples for found in _outcomes(sample, len(cells), seed, draws, level)]
+        for row, found in zip(rows, together, strict=True):
+            row["ci_low_simultaneous"], row["ci_high_simultaneous"] = _interval(found, level)
+            row["note"] = _note(row, level, table.datasets, absent)
     return rows
+
+
+def _outcomes(sample: Units, cells: int, seed: int, draws: int, level: float) -> list[Outcome]:
+    """Each cell of a family against its reference, the last."""
+    weights = np.hstack([np.eye(cells), -np.ones((cells, 1))])
+    return contrast_outcomes(sample, weights, [0.0] * cells, seed, draws, level)
+
+
+def _interval(found: Outcome, level: float) -> tuple[float, float]:
+    return reaching(found.low, found.high, 0.0, found.p, level)
+
+
+def _note(
+    row: dict[str, Any], level: float, datasets: Sequence[str], absent: Mapping[tuple[str, str], tuple[str, ...]]
+) -> str:
+    """What the reader of one comparison must know besides."""
+    notes = []
+    if row["p_adjusted"] <= 1 - LEVEL and row["ci_low_simultaneous"] <= 0 <= row["ci_high_simultaneous"]:
+        steps = f"by the steps of {row['correction']}" if row["p"] > 1 - level else "by its own test"
+        notes.append(f"significant {steps}; the simultaneous interval, of another procedure, still reaches 0")
+    here = datasets if row["dataset"] == ALL else (row["dataset"],)
+    for cell in (row["cell"], row["reference"]):
+        lacking = [f"{', '.join(found)} on {name}" for name in here if (found := absent.get((name, cell)))]
+        if lacking:
+            notes.append(f"{cell} has no replicate {'; '.join(lacking)}")
+    return "; ".join(notes)
 
 
 def _row(family: Family, sample: Units, cell: int, found: Outcome) -> dict[str, Any]:
     effect, size = _effect(sample, sample.values[cell] - sample.values[-1], cell)
+    low, high = _interval(found, LEVEL)
     return {
         "family": family.name, "dataset": sample.dataset, "metric": sample.metric, "cell": sample.cells[cell],
-        "reference": sample.cells[-1], "difference": found.estimate, "ci_low": found.low, "ci_high": found.high,
+        "reference": sample.cells[-1], "difference": found.estimate, "ci_low": low, "ci_high": high,
         "test": found.test, "statistic": found.statistic, "p": found.p, "correction": family.correction,
         "effect": effect, "effect_size": size, "n_questions": int(sample.sizes.sum()),
-        "discordant": found.discordant, "_missing": int(sample.missing[cell] + sample.missing[-1]),
+        "discordant": found.discordant, "null": NULL, "_missing": int(sample.missing[cell] + sample.missing[-1]),
         "_unparsed": int(sample.unparsed[cell] + sample.unparsed[-1]),
     }  # fmt: skip
 
