@@ -9,6 +9,14 @@ from cortexdsl.errors import CortexError
 from cortexdsl.plan import TABLES, Layout, asked_experiments, compile_spec
 from cortexdsl.plan.looks import read_look
 
+# Jobs of this machine start warm from a worker that the run has beside it; they run by themselves where it is not
+# wanted (`--config worker=false`), and on a cluster.
+IS_WARM = (
+    workflow.is_main_process
+    and workflow.local_exec
+    and str(config.get("worker", True)).lower() != "false"
+)
+
 # Jobs find the command beside the Python that runs Snakemake, whether or not its environment is active.
 shell.prefix(
     f"set -euo pipefail; export PATH={quote(str(Path(sys.executable).parent))}:$PATH; "

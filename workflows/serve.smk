@@ -1,25 +1,36 @@
-# Model servers that a spec declares: started when there is work, waited for, stopped whatever happens
-# (docs/decisions/002-model-servers.md).
+# What runs beside the jobs, started when there is work and stopped whatever happens: model servers that a spec declares
+# (docs/decisions/002-model-servers.md), and the worker that jobs start warm from (docs/decisions/017-warm-worker.md).
 
 from cortexdsl.serve import start_servers, stop_servers
+from cortexdsl.worker.alone import hold
+from cortexdsl.worker.start import start_worker, stop_workers
 
-SERVERS = []
+SERVERS, WORKERS, LOCKS = [], [], []
 
 
 onstart:
-    asking = [
-        job
-        for job in workflow.dag.needrun_jobs()
+    needed = list(workflow.dag.needrun_jobs())
+    experiments = sorted(
+        {getattr(job.wildcards, "experiment", None) for job in needed} - {None}
+    )
+    asking = {
+        job.wildcards.experiment
+        for job in needed
         if job.rule.name in ("debate", "judge", "look", "pool")
-    ]
-    names = sorted({job.wildcards.experiment for job in asking})
+    }
     try:
-        SERVERS.extend(start_servers([plan_of(name) for name in names]))
+        LOCKS.extend(
+            hold(Path(Layout(f"results/{name}").root)) for name in experiments
+        )
+        SERVERS.extend(start_servers([plan_of(name) for name in sorted(asking)]))
     except CortexError as error:
         refuse(error)
+    if IS_WARM:
+        WORKERS.extend(start_worker())
 
 
 onsuccess:
+    stop_workers(WORKERS)
     stop_servers(SERVERS)
     for name in EXPERIMENTS:
         if Path(f"results/{name}/report.html").exists():
@@ -29,4 +40,5 @@ onsuccess:
 
 
 onerror:
+    stop_workers(WORKERS)
     stop_servers(SERVERS)

@@ -1,99 +1,26 @@
-"""`cortexdsl VERB ...`: finds the verb's module, runs it, and turns errors into one clear message and an exit status.
+"""`cortexdsl VERB ...`: handed to the worker where this run has one, run here otherwise.
 
-Exit status: 0 success; 1 the experiment failed; 2 the input is wrong.
+Imports nothing that a job which is handed over does not need: it is the start of every job.
 """
 
-from __future__ import annotations
-
-import argparse
-import os
-import signal
 import sys
 from collections.abc import Sequence
-from importlib import import_module
-from io import TextIOWrapper
 
-from cortexdsl import __version__
-from cortexdsl.errors import CortexError, InputError
-
-VERBS = {
-    "check": "say at once what is wrong in a spec, and where",
-    "plan": "say what a spec will cost before anything is spent",
-    "compile": "print what a spec means to Snakemake, as rules that run by themselves",
-    "explain": "draw a protocol's schedule and who hears whom",
-    "debate": "run one shard of debates (a workflow job)",
-    "pool": "build the knowledge pools of a dataset (a workflow job)",
-    "look": "ask whether every claim is decided already (a workflow job)",
-    "judge": "have the answers of one cell judged by a model (a workflow job)",
-    "agreement": "say how far the judge agrees with exact match (a workflow job)",
-    "score": "score the debates of one cell (a workflow job)",
-    "join": "join the scores of all cells (a workflow job)",
-    "verdict": "test the families and claims of an experiment (a workflow job)",
-    "compare": "compare the cells of any table of scores",
-    "report": "write or print the report of an experiment",
-    "show": "show debates as they were spoken",
-    "power": "say what differences a plan can detect",
-    "grade": "read and grade replies from any program",
-    "regrade": "score finished debates again; no model is called",
-    "data": "list and sample datasets",
-    "import": "bring transcripts from other programs in as debate records",
-    "export": "write scores and records for other programs",
-    "replay": "run an experiment again from its call logs alone",
-    "new": "write a new spec to start from",
-    "schema": "print the JSON Schema of specs or protocols",
-}
-"""Every verb and its line in the help."""
+from cortexdsl.worker.client import hand_over
+from cortexdsl.worker.holder import end_with_run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # letters that a terminal lacks are no reason to fail
-            stream.reconfigure(errors="backslashreplace")
-    parser = argparse.ArgumentParser(
-        prog="cortexdsl",
-        description="Multi-agent debate experiments: written as YAML, run by Snakemake, judged by significance tests.",
-        epilog="Exit status: 0 success, 1 the experiment failed, 2 the input is wrong.",
-    )
-    parser.add_argument("--version", action="version", version=f"cortexdsl {__version__}")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    asked = next((word for word in given if not word.startswith("-")), None)
-    for verb, summary in VERBS.items():
-        verb_parser = verbs.add_parser(verb, help=summary, description=summary[0].upper() + summary[1:] + ".")
-        if verb == asked:
-            module = import_module(f"cortexdsl.cli.{_module(verb)}")
-            module.add_arguments(verb_parser)
-            verb_parser.set_defaults(run=module.run)
-    parsed = parser.parse_args(given)
-    return _run(parsed)
+    if arguments is None:
+        arguments = sys.argv[1:]
+        status = hand_over(arguments)
+        if status is not None:
+            return status
+        end_with_run()
+    from cortexdsl.cli.verbs import run  # measured: half of what the start of a job that is handed over costs
 
-
-def _module(verb: str) -> str:
-    return f"{verb}_" if verb == "import" else verb
-
-
-def _run(parsed: argparse.Namespace) -> int:
-    try:
-        status: int = parsed.run(parsed)
-        sys.stdout.flush()
-        return status
-    except InputError as error:
-        return _complain(error, 2)
-    except CortexError as error:
-        return _complain(error, 1)
-    except BrokenPipeError:  # `cortexdsl ... | head`: the reader has gone, which is no failure of ours
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except OSError as error:  # a full disk, a folder that may not be written
-        return _complain(CortexError(f"{error.filename or 'input or output'}: {error.strerror or error}"), 1)
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
-
-
-def _complain(error: CortexError, status: int) -> int:
-    print(f"error: {error}", file=sys.stderr)
-    return status
+    return run(arguments)
 
 
 if __name__ == "__main__":

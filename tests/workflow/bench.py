@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import urllib.request
@@ -128,7 +129,10 @@ class Bench:
         return self.run(self.command(*arguments, cores=cores), timeout)
 
     def start(self, *arguments: str, cores: int = 2) -> subprocess.Popen[bytes]:
-        """Start a run and leave it running, in a process group of its own; what it says goes to said.txt."""
+        """Start a run and leave it running, in a process group of its own; what it says goes to said.txt.
+
+        It heeds SIGINT as in a terminal, though a shell may have started these tests in the background.
+        """
         with (self.folder / "said.txt").open("wb") as said:
             return subprocess.Popen(
                 self.command(*arguments, cores=cores),
@@ -138,6 +142,7 @@ class Bench:
                 stdout=said,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
             )
 
     def said(self) -> str:

@@ -44,9 +44,9 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return (bench.folder / DEBATES).read_bytes()
 
 
-def started(bench: Bench, server: Server) -> subprocess.Popen[bytes]:
+def started(bench: Bench, server: Server, *arguments: str) -> subprocess.Popen[bytes]:
     """Start Snakemake, and wait until the stub has been asked enough."""
-    process = bench.start(DEBATES)
+    process = bench.start(DEBATES, *arguments)
     while server.stats()["calls"] < ENOUGH:
         if process.poll() is not None:
             raise AssertionError(f"the run ended before it could be stopped:\n{bench.said()}")
@@ -100,21 +100,28 @@ def test_an_interrupted_workflow_stops_and_goes_on(
         goes_on(fresh, server, settled(server), undisturbed)
 
 
-def test_a_workflow_killed_with_all_its_jobs_needs_an_unlock_alone(
-    fresh: Bench, server: Server, undisturbed: bytes
+@pytest.mark.parametrize("warm", [True, False], ids=["worker", "no worker"])
+def test_a_killed_snakemake_leaves_nothing_and_the_same_command_goes_on(
+    fresh: Bench, server: Server, undisturbed: bytes, warm: bool
 ) -> None:
-    """`kill -9` of everything at once: Snakemake's lock stays, and it says how to remove it."""
-    process = started(fresh, server)
-    job = debate_process(process)
+    """`kill -9` of Snakemake alone: its jobs and its worker end by themselves, and no lock stays behind."""
+    process = started(fresh, server, *([] if warm else ["--config", "worker=false"]))
+    others = psutil.Process(process.pid).children(recursive=True)
+    assert any("cortexdsl.cli.worker" in one.cmdline() for one in others) == warm
     process.kill()
-    job.kill()
     process.wait(60)
-    before = settled(server)
-    refused = fresh.snakemake(DEBATES)
-    assert refused.status == 1
-    assert "--unlock" in refused.text
-    assert fresh.snakemake("--unlock").status == 0
-    goes_on(fresh, server, before, undisturbed)
+    _, left = psutil.wait_procs(others, timeout=60)
+    assert left == []
+    goes_on(fresh, server, settled(server), undisturbed)
+
+
+def test_a_killed_worker_is_done_without(fresh: Bench, server: Server, undisturbed: bytes) -> None:
+    """`kill -9` of the worker in the middle of a job: the job goes on by itself, and the run ends well."""
+    process = started(fresh, server)
+    (worker,) = [one for one in psutil.Process(process.pid).children() if "cortexdsl.cli.worker" in one.cmdline()]
+    worker.kill()
+    assert process.wait(60) == 0, fresh.said()
+    assert (fresh.folder / DEBATES).read_bytes() == undisturbed
 
 
 def settled(server: Server) -> int:

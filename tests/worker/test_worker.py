@@ -1,0 +1,219 @@
+"""The worker runs a job as the job would run itself, and nothing that it starts outlives whoever wished for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from cortexdsl.errors import RecordError
+from cortexdsl.worker.alone import hold
+from cortexdsl.worker.holder import RUN
+from cortexdsl.worker.start import Worker, start_worker, stop_workers
+from cortexdsl.worker.wire import ADDRESS
+
+CLI = [sys.executable, "-m", "cortexdsl.cli.main"]
+OUT = "results/waiting/debates/arithmetic/solo/r1-s01.jsonl"
+DEBATE = [
+    *CLI,
+    "debate",
+    "waiting.yaml",
+    "--dataset",
+    "arithmetic",
+    "--cell",
+    "solo",
+    "--shard",
+    "r1-s01",
+    "--out",
+    OUT,
+]
+SPEC = """\
+dataset: {name: arithmetic, size: 1}
+models: {m: {model: direct/m, api_base: env:SERVER, parameters: 1.0e9, tokens: 1.0e12}}
+agents: [{name: a, model: m}]
+methods: {solo: {protocol: standard}}
+"""
+REPLY = {"choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": "Answer: 1"}}]}
+
+
+@pytest.fixture
+def worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
+    """A worker of this process, named to the jobs that this process starts."""
+    monkeypatch.setenv(ADDRESS, "")
+    monkeypatch.setenv(RUN, "")
+    workers = start_worker()
+    started = list(workers)
+    yield started[0]
+    stop_workers(workers)
+    assert not started[0].folder.exists()
+
+
+class Server:
+    """A model server that answers when it is told to: jobs wait for it, and it sees when they ask and when they end."""
+
+    def __init__(self, folder: Path) -> None:
+        (folder / "waiting.yaml").write_text(SPEC)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.environment = {"SERVER": f"http://127.0.0.1:{self._listener.getsockname()[1]}/v1"}
+
+    def asked(self) -> socket.socket:
+        """Wait for a request, and return its connection."""
+        connection, _ = self._listener.accept()
+        assert connection.recv(1 << 16).startswith(b"POST /v1/chat/completions ")
+        return connection
+
+    def answer(self, connection: socket.socket) -> None:
+        body = json.dumps(REPLY)
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        connection.sendall((head + body).encode())
+        connection.close()
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    server = Server(tmp_path)
+    monkeypatch.setenv("SERVER", server.environment["SERVER"])
+    yield server
+    server.close()
+
+
+def is_cut(connection: socket.socket) -> bool:
+    """Wait until the other end says more or ends; say whether it ended."""
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+    finally:
+        connection.close()
+
+
+def job(folder: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        DEBATE, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait for what another process is about to do; the test's own time limit ends it."""
+    while not holds():
+        time.sleep(0.02)
+
+
+def is_gone(process: psutil.Process) -> bool:
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"), [(["schema", "spec"], 0), (["check", "nothing.yaml"], 2), (["--no-such-option"], 2)]
+)
+def test_a_job_says_and_ends_the_same_with_and_without_the_worker(
+    worker: Worker, tmp_path: Path, arguments: list[str], status: int
+) -> None:
+    """Output, errors and exit status; that it was handed over is seen from the modules that the job imports."""
+    import_time = [sys.executable, "-X", "importtime", "-m", "cortexdsl.cli.main", *arguments]
+    warm = subprocess.run([*CLI, *arguments], cwd=tmp_path, capture_output=True, check=False)
+    alone = {name: value for name, value in os.environ.items() if name != ADDRESS}
+    cold = subprocess.run([*CLI, *arguments], cwd=tmp_path, capture_output=True, check=False, env=alone)
+    assert (warm.returncode, warm.stdout, warm.stderr) == (cold.returncode, cold.stdout, cold.stderr)
+    assert warm.returncode == status
+    imported = subprocess.run(import_time, cwd=tmp_path, capture_output=True, check=False).stderr
+    assert b"cortexdsl.worker.client" in imported
+    assert b"argparse" not in imported
+
+
+def test_a_job_sees_the_folder_and_the_environment_of_whoever_asked_for_it(worker: Worker, tmp_path: Path) -> None:
+    """A variable that the worker has never seen, with what UTF-8 cannot hold, decides about a spec of this folder."""
+    (tmp_path / "specs").mkdir()
+    spec = tmp_path / "specs" / "s.yaml"
+    spec.write_text("dataset: {file: env:ROWS}\n")
+    asked = [*CLI, "check", "specs/s.yaml"]
+    environment = os.environb | {b"ROWS": b"r\xff.jsonl"}
+    warm = subprocess.run(asked, cwd=tmp_path, env=environment, capture_output=True, check=False)
+    del environment[ADDRESS.encode()]
+    cold = subprocess.run(asked, cwd=tmp_path, env=environment, capture_output=True, check=False)
+    assert (warm.returncode, warm.stdout, warm.stderr) == (cold.returncode, cold.stdout, cold.stderr)
+
+
+def test_a_killed_job_is_stopped_in_the_worker(worker: Worker, server: Server, tmp_path: Path) -> None:
+    """`kill -9` of the process that Snakemake started ends the work for it, and the worker goes on."""
+    waiting = job(tmp_path)
+    asked = server.asked()
+    waiting.kill()
+    waiting.communicate()
+    assert is_cut(asked)
+    assert subprocess.run([*CLI, "--version"], capture_output=True, check=True).stdout
+
+
+def test_a_job_whose_worker_is_killed_runs_itself(worker: Worker, server: Server, tmp_path: Path) -> None:
+    """Only when the worker's own process for it has ended: two would write one file. Later jobs run themselves, too."""
+    waiting = job(tmp_path)
+    asked = server.asked()
+    (fork,) = psutil.Process(worker.process.pid).children()
+    worker.process.kill()
+    assert is_cut(asked)
+    again = server.asked()
+    assert is_gone(fork)
+    server.answer(again)
+    _, errors = waiting.communicate(timeout=60)
+    assert waiting.returncode == 0, errors
+    assert (tmp_path / OUT).read_bytes()
+    assert subprocess.run([*CLI, "--version"], capture_output=True, check=True).stdout
+
+
+def test_nothing_is_left_when_the_run_is_killed(server: Server, tmp_path: Path) -> None:
+    """A program starts a worker and a job and is killed: worker, job and the job's fork end; the job does not go on."""
+    run = (
+        "import subprocess, sys; from cortexdsl.worker.start import start_worker; worker, = start_worker();"
+        f"job = subprocess.Popen({DEBATE!r}); print(worker.process.pid, job.pid, flush=True); job.wait()"
+    )
+    process = subprocess.Popen([sys.executable, "-c", run], cwd=tmp_path, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    worker, waiting = (psutil.Process(int(word)) for word in process.stdout.readline().split())
+    asked = server.asked()
+    fork = worker.children()[0]
+    process.kill()
+    process.communicate()
+    assert is_cut(asked)
+    for one in (worker, waiting, fork):
+        until(lambda one=one: is_gone(one))  # type: ignore[misc]
+
+
+def test_a_job_that_runs_itself_ends_with_its_run(server: Server, tmp_path: Path) -> None:
+    """Its parent may be a shell that lives on: it watches the run, not the parent."""
+    run = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    environment = {**os.environ, RUN: str(run.pid), ADDRESS: ""}
+    waiting = subprocess.Popen(DEBATE, cwd=tmp_path, env=environment)
+    asked = server.asked()
+    run.kill()
+    run.wait()
+    assert is_cut(asked)
+    assert waiting.wait(60) == -signal.SIGTERM
+
+
+def test_a_second_run_on_an_experiment_is_refused_while_the_first_lives(tmp_path: Path) -> None:
+    """The lock says who holds it, and is free as soon as its holder is killed."""
+    code = "import sys, time; from pathlib import Path; from cortexdsl.worker.alone import hold; hold(Path('r'));"
+    first = subprocess.Popen(
+        [sys.executable, "-c", f"{code} print(flush=True); time.sleep(600)"], cwd=tmp_path, stdout=subprocess.PIPE
+    )
+    assert first.stdout is not None
+    first.stdout.readline()
+    with pytest.raises(RecordError, match=f"process {first.pid} on "):
+        hold(tmp_path / "r")
+    first.kill()
+    first.communicate()
+    lock = hold(tmp_path / "r")
+    assert lock is not None
+    os.close(lock)
