@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.cli.main import VERBS, main
+from cortexdsl.cli.main import main
+from cortexdsl.cli.verbs import VERBS
 
 SPEC = """\
 title: Small

@@ -60,7 +60,8 @@ def environment() -> dict[str, str]:
 
 def serve(address: str) -> None:
     """Import every verb, then fork for each client."""
-    from cortexdsl.cli.main import VERBS, main
+    from cortexdsl.cli.main import main
+    from cortexdsl.cli.verbs import VERBS
 
     for verb in VERBS:
         importlib.import_module(f"cortexdsl.cli.{'import_' if verb == 'import' else verb}")
