@@ -15,6 +15,7 @@ from cortexdsl.plan.judging import JUDGED, judge_of, judging_of
 from cortexdsl.plan.shards import Shard, cut, cut_in_step, shard_size
 from cortexdsl.protocols.arms import Arm, arms
 from cortexdsl.protocols.templates import Templates
+from cortexdsl.spec.claims import unlookable
 from cortexdsl.spec.load import Spec, load_spec
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task
@@ -195,8 +196,9 @@ def _stopping(spec: Spec, tasks: Mapping[str, Task]) -> StoppingRule | None:
     if said is None:
         return None
     for i, claim in enumerate(spec.hypotheses):
-        if claim.metric == JUDGED:
-            what = "with stopping claims are looked at before a judge is asked"
+        why = "claims are looked at before a judge is asked" if JUDGED in claim.metrics else unlookable(claim)
+        if why:
+            what = f"the claim {claim.text!r} cannot be looked at early, as stopping does: {why}"
             raise SpecError([spec.problem(("hypotheses", i), what, "claim something else, or remove stopping")])
     for label, task in tasks.items():
         clusters = {question.cluster or f"\0{question.id}" for question in task.questions}

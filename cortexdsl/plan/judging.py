@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.protocols.templates import Templates
-from cortexdsl.spec.claims import EVERY
+from cortexdsl.spec.claims import EVERY, NONE, parts_of
 from cortexdsl.spec.load import Spec
 from cortexdsl.spec.metric_names import TEXT_METRICS
 from cortexdsl.spec.nodes import Route
@@ -81,9 +81,10 @@ def _asked(spec: Spec) -> Iterator[tuple[str, Route, tuple[str, ...]]]:
         if metric in TEXT_METRICS:
             yield metric, ("analysis", "metrics", i), everywhere
     for i, claim in enumerate(spec.hypotheses):
-        if claim.metric in TEXT_METRICS:
-            labels = everywhere if claim.dataset in (None, EVERY) else (claim.dataset,)
-            yield claim.metric, ("hypotheses", i), tuple(filter(None, labels))
+        for part in parts_of(claim):
+            for metric in set(part.metrics) & set(TEXT_METRICS):
+                labels = everywhere if part.dataset in (None, EVERY, NONE) else (part.dataset,)
+                yield metric, ("hypotheses", i), tuple(filter(None, labels))
 
 
 def _unscored(spec: Spec, tasks: Mapping[str, Task]) -> Iterator[Problem]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from cortexdsl.errors import Problem
-from cortexdsl.spec.claims import EVERY, Comparison, parse_point
+from cortexdsl.spec.claims import EVERY, NONE, OTHERS, Comparison, Simple, parse_point, parts_of
 from cortexdsl.spec.load import Spec
 from cortexdsl.spec.naming import value_name
 from cortexdsl.spec.nodes import Route
@@ -42,24 +42,48 @@ def no_arm(spec: Spec, route: Route, name: str, points: Points) -> Problem:
 
 
 def unclaimable(spec: Spec, points: Points) -> Iterator[Problem]:
-    """Yield the claims that name a method, cell, axis or dataset that there is not."""
+    """Yield the claims that name a method, cell, axis, agent or dataset that there is not."""
+    for i, claim in enumerate(spec.hypotheses):
+        for part in parts_of(claim):
+            yield from _unclaimable(spec, points, part, ("hypotheses", i))
+
+
+def _unclaimable(spec: Spec, points: Points, claim: Simple, route: Route) -> Iterator[Problem]:
+    if claim.dataset is not None and claim.dataset not in (EVERY, NONE, *spec.datasets):
+        said = f"{dotted(route)}: there is no dataset {claim.dataset}"
+        yield spec.problem(route, said, nearest(claim.dataset, spec.datasets, say="datasets"))
+    if isinstance(claim, Comparison):
+        for name in dict.fromkeys(quantity.name for quantity in claim.quantities if quantity.name != OTHERS):
+            if arm_called(points, name) is None:
+                yield no_arm(spec, route, name, points)
+        for agent in filter(None, dict.fromkeys(quantity.agent for quantity in claim.quantities)):
+            if agent not in spec.agents:
+                said = f"{dotted(route)}: there is no agent {agent}"
+                yield spec.problem(route, said, nearest(agent, spec.agents, say="agents"))
+        yield from _too_few(spec, points, claim, route)
+        return
     axes: dict[str, dict[str, None]] = {}
     for method, point in points.values():
         axes.setdefault(method, {}).update(dict.fromkeys(point))
-    for i, claim in enumerate(spec.hypotheses):
-        route: Route = ("hypotheses", i)
-        if claim.dataset is not None and claim.dataset not in (EVERY, *spec.datasets):
-            said = f"{dotted(route)}: there is no dataset {claim.dataset}"
-            yield spec.problem(route, said, nearest(claim.dataset, spec.datasets, say="datasets"))
-        if isinstance(claim, Comparison):
-            for name in filter(None, (claim.name, claim.reference)):
-                if arm_called(points, name) is None:
-                    yield no_arm(spec, route, name, points)
-        elif claim.slice.method not in axes:
-            yield no_arm(spec, route, claim.slice.method, points)
-        else:
-            known = axes[claim.slice.method]
-            for axis in (*claim.slice.free, *claim.slice.fixed):
-                if axis not in known:
-                    said = f"{dotted(route)}: the grid of {claim.slice.method} has no axis {axis}"
-                    yield spec.problem(route, said, nearest(axis, known, say="axes") or "it has no grid")
+    if claim.slice.method not in axes:
+        yield no_arm(spec, route, claim.slice.method, points)
+        return
+    known = axes[claim.slice.method]
+    for axis in (*claim.slice.free, *claim.slice.fixed):
+        if axis not in known:
+            said = f"{dotted(route)}: the grid of {claim.slice.method} has no axis {axis}"
+            yield spec.problem(route, said, nearest(axis, known, say="axes") or "it has no grid")
+
+
+def _too_few(spec: Spec, points: Points, claim: Comparison, route: Route) -> Iterator[Problem]:
+    """Yield what a claim over teams, seeds or datasets has one of, or none."""
+    methods = {parse_point(quantity.name)[0] for quantity in claim.quantities}
+    for method in sorted(methods) if claim.over == "teams" else ():
+        teams = {str(axes["team"]) for its, axes in points.values() if its == method and "team" in axes}
+        if len(teams) < 2:
+            said = f"{dotted(route)}: over teams, and {method} has no grid over teams"
+            yield spec.problem(route, said, f"write grid: {{{method}: {{team: [one, other, third]}}}}")
+    counts = {"seeds": (spec.text.replicates, "replicates"), "datasets": (len(spec.datasets), "datasets")}
+    count, what = counts.get(claim.over or "", (2, ""))
+    if count < 2:
+        yield spec.problem(route, f"{dotted(route)}: over {claim.over}, and there is one", f"give several {what}")

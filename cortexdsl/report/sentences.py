@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cortexdsl.errors import SpecError
 from cortexdsl.report.inputs import Contrast, Results, Verdict
 from cortexdsl.report.words import THIN, Kind, counted, difference, estimate, interval, number, p_clause, wording
-from cortexdsl.spec.claims import EVERY, Claim, Comparison, Interaction, Slice, Trend, parse_claim
+from cortexdsl.spec.claims import All, Claim, Comparison, Interaction, Simple, Slice, Trend, parse_claim
 
 MARKS = {"supported": "\u2713", "contradicted": "\u2717", "undecided": "?"}
 _THAN = {">": "higher", "<": "lower"}
@@ -69,10 +69,15 @@ def claim_in_words(claim: Claim) -> str:
     >>> claim_in_words(parse_claim("accuracy(a) >= accuracy(b) - 0.02"))
     'The accuracy of a is at most 2 points below that of b.'
     """
+    if isinstance(claim, All):
+        said = [f"{_claim(part)}{_where(part)}" for part in claim.parts]
+        return "; and ".join([said[0], *(text[0].lower() + text[1:] for text in said[1:])]) + "."
     return f"{_claim(claim)}{_where(claim)}."
 
 
-def _claim(claim: Claim) -> str:
+def _claim(claim: Simple) -> str:
+    if isinstance(claim, Comparison) and not claim.is_plain:
+        return f"{claim.text.partition(' on ')[0]}"
     noun, kind = wording(claim.metric).noun, wording(claim.metric).kind
     verb = "are" if noun.split(" per ")[0].endswith("s") and noun != "consensus" else "is"
     if isinstance(claim, Comparison):
@@ -81,7 +86,8 @@ def _claim(claim: Claim) -> str:
     if isinstance(claim, Trend):
         verb = "rise" if claim.direction == "increasing" else "fall"
         plural = "" if noun.split(" per ")[0].endswith("s") and noun != "consensus" else "s"
-        return f"The {noun} of {method} {verb}{plural} along {claim.slice.free[0]}"
+        steps = " at every step" if claim.monotone else ""
+        return f"The {noun} of {method} {verb}{plural}{steps} along {claim.slice.free[0]}"
     if isinstance(claim, Interaction):
         first, second = claim.slice.free
         return f"How {first} acts on the {noun} of {method} depends on {second}"
@@ -120,10 +126,8 @@ def _slice(part: Slice) -> str:
     return part.method + "".join(f", {axis} = {value}" for axis, value in part.fixed.items())
 
 
-def _where(claim: Claim) -> str:
-    if claim.dataset is None:
-        return ""
-    return f", on {EVERY if claim.dataset == EVERY else claim.dataset}"
+def _where(claim: Simple) -> str:
+    return "" if claim.dataset is None else f", on {claim.dataset}"
 
 
 def _size(value: float, kind: Kind, *, is_level: bool = False) -> str:
@@ -135,11 +139,13 @@ def _size(value: float, kind: Kind, *, is_level: bool = False) -> str:
 
 def _shown(claim: Claim, row: Verdict) -> str:
     kind = wording(claim.metric).kind
-    if isinstance(claim, Comparison) and claim.reference is None:
+    if isinstance(claim, All):
+        return f"estimate {number(row.estimate)} {interval(row.low, row.high, 'number')}"
+    if isinstance(claim, Comparison) and len(claim.terms) == 1 and not claim.is_ratio:
         return f"{estimate(row.estimate, kind)} {interval(row.low, row.high, kind)}"
-    if isinstance(claim, Comparison) and claim.factor != 1:
+    if isinstance(claim, Comparison) and claim.is_ratio:
         return f"ratio {number(row.estimate)} {interval(row.low, row.high, 'number')}"
-    step = " per step" if isinstance(claim, Trend) else ""
+    step = " per unit or step" if isinstance(claim, Trend) and not claim.monotone else ""
     return f"{difference(row.estimate, kind)}{step} {interval(row.low, row.high, kind, signed=True)}"
 
 

@@ -11,14 +11,13 @@ from types import MappingProxyType
 from typing import Any
 
 from cortexdsl.errors import Problem, SpecError
-from cortexdsl.spec.claims import Claim, parse_claim
+from cortexdsl.spec.claims import Claim, check_claim, parse_claim
 from cortexdsl.spec.crosscheck import cross_check, secrets
 from cortexdsl.spec.entries import COLUMNS, SAMPLING, SOLVER_PARAMETERS, DatasetText, ModelText
 from cortexdsl.spec.extends import read_extended
 from cortexdsl.spec.likeness import resolve_likeness
-from cortexdsl.spec.metric_names import KNOWN_METRICS
 from cortexdsl.spec.nodes import Mark, Node, Route
-from cortexdsl.spec.problems import check, in_order, nearest
+from cortexdsl.spec.problems import check, in_order
 from cortexdsl.spec.sheet import SpecText
 from cortexdsl.terms import Agent, Dataset, Limits, Model
 
@@ -105,8 +104,7 @@ def load_spec(path: Path | str, environment: Mapping[str, str] | None = None) ->
         mark = root.where(("hypotheses", i))
         try:
             claims.append(parse_claim(line, str(mark)))
-            if claims[-1].metric not in KNOWN_METRICS:
-                problems.append((mark, _no_metric(claims[-1].metric, str(mark))))
+            check_claim(claims[-1], str(mark))
         except SpecError as error:
             problems += [(mark, found) for found in error.problems]
     if problems:
@@ -129,10 +127,6 @@ def load_spec(path: Path | str, environment: Mapping[str, str] | None = None) ->
         hypotheses=tuple(claims),
         limits=Limits(**text.limits.model_dump()),
     )
-
-
-def _no_metric(metric: str, where: str) -> Problem:
-    return Problem(where, f"there is no metric {metric}", nearest(metric, KNOWN_METRICS, say="metrics"))
 
 
 def model_of(name: str, entry: ModelText) -> Model:

@@ -145,12 +145,12 @@ def test_ratio_of_proportional_methods() -> None:
     full = random.gamma(20, 50, (2, 100))
     sparse = full * 0.7 * random.normal(1, 0.05, (2, 100))
     sample = units(score_table(long_table({"s": sparse, "f": full}, "tokens")), "tokens", ["s", "f"])
-    found = ratio_outcome(sample, 0, 1, 0.75, seed=1)
+    found = ratio_outcome(sample, PAIR[0], 0.75, seed=1)
     assert found.estimate == pytest.approx(sparse.mean() / full.mean())
     assert 0.65 < found.low < found.estimate < found.high < 0.75
     assert found.below < 0.001
-    assert ratio_outcome(sample, 0, 1, 0.65, seed=1).above < 0.001
-    assert log_ratio(sample, sample.parts[0], sample.parts[1], 1).error[0] < 0.01
+    assert ratio_outcome(sample, PAIR[0], 0.65, seed=1).above < 0.001
+    assert log_ratio(sample, PAIR[0], 1).error[0] < 0.01
 
 
 def test_one_mean_against_a_value_is_the_binomial_test() -> None:
@@ -177,4 +177,5 @@ def test_two_questions_have_no_interval_of_numbers() -> None:
         score_table(long_table({"a": np.array([[-3.0, 5.0]]), "b": np.array([[1.0, 0.0]])}, "t")), "t", ["a", "b"]
     )
     found = contrast_outcomes(sample, PAIR, [0.0], seed=1)[0]
-    assert (found.low, found.high, found.p) == (-np.inf, np.inf, 1.0)
+    assert (found.low, found.high) == (-np.inf, np.inf)
+    assert found.p > 0.5

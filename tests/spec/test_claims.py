@@ -9,12 +9,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortexdsl.errors import SpecError
-from cortexdsl.spec.claims import EVERY, Best, Comparison, Interaction, Slice, Trend, parse_claim, parse_point
+from cortexdsl.spec.claims import (
+    EVERY,
+    Best,
+    Comparison,
+    Interaction,
+    Quantity,
+    Slice,
+    Trend,
+    check_claim,
+    parse_claim,
+    parse_point,
+)
 
 
 def test_superiority() -> None:
     text = "accuracy(sparse) > accuracy(full)"
-    assert parse_claim(text) == Comparison(text, "accuracy", "sparse", ">", "full")
+    terms = ((1.0, Quantity("accuracy", "sparse")), (-1.0, Quantity("accuracy", "full")))
+    assert parse_claim(text) == Comparison(text, terms, ">")
 
 
 def test_non_inferiority_keeps_the_margin_as_an_offset() -> None:
@@ -104,6 +116,38 @@ def test_a_wrong_claim_is_one_clear_error(text: str, what: str) -> None:
         parse_claim(text, "x.yaml:3:5")
     assert caught.value.problems[0].where == "x.yaml:3:5"
     assert caught.value.problems[0].remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "remedy"),
+    [
+        ("accuracy(a) > 80", "no outcome can bring accuracy\\(a\\) above 80: it lies between 0 and 1", "0.8 (or 80%)"),
+        ("accuracy(a) >= accuracy(b) - 2", "every outcome has the difference >= -2", "0.02 (or 2%)"),
+        ("accuracy(a) > accuracy(b) + 1", "no outcome can bring the difference above 1", "0.01 (or 1%)"),
+        ("accuracy(a) == accuracy(b) +- 1", "no outcome can miss a margin of 1", "0.01 (or 1%)"),
+        ("accuracy(a) == accuracy(b) + 3 +- 1", "no outcome can be within 1 of 3", "0.01"),
+        ("consensus(a) <= 1.5", "every outcome has", "0.015"),
+        ("input_tokens(a) > -5", "every outcome has", "could miss"),
+        ("gain(a) >= -1", "every outcome has", "could miss"),
+        ("acuracy(a) > 0.5", "no metric acuracy", "did you mean accuracy?"),
+        ("accuracy(a) > acuracy(b)", "compares accuracy with acuracy", "did you mean accuracy?"),
+        ("accuracy(a) - accuracy(b) > accuracy(c) - accuracy(d) + 2.5", "no outcome can bring the difference", "0.025"),
+    ],
+)
+def test_a_claim_whose_outcome_is_known_beforehand_is_refused(text: str, what: str, remedy: str) -> None:
+    """Shares lie in [0, 1], their differences in [-1, 1], counts at 0 or above."""
+    with pytest.raises(SpecError, match=what) as caught:
+        check_claim(parse_claim(text), "x.yaml:3:5")
+    assert remedy in caught.value.problems[0].remedy
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["accuracy(a) > 0", "accuracy(a) < 1", "gain(a) > 0", "calls(a) < 1e5", "accuracy(a) >= accuracy(b) - 0.02",
+     "improvement(a) > 2", "accuracy(a) - accuracy(b) > accuracy(c) - accuracy(d) + 1.5", "brier(a) < 0.25"],
+)  # fmt: skip
+def test_a_claim_that_could_come_out_both_ways_is_a_claim(text: str) -> None:
+    check_claim(parse_claim(text), "x")
 
 
 @given(st.text(max_size=60))

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import pairwise
+from math import lcm
 from typing import assert_never
 
 import numpy as np
 
-from cortexdsl.analysis.units.arms import Arm, cells_at, find_arm, levels_of
+from cortexdsl.analysis.units.arms import Arm, cells_at, find_arm, levels_of, value_text
 from cortexdsl.errors import InputError
-from cortexdsl.spec.claims import Best, Claim, Comparison, Interaction, Slice, Trend
+from cortexdsl.spec.claims import OTHERS, All, Best, Claim, Comparison, Interaction, Quantity, Slice, Trend, parse_point
 from cortexdsl.terms import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Design:
-    """A claim in terms of cells.
+    """A claim in terms of named means.
 
     Attributes
     ----------
     claim : Claim
-    cells : tuple of str
-    weights : (tests, cells) array
-        Whole numbers; each row is a contrast of means, or one mean.
+    quantities : tuple of Quantity
+        Each names a cell of the table.
+    weights : (tests, quantities) array
+        Each row is a contrast of means, or one mean; of a ratio, the powers of the means.
     scale : float
         A contrast times this is in the units that are shown.
     sign : float
@@ -33,18 +37,20 @@ class Design:
     margin : float or None
         With it the claim says that the contrast lies within `null` +- `margin`.
     ratio : bool
-        The two cells' means are divided, not subtracted.
+        Means are multiplied and divided, not added.
     joint : bool
         The claim is that not all contrasts are 0; otherwise that every one is as said.
     notes : tuple of str
         One per contrast.
-    levels : (levels, cells) array
+    levels : (levels, quantities) array
         Of a trend: the mean of each level in terms of cells.
+    parts : tuple of Design
+        Of a claim that several hold, one each; of a claim over teams, the same contrast in each of them.
     """
 
     claim: Claim
-    cells: tuple[str, ...]
-    weights: Floats
+    quantities: tuple[Quantity, ...] = ()
+    weights: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     scale: float = 1.0
     sign: float = 1.0
     null: float = 0.0
@@ -53,10 +59,16 @@ class Design:
     joint: bool = False
     notes: tuple[str, ...] = ("",)
     levels: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    parts: tuple[Design, ...] = ()
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The cell of each quantity."""
+        return tuple(quantity.name for quantity in self.quantities)
 
     @property
     def liked(self) -> Floats:
-        """Per cell, above 0 where the claim gains from a higher mean."""
+        """Per quantity, above 0 where the claim gains from a higher mean."""
         return np.asarray(self.sign * self.weights.sum(axis=0))
 
 
@@ -69,8 +81,10 @@ def design_of(claim: Claim, arms: Sequence[Arm]) -> Design:
         Where it names a cell, method, axis or value that is not there.
     """
     match claim:
+        case All():
+            return Design(claim, parts=tuple(design_of(part, arms) for part in claim.parts))
         case Comparison():
-            return _comparison(claim, arms)
+            return _over_teams(claim, arms) if claim.over == "teams" else _comparison(claim, arms)
         case Trend():
             return _trend(claim, arms)
         case Best():
@@ -83,16 +97,63 @@ def design_of(claim: Claim, arms: Sequence[Arm]) -> Design:
 
 def _comparison(claim: Comparison, arms: Sequence[Arm]) -> Design:
     sign = -1.0 if claim.operator in ("<", "<=") else 1.0
-    first = find_arm(arms, claim.name).cell
-    if claim.reference is None:
-        return Design(claim, (first,), np.ones((1, 1)), sign=sign, null=claim.offset, margin=claim.margin)
-    second = find_arm(arms, claim.reference).cell
-    if first == second:
-        raise InputError(f"the claim {claim.text!r} compares {first} with itself under another name")
-    ratio = claim.factor != 1
-    null = claim.factor if ratio else claim.offset
-    weights = np.array([[1.0, -1.0]])
-    return Design(claim, (first, second), weights, sign=sign, null=null, margin=claim.margin, ratio=ratio)
+    if claim.reference == OTHERS:
+        return _others(claim, arms, sign)
+    found = [(weight, replace(one, name=find_arm(arms, one.name).cell)) for weight, one in claim.terms]
+    if len({one for _, one in found}) < len(found):
+        twice = next(one for i, (_, one) in enumerate(found) if one in [other for _, other in found[:i]])
+        raise InputError(f"the claim {claim.text!r} compares {twice.name} with itself under another name")
+    if claim.is_ratio:
+        parts = [(weight, replace(one, per=None)) for weight, one in found]
+        parts += [(-weight, Quantity(one.per, one.name)) for weight, one in found if one.per]
+        powers = np.array([[weight for weight, _ in parts]])
+        return Design(claim, tuple(one for _, one in parts), powers, sign=sign, null=claim.factor, ratio=True)
+    weights = np.array([[weight for weight, _ in found]])
+    return Design(claim, tuple(one for _, one in found), weights, sign=sign, null=claim.offset, margin=claim.margin)
+
+
+def _others(claim: Comparison, arms: Sequence[Arm], sign: float) -> Design:
+    """One cell against each of the others."""
+    (_, own), (_, theirs) = claim.terms
+    first = find_arm(arms, own.name).cell
+    rivals = tuple(dict.fromkeys(arm.cell for arm in arms if arm.cell != first))
+    if not rivals:
+        raise InputError(f"the claim {claim.text!r}: there is no other cell than {first}")
+    quantities = (replace(own, name=first), *(replace(theirs, name=rival) for rival in rivals))
+    weights = np.hstack([np.ones((len(rivals), 1)), -np.eye(len(rivals))])
+    notes = tuple(f"against {rival}, the rival that decides" for rival in rivals)
+    return Design(claim, quantities, weights, sign=sign, null=claim.offset, margin=claim.margin, notes=notes)
+
+
+def _over_teams(claim: Comparison, arms: Sequence[Arm]) -> Design:
+    """The same comparison in every team that all of its methods have."""
+    teams: list[dict[str, str]] = []
+    for quantity in claim.quantities:
+        method, axes = parse_point(quantity.name)
+        wanted = {axis: value_text(value) for axis, value in axes.items()}
+        teams.append({
+            point["team"]: arm.cell
+            for arm in arms
+            for its, point in arm.points
+            if its == method and "team" in point and {a: v for a, v in point.items() if a != "team"} == wanted
+        })  # fmt: skip
+    common = [team for team in teams[0] if all(team in one for one in teams)]
+    if not common:
+        raise InputError(f"the claim {claim.text!r}: no team has all of its methods; make team an axis of their grids")
+    parts = tuple(
+        replace(
+            _comparison(
+                replace(claim, over=None, terms=tuple(
+                    (weight, replace(one, name=cells[team]))
+                    for (weight, one), cells in zip(claim.terms, teams, strict=True)
+                )),
+                arms,
+            ),
+            notes=(team,),
+        )
+        for team in common
+    )  # fmt: skip
+    return replace(parts[0], claim=claim, parts=parts, notes=("",))
 
 
 def _trend(claim: Trend, arms: Sequence[Arm]) -> Design:
@@ -100,15 +161,31 @@ def _trend(claim: Trend, arms: Sequence[Arm]) -> Design:
     levels = levels_of(arms, claim.slice, axis)
     if len(levels) < 2:
         raise InputError(f"the claim {claim.text!r}: {axis} has one value; a trend needs two")
-    if axis not in claim.slice.levels and not all(_is_number(level) for level in levels):
+    numbers = all(_is_number(level) for level in levels)
+    if axis not in claim.slice.levels and not numbers:
         order = f"{claim.slice.method}[{axis}={'<'.join(levels)}]"
         raise InputError(f"the claim {claim.text!r}: {axis} is no number; say its order, such as {order}")
     cells, counts, each = _mixture(arms, claim.slice, [{axis: level} for level in levels])
-    steps = 2.0 * np.arange(len(levels)) - (len(levels) - 1)
+    quantities = tuple(Quantity(claim.metric, cell) for cell in cells)
     sign = 1.0 if claim.direction == "increasing" else -1.0
-    scale = 2 / (float(steps @ steps) * each)
-    note = f"change per step of {axis}"
-    return Design(claim, cells, (steps @ counts)[None], scale, sign, notes=(note,), levels=counts / each)
+    if claim.monotone:
+        notes = tuple(f"from {a} to {b}, the step that decides" for a, b in pairwise(levels))
+        return Design(
+            claim, quantities, counts[1:] - counts[:-1], 1 / each, sign, notes=notes, levels=counts / each
+        )  # fmt: skip
+    numbers = numbers and [float(level) for level in levels] == sorted(map(float, levels))
+    steps, unit = _spacing(levels if numbers else [str(i) for i in range(len(levels))])
+    scale = unit * len(levels) / (float(steps @ steps) * each)
+    note = f"change per unit of {axis}" if numbers else f"change per step of {axis}"
+    return Design(claim, quantities, (steps @ counts)[None], scale, sign, notes=(note,), levels=counts / each)
+
+
+def _spacing(levels: Sequence[str]) -> tuple[Floats, float]:
+    """Whole numbers that lie as the levels do, their mean taken off, times a unit: so that sign flips stay exact."""
+    places = [Fraction(level).limit_denominator(10**6) for level in levels]
+    unit = lcm(*(place.denominator for place in places))
+    whole = [int(place * unit) for place in places]
+    return np.array([float(len(whole) * one - sum(whole)) for one in whole]), float(unit)
 
 
 def _best(claim: Best, arms: Sequence[Arm]) -> Design:
@@ -122,7 +199,8 @@ def _best(claim: Best, arms: Sequence[Arm]) -> Design:
     cells, counts, each = _mixture(arms, claim.slice, [{axis: value} for value in (level, *rivals)])
     sign = 1.0 if claim.extreme == "highest" else -1.0
     notes = tuple(f"against {rival}, the rival that decides" for rival in rivals)
-    return Design(claim, cells, counts[0] - counts[1:], 1 / each, sign, notes=notes)
+    quantities = tuple(Quantity(claim.metric, cell) for cell in cells)
+    return Design(claim, quantities, counts[0] - counts[1:], 1 / each, sign, notes=notes)
 
 
 def _interaction(claim: Interaction, arms: Sequence[Arm]) -> Design:
@@ -139,7 +217,8 @@ def _interaction(claim: Interaction, arms: Sequence[Arm]) -> Design:
         for a in rows[1:]
         for b in columns[1:]
     )
-    return Design(claim, cells, weights, 1 / each, 0.0, joint=True, notes=notes)
+    quantities = tuple(Quantity(claim.metric, cell) for cell in cells)
+    return Design(claim, quantities, weights, 1 / each, 0.0, joint=True, notes=notes)
 
 
 def _mixture(

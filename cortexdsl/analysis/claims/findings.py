@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cortexdsl.analysis.claims.designs import Design
+from cortexdsl.analysis.claims.samples import sample_of
 from cortexdsl.analysis.tests.contrasts import Outcome, contrast_outcomes, gap_of, mean_outcome, ratio_outcome, untested
 from cortexdsl.analysis.tests.signflip import DRAWS, joint_sign_flip
 from cortexdsl.analysis.units.table import ScoreTable
-from cortexdsl.analysis.units.units import Units, bounded, units
-from cortexdsl.terms import Floats
+from cortexdsl.analysis.units.units import Units, bounded
 
 LEVEL, LEVEL_EQUIVALENCE = 0.95, 0.90
+_FEW, _VERY_FEW, _SKEWED = 50, 10, 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class Finding:
     note : str
     doubtful : (int, int)
         Rows of the claim's cells that are missing, and that could not be read.
+    null : str
+        What p tests.
     """
 
     estimate: float
@@ -47,6 +50,7 @@ class Finding:
     p: float
     note: str = ""
     doubtful: tuple[int, int] = (0, 0)
+    null: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +70,30 @@ class Scene:
     draws: int = DRAWS
     favour: int = 0
 
-    def sample(self, metric: str, cells: Sequence[str], liked: Sequence[float] | Floats) -> Units:
-        """The units of some cells; `liked` is above 0 where the claim gains from a higher mean."""
-        plain = units(self.table, metric, cells, self.datasets)
+    def sample(self, design: Design) -> Units:
+        """The units of a design."""
+        plain = sample_of(design, self.table, self.datasets)
         if not self.favour:
             return plain
-        return bounded(plain, [float(self.favour * sign > 0) for sign in liked])
+        return bounded(plain, [float(self.favour * sign > 0) for sign in design.liked])
 
 
 def find(design: Design, scene: Scene) -> Finding:
-    """Test one claim.
+    """Test one claim that has no parts.
 
     Raises
     ------
     InputError, DataError
         Where the claim needs a metric, cell or dataset that is not there.
     """
-    sample = scene.sample(design.claim.metric, design.cells, design.liked)
-    if gap := gap_of(sample, range(len(design.cells))):
-        return _found(untested(gap), False, sample, "")
+    sample = scene.sample(design)
+    found = _find(design, scene, sample)
+    return replace(found, null=null_of(design), note="; ".join(filter(None, [found.note, _thin(design, sample)])))
+
+
+def _find(design: Design, scene: Scene, sample: Units) -> Finding:
+    if gap := gap_of(sample, range(len(design.quantities))):
+        return found_of(untested(gap), False, sample, "")
     if design.margin is not None:
         return _equivalence(design, sample, scene, design.margin)
     if design.joint:
@@ -93,7 +102,7 @@ def find(design: Design, scene: Scene) -> Finding:
     notes = [_with_means(note, design, sample) for note in design.notes]
     return all_of(
         [
-            _found(outcome, design.sign * (outcome.estimate - design.null) > 0, sample, note)
+            found_of(outcome, design.sign * (outcome.estimate - design.null) > 0, sample, note)
             for outcome, note in zip(outcomes, notes, strict=True)
         ]
     )
@@ -101,19 +110,38 @@ def find(design: Design, scene: Scene) -> Finding:
 
 def all_of(findings: Sequence[Finding]) -> Finding:
     """The finding that all of several hold (an intersection-union test), or that one does not."""
-    if untestable := [found for found in findings if np.isnan(found.p)]:
-        return untestable[0]
-    if against := [found for found in findings if not found.supports]:
-        worst = min(against, key=lambda found: found.p)
-        return replace(worst, p=min(1.0, worst.p * len(findings)))
-    return max(findings, key=lambda found: found.p)
+    return deciding(findings)[1]
+
+
+def deciding(findings: Sequence[Finding]) -> tuple[int, Finding]:
+    """Which of several findings decides whether all hold, and what it then says of all of them."""
+    places = range(len(findings))
+    if untestable := [i for i in places if np.isnan(findings[i].p)]:
+        return untestable[0], findings[untestable[0]]
+    if against := [i for i in places if not findings[i].supports]:
+        worst = min(against, key=lambda i: findings[i].p)
+        return worst, replace(findings[worst], p=min(1.0, findings[worst].p * len(findings)))
+    weakest = max(places, key=lambda i: findings[i].p)
+    return weakest, findings[weakest]
+
+
+def null_of(design: Design) -> str:
+    """What the p-value of a claim tests, in words."""
+    if design.joint:
+        return "no interaction"
+    if design.margin is not None:
+        low, high = design.null - design.margin, design.null + design.margin
+        return f"{low:g} or less, or {high:g} or more: two one-sided tests"
+    what = "a ratio of" if design.ratio else "a mean of" if len(design.quantities) == 1 else "a difference of"
+    margin = ", the margin" if design.sign * design.null < 0 and len(design.quantities) > 1 and not design.ratio else ""
+    return f"{what} {design.null:g}{margin}: two-sided, each direction at half the level"
 
 
 def _outcomes(design: Design, sample: Units, scene: Scene, null: float, level: float) -> list[Outcome]:
     seed, draws = scene.seed, scene.draws
     if design.ratio:
-        return [ratio_outcome(sample, 0, 1, null, seed, draws, level)]
-    if len(design.cells) == 1:
+        return [ratio_outcome(sample, row, null, seed, draws, level) for row in design.weights]
+    if len(design.quantities) == 1:
         return [mean_outcome(sample, 0, null, seed, draws, level)]
     nulls = [null / design.scale] * len(design.weights)
     found = contrast_outcomes(sample, design.weights, nulls, seed, draws, level)
@@ -123,18 +151,21 @@ def _outcomes(design: Design, sample: Units, scene: Scene, null: float, level: f
 def _equivalence(design: Design, sample: Units, scene: Scene, margin: float) -> Finding:
     """Two one-sided tests (Schuirmann 1987): inside by the larger p, outside by twice the smaller."""
     ends = (design.null - margin, design.null + margin)
-    lower, upper = (_outcomes(design, sample, scene, end, LEVEL_EQUIVALENCE)[0] for end in ends)
-    inside = abs(lower.estimate - design.null) < margin
-    p = max(lower.above, upper.below) if inside else min(1.0, 2 * min(upper.above, lower.below))
-    found = _found(lower, inside, sample, "90 % interval")
-    return replace(found, p=p, test=f"two one-sided tests, {lower.test}")
+    pairs = zip(*(_outcomes(design, sample, scene, end, LEVEL_EQUIVALENCE) for end in ends), strict=True)
+    findings = []
+    for (lower, upper), note in zip(pairs, design.notes, strict=True):
+        inside = abs(lower.estimate - design.null) < margin
+        p = max(lower.above, upper.below) if inside else min(1.0, 2 * min(upper.above, lower.below))
+        found = found_of(lower, inside, sample, "; ".join(filter(None, [note, "90 % interval"])))
+        findings.append(replace(found, p=p, test=f"two one-sided tests, {lower.test}"))
+    return all_of(findings)
 
 
 def _jointly(design: Design, sample: Units, scene: Scene) -> Finding:
     """That not all contrasts are 0; the largest is shown."""
     outcomes = _outcomes(design, sample, scene, 0.0, LEVEL)
     largest = int(np.argmax([abs(outcome.estimate) for outcome in outcomes]))
-    found = _found(outcomes[largest], True, sample, design.notes[largest])
+    found = found_of(outcomes[largest], True, sample, design.notes[largest])
     if len(outcomes) == 1:
         return found
     flip = joint_sign_flip(sample.parts.T @ design.weights.T, scene.seed, scene.draws)[1]
@@ -147,7 +178,25 @@ def _with_means(note: str, design: Design, sample: Units) -> str:
     return f"{note}; means {means}" if means else note
 
 
-def _found(outcome: Outcome, supports: bool, sample: Units, note: str) -> Finding:
+def _thin(design: Design, sample: Units) -> str:
+    """A warning where there are too few units for any test of numbers to err as rarely as it says."""
+    if sample.binary or sample.gaps.any() or not len(design.weights):
+        return ""
+    means = np.where(sample.means > 0, sample.means, np.nan) if design.ratio else np.ones(len(sample.cells))
+    moved = sample.parts.T @ (design.weights / means).T / sample.share[:, None]
+    centred = moved - moved.mean(axis=0)
+    spread = centred.std(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        skew = float(np.nanmax(np.abs((centred**3).mean(axis=0) / spread**3), initial=0))
+    count, what = len(sample.share), "clusters" if sample.clustered else "questions"
+    if not (spread > 0).any() or (count >= _VERY_FEW and (count >= _FEW or skew < _SKEWED)):
+        return ""
+    why = f" of skewed values (skewness {skew:.1f})" if skew >= _SKEWED else ""
+    return f"only {count} {what}{why}: the test may err more often than it says"
+
+
+def found_of(outcome: Outcome, supports: bool, sample: Units, note: str) -> Finding:
+    """The finding of an outcome."""
     doubtful = (int(sample.missing.sum()), int(sample.unparsed.sum()))
     numbers = (outcome.estimate, outcome.low, outcome.high)
     return Finding(*numbers, outcome.test, supports, outcome.p, note, doubtful)

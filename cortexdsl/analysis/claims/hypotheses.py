@@ -10,16 +10,17 @@ import numpy as np
 import pandas as pd
 
 from cortexdsl.analysis.claims.designs import Design, design_of
-from cortexdsl.analysis.claims.findings import Finding, Scene, all_of, find
+from cortexdsl.analysis.claims.findings import Finding, Scene, deciding, find
 from cortexdsl.analysis.tests.corrections import adjust
 from cortexdsl.analysis.tests.signflip import DRAWS
 from cortexdsl.analysis.units.arms import Arm, arms_of
 from cortexdsl.analysis.units.table import Ints, ScoreTable, score_table
-from cortexdsl.spec.claims import EVERY, Claim, parse_claim
+from cortexdsl.spec.claims import EVERY, NONE, All, Claim, parse_claim
 from cortexdsl.terms import Floats
 
 COLUMNS = (
-    "claim", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "verdict", "test", "exploratory", "note",
+    "claim", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "verdict", "test", "exploratory", "note", "null",
+    "leans",
 )  # fmt: skip
 WITHDRAWN = "claims declared before the run and withdrawn since: {}, counted in the correction"
 Verdict: TypeAlias = Literal["supported", "contradicted", "undecided"]
@@ -86,28 +87,60 @@ def judge_claims(
             bounds = [examine(designs[i], scene) for scene in scenes[1:]]
             cases = [verdict_of(b, _adjusted(p, i, b.p, group, correction, withdrawn), alpha) for b in bounds]
             note = "; ".join(filter(None, [note, _doubt(found.doubtful, verdict, *cases)]))
-        numbers = (found.estimate, found.low, found.high, found.p, adjusted)
-        rows.append((claim.text, *numbers, verdict, found.test, not early[i], note))
+        rows.append(row_of(claim, replace(found, note=note), adjusted, verdict, not early[i]))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
+def row_of(claim: Claim, found: Finding, adjusted: float, verdict: Verdict, exploratory: bool) -> tuple[object, ...]:
+    """A row of hypotheses.csv, in the order of `COLUMNS`.
+
+    `leans` is where the estimate lies: `for` or `against` the claim, whatever the verdict; empty where nothing was
+    tested.
+    """
+    numbers = (found.estimate, found.low, found.high, found.p, adjusted)
+    leans = "" if np.isnan(found.p) else "for" if found.supports else "against"
+    return (claim.text, *numbers, verdict, found.test, exploratory, found.note, found.null, leans)
+
+
 def examine(design: Design, scene: Scene) -> Finding:
-    """Test a claim on the datasets that it names: one, the mean over all, or every one."""
-    if design.claim.dataset == EVERY:
-        each = [find(design, replace(scene, datasets=(name,))) for name in scene.datasets]
-        held = sum(found.supports for found in each)
-        chosen = all_of(each)
-        where = scene.datasets[each.index(next(f for f in each if f.estimate == chosen.estimate or np.isnan(f.p)))]
-        note = f"shown: {where}, the dataset that decides; leans for the claim on {held} of {len(each)}"
-        return replace(chosen, note="; ".join(filter(None, [chosen.note, note])))
-    if design.claim.dataset is not None:
-        return find(design, replace(scene, datasets=(design.claim.dataset,)))
+    """Test a claim: all its parts, on the datasets that it names (one, the mean over all, every one, none)."""
+    claim = design.claim
+    if isinstance(claim, All):
+        return _all_parts(design, scene)
+    if claim.dataset in (EVERY, NONE):
+        return _dataset_by_dataset(design, scene)
+    if claim.dataset is not None:
+        return find(design, replace(scene, datasets=(claim.dataset,)))
     found = find(design, scene)
     if len(scene.datasets) == 1:
         return found
     held = sum(find(design, replace(scene, datasets=(name,))).supports for name in scene.datasets)
     note = f"mean over datasets; leans for the claim on {held} of {len(scene.datasets)}"
     return replace(found, note="; ".join(filter(None, [found.note, note])))
+
+
+def _dataset_by_dataset(design: Design, scene: Scene) -> Finding:
+    """That a claim holds on every dataset; or on none, which is that its opposite holds on every one."""
+    each = [find(design, replace(scene, datasets=(name,))) for name in scene.datasets]
+    held = sum(found.supports for found in each)
+    if design.claim.dataset == NONE:
+        each = [replace(found, supports=not found.supports) for found in each]
+    at, chosen = deciding(each)
+    note = f"shown: {scene.datasets[at]}, the dataset that decides; leans for the claim on {held} of {len(each)}"
+    return replace(chosen, note="; ".join(filter(None, [chosen.note, note])))
+
+
+def _all_parts(design: Design, scene: Scene) -> Finding:
+    """That several claims hold at once: shown is the one that decides."""
+    each = [examine(part, scene) for part in design.parts]
+    at, chosen = deciding(each)
+    held = sum(found.supports for found in each)
+    note = f"shown: {design.parts[at].claim.text}, the part that decides; {held} of {len(each)} parts lean for it"
+    counts = tuple(max(found.doubtful[k] for found in each) for k in (0, 1))
+    return replace(
+        chosen, note="; ".join(filter(None, [chosen.note, note])), doubtful=(counts[0], counts[1]),
+        null=f"one part at least does not hold; of the part shown: {chosen.null}",
+    )  # fmt: skip
 
 
 def verdict_of(found: Finding, adjusted: float, alpha: float) -> Verdict:

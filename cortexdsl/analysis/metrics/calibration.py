@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cortexdsl.analysis.metrics.view import Graded
 from cortexdsl.terms import Floats
@@ -71,13 +72,17 @@ def reliability_bins(confidence: Sequence[float], right: Sequence[bool], bins: i
     c, y = _checked(confidence, right)
     if bins < 1:
         raise ValueError(f"bins is {bins}; there must be at least one")
-    edges = np.arange(bins + 1) / bins
-    # Against the edges themselves: 0.3 belongs to the bin that begins at 0.3, whatever 0.3 * 10 rounds to.
-    of = np.clip(np.searchsorted(edges, c, side="right") - 1, 0, bins - 1)
+    edges, of = np.arange(bins + 1) / bins, bin_of(c, bins)
     return tuple(
         Bin(float(edges[b]), float(edges[b + 1]), int((of == b).sum()), _mean(c[of == b]), _mean(y[of == b]))
         for b in range(bins)
     )
+
+
+def bin_of(confidence: Floats, bins: int = BINS) -> NDArray[np.int64]:
+    """The bin of each confidence in [0, 1]: against the edges themselves, whatever 0.3 * 10 rounds to."""
+    edges = np.arange(bins + 1) / bins
+    return np.clip(np.searchsorted(edges, confidence, side="right") - 1, 0, bins - 1)
 
 
 def expected_calibration_error(confidence: Sequence[float], right: Sequence[bool], bins: int = BINS) -> float:

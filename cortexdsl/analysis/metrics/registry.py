@@ -150,7 +150,7 @@ METRICS: Mapping[str, Metric] = _named(
 )  # fmt: skip
 """Every metric that specs, claims and reports may name, in the order of reports."""
 
-ALIASES: Mapping[str, str] = MappingProxyType({"score": "accuracy", "cons": "consensus"})
+ALIASES: Mapping[str, str] = MappingProxyType({"score": "accuracy", "cons": "consensus", "brier": "brier_stated"})
 
 
 def metric_named(name: str, columns: Iterable[str] = ()) -> Metric:

@@ -10,6 +10,7 @@ import pandas as pd
 from scipy import optimize
 
 from cortexdsl.analysis.claims.designs import Design, design_of
+from cortexdsl.analysis.claims.samples import sample_of
 from cortexdsl.analysis.planning.power import (
     bonett_price_inflation,
     equivalence_power,
@@ -22,7 +23,7 @@ from cortexdsl.analysis.tests.contrasts import gap_of
 from cortexdsl.analysis.tests.intervals import standard_error
 from cortexdsl.analysis.units.arms import Arm
 from cortexdsl.analysis.units.table import ScoreTable
-from cortexdsl.analysis.units.units import Units, units
+from cortexdsl.analysis.units.units import Units
 from cortexdsl.errors import InputError
 from cortexdsl.spec.claims import EVERY, Claim, Comparison, parse_claim
 from cortexdsl.terms import EMPTY
@@ -197,14 +198,16 @@ def _earlier(design: Design, replicates: int, expected: Expected) -> _Basis | No
         return None
     claim = design.claim
     scope = (claim.dataset,) if claim.dataset in table.datasets else ()
-    sample = units(table, claim.metric, design.cells, scope)
+    sample = sample_of(design, table, scope)
     if gap_of(sample, range(len(design.cells))):
         return None
     means, stated = sample.means, _stated(design, expected)
     if design.ratio:
-        influence = sample.parts[0] / means[0] - sample.parts[1] / means[1]
+        influence = sample.parts.T @ (design.weights[0] / means)
         spread = float(np.sqrt((influence**2).sum() * sample.sizes.sum()))
-        return _Basis("earlier results", spread, float(means[0] / means[1]) if np.isnan(stated) else stated)
+        return _Basis(
+            "earlier results", spread, float(np.prod(means ** design.weights[0])) if np.isnan(stated) else stated
+        )
     contributions = sample.parts.T @ design.weights.T
     errors = standard_error(sample, contributions) * design.scale
     largest = int(np.argmax(errors))

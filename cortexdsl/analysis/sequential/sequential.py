@@ -11,21 +11,21 @@ evidence for one side comes only with an estimate on that side.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from cortexdsl.analysis.claims.designs import Design, design_of
 from cortexdsl.analysis.claims.findings import Finding, all_of
-from cortexdsl.analysis.claims.hypotheses import COLUMNS, WITHDRAWN, verdict_of
+from cortexdsl.analysis.claims.hypotheses import COLUMNS, WITHDRAWN, row_of, verdict_of
 from cortexdsl.analysis.sequential.evidence import Mean, anytime_p, ratio_interval
 from cortexdsl.analysis.sequential.streams import Stream, asked_so_far, stream_of
 from cortexdsl.analysis.tests.corrections import adjust
 from cortexdsl.analysis.units.arms import Arm, arms_of
 from cortexdsl.analysis.units.table import ScoreTable, score_table
 from cortexdsl.errors import InputError
-from cortexdsl.spec.claims import EVERY, Claim, parse_claim
+from cortexdsl.spec.claims import EVERY, NONE, Claim, parse_claim
 from cortexdsl.terms import Floats, in_step
 
 LEVEL_EQUIVALENCE = 0.90
@@ -93,7 +93,7 @@ def judge_anytime(
     absent = WITHDRAWN.format(withdrawn) if withdrawn else ""
     notes = ["; ".join(filter(None, [one.note, absent])) for one in found]
     rows = [
-        (claim.text, one.estimate, one.low, one.high, one.p, q, verdict_of(one, q, alpha), one.test, False, note)
+        row_of(claim, replace(one, note=note), q, verdict_of(one, q, alpha), False)
         for claim, one, q, note in zip(parsed, found, p, notes, strict=True)
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
@@ -148,16 +148,19 @@ def _saved(table: ScoreTable, so_far: ScoreTable) -> float:
 
 
 def _examine(design: Design, table: ScoreTable, planned: Mapping[str, int], alpha: float) -> Finding:
+    if design.parts:
+        return all_of([_examine(part, table, planned, alpha) for part in design.parts])
     where = design.claim.dataset
-    if where == EVERY:
-        return all_of([_find(design, table, (name,), planned, alpha) for name in table.datasets])
+    if where in (EVERY, NONE):
+        each = [_find(design, table, (name,), planned, alpha) for name in table.datasets]
+        return all_of([replace(one, supports=not one.supports) for one in each] if where == NONE else each)
     return _find(design, table, (where,) if where else table.datasets, planned, alpha)
 
 
 def _find(
     design: Design, table: ScoreTable, datasets: Sequence[str], planned: Mapping[str, int], alpha: float
 ) -> Finding:
-    stream = stream_of(table, design.claim.metric, design.cells, datasets, planned)
+    stream = stream_of(table, design, datasets, planned)
     if stream.gap:
         return Finding(np.nan, np.nan, np.nan, f"none: {stream.gap}", False, np.nan)
     weights = np.array([[1.0, -design.null]]) if design.ratio else design.weights * design.scale

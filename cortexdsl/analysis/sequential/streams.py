@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from cortexdsl.analysis.claims.designs import Design
+from cortexdsl.analysis.claims.samples import sample_of
 from cortexdsl.analysis.tests.contrasts import gap_of
 from cortexdsl.analysis.units.table import ScoreTable
-from cortexdsl.analysis.units.units import units
 from cortexdsl.errors import InputError
 from cortexdsl.terms import Floats, in_step
 
@@ -39,9 +40,9 @@ class Stream:
 
 
 def stream_of(
-    table: ScoreTable, metric: str, cells: Sequence[str], datasets: Sequence[str], planned: Mapping[str, int]
+    table: ScoreTable, design: Design, datasets: Sequence[str], planned: Mapping[str, int]
 ) -> Stream:
-    """Line up what is there of some cells.
+    """Line up what is there of the means of a design.
 
     Parameters
     ----------
@@ -58,15 +59,15 @@ def stream_of(
     smallest = min(planned[name] for name in datasets)
     layers, gap = [], ""
     for name in datasets:
-        sample = units(table, metric, cells, (name,))
+        sample = sample_of(design, table, (name,))
         if sample.clustered:
             raise InputError("stopping early needs questions without declared clusters")
-        gap = gap or gap_of(sample, range(len(cells)))
+        gap = gap or gap_of(sample, range(len(design.quantities)))
         layers.append(_blocks(sample.values, planned[name], smallest))
     common = min(layer.shape[1] for layer in layers)
     values = np.mean([layer[:, :common] for layer in layers], axis=0)
-    which = table.metric(metric)
-    is_share = which.unit == "share" and which.per is None
+    measured = [table.metric(quantity.metric) for quantity in design.quantities]
+    is_share = all(which.unit == "share" and which.per is None for which in measured)
     bounded = is_share and bool(np.all((values >= 0) & (values <= 1)))
     return Stream(values, (0.0, 1.0) if bounded else None, gap)
 

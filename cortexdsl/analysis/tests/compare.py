@@ -206,6 +206,6 @@ def _effect(sample: Units, difference: Floats, cell: int) -> tuple[str, float]:
     """The discordant odds ratio of two methods with one replicate of 0/1 rows, else d_z."""
     if np.isnan(difference).any():
         return "", np.nan
-    if sample.binary and sample.replicates[cell] == sample.replicates[-1] == 1:
+    if sample.yes_no[[cell, -1]].all() and sample.replicates[cell] == sample.replicates[-1] == 1:
         return "odds_ratio", discordant_odds_ratio(difference)
     return "d_z", d_z(difference)

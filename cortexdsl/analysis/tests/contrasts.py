@@ -2,13 +2,16 @@
 
 | data | difference from 0 | difference from another value | interval |
 |---|---|---|---|
-| 0/1 rows, one replicate, two cells | exact McNemar | Bonett-Price | Bonett-Price |
+| 0/1 rows, one replicate, two means | exact McNemar | Bonett-Price | Bonett-Price |
 | 0/1 rows, replicates averaged | exact sign-flip | Bonett-Price, generalised | the same |
-| any numbers | sign-flip, exact or drawn | studentised bootstrap | symmetric studentised bootstrap |
-| ratio of two means | studentised bootstrap on logs | the same | the same |
+| the same, a contrast that is not its own mirror image | Bonett-Price, generalised | the same | the same |
+| any numbers | studentised bootstrap | the same | the same |
+| products and ratios of means | studentised bootstrap on logs | the same | the same |
 | one mean of 0/1 rows | - | exact binomial, or Wilson's score by t | Wilson at the effective number of questions |
 
-Units are questions or clusters throughout.
+Units are questions or clusters throughout. Sign flips are exact where equal methods could change places: a contrast
+whose weights are their own mirror image (1 and -1; -1, 0 and 1; 1, -1, -1 and 1). What data a contrast has is
+decided by its own cells, never by others in the same table.
 """
 
 from __future__ import annotations
@@ -32,6 +35,8 @@ from cortexdsl.analysis.tests.intervals import (
 from cortexdsl.analysis.tests.signflip import DRAWS, Flip, mcnemar_mid_p, sign_flip
 from cortexdsl.analysis.units.units import Units
 from cortexdsl.terms import Floats
+
+_NOTHING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +81,12 @@ def untested(why: str, estimate: float = np.nan) -> Outcome:
 
 def gap_of(sample: Units, cells: Sequence[int]) -> str:
     """Why some cells cannot be tested on this metric, or nothing."""
+    # A missing score counts as 0 only where all that it is compared with are scores as well.
+    absent = sample.gaps if sample.scored[list(cells)].all() else sample.gaps + sample.missing
     for cell in cells:
-        if sample.gaps[cell]:
+        if absent[cell]:
             total = int(sample.sizes.sum() * sample.replicates[cell])
-            return f"{sample.cells[cell]} lacks {sample.gaps[cell]} of {total} values of {sample.metric}"
+            return f"{sample.cells[cell]} lacks {absent[cell]} of {total} values of {sample.metric}"
     return ""
 
 
@@ -92,7 +99,7 @@ def contrast_outcomes(
     ----------
     sample : Units
     weights : (tests, cells) array
-        Each row sums to 0.
+        A row that sums to 0 is a difference of means; any other sum of means is tested as numbers are.
     null : sequence of float
         The value that each contrast is tested against.
     seed, draws : int
@@ -106,28 +113,33 @@ def contrast_outcomes(
         One a row of `weights`, in order.
     """
     gaps = [gap_of(sample, np.flatnonzero(row).tolist()) for row in weights]
-    whole = [i for i, gap in enumerate(gaps) if not gap]
     found: dict[int, Outcome] = {i: untested(gap) for i, gap in enumerate(gaps) if gap}
-    if whole:
-        chosen, values = weights[whole], np.array([null[i] for i in whole], dtype=np.float64)
-        found |= dict(zip(whole, _outcomes(sample, chosen, values, seed, draws, level), strict=True))
+    yes_no = [bool(sample.yes_no[row != 0].all() and abs(row.sum()) < _NOTHING) for row in weights]
+    for kind in (True, False):
+        if alike := [i for i, gap in enumerate(gaps) if not gap and yes_no[i] == kind]:
+            chosen, values = weights[alike], np.array([null[i] for i in alike], dtype=np.float64)
+            tested = _outcomes(sample, chosen, values, kind, seed, draws, level)
+            found |= dict(zip(alike, tested, strict=True))
     return [found[i] for i in range(len(weights))]
 
 
-def _outcomes(sample: Units, weights: Floats, null: Floats, seed: int, draws: int, level: float) -> list[Outcome]:
+def _outcomes(
+    sample: Units, weights: Floats, null: Floats, yes_no: bool, seed: int, draws: int, level: float
+) -> list[Outcome]:
     contributions = _contributions(sample, weights)
     estimate = contributions.sum(axis=0)
-    if sample.binary:
+    if yes_no:
         shifted = _bonett_price(sample, contributions, np.abs(weights).sum(axis=1) / 2, null, level)
     else:
         shifted = _bootstrapped(sample, contributions, null, seed, draws, level)
     moved = contributions - null * sample.share[:, None]
-    turned = np.flatnonzero((null == 0) | np.isnan(shifted.above))
+    mirrored = np.array([yes_no and _is_mirrored(row) for row in weights])
+    turned = np.flatnonzero(((null == 0) & mirrored) | np.isnan(shifted.above))
     flips = dict(zip(turned.tolist(), sign_flip(moved[:, turned], sample.step, seed, draws), strict=True))
     found = []
     for i, row in enumerate(weights):
         low, high = float(shifted.low[i]), float(shifted.high[i])
-        discordant = int((np.abs(row[row != 0] @ sample.values[row != 0]) > 1e-12).sum())
+        discordant = int((np.abs(row[row != 0] @ sample.values[row != 0]) > _NOTHING).sum())
         if i in flips:
             name, statistic = _flip_name(sample, row, moved[:, i], flips[i], draws)
             above, below = _sides(flips[i].p, float(estimate[i] - null[i]))
@@ -138,6 +150,12 @@ def _outcomes(sample: Units, weights: Floats, null: Floats, seed: int, draws: in
             p = float(shifted.p[i])
         found.append(Outcome(float(estimate[i]), low, high, name, statistic, above, below, p, discordant))
     return found
+
+
+def _is_mirrored(row: Floats) -> bool:
+    """Whether cells that are exchangeable give the contrast and its opposite equally often."""
+    ordered = np.sort(row[row != 0])
+    return bool(np.allclose(ordered, -ordered[::-1], atol=_NOTHING))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,7 +210,7 @@ def _sides(p: float, estimate: float) -> tuple[float, float]:
 def _flip_name(sample: Units, row: Floats, moved: Floats, flip: Flip, draws: int) -> tuple[str, float]:
     """The name of a sign-flip test and its statistic: McNemar's smaller count, else the sum over its null sd."""
     pair = np.flatnonzero(row)
-    single = sample.binary and len(pair) == 2 and (sample.replicates[pair] == 1).all()
+    single = sample.yes_no[pair].all() and len(pair) == 2 and (sample.replicates[pair] == 1).all()
     if single and not sample.clustered and len(sample.sizes) == 1:
         wins, losses = int((moved > 0).sum()), int((moved < 0).sum())
         return f"McNemar exact (mid-p {mcnemar_mid_p(wins, losses):.4g})", float(min(wins, losses))
@@ -209,31 +227,39 @@ def _precision(flip: Flip, draws: int) -> str:
 
 
 def ratio_outcome(
-    sample: Units, top: int, bottom: int, null: float, seed: int, draws: int = DRAWS, level: float = LEVEL
+    sample: Units, powers: Floats, null: float, seed: int, draws: int = DRAWS, level: float = LEVEL
 ) -> Outcome:
-    """Test the ratio of two cells' means against `null`, on logs."""
-    if gap := gap_of(sample, [top, bottom]):
+    """Test a product of powers of means against `null`, on logs.
+
+    Parameters
+    ----------
+    powers : (cells,) array
+        1 and -1 for the ratio of two means; 1, -1, -1 and 1 for a ratio of two ratios.
+    """
+    if gap := gap_of(sample, range(len(powers))):
         return untested(gap)
     means = sample.means
-    if means[top] <= 0 or means[bottom] <= 0:
-        return untested(f"a ratio of means that are not above 0 ({means[top]:.4g}, {means[bottom]:.4g})")
-    drawn = log_ratio(sample, sample.parts[top], sample.parts[bottom], seed, draws)
+    if (means <= 0).any():
+        return untested(f"a ratio of means that are not above 0 ({', '.join(f'{mean:.4g}' for mean in means)})")
+    drawn = log_ratio(sample, powers, seed, draws)
+    ratio = float(np.exp(drawn.estimate[0]))
     if not drawn.error[0] > 0:
-        ratio, moved = float(np.exp(drawn.estimate[0])), sample.parts[top] - null * sample.parts[bottom]
+        moved = sample.parts.T @ (powers / means) + (drawn.estimate[0] - np.log(null)) * sample.share
+        moved[np.abs(moved) <= _NOTHING * sample.share] = 0
         flip = sign_flip(moved[:, None], None, seed, draws)[0]
         sides = _sides(flip.p, ratio - null)
         return Outcome(ratio, ratio, ratio, f"sign-flip {_precision(flip, draws)}", np.nan, *sides, flip.p)
     found = studentised(drawn, np.array([np.log(null)]), level)
-    estimate, low, high = (float(np.exp(x[0])) for x in (drawn.estimate, found.low, found.high))
+    low, high = (float(np.exp(x[0])) for x in (found.low, found.high))
     statistic = float((drawn.estimate[0] - np.log(null)) / drawn.error[0])
     name = f"studentised bootstrap of the log ratio ({draws} draws)"
     one = (float(found.above[0]), float(found.below[0]))
-    return Outcome(estimate, low, high, name, statistic, *one, float(found.p[0]))
+    return Outcome(ratio, low, high, name, statistic, *one, float(found.p[0]))
 
 
 def mean_outcome(sample: Units, cell: int, null: float, seed: int, draws: int = DRAWS, level: float = LEVEL) -> Outcome:
     """Test one cell's mean against a fixed value."""
-    if not sample.binary or sample.gaps[cell]:
+    if not sample.yes_no[cell] or sample.gaps[cell]:
         alone = np.eye(1, len(sample.cells), cell)
         return contrast_outcomes(sample, alone, [null], seed, draws, level)[0]
     mean, trials = float(sample.means[cell]), effective_trials(sample, cell)

@@ -20,7 +20,7 @@ def adjust(p: Sequence[float] | Floats, correction: str = "holm", absent: int = 
     Parameters
     ----------
     p : sequence of float
-        NaN (nothing could be tested) stays NaN and does not count.
+        NaN (nothing could be tested) stays NaN, and counts as p = 1: what could not be tested was still asked.
     correction : str
         `holm` or `hommel` (family-wise error), `bh` or `by` (false discovery rate), `none`.
 
@@ -42,9 +42,9 @@ def adjust(p: Sequence[float] | Floats, correction: str = "holm", absent: int = 
     if correction not in CORRECTIONS:
         raise InputError(f"no correction {correction!r}; there are {', '.join([*CORRECTIONS, 'none'])}")
     adjusted, tested = raw.copy(), ~np.isnan(raw)
-    if tested.any() and tested.sum() + absent > 1:
-        whole = np.concatenate([raw[tested], np.ones(absent)])
-        adjusted[tested] = multipletests(whole, method=CORRECTIONS[correction])[1][: tested.sum()]
+    if tested.any() and len(raw) + absent > 1:
+        whole = np.concatenate([np.where(tested, raw, 1.0), np.ones(absent)])
+        adjusted[tested] = multipletests(whole, method=CORRECTIONS[correction])[1][: len(raw)][tested]
     return adjusted
 
 

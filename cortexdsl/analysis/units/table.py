@@ -6,7 +6,7 @@ is counted where it would have stood (see `cortexdsl.analysis.units.units`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,6 +20,8 @@ from cortexdsl.terms import Bools, Floats
 
 Ints: TypeAlias = NDArray[np.int64]
 ALL = "all"
+AFTER = "@"
+"""Between a column and the round after which it holds: `score@0`."""
 _TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 _LARGEST = 1e100
 _NOTHING = {"", "nan", "none", "null", "na", "n/a", "<na>", "nat"}
@@ -44,6 +46,8 @@ class ScoreTable:
     clusters : per dataset, the cluster of each question as (questions,) int codes; every question its own
         cluster where none are declared, or where all share one.
     unparsed : (rows,) bool array
+    answers : pandas.DataFrame or None
+        Every answer of every debater (`cortexdsl.analysis.units.answers`), where it is known.
     """
 
     source: str
@@ -57,12 +61,14 @@ class ScoreTable:
     questions: tuple[tuple[str, ...], ...]
     clusters: tuple[Ints, ...]
     unparsed: Bools
+    answers: pd.DataFrame | None = None
 
     @property
     def metrics(self) -> tuple[str, ...]:
         """The columns that may be compared, `accuracy` first."""
         ids = {"dataset", "cell", "method", "replicate", "question_id", "cluster", "group", "stop", "schema_version"}
-        return tuple(["accuracy"] * ("score" in self.frame) + [str(c) for c in self.frame if c not in ids | {"score"}])
+        names = [str(c) for c in self.frame if c not in ids | {"score"} and AFTER not in str(c)]
+        return tuple(["accuracy"] * ("score" in self.frame) + names)
 
     def metric(self, name: str) -> Metric:
         """The metric of a name: a registered one whose column is here, else a column of the table.
@@ -101,6 +107,36 @@ class ScoreTable:
             what = "infinite" if np.isinf(values[row]) else "too large to be squared"
             raise DataError(f"{self.source}: row {row + 1}: {name} is {what}; {_place(self, row)}")
         return values
+
+    def after(self, name: str, round_: int) -> Floats:
+        """The values of a column after a round: of `score@0` after the opening, of `score` where none was later.
+
+        Raises
+        ------
+        DataError
+            Where the table does not know how many rounds its debates had.
+        """
+        if "rounds" not in self.frame:
+            raise DataError(
+                f"{self.source}: no column 'rounds', which a value after round {round_} needs; a table that knows "
+                f"rounds has the columns rounds, {name}, {name}{AFTER}0, {name}{AFTER}1 ..."
+            )
+        rounds, last, earlier = self.column("rounds"), self.column(name), f"{name}{AFTER}{round_}"
+        ends = np.isnan(rounds) | (rounds <= round_)
+        if earlier not in self.frame and not ends.all():
+            row = int(np.flatnonzero(~ends)[0])
+            raise DataError(f"{self.source}: no column {earlier!r}, though {_place(self, row)} went on after it")
+        return last if earlier not in self.frame else np.where(ends, last, self.column(earlier))
+
+    def of_replicate(self, replicate: int) -> ScoreTable:
+        """The rows of one replicate (a code)."""
+        rows = self.replicate == replicate
+        frame = self.frame[rows].reset_index(drop=True)
+        parts = (self.dataset[rows], self.cell[rows], self.replicate[rows], self.question[rows])
+        return replace(
+            self, frame=frame, dataset=parts[0], cell=parts[1], replicate=parts[2], question=parts[3],
+            unparsed=self.unparsed[rows],
+        )  # fmt: skip
 
 
 def read_table(path: Path) -> ScoreTable:

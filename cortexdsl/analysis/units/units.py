@@ -14,9 +14,12 @@ from math import lcm
 
 import numpy as np
 
+from cortexdsl.analysis.units.answers import answer_layer, is_of_answers
+from cortexdsl.analysis.units.layer import Layer
 from cortexdsl.analysis.units.table import Ints, ScoreTable
 from cortexdsl.errors import DataError
-from cortexdsl.terms import Floats
+from cortexdsl.spec.claims import Quantity
+from cortexdsl.terms import Bools, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,8 +49,9 @@ class Units:
         Values that are missing and have no bounds to stand in for them.
     missing, unparsed : (cells,) int arrays
         Rows that are absent or empty and count as 0; rows that could not be read.
-    binary : bool
-        Every row is 0 or 1.
+    yes_no, scored : (cells,) bool arrays
+        Every row of the cell is 0 or 1; lies in [0, 1] and is a score. What a comparison is depends on its own
+        cells, never on others that happen to stand in the same table.
     step : float
         Unit contributions of binary rows are whole multiples of it.
     """
@@ -65,7 +69,8 @@ class Units:
     gaps: Ints
     missing: Ints
     unparsed: Ints
-    binary: bool
+    yes_no: Bools
+    scored: Bools
     step: float
     _unit: Ints
     _weight: Floats
@@ -74,6 +79,11 @@ class Units:
     def clustered(self) -> bool:
         """Whether units hold several questions."""
         return bool(self.parts.shape[1] < self.values.shape[1])
+
+    @property
+    def binary(self) -> bool:
+        """Whether every row of every cell is 0 or 1."""
+        return bool(self.yes_no.all())
 
     @property
     def means(self) -> Floats:
@@ -90,15 +100,19 @@ class Units:
 
 
 def units(table: ScoreTable, metric: str, cells: Sequence[str], datasets: Sequence[str] = ()) -> Units:
+    """The units of one metric of some cells; see `units_of`."""
+    return units_of(table, [Quantity(metric, cell) for cell in cells], datasets)
+
+
+def units_of(table: ScoreTable, quantities: Sequence[Quantity], datasets: Sequence[str] = ()) -> Units:
     """Average replicates, place every expected row, and gather questions into units.
 
     Parameters
     ----------
     table : ScoreTable
-    metric : str
-        A column; `accuracy` is `score`.
-    cells : sequence of str
-        Cells of the table.
+    quantities : sequence of Quantity
+        A metric of a cell each (`accuracy` is `score`), perhaps after a round or of one agent; `per` does not count
+        here. Each becomes a row of the units.
     datasets : sequence of str
         One dataset, or several to be averaged over; all of the table where empty.
 
@@ -106,30 +120,22 @@ def units(table: ScoreTable, metric: str, cells: Sequence[str], datasets: Sequen
     -----
     A cell is expected to have every question of a dataset in every replicate that it has at all. A missing
     score in [0, 1] is 0 and `spare` remembers it; other metrics have no value to stand in.
-    A metric that is a ratio of two columns' sums enters by its linearised value of each question.
+    A metric that is a ratio of two columns' sums enters by its linearised value of each question, and so does what
+    is no mean at all (`cortexdsl.analysis.units.answers`).
 
     Raises
     ------
     DataError
-        Where a cell has no row on a dataset.
+        Where a cell has no row on a dataset, or a value is asked for that the table does not hold.
     """
-    datasets = tuple(datasets) or table.datasets
+    datasets, cells = tuple(datasets) or table.datasets, [quantity.name for quantity in quantities]
     for kind, asked, known in (("cell", cells, table.cells), ("dataset", datasets, table.datasets)):
         for name in asked:
             if name not in known:
                 near = get_close_matches(name, known, 1)
                 hint = f"nearest: {near[0]}" if near else f"there are {', '.join(known)}"
                 raise DataError(f"{table.source}: no {kind} {name!r}; {hint}")
-    which = table.metric(metric)
-    column = table.column(which.column)
-    finite = column[~np.isnan(column)]
-    unit_range = which.per is None and bool(finite.size) and bool(((finite >= 0) & (finite <= 1)).all())
-    scored = unit_range and which.unit == "share" and which.better == "higher"
-    layers = [_layer(table, column, scored, cells, table.datasets.index(name)) for name in datasets]
-    if which.per is not None:
-        below = table.column(which.per)
-        parts = [_layer(table, below, False, cells, table.datasets.index(name)) for name in datasets]
-        layers = [_ratio(top, bottom) for top, bottom in zip(layers, parts, strict=True)]
+    layers = [_whole(table, quantities, table.datasets.index(name)) for name in datasets]
     sizes = np.array([layer.values.shape[1] for layer in layers])
     weight = np.concatenate([np.full(n, 1 / (n * len(sizes))) for n in sizes])
     clusters = [table.clusters[table.datasets.index(name)] for name in datasets]
@@ -140,7 +146,7 @@ def units(table: ScoreTable, metric: str, cells: Sequence[str], datasets: Sequen
     repeats = [int(r) for layer in layers for r in layer.replicates]
     return Units(
         dataset=datasets[0] if len(datasets) == 1 else "all",
-        metric=metric,
+        metric=quantities[0].metric if len({q.metric for q in quantities}) == 1 else "the claim",
         cells=tuple(cells),
         values=values,
         spare=np.concatenate([layer.spare for layer in layers], axis=1),
@@ -152,7 +158,8 @@ def units(table: ScoreTable, metric: str, cells: Sequence[str], datasets: Sequen
         gaps=np.sum([layer.gaps for layer in layers], axis=0),
         missing=np.sum([layer.missing for layer in layers], axis=0),
         unparsed=np.sum([layer.unparsed for layer in layers], axis=0),
-        binary=unit_range and bool(np.isin(finite, (0, 1)).all()),
+        yes_no=np.all([layer.yes_no for layer in layers], axis=0),
+        scored=np.all([layer.scored for layer in layers], axis=0),
         step=1 / (len(sizes) * lcm(*map(int, sizes)) * lcm(*repeats)),
         _unit=unit,
         _weight=weight,
@@ -167,22 +174,35 @@ def bounded(sample: Units, raised: Sequence[float]) -> Units:
     return sample.with_values(sample.values + np.asarray(raised)[:, None] * sample.spare)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Layer:
-    """One dataset, per cell and question."""
+def _whole(table: ScoreTable, quantities: Sequence[Quantity], dataset: int) -> Layer:
+    """The layer of a dataset: quantities that stand in one column are read together."""
+    rows: dict[tuple[str, int | None], list[int]] = {}
+    found: dict[int, Layer] = {}
+    for i, quantity in enumerate(quantities):
+        if is_of_answers(quantity):
+            found[i] = answer_layer(table, quantity, dataset)
+        else:
+            rows.setdefault((quantity.metric, quantity.round), []).append(i)
+    for (metric, round_), places in rows.items():
+        layer = _of_column(table, metric, round_, [quantities[i].name for i in places], dataset)
+        found |= {i: layer.row(k) for k, i in enumerate(places)}
+    return Layer.stacked([found[i] for i in range(len(quantities))])
 
-    values: Floats
-    spare: Floats
-    replicates: Ints
-    gaps: Ints
-    missing: Ints
-    unparsed: Ints
+
+def _of_column(table: ScoreTable, metric: str, round_: int | None, cells: Sequence[str], dataset: int) -> Layer:
+    which = table.metric(metric)
+    column = table.column(which.column) if round_ is None else table.after(which.column, round_)
+    scored = which.per is None and which.unit == "share" and which.better == "higher"
+    layer = _layer(table, column, scored, cells, dataset)
+    if which.per is None:
+        return layer
+    return _ratio(layer, _layer(table, table.column(which.per), False, cells, dataset))
 
 
-def _layer(table: ScoreTable, column: Floats, scored: bool, cells: Sequence[str], dataset: int) -> _Layer:
+def _layer(table: ScoreTable, column: Floats, is_score: bool, cells: Sequence[str], dataset: int) -> Layer:
     questions = len(table.questions[dataset])
-    shape = (len(cells), questions)
-    order = {table.cells.index(name): i for i, name in enumerate(cells)}
+    own = {name: i for i, name in enumerate(dict.fromkeys(cells))}
+    shape, order = (len(own), questions), {table.cells.index(name): i for name, i in own.items()}
     lookup = np.array([order.get(i, -1) for i in range(len(table.cells))])
     rows = np.flatnonzero((table.dataset == dataset) & (lookup[table.cell] >= 0))
     place = lookup[table.cell[rows]] * questions + table.question[rows]
@@ -190,23 +210,30 @@ def _layer(table: ScoreTable, column: Floats, scored: bool, cells: Sequence[str]
     total = np.bincount(place[there], value[there], np.prod(shape)).reshape(shape)
     found = np.bincount(place[there], minlength=np.prod(shape)).reshape(shape)
     seen = np.unique(np.stack([lookup[table.cell[rows]], table.replicate[rows]]), axis=1)[0]
-    replicates = np.bincount(seen, minlength=len(cells))
-    for name, count in zip(cells, replicates, strict=True):
+    replicates = np.bincount(seen, minlength=len(own))
+    for name, count in zip(own, replicates, strict=True):
         if not count:
             raise DataError(f"{table.source}: the cell {name!r} has no row on the dataset {table.datasets[dataset]!r}")
+    where = lookup[table.cell[rows]]
+    beyond = np.bincount(where[there], (value[there] < 0) | (value[there] > 1), len(own)) > 0
+    between = np.bincount(where[there], ~np.isin(value[there], (0, 1)), len(own)) > 0
+    some = np.asarray(found.any(axis=1))
     absent = replicates[:, None] - found
     unread = there & table.unparsed[rows] & (value == 0)
     unparsed = np.bincount(place[unread], minlength=np.prod(shape)).reshape(shape)
-    fill = np.asarray(found.any(axis=1)) & scored
+    scored = is_score & ~beyond
+    fill = some & scored
     gaps = np.where(fill, 0, absent.sum(axis=1))
     values = total / replicates[:, None]
     values[(gaps[:, None] > 0) & (absent > 0)] = np.nan
     spare = np.where(fill[:, None], (absent + unparsed) / replicates[:, None], 0.0)
     missing = np.where(fill, absent.sum(axis=1), 0)
-    return _Layer(values, spare, replicates, gaps, missing, np.where(fill, unparsed.sum(axis=1), 0))
+    left = np.where(fill, unparsed.sum(axis=1), 0)
+    layer = Layer(values, spare, replicates, gaps, missing, left, some & ~between & ~beyond, scored)
+    return layer if len(own) == len(cells) else Layer.stacked([layer.row(own[name]) for name in cells])
 
 
-def _ratio(top: _Layer, bottom: _Layer) -> _Layer:
+def _ratio(top: Layer, bottom: Layer) -> Layer:
     """Linearised values of a ratio of sums: their mean is the ratio, their spread that of its influence function."""
     below = bottom.values.mean(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -214,7 +241,7 @@ def _ratio(top: _Layer, bottom: _Layer) -> _Layer:
         values = ratio + (top.values - ratio * bottom.values) / below
     gaps = np.maximum(top.gaps, bottom.gaps)
     gaps = np.where(np.isfinite(values).all(axis=1), gaps, np.maximum(gaps, values.shape[1]))
-    return replace(top, values=values, gaps=gaps)
+    return replace(top, values=values, gaps=gaps, yes_no=np.zeros(len(gaps), dtype=bool))
 
 
 def _parts(values: Floats, unit: Ints, weight: Floats, count: int) -> Floats:

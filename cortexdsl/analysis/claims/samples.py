@@ -1,0 +1,20 @@
+"""The values that a claim is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cortexdsl.analysis.claims.designs import Design
+from cortexdsl.analysis.units.table import ScoreTable
+from cortexdsl.analysis.units.units import Units, units_of
+
+
+def sample_of(design: Design, table: ScoreTable, datasets: Sequence[str] = ()) -> Units:
+    """The units of a design: one row for each of its quantities.
+
+    Raises
+    ------
+    DataError
+        Where the table lacks a cell, dataset, column or answer.
+    """
+    return units_of(table, design.quantities, datasets)

@@ -1,0 +1,49 @@
+"""One dataset's values of some cells, question by question: what units are gathered from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from cortexdsl.analysis.units.table import Ints
+from cortexdsl.terms import Bools, Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layer:
+    """One dataset, per row (a cell) and question; see `cortexdsl.analysis.units.units.Units`.
+
+    Attributes
+    ----------
+    values, spare : (rows, questions) arrays
+    replicates, gaps, missing, unparsed : (rows,) int arrays
+    yes_no, scored : (rows,) bool arrays
+    """
+
+    values: Floats
+    spare: Floats
+    replicates: Ints
+    gaps: Ints
+    missing: Ints
+    unparsed: Ints
+    yes_no: Bools
+    scored: Bools
+
+    @staticmethod
+    def stacked(layers: Sequence[Layer]) -> Layer:
+        """The rows of several layers, one after the other."""
+        return Layer(*(np.concatenate([getattr(layer, f.name) for layer in layers]) for f in fields(Layer)))
+
+    @staticmethod
+    def of(values: Floats, replicates: int, gaps: int, is_yes_no: bool = False) -> Layer:
+        """One row of values that nothing can stand in for."""
+        return Layer(
+            values[None], np.zeros((1, len(values))), np.array([replicates]), np.array([gaps]), np.array([0]),
+            np.array([0]), np.array([is_yes_no]), np.array([False]),
+        )  # fmt: skip
+
+    def row(self, index: int) -> Layer:
+        """One row, as a layer."""
+        return Layer(*(getattr(self, f.name)[index : index + 1] for f in fields(self)))
