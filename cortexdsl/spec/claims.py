@@ -85,7 +85,7 @@ _SHAPE = re.compile(r"(?P<quantity>.+\))\s+(?P<monotone>monotone\s+)?(?P<word>in
 _DOMINATES = re.compile(r"(?P<first>.+?)\s+dominates\s+(?P<second>.+?)\s+on\s+(?P<metrics>.+)")
 _WITHIN = re.compile(r"(?P<metric>[A-Za-z_][\w.]*)(?:\s*(?:\+-|±)\s*(?P<number>[\d.]+\s*%?))?")
 _DOMINATING = "write `a dominates b on accuracy +- 0.02, input_tokens`"
-_OVER: tuple[Over, ...] = ()
+_OVER: tuple[Over, ...] = ("teams", "seeds", "datasets")
 
 
 def parse_claim(text: str, where: str = "hypotheses") -> Claim:

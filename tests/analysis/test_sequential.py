@@ -8,15 +8,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cortexdsl.analysis.claims.designs import design_of
 from cortexdsl.analysis.claims.hypotheses import judge_claims
 from cortexdsl.analysis.sequential import asymptotic
 from cortexdsl.analysis.sequential.betting import BETS, evidence_above, evidence_below
 from cortexdsl.analysis.sequential.evidence import Mean, anytime_p, ratio_interval
 from cortexdsl.analysis.sequential.sequential import judge_anytime, stopping_point
 from cortexdsl.analysis.sequential.streams import stream_of
+from cortexdsl.analysis.units.arms import arms_of
 from cortexdsl.analysis.units.table import score_table
 from cortexdsl.cli.main import main
 from cortexdsl.errors import InputError
+from cortexdsl.spec.claims import parse_claim
 from tests.analysis.tables import long_table
 
 
@@ -199,7 +202,8 @@ def test_datasets_of_unequal_size_end_together() -> None:
             long_table({"a": np.array([[1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0]])}, dataset="y"),
         ]
     )
-    found = stream_of(score_table(frame), "accuracy", ("a",), ("x", "y"), {"x": 3, "y": 7})
+    design = design_of(parse_claim("accuracy(a) > 0.5"), arms_of(["a"]))
+    found = stream_of(score_table(frame), design, ("x", "y"), {"x": 3, "y": 7})
     assert found.values[0].tolist() == pytest.approx([(1 + 1 / 2) / 2, (0 + 1) / 2, (1 + 1 / 3) / 2])
     assert found.bounds == (0.0, 1.0)
 

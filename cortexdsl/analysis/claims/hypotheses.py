@@ -11,6 +11,7 @@ import pandas as pd
 
 from cortexdsl.analysis.claims.designs import Design, design_of
 from cortexdsl.analysis.claims.findings import Finding, Scene, deciding, find
+from cortexdsl.analysis.claims.over import find_over
 from cortexdsl.analysis.tests.corrections import adjust
 from cortexdsl.analysis.tests.signflip import DRAWS
 from cortexdsl.analysis.units.arms import Arm, arms_of
@@ -107,6 +108,8 @@ def examine(design: Design, scene: Scene) -> Finding:
     claim = design.claim
     if isinstance(claim, All):
         return _all_parts(design, scene)
+    if claim.over is not None:
+        return find_over(design, scene)
     if claim.dataset in (EVERY, NONE):
         return _dataset_by_dataset(design, scene)
     if claim.dataset is not None:

@@ -39,9 +39,7 @@ class Stream:
     gap: str = ""
 
 
-def stream_of(
-    table: ScoreTable, design: Design, datasets: Sequence[str], planned: Mapping[str, int]
-) -> Stream:
+def stream_of(table: ScoreTable, design: Design, datasets: Sequence[str], planned: Mapping[str, int]) -> Stream:
     """Line up what is there of the means of a design.
 
     Parameters

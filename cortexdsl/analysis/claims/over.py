@@ -1,0 +1,53 @@
+"""A claim about teams, seeds or datasets like those that were run: they are drawn, as the questions are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from cortexdsl.analysis.claims.designs import Design
+from cortexdsl.analysis.claims.findings import Finding, Scene, found_of, null_of
+from cortexdsl.analysis.tests.contrasts import gap_of, untested
+from cortexdsl.analysis.tests.random_effects import random_effect
+from cortexdsl.spec.claims import Comparison
+
+
+def find_over(design: Design, scene: Scene) -> Finding:
+    """Test a claim over a population of groups; the unit is the question (or its cluster) within each.
+
+    Raises
+    ------
+    InputError, DataError
+        Where the claim needs a metric, cell or dataset that is not there.
+    """
+    claim = design.claim
+    assert isinstance(claim, Comparison) and claim.over  # noqa: PT018 - for the type checker: nothing else has `over`
+    groups, samples = [], []
+    for name, part, place in _groups(design, scene):
+        sample = place.sample(part)
+        if gap := gap_of(sample, range(len(part.quantities))):
+            return found_of(untested(f"{name}: {gap}"), False, sample, "")
+        contributions = sample.parts.T @ part.weights[0]
+        groups.append(np.asarray(contributions * len(contributions)))
+        samples.append(sample)
+    outcome, note = random_effect(groups, claim.over, design.null)
+    supports = design.sign * (outcome.estimate - design.null) > 0
+    found = found_of(outcome, bool(supports), samples[0], note)
+    doubtful = (sum(int(s.missing.sum()) for s in samples), sum(int(s.unparsed.sum()) for s in samples))
+    return replace(found, null=f"{null_of(design)}; {claim.over} like these", doubtful=doubtful)
+
+
+def _groups(design: Design, scene: Scene) -> list[tuple[str, Design, Scene]]:
+    """Each team, seed or dataset: its name, its design and where it is looked at."""
+    named = design.claim.dataset
+    here = scene if named is None else replace(scene, datasets=(named,))
+    if design.claim.over == "teams":
+        return [(part.notes[0], part, here) for part in design.parts]
+    if design.claim.over == "datasets":
+        return [(name, design, replace(scene, datasets=(name,))) for name in scene.datasets]
+    codes = np.unique(scene.table.replicate).tolist()
+    return [
+        (f"replicate {k + 1}", design, replace(here, table=scene.table.of_replicate(code)))
+        for k, code in enumerate(codes)
+    ]
