@@ -96,7 +96,7 @@ def _worded(kind: str, name: str, parts: Route, value: Any, context: Mapping[str
     if kind == "said":
         return f"{subject}: {context['what']}" if name else str(context["what"]), str(context["remedy"])
     if kind == "unknown_key":
-        return f"unknown key {name}", context["remedy"] or nearest(parts[-1], context["allowed"])
+        return f"unknown key {name}", context["remedy"] or nearest((parts or ("",))[-1], context["allowed"])
     if kind == "missing":
         return f"{name} is missing", f"write `{parts[-1]}: ...` here"
     if kind == "no_mapping":
