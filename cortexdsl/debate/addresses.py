@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -11,9 +12,9 @@ import numpy as np
 from cortexdsl.debate.sparsify import sparse_graph
 from cortexdsl.debate.topology import heard_matrix
 from cortexdsl.debate.transcript import Transcript
-from cortexdsl.debate.views import Address
+from cortexdsl.debate.views import Address, Quotes
 from cortexdsl.errors import DebateError
-from cortexdsl.terms import Agent, Graph, Method, Nobody, OfRole, Similarity, Sparse, Step
+from cortexdsl.terms import Agent, Everyone, Graph, Method, Nobody, OfRole, Similarity, Sparse, Step
 
 
 async def step_graph(
@@ -23,6 +24,7 @@ async def step_graph(
     transcript: Transcript,
     groups: Sequence[Sequence[str]],
     cosines: Similarity,
+    quotes: Quotes,
     chance: Callable[[], random.Random],
 ) -> Graph:
     """Lay out who hears whom in a step.
@@ -42,8 +44,13 @@ async def step_graph(
             raise DebateError(
                 f"step {step.name!r}: only those whose answers are weighed can hear by weight, not role {step.role!r}"
             )
-        return await sparse_graph(method, step, step.hears, principal, transcript, cosines)
+        return await sparse_graph(method, step, step.hears, principal, transcript, cosines, quotes)
     speakers = names
+    if isinstance(step.hears, Everyone) and method.cast[step.role] != principal:
+        raise DebateError(
+            f"step {step.name!r} of role {step.role!r} cannot hear everyone: that is said among those who debate; "
+            "name the roles that it hears, as in hears: {role: debater}"
+        )
     if isinstance(step.hears, OfRole):
         cast = [agent.name for role in step.hears.roles for agent in method.cast[role]]
         speakers = tuple(dict.fromkeys(cast))  # an agent may play two of the roles
@@ -57,6 +64,21 @@ async def step_graph(
     return Graph(transcript.round, step.name, speakers, listeners, None, heard, {})
 
 
+def as_shown(graph: Graph, step: Step, transcript: Transcript, execution: int) -> Graph:
+    """Return a graph as it came about: an edge is heard where the listener's prompt held words of the speaker.
+
+    An edge of the layout along which nothing came is none: the speaker had said nothing yet, or its reply was empty,
+    or the prompt left it out.
+    """
+    rows = {name: k for k, name in enumerate(graph.speakers)}
+    columns = {name: k for k, name in enumerate(graph.listeners)}
+    heard = np.zeros_like(graph.heard)
+    for turn in transcript.spoken(execution):
+        column = columns[(turn.about or "") if step.each in ("listener", "group") else turn.speaker]
+        heard[[rows[transcript.turns[number].speaker] for number in turn.heard], column] = True
+    return replace(graph, heard=heard)
+
+
 def addresses(step: Step, agents: Sequence[Agent], graph: Graph) -> list[Address]:
     """List the calls of a step, in the agents' order, `draws` not counted.
 
@@ -65,12 +87,12 @@ def addresses(step: Step, agents: Sequence[Agent], graph: Graph) -> list[Address
     """
 
     def heard_by(column: int) -> tuple[str, ...]:
-        return tuple(name for name, kept in zip(graph.speakers, graph.heard[:, column], strict=True) if kept)
+        return tuple(graph.speakers[row] for row in np.flatnonzero(graph.heard[:, column]))
 
     def trust_of(column: int) -> dict[str, float] | None:
         if graph.weight is None:
             return None
-        return {name: float(w) for name, w in zip(graph.speakers, graph.weight[:, column], strict=True)}
+        return {graph.speakers[row]: float(graph.weight[row, column]) for row in np.flatnonzero(graph.heard[:, column])}
 
     if step.each in ("listener", "group"):
         return [

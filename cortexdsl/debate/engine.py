@@ -13,13 +13,13 @@ from collections import Counter
 from collections.abc import Awaitable, Iterator, Sequence
 from typing import Literal
 
-from cortexdsl.debate.addresses import addresses, is_worth_recording, step_graph
+from cortexdsl.debate.addresses import addresses, as_shown, is_worth_recording, step_graph
 from cortexdsl.debate.chance import call_seed, generator
 from cortexdsl.debate.confidence import recalibrate
 from cortexdsl.debate.decide import Decision, decide
 from cortexdsl.debate.topology import group_members
 from cortexdsl.debate.transcript import Transcript
-from cortexdsl.debate.views import Address, View, view
+from cortexdsl.debate.views import Address, Quotes, View, view
 from cortexdsl.errors import DebateError
 from cortexdsl.terms import (
     Agent,
@@ -85,6 +85,7 @@ class _Run:
         self.principal = principal_role(method)
         names = tuple(agent.name for agent in method.cast[self.principal])
         self.transcript = Transcript(names)
+        self.quotes = Quotes(method.passes, hands.reader)
         self.sent: Counter[tuple[str, tuple[tuple[tuple[str, str], ...], ...]]] = Counter()
         self.groups = self._groups(names)
         self.stop: Literal["consensus", "agreed", "rounds"] = "rounds"
@@ -142,13 +143,13 @@ class _Run:
         agents = self.method.cast[step.role]
         graph = await step_graph(
             self.method, step, self.method.cast[self.principal], self.transcript, self.groups,
-            self.hands.similarity, lambda: self._chance("edges", self.transcript.round, step.name, execution),
+            self.hands.similarity, self.quotes, lambda: self._chance("edges", self.transcript.round, step.name, execution),
         )  # fmt: skip
         calls = addresses(step, agents, graph)
         for batch in [[call] for call in calls] if step.order == "sequential" else [calls]:
-            self.transcript.turns += await self._utter(step, batch, execution)
+            self.transcript.add(await self._utter(step, batch, execution))
         if is_worth_recording(step):
-            self.transcript.graphs.append(graph)
+            self.transcript.graphs.append(as_shown(graph, step, self.transcript, execution))
         if self._is_round(step) and calls:
             self.transcript.answered.append(execution)
             self.stop = "rounds"  # an earlier consensus was not the end
@@ -157,7 +158,7 @@ class _Run:
         """Let some speak at once: all prompts are made on the state before them, then all are asked."""
         prepared: list[tuple[Address, View, Call]] = []
         for address in batch:
-            seen = view(step, address, self.method, self.transcript, self.question, self.hands.reader, self.groups)
+            seen = view(step, address, self.method, self.transcript, self.question, self.quotes, self.groups)
             messages = self.hands.render(step.prompt, seen.variables)
             prepared += [(address, seen, self._call(address.speaker, messages)) for _ in range(step.draws)]
         return await _all([
@@ -174,6 +175,7 @@ class _Run:
     async def _turn(self, number: int, execution: int, step: Step, address: Address, seen: View, call: Call) -> Turn:
         if number < len(self.given):
             return _fitting(self.given[number], step, address)
+        heard, recalled = seen.shown()
         reply = await self.hands.ask(call)
         if reply.error is None:
             reading = self.hands.reader.read(step.reads, reply.text)
@@ -187,8 +189,8 @@ class _Run:
             reads=step.reads,
             speaker=address.speaker.name,
             about=address.about,
-            heard=seen.heard,
-            recalled=seen.recalled,
+            heard=heard,
+            recalled=recalled,
             text=reply.text,
             answer=None if step.reads in ("summary", "comment") else reading.value,
             unparsed=reading.unparsed,

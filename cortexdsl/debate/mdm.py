@@ -52,19 +52,48 @@ def reliability(confidences: Floats) -> Floats:
     return np.asarray(total / np.maximum(stated.sum(axis=0), 1))
 
 
-def similarity(by_round: Sequence[Floats]) -> Floats:
+def similarity(by_round: Sequence[Floats], spoke: Bools) -> Floats:
     """Mean over the rounds so far of the cosine of two agents' replies (CortexDebate, Eq. 6).
 
     Parameters
     ----------
     by_round : sequence of (n, n) array
         Cosines in [-1, 1].
+    spoke : (rounds, n) bool array
+        Whether an agent's reply had words: a round in which one of a pair said nothing tells nothing of the pair, and
+        is left out of its mean.
 
     Returns
     -------
     (n, n) array
+        Symmetric, with 1 on the diagonal.
     """
-    return np.asarray(np.mean(np.stack(list(by_round)), axis=0))
+    total = np.zeros((spoke.shape[1], spoke.shape[1]))
+    for cosines, said in zip(by_round, spoke, strict=True):
+        total += np.where(np.outer(said, said), cosines, 0.0)
+    return mean_of_pairs(total, spoke.T.astype(float) @ spoke.astype(float))
+
+
+def mean_of_pairs(total: Floats, count: Floats) -> Floats:
+    """Return the mean of what is known of each pair; a pair of which nothing is has the mean of all others.
+
+    To call such a pair unlike would make the silent one look like the agent with most to offer.
+
+    Parameters
+    ----------
+    total, count : (n, n) array
+        Sums of what is known, and of how much it is made; symmetric.
+
+    Returns
+    -------
+    (n, n) array
+        With 1 on the diagonal; 0 throughout where nothing is known of any pair.
+    """
+    mean = total / np.maximum(count, 1)
+    known = (count > 0) & ~np.eye(len(total), dtype=bool)
+    mean[count == 0] = mean[known].mean() if known.any() else 0.0
+    np.fill_diagonal(mean, 1.0)
+    return np.asarray(mean)
 
 
 def intimacy(mean_similarity: Floats) -> Floats:

@@ -10,8 +10,9 @@ from cortexdsl.debate import mdm
 from cortexdsl.debate.expressions import Expression, evaluate, parse
 from cortexdsl.debate.keep import kept
 from cortexdsl.debate.transcript import Transcript
+from cortexdsl.debate.views import Quotes
 from cortexdsl.errors import DebateError
-from cortexdsl.terms import Agent, Floats, Graph, Method, Similarity, Sparse, Step
+from cortexdsl.terms import Agent, Bools, Floats, Graph, Method, Similarity, Sparse, Step, Turn
 
 ASKED = "asked"
 """The similarity that is read from a step's replies, in place of one that is computed from the texts."""
@@ -20,9 +21,18 @@ COLUMN = frozenset({"credibility", "reliability", "self_orientation", "participa
 
 
 async def sparse_graph(
-    method: Method, step: Step, topology: Sparse, agents: Sequence[Agent], transcript: Transcript, cosines: Similarity
+    method: Method,
+    step: Step,
+    topology: Sparse,
+    agents: Sequence[Agent],
+    transcript: Transcript,
+    cosines: Similarity,
+    quotes: Quotes,
 ) -> Graph:
     """Weigh every edge between the principal agents and keep some (CortexDebate, steps 1 and 2 of a round).
+
+    Only who has something to say is a candidate: an agent whose last reply was empty has no weight, and a listener's
+    threshold is worked out over the others.
 
     Parameters
     ----------
@@ -34,6 +44,8 @@ async def sparse_graph(
         With at least the opening.
     cosines : Similarity
         Asked only where the weight uses similarity or intimacy.
+    quotes : Quotes
+        What of each turn there is to hear.
 
     Raises
     ------
@@ -43,20 +55,22 @@ async def sparse_graph(
     if not transcript.round:
         raise DebateError(f"step {step.name!r} weighs what agents have answered before anybody has")
     expression = parse(topology.weight)
-    factors = await _factors(method, agents, transcript, cosines, expression.names)
+    names = tuple(agent.name for agent in agents)
+    rounds = [{turn.speaker: turn for turn in transcript.answers(r)} for r in range(transcript.round)]
+    spoke = np.array([[quotes.has_words(turns[name]) for name in names] for turns in rounds], dtype=bool)
+    factors = await _factors(method, agents, transcript, cosines, expression.names, rounds, spoke)
     count = len(agents)
     values: dict[str, Floats | float] = {
         name: array[:, None] if name in COLUMN else array for name, array in factors.items()
     }
     values |= {"round": float(transcript.round), "n_agents": float(count)}
     weight = np.array(np.broadcast_to(evaluate(expression, values), (count, count)), dtype=float)
-    off_diagonal = ~np.eye(count, dtype=bool)
-    names = tuple(agent.name for agent in agents)
-    if not np.isfinite(weight[off_diagonal]).all():
-        speaker = names[int(np.argwhere(~np.isfinite(weight) & off_diagonal)[0][0])]
+    possible = ~np.eye(count, dtype=bool) & spoke[-1][:, None]
+    if not np.isfinite(weight[possible]).all():
+        speaker = names[int(np.argwhere(~np.isfinite(weight) & possible)[0][0])]
         row = {name: array[names.index(speaker)] for name, array in factors.items() if array.ndim == 1}
         raise DebateError(_not_a_number(expression, transcript.round, speaker, row))
-    weight[~off_diagonal] = np.nan
+    weight[~possible] = np.nan
     return Graph(transcript.round, step.name, names, names, weight, kept(weight, topology.keep), factors)
 
 
@@ -73,11 +87,19 @@ def _not_a_number(expression: Expression, round_: int, speaker: str, factors: Ma
 
 
 async def _factors(
-    method: Method, agents: Sequence[Agent], transcript: Transcript, cosines: Similarity, used: frozenset[str]
+    method: Method,
+    agents: Sequence[Agent],
+    transcript: Transcript,
+    cosines: Similarity,
+    used: frozenset[str],
+    rounds: Sequence[Mapping[str, Turn]],
+    spoke: Bools,
 ) -> dict[str, Floats]:
-    """Compute what the weight uses, and what costs nothing besides: the record shows it."""
+    """Compute what the weight uses, and what costs nothing besides: the record shows it.
+
+    `rounds` holds the answers of each round so far by agent, `spoke` (rounds, n) whether there was anything to hear.
+    """
     names = tuple(agent.name for agent in agents)
-    rounds = [{turn.speaker: turn for turn in transcript.answers(r)} for r in range(transcript.round)]
     confidences = np.array(
         [[_number(turns[name].confidence) for name in names] for turns in rounds], dtype=float
     ).reshape(len(rounds), len(names))
@@ -94,7 +116,7 @@ async def _factors(
             factors["similarity"] = _asked_similarity(transcript, names)
         else:
             by_round = [await cosines(method.similarity, [turns[name].text for name in names]) for turns in rounds]
-            factors["similarity"] = mdm.similarity(by_round)
+            factors["similarity"] = mdm.similarity(by_round, spoke)
         factors["intimacy"] = mdm.intimacy(factors["similarity"])
     factors["participation"] = took_part
     factors["self_orientation"] = mdm.self_orientation(took_part, len(rounds) - 1, method.participation)
@@ -122,17 +144,17 @@ def _is_debate(method: Method, graph: Graph) -> bool:
 def _asked_similarity(transcript: Transcript, names: Sequence[str]) -> Floats:
     """Return each pair's mean over the similarities that were read so far, in [0, 1].
 
-    What could not be read is left out of the mean; 0 where nothing could be, as for texts without content.
+    What could not be read is left out of the mean; a pair of which nothing could be has the mean of all others.
     """
-    said: dict[tuple[str, ...], list[float]] = {}
+    place = {name: k for k, name in enumerate(names)}
+    total, read = np.zeros((len(names), len(names))), np.zeros((len(names), len(names)))
     for turn in transcript.turns:
-        if turn.reads == "similarity" and turn.confidence is not None:
-            pair = tuple(transcript.turns[number].speaker for number in turn.heard)
-            said.setdefault(pair, []).append(turn.confidence)
-    means = {pair: float(np.mean(values)) for pair, values in said.items()}
-    return np.array(
-        [[1.0 if u == v else means.get((u, v), means.get((v, u), 0.0)) for v in names] for u in names], dtype=float
-    )
+        pair = [place[transcript.turns[number].speaker] for number in turn.heard] if turn.reads == "similarity" else []
+        if turn.confidence is not None and len(pair) == 2:
+            for one, other in (pair, pair[::-1]):
+                total[one, other] += turn.confidence
+                read[one, other] += 1
+    return mdm.mean_of_pairs(total, read)
 
 
 def _peer_score(transcript: Transcript, name: str) -> float:

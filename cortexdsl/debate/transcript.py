@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -20,6 +21,7 @@ class Transcript:
     principal : tuple of str
         The agents whose answers make rounds, consensus and votes.
     turns, graphs : list
+        Turns are added by `add` alone.
     answered : list of int
         The executions in which the principal agents answered: entry r is that of round r.
     """
@@ -28,6 +30,18 @@ class Transcript:
     turns: list[Turn] = field(default_factory=list)
     graphs: list[Graph] = field(default_factory=list)
     answered: list[int] = field(default_factory=list)
+    # The same turns by speaker, by (speaker, whom about) and by execution: hundreds of agents ask for them.
+    _said: dict[str, list[Turn]] = field(default_factory=lambda: defaultdict(list))
+    _about: dict[tuple[str, str | None], list[Turn]] = field(default_factory=lambda: defaultdict(list))
+    _executions: dict[int, list[Turn]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, turns: Sequence[Turn]) -> None:
+        """Add turns that were spoken at once."""
+        self.turns += turns
+        for turn in turns:
+            self._said[turn.speaker].append(turn)
+            self._about[turn.speaker, turn.about].append(turn)
+            self._executions[turn.execution].append(turn)
 
     @property
     def round(self) -> int:
@@ -41,22 +55,23 @@ class Transcript:
 
     def talk(self, speaker: str) -> tuple[Turn, ...]:
         """Return all that a speaker said that others may hear."""
-        return tuple(t for t in self.turns if t.speaker == speaker and t.reads in TALK)
+        return tuple(t for t in self._said.get(speaker, ()) if t.reads in TALK)
 
     def about(self, speaker: str, listener: str) -> tuple[Turn, ...]:
         """Return all that a speaker said about (or for) a listener."""
-        return tuple(t for t in self.turns if t.speaker == speaker and t.about == listener)
+        return tuple(self._about.get((speaker, listener), ()))
 
     def last(self, speaker: str, reads: str) -> Turn | None:
         """Return a speaker's last turn of one kind."""
-        return next((t for t in reversed(self.turns) if t.speaker == speaker and t.reads == reads), None)
+        return next((t for t in reversed(self._said.get(speaker, ())) if t.reads == reads), None)
+
+    def spoken(self, execution: int) -> tuple[Turn, ...]:
+        """Return the turns of one execution of a step."""
+        return tuple(self._executions.get(execution, ()))
 
     def answers(self, round_: int) -> tuple[Turn, ...]:
         """Return the principal agents' answers of a round (-1: the last), in the order they were spoken."""
-        if not self.answered:
-            return ()
-        execution = self.answered[round_]
-        return tuple(t for t in self.turns if t.execution == execution)
+        return self.spoken(self.answered[round_]) if self.answered else ()
 
     def is_consensus(self) -> bool:
         """Say whether all principal agents gave one readable, equal answer in the last round."""

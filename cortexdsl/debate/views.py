@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from cortexdsl.debate.transcript import Transcript, last_execution
+from cortexdsl.debate.words import Words
 from cortexdsl.terms import Agent, Method, Question, Reader, Step, Turn
 
 
@@ -33,11 +34,57 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The variables of a prompt, and the turns that it contains: others' and the speaker's own."""
+    """The variables of a prompt, and the turns that it may contain: others' and those that the speaker remembers.
+
+    Attributes
+    ----------
+    variables : mapping
+    heard, recalled : tuple of int
+        What the variables hold.
+    written : set of int
+        What a rendering has written out; filled while the prompt is rendered.
+    """
 
     variables: Mapping[str, Any]
     heard: tuple[int, ...]
     recalled: tuple[int, ...]
+    written: set[int]
+
+    def shown(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the turns, heard and recalled, whose words the rendered prompt contains."""
+        heard = tuple(number for number in self.heard if number in self.written)
+        return heard, tuple(number for number in self.recalled if number in self.written)
+
+
+class Quotes:
+    """What of each turn of a debate reaches others, worked out once a turn.
+
+    Parameters
+    ----------
+    passes : str
+        `whole`: the reply without its confidence line; `answer`: the answer alone.
+    reader : Reader
+    """
+
+    def __init__(self, passes: str, reader: Reader) -> None:
+        self._passes, self._reader = passes, reader
+        self._known: dict[int, tuple[str, bool]] = {}
+
+    def of(self, turn: Turn) -> str:
+        """Return what others may hear of a turn."""
+        return self._quoted(turn)[0]
+
+    def has_words(self, turn: Turn) -> bool:
+        """Say whether there is anything to hear: an empty reply, or a confidence alone, reaches nobody."""
+        return self._quoted(turn)[1]
+
+    def _quoted(self, turn: Turn) -> tuple[str, bool]:
+        if turn.turn not in self._known:
+            whole = self._reader.without_confidence(turn.text) if turn.text.strip() else ""
+            alone = "(no readable answer)" if turn.answer is None else turn.answer
+            text = alone if self._passes == "answer" and turn.reads == "answer" else whole
+            self._known[turn.turn] = text, bool(whole.strip())
+        return self._known[turn.turn]
 
 
 def view(
@@ -46,7 +93,7 @@ def view(
     method: Method,
     transcript: Transcript,
     question: Question,
-    reader: Reader,
+    quotes: Quotes,
     groups: Sequence[Sequence[str]],
 ) -> View:
     """Build the view of one speaker from the transcript.
@@ -54,83 +101,123 @@ def view(
     Variables
     ---------
     question : Question
-    agent : mapping name, persona
+    agent : mapping name, number, persona
     about : str or None
     round : int
-    heard : list of mappings speaker, round, reads, text, answer, confidence, weight, about, is_own_group
-        `text` is the reply without its confidence line, or the answer alone (`passes: answer`).
+    heard : list of mappings speaker, number, is_mine, round, reads, text, answer, confidence, weight, trust, about,
+        is_own_group
+        `number` counts the agents that debate, from 1, and stays an agent's own (None for an extra role). `text` is
+        the reply without its confidence line, or the answer alone (`passes: answer`). `trust` is the weight as a share
+        of the weights of all that the listener hears.
     by_answer : list of mappings answer, turns (as in `heard`); most supported first
-    own : list of mappings, as `heard`
+    own : list of mappings, as `heard`: what the speaker remembers
+    talk : list of mappings, as `heard`: both of these in the order in which they were said
     evidence : list of passages (with `tells: evidence`)
     and what `with:` names.
     """
     me = address.speaker.name
-    heard = [turn for turn in _heard(step, address, transcript) if turn.text]
-    own = [turn for turn in _own(step, me, transcript) if turn.text]
+    written: set[int] = set()
+    heard = [turn for turn in _heard(step, address, transcript) if quotes.has_words(turn)]
+    reached = {turn.turn for turn in heard}
+    own = [turn for turn in _own(step, me, transcript) if turn.turn not in reached and quotes.has_words(turn)]
     mine = next((f"group {k}" for k, group in enumerate(groups, 1) if me in group), None)
+    numbers = {name: k for k, name in enumerate(transcript.principal, 1)}
+    trust = _shares(address)
 
     def entry(turn: Turn) -> dict[str, Any]:
+        note = _noting((turn.turn,), written)
         return {
             "speaker": turn.speaker,
+            "number": numbers.get(turn.speaker),
+            "is_mine": turn.speaker == me,
             "round": turn.round,
             "reads": turn.reads,
-            "text": _passed(turn, method.passes, reader),
-            "answer": turn.answer,
+            "text": Words(quotes.of(turn), note),
+            "answer": None if turn.answer is None else Words(turn.answer, note),
             "confidence": turn.confidence,
             "weight": (address.weights or {}).get(turn.speaker),
+            "trust": trust.get(turn.speaker),
             "about": turn.about,
             "is_own_group": mine is not None and turn.about == mine,
         }
 
-    entries = [entry(turn) for turn in heard]
+    entries = {turn.turn: entry(turn) for turn in (*heard, *own)}
     variables: dict[str, Any] = {
         "question": question,
-        "agent": {"name": me, "persona": address.speaker.persona},
+        "agent": {"name": me, "number": numbers.get(me), "persona": address.speaker.persona},
         "about": address.about,
         "round": transcript.round,
-        "heard": entries,
-        "by_answer": _by_answer(entries) if "by_answer" in step.tells else [],
-        "own": [entry(turn) for turn in own],
+        "heard": [entries[turn.turn] for turn in heard],
+        "by_answer": _by_answer(heard, entries, written) if "by_answer" in step.tells else [],
+        "own": [entries[turn.turn] for turn in own],
+        "talk": [entries[number] for number in sorted(entries)],
         "evidence": _evidence(step, me, method, transcript) if "evidence" in step.tells else [],
         **step.material,
     }
-    return View(variables, tuple(t.turn for t in heard), tuple(t.turn for t in own))
+    return View(variables, tuple(t.turn for t in heard), tuple(t.turn for t in own), written)
 
 
 def _heard(step: Step, address: Address, transcript: Transcript) -> list[Turn]:
-    """Collect the turns that reach a speaker, in the order of those heard.
+    """Collect the turns that reach a speaker: all that each word of `tells` says.
 
-    `about_me` takes what was said about the speaker (or about whom its call is for) in place of all talk; `history`
-    takes all of it in place of the latest; `evidence` alone takes none.
+    `latest` and `by_answer` take what those heard said last, `history` all of it, `about_me` what they last said about
+    the speaker (or about whom its call is for), `evidence` none. A history is told in the order in which it was
+    spoken, all else in the order of those heard.
     """
-    if set(step.tells) == {"evidence"}:
-        return []
-    subject = address.about or address.speaker.name
-    turns: list[Turn] = []
+    tells, subject = set(step.tells), address.about or address.speaker.name
+    turns: dict[int, Turn] = {}
     for name in address.hears:
-        said = transcript.about(name, subject) if "about_me" in step.tells else transcript.talk(name)
-        turns += said if "history" in step.tells else last_execution(said)
-    return turns
+        found: list[Turn] = []
+        if "history" in tells:
+            found += transcript.talk(name)
+        elif tells & {"latest", "by_answer"}:
+            found += last_execution(transcript.talk(name))
+        if "about_me" in tells:
+            found += last_execution(transcript.about(name, subject))
+        turns |= {turn.turn: turn for turn in sorted(found, key=lambda turn: turn.turn)}
+    return [turns[number] for number in (sorted(turns) if "history" in tells else turns)]
 
 
-def _own(step: Step, me: str, transcript: Transcript) -> tuple[Turn, ...]:
+def _own(step: Step, me: str, transcript: Transcript) -> list[Turn]:
+    """Collect what a speaker remembers: nothing, its last words, or its conversation.
+
+    A conversation is all that it said and all that it was shown when it said it, in the order of saying.
+    """
     if step.own == "none":
-        return ()
-    return transcript.talk(me) if step.own == "history" else last_execution(transcript.talk(me))
+        return []
+    said = transcript.talk(me)
+    if step.own == "latest":
+        return list(last_execution(said))
+    kept = {number for turn in said for number in (turn.turn, *turn.heard, *turn.recalled)}
+    return [transcript.turns[number] for number in sorted(kept)]
 
 
-def _passed(turn: Turn, passes: str, reader: Reader) -> str:
-    if passes == "answer" and turn.reads == "answer":
-        return "(no readable answer)" if turn.answer is None else turn.answer
-    return reader.without_confidence(turn.text)
+def _shares(address: Address) -> dict[str, float]:
+    """Return each weight as a share of those of all that are heard; none where they do not add up to anything."""
+    weights = {name: max(0.0, (address.weights or {}).get(name, 0.0)) for name in address.hears}
+    total = sum(weights.values())
+    return {name: weight / total for name, weight in weights.items()} if total > 0 else {}
 
 
-def _by_answer(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    grouped: dict[str | None, list[Mapping[str, Any]]] = {}
-    for item in entries:
-        grouped.setdefault(item["answer"], []).append(item)
+def _noting(numbers: Iterable[int], written: set[int]) -> Callable[[], None]:
+    return lambda: written.update(numbers)
+
+
+def _by_answer(
+    heard: Sequence[Turn], entries: Mapping[int, Mapping[str, Any]], written: set[int]
+) -> list[dict[str, Any]]:
+    grouped: dict[str | None, list[int]] = {}
+    for turn in heard:
+        grouped.setdefault(turn.answer, []).append(turn.turn)
     ordered = sorted(grouped.items(), key=lambda pair: -len(pair[1]))  # stable: first heard first
-    return [{"answer": answer, "turns": turns} for answer, turns in ordered]
+    return [
+        {
+            # Whoever sees the answer of a group has seen what each of them answered.
+            "answer": None if answer is None else Words(answer, _noting(numbers, written)),
+            "turns": [entries[number] for number in numbers],
+        }
+        for answer, numbers in ordered
+    ]
 
 
 def _evidence(step: Step, me: str, method: Method, transcript: Transcript) -> list[Any]:

@@ -25,7 +25,8 @@ class Turn:
     about : str or None
         The agent that a review or summary is for, or `group 2`.
     heard, recalled : tuple of int
-        The earlier turns that its prompt contained: others' and its own.
+        The earlier turns whose words its prompt contained: those that reached it from others in this step, and those
+        that it remembered (its own, and under `own: history` what it had been shown before).
     answer : str or None
         What was read (of an answer, review, verdict or selection).
     call : str
@@ -58,8 +59,10 @@ class Graph:
     Attributes
     ----------
     weight : (S, L) array or None
-        Where the topology is `sparse`; entries of pairs that cannot be edges (oneself) are NaN.
+        Where the topology is `sparse`; entries of pairs that cannot be edges are NaN (oneself, and whoever's last
+        reply was empty).
     heard : (S, L) bool array
+        Whether the listener was shown words of the speaker.
     factors : mapping of name to array
         What the weight was made of: per speaker (S,) or per pair (S, L).
     """

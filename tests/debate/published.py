@@ -64,7 +64,7 @@ def peer_review(n: int, rounds: int) -> Method:
     steps = {
         "answer": ANSWER,
         "review": {"hears": Everyone(), "each": "edge", "reads": "review"},
-        "revise": {"hears": Everyone(), "tells": ("about_me",), "own": "latest"},
+        "revise": {"hears": Everyone(), "tells": ("latest", "about_me"), "own": "latest"},
     }
     return method(steps, ["answer", Repeat(rounds, ("review", "revise"))], team(n))
 
@@ -72,8 +72,8 @@ def peer_review(n: int, rounds: int) -> Method:
 def mad_summary(n: int, total: int, memory: str = "history") -> Method:
     steps = {
         "answer": ANSWER,
-        "summarize": {"role": "summarizer", "hears": Everyone(), "each": "listener", "reads": "summary"},
-        "revise": {"hears": OfRole(("summarizer",)), "tells": ("about_me", memory), "own": memory},
+        "summarize": {"role": "summarizer", "hears": OfRole(("debater",)), "each": "listener", "reads": "summary"},
+        "revise": {"hears": OfRole(("summarizer",)), "tells": ("about_me",), "own": memory},
     }
     return method(steps, ["answer", Repeat(total - 1, ("summarize", "revise"))], with_summarizer(n))
 

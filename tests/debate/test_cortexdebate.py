@@ -1,13 +1,14 @@
 """CortexDebate by hand: three agents, two rounds, every weight, edge and vote worked out with bc to 20 digits."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 from cortexdsl.errors import DebateError
-from cortexdsl.terms import Agent, Bin, Debate, Everyone, Floats, Keep, Method, Model, Repeat, Sparse
+from cortexdsl.terms import Agent, Bin, Call, Debate, Everyone, Floats, Keep, Method, Model, Repeat, Reply, Sparse
 from tests.debate.stage import Stage, method, run
 
 BINS = (Bin(0.0, 0.3, 0.3), Bin(0.3, 0.6, None), Bin(0.6, 0.8, 0.6), Bin(0.8, 1.0, 0.8))
@@ -194,6 +195,43 @@ def test_another_weight_that_is_no_number_gives_no_advice_on_self_orientation() 
         DebateError, match=r"round 1: the weight of agent 'c' .*log\(reliability - 0\.5\) with reliability 0\.5$"
     ):
         run(cortexdebate("log(reliability - 0.5)"), staged())
+
+
+def nothing(call: Call) -> Reply:
+    return Reply("key", "", None, 5, None, error="content filter")
+
+
+@pytest.mark.parametrize("keep", [Keep("mean"), Keep("median"), Keep("top", 1), Keep("drop_bottom", 1), Keep("all")])
+def test_an_empty_reply_is_no_candidate_for_an_edge(keep: Keep) -> None:
+    """c says nothing in the opening: it has no weight, nobody hears it, and everybody hears somebody.
+
+    Thresholds are worked out over the others: one candidate is left for a and for b, which each keeps. Among a and b,
+    c keeps a and b under `all` and the better, a (.3286 or more of whatever intimacy), under the rest.
+    """
+    debate = run(cortexdebate(keep=keep, rounds=1), Silent(SCRIPT | {"answer:c0": nothing}, cosine))
+    graph = debate.graphs[0]
+    assert np.isnan(graph.weight[2]).all()  # type: ignore[index]
+    assert not np.isnan(graph.weight[[0, 1, 0, 1], [1, 0, 2, 2]]).any()  # type: ignore[index]
+    assert not graph.heard[2].any()
+    assert graph.heard.any(axis=0).all()
+    assert [len(turn.heard) for turn in debate.turns[3:]] == graph.heard.sum(axis=0).tolist()
+    assert graph.factors["similarity"] == pytest.approx(np.where(np.eye(3), 1.0, 0.2))  # c is as like as any
+
+
+class Silent(Stage):
+    """A stage whose similarity of an empty text is 0 with all, as an embedding's is."""
+
+    async def similarity(self, embedding: str, texts: Sequence[str]) -> Floats:
+        def between(one: str, other: str) -> float:
+            return 0.0 if not (one and other) else 1.0 if one == other else self.cosine(one, other)
+
+        return np.array([[between(u, v) for v in texts] for u in texts])
+
+
+def test_a_listener_hears_nobody_only_where_nobody_said_anything() -> None:
+    script = SCRIPT | {"answer:b0": nothing, "answer:c0": nothing}
+    graph = run(cortexdebate(rounds=1), Silent(script, cosine)).graphs[0]
+    assert graph.heard.tolist() == [[False, True, True], [False] * 3, [False] * 3]
 
 
 def test_without_intimacy_and_self_orientation() -> None:

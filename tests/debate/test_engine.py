@@ -51,7 +51,7 @@ def test_a_reply_that_failed_is_a_turn_that_nobody_hears() -> None:
     assert (turn.confidence_stated, turn.confidence, turn.prompt_tokens, turn.call) == (None, None, 17, "key")
     assert stage.trace() == ["answer:a0", "answer:b0", "revise:a1", "revise:b1 <- answer:a0"]
     assert debate.turns[2].heard == ()
-    assert debate.graphs[0].heard.tolist() == [[False, True], [True, False]]  # it would have been heard
+    assert debate.graphs[0].heard.tolist() == [[False, True], [False, False]]  # nothing came along its edge
 
 
 def test_a_debate_in_which_every_reply_failed_has_no_answer() -> None:

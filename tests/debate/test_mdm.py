@@ -46,10 +46,22 @@ def test_a_round_without_a_stated_confidence_is_left_out_of_the_mean() -> None:
 def test_intimacy_is_one_minus_the_mean_similarity() -> None:
     """Cosines 0.2 and 0.6 average to 0.4, so that intimacy is 0.6; opposite texts have intimacy 2."""
     first, second = np.array([[1.0, 0.2], [0.2, 1.0]]), np.array([[1.0, 0.6], [0.6, 1.0]])
-    mean = mdm.similarity([first, second])
+    mean = mdm.similarity([first, second], np.ones((2, 2), dtype=bool))
     assert mean == pytest.approx(np.array([[1.0, 0.4], [0.4, 1.0]]))
     assert mdm.intimacy(mean) == pytest.approx(np.array([[0.0, 0.6], [0.6, 0.0]]))
     assert mdm.intimacy(np.array([-1.0])) == pytest.approx([2.0])
+
+
+def test_a_round_in_which_one_said_nothing_tells_nothing_of_a_pair() -> None:
+    """c was silent in round 1, where its cosines are 0: a and c are .8 alike, by round 0 alone, and not .4.
+
+    d never said anything: its similarity with each is the mean of the known pairs, (.4 + .8 + .6) / 3 = .6.
+    """
+    first = np.array([[1, 0.2, 0.8, 0], [0.2, 1, 0.6, 0], [0.8, 0.6, 1, 0], [0, 0, 0, 0]])
+    second = np.array([[1, 0.6, 0, 0], [0.6, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
+    spoke = np.array([[True, True, True, False], [True, True, False, False]])
+    expected = [[1, 0.4, 0.8, 0.6], [0.4, 1, 0.6, 0.6], [0.8, 0.6, 1, 0.6], [0.6, 0.6, 0.6, 1]]
+    assert mdm.similarity([first, second], spoke) == pytest.approx(np.array(expected))
 
 
 # u -> v means that v hears u: in this round a is heard by b and c, b by a, c by nobody.

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from cortexdsl.terms import Everyone, Groups, Method, OfRole, Repeat, Self
-from tests.debate.stage import QUESTION, Stage, method, run
+from cortexdsl.terms import Everyone, Groups, Message, Method, OfRole, Repeat, Self
+from tests.debate.stage import QUESTION, Stage, label, method, run
 
 
 def views(of: Method, script: Mapping[str, str] | None = None) -> Mapping[str, Mapping[str, Any]]:
@@ -33,13 +33,13 @@ def lines(of: Method, label: str) -> str:
     ("words", "expected"),
     [
         ({}, "<- revise:b1 revise:c1"),
-        ({"tells": ("history",)}, "<- answer:b0 revise:b1 answer:c0 revise:c1"),
+        ({"tells": ("history",)}, "<- answer:b0 answer:c0 revise:b1 revise:c1"),
         ({"tells": ("by_answer",)}, "<- revise:b1 revise:c1"),
         ({"tells": ("latest", "evidence")}, "<- revise:b1 revise:c1"),
         ({"tells": ("evidence",)}, ""),
         ({"own": "latest"}, "<- revise:b1 revise:c1 | revise:a1"),
-        ({"own": "history"}, "<- revise:b1 revise:c1 | answer:a0 revise:a1"),
-        ({"tells": ("history",), "own": "history"}, "<- answer:b0 revise:b1 answer:c0 revise:c1 | answer:a0 revise:a1"),
+        ({"own": "history"}, "<- revise:b1 revise:c1 | answer:a0 answer:b0 answer:c0 revise:a1"),
+        ({"tells": ("history",), "own": "history"}, "<- answer:b0 answer:c0 revise:b1 revise:c1 | answer:a0 revise:a1"),
         ({"hears": Self()}, "<- revise:a1"),
     ],
     ids=str,
@@ -63,12 +63,15 @@ def test_what_a_heard_turn_looks_like() -> None:
     seen = views(revising(), {"answer:b0": "41|0.9"})["revise:a1"]
     assert seen["heard"][0] == {
         "speaker": "b",
+        "number": 2,
+        "is_mine": False,
         "round": 0,
         "reads": "answer",
         "text": "answer:b0|41",
         "answer": "41",
         "confidence": 0.9,
         "weight": None,
+        "trust": None,
         "about": None,
         "is_own_group": False,
     }
@@ -79,7 +82,7 @@ def test_what_a_heard_turn_looks_like() -> None:
         [],
         [],
     )
-    assert seen["agent"] == {"name": "a", "persona": None}
+    assert seen["agent"] == {"name": "a", "number": 1, "persona": None}
 
 
 def test_answers_alone_may_be_passed() -> None:
@@ -143,10 +146,77 @@ def test_reviews_reach_those_they_are_about_and_nobody_else() -> None:
     assert stage.views["review:a1>b"]["about"] == "b"
 
 
-def test_all_that_was_said_about_one_may_be_kept() -> None:
-    steps = {**REVIEWS, "revise": {"hears": Everyone(), "tells": ("about_me", "history"), "own": "history"}}
+def test_all_that_was_said_about_one_may_be_remembered() -> None:
+    """A conversation is kept whole: one's answers, and the reviews that one was shown when giving them."""
+    steps = {**REVIEWS, "revise": {"hears": Everyone(), "tells": ("about_me",), "own": "history"}}
     of = method(steps, ["answer", Repeat(2, ("review", "revise"))], "a b")
-    assert lines(of, "revise:a2") == "<- review:b1>a review:b2>a | answer:a0 revise:a1"
+    assert lines(of, "revise:a2") == "<- review:b2>a | answer:a0 review:b1>a revise:a1"
+
+
+@pytest.mark.parametrize(
+    ("tells", "expected"),
+    [
+        (("latest", "about_me"), "<- answer:b0 review:b1>a answer:c0 review:c1>a | answer:a0"),
+        (("about_me", "latest"), "<- answer:b0 review:b1>a answer:c0 review:c1>a | answer:a0"),
+        (("history", "about_me"), "<- answer:b0 answer:c0 review:b1>a review:c1>a | answer:a0"),
+    ],
+)
+def test_a_list_tells_all_that_its_words_say(tells: tuple[str, ...], expected: str) -> None:
+    """Others' solutions, and their reviews of one's own: neither drops the other."""
+    steps = {**REVIEWS, "revise": {"hears": Everyone(), "tells": tells, "own": "latest"}}
+    assert lines(method(steps, ["answer", "review", "revise"]), "revise:a1") == expected
+
+
+def test_an_agent_keeps_its_number_whoever_listens() -> None:
+    """Numbers are places among those who debate, not places in a prompt; an extra role has none."""
+    steps = {
+        "answer": {},
+        "sum": {"role": "summarizer", "hears": OfRole(("debater",)), "reads": "summary"},
+        "revise": {"hears": OfRole(("debater", "summarizer")), "tells": ("history",), "own": "history"},
+    }
+    seen = views(method(steps, ["answer", Repeat(2, ("sum", "revise"))], {"debater": "a b c", "summarizer": "s"}))
+    for name in "abc":
+        talk = seen[f"revise:{name}2"]["talk"]
+        assert {turn["speaker"]: turn["number"] for turn in talk} == {"a": 1, "b": 2, "c": 3, "s": None}
+        assert [turn["round"] for turn in talk] == [0, 0, 0, 1, 1, 1, 1, 2]
+        assert {turn["speaker"] for turn in talk if turn["is_mine"]} == {name}
+
+
+class Choosy(Stage):
+    """A stage whose prompts show some of what is heard, as a template with a condition does."""
+
+    def __init__(self, shows: Any) -> None:
+        super().__init__({"answer:b0": "41|0.5"})
+        self.shows = shows
+
+    def render(self, prompt: str, view: Mapping[str, Any]) -> tuple[Message, ...]:
+        said = self.shows(view) if prompt == "revise" else ""
+        return ({"role": "user", "content": f"{label(prompt, view['agent']['name'], view['round'])}\n{said}"},)
+
+
+@pytest.mark.parametrize(
+    ("shows", "expected"),
+    [
+        (lambda view: "", []),
+        (lambda view: [turn["text"] for turn in view["heard"] if turn["answer"] != "42"], [1]),
+        (lambda view: view["heard"][1]["text"][:4].upper() + "...", [2]),
+        (lambda view: "they say " + view["heard"][0]["text"], [1]),
+        (lambda view: "%s" % view["heard"][0]["answer"], [1]),
+        (lambda view: f"{len(view['heard'][0]['text'])} letters", []),
+        (lambda view: "".join(str(turn["text"]) for turn in view["heard"]), [1, 2]),
+    ],
+)
+def test_heard_is_what_the_prompt_showed(shows: Any, expected: list[int]) -> None:
+    """b alone differs from a: a prompt that shows a those who differ has shown b, and the record says so."""
+    debate = run(method({"answer": {}, "revise": {"hears": Everyone()}}, ["answer", "revise"]), Choosy(shows))
+    assert list(debate.turns[3].heard) == expected
+    assert [k for k, kept in enumerate(debate.graphs[0].heard[:, 0]) if kept] == expected
+
+
+def test_a_shown_answer_of_a_group_shows_all_who_gave_it() -> None:
+    steps = {"answer": {}, "revise": {"hears": Everyone(), "tells": ("by_answer",)}}
+    debate = run(method(steps, ["answer", "revise"]), Choosy(lambda view: str(view["by_answer"][0]["answer"])))
+    assert debate.turns[4].heard == (0, 2)  # b is shown "42", which a and c say
 
 
 def test_verdicts_and_selections_are_heard_by_nobody() -> None:

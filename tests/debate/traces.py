@@ -91,12 +91,12 @@ TRACES: dict[str, tuple[Method, str]] = {
         review:b1>c <- answer:c0
         review:c1>a <- answer:a0
         review:c1>b <- answer:b0
-        revise:a1 <- review:b1>a review:c1>a | answer:a0
-        revise:b1 <- review:a1>b review:c1>b | answer:b0
-        revise:c1 <- review:a1>c review:b1>c | answer:c0
+        revise:a1 <- answer:b0 review:b1>a answer:c0 review:c1>a | answer:a0
+        revise:b1 <- answer:a0 review:a1>b answer:c0 review:c1>b | answer:b0
+        revise:c1 <- answer:a0 review:a1>c answer:b0 review:b1>c | answer:c0
         """,
     ),
-    "mad-summary": (  # the history is kept whole: a's answers and all summaries made for a
+    "mad-summary": (  # the history is kept whole: a remembers its answers and all that it was shown
         mad_summary(2, 3),
         """
         answer:a0
@@ -107,8 +107,8 @@ TRACES: dict[str, tuple[Method, str]] = {
         revise:b1 <- summarize:s1>b | answer:b0
         summarize:s2>a <- revise:b1
         summarize:s2>b <- revise:a1
-        revise:a2 <- summarize:s1>a summarize:s2>a | answer:a0 revise:a1
-        revise:b2 <- summarize:s1>b summarize:s2>b | answer:b0 revise:b1
+        revise:a2 <- summarize:s2>a | answer:a0 summarize:s1>a revise:a1
+        revise:b2 <- summarize:s2>b | answer:b0 summarize:s1>b revise:b1
         """,
     ),
     "mad-forget": (

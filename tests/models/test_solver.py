@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -222,16 +224,18 @@ QUESTION = Question("q", "What is the result of 2+3*4?")
 
 def turn(text: str, **more: object) -> dict[str, object]:
     return {
-        "speaker": "a", "round": 0, "reads": "answer", "text": text, "answer": None, "confidence": None, "weight": None,
+        "speaker": "a", "number": 2, "is_mine": False, "trust": None, "round": 0, "reads": "answer", "text": text, "answer": None, "confidence": None, "weight": None,
         "about": None, "is_own_group": False, **more,
     }  # fmt: skip
 
 
 def view(**more: object) -> dict[str, object]:
+    heard: Any = more.get("heard", [])
+    own: Any = [{**each, "number": 1, "is_mine": True} for each in more.get("own", [])]  # type: ignore[attr-defined]
     return {
-        "question": QUESTION, "agent": {"name": "me", "persona": None}, "about": None, "round": 1, "heard": [],
+        "question": QUESTION, "agent": {"name": "me", "number": 1, "persona": None}, "talk": [*own, *heard], "about": None, "round": 1, "heard": [],
         "by_answer": [], "own": [], "evidence": [], "answer_format": FORMAT, "trust": "auto", "keep": "mean",
-        "convincing": {}, "pool": [], "example": None, **more,
+        "convincing": {}, "pool": [], "example": None, **more, "own": own,
     }  # fmt: skip
 
 

@@ -50,6 +50,7 @@ CASES = {
     "cortexdebate-peers": ("cortexdebate-peers", 3, "{rounds: 1}"),
     "cot": ("cot", 1, "{}"),
     "group": ("group", 4, "{rounds: 3}"),
+    "group-history": ("group", 4, "{rounds: 3, memory: history}"),
     "mad-summary": ("mad-summary", 2, "{rounds: 3}"),
     "mad-forget": ("mad-summary", 2, "{rounds: 3, memory: latest}"),
     "madke": ("madke", 2, "{rounds: 2, pool: [wiki]}"),
@@ -58,7 +59,7 @@ CASES = {
     "multi-llm": ("multi-llm", 3, "{rounds: 1}"),
     "multi-llm-history": ("multi-llm", 2, "{rounds: 2, tells: history, own: history}"),
     "neighbor": ("neighbor", 4, "{rounds: 1}"),
-    "peer-review": ("peer-review", 2, "{}"),
+    "peer-review": ("peer-review", 3, "{rounds: 1}"),
     "persona": ("persona", 2, "{rounds: 1}"),
     "rag": ("rag", 1, "{pool: [wiki]}"),
     "reconcile": (

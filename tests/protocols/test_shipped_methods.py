@@ -33,7 +33,7 @@ TRACED = [
     ("neighbor", "a b c d e", "{rounds: 1}", "neighbor"),
     ("chateval", "a b", "{rounds: 2}", "chateval"),
     ("chateval-one-by-one", "a b", "{rounds: 1}", "chateval-one-by-one"),
-    ("peer-review", "a b c", "{}", "peer-review"),
+    ("peer-review", "a b c", "{rounds: 1}", "peer-review"),
     ("mad-summary", "a b", "{}", "mad-summary"),
     ("mad-summary", "a b", "{memory: latest}", "mad-forget"),
     ("group", "a b c d e", "{rounds: 5}", "group"),

@@ -1,7 +1,7 @@
 """How the built-in solver reads a prompt: from the text alone, as a model would.
 
 It looks for the question, for what others said (blocks under a line such as `[Agent 2, trust 0.41]`), for its
-own last answer (`[Your last answer]`), for numbered passages, and in the last paragraph for the lines that the
+own last answer (`[Your last answer]`, or `[Agent 1]` where the last paragraph says `You are Agent 1.`), for numbered passages, and in the last paragraph for the lines that the
 reply should end with.
 """
 
@@ -31,6 +31,7 @@ _SUPPORT = re.compile(r"\((\d{1,3}) agents?\)")
 _REFERENCES = re.compile(r"^Reference answers[^\n]*:\n((?:- [^\n]*(?:\n|\Z))+)", re.MULTILINE)
 _TO_JUDGE = re.compile(r"^Answer to be judged:\n(.*?)(?=\n\nRules:\n|\Z)", re.MULTILINE | re.DOTALL)
 _NUMBER = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?")
+_ME = re.compile(r"^You are (Agent \d+)\.", re.MULTILINE)
 _SHORT = 60
 
 
@@ -91,13 +92,15 @@ def read_prompt(messages: Sequence[Message]) -> Prompt:
     opening = body[: headers[0].start()] if headers else (body or request)
     question = _question(opening)
     options = tuple(_OPTION.findall(question))
+    me = _ME.search(request)
     form = _FORM.search(request)
     heard: list[Heard] = []
     own, silent = None, 0
     ends = [*(header.start() for header in headers[1:]), len(body)][: len(headers)]
     for header, end in zip(headers, ends, strict=True):
         said = _said(body[header.end() : end].strip(), _weight(header[1]), options)
-        if header[1].lower().startswith("your") and "group" not in header[1].lower():
+        name = header[1].removeprefix("Solution of ").partition(",")[0]
+        if (me and name == me[1]) or (name.lower().startswith("your") and "group" not in name.lower()):
             own = said[-1].answer if said else own
         else:
             heard += said

@@ -6,16 +6,26 @@ import re
 
 _NAME = r"(?:confidence(?:[ _-]?(?:level|score|rating))?|certainty|置信度)"
 _WORDS = ("confidence", "certainty", "置信度")
+_SCALE = r"(?:\s?[(\[][^()\[\]\n]{0,24}[)\]](?=\W{0,4}:))?"  # `Confidence (0-1): 0.9`: the range is no value
+_MARK = r"(?:[^\w.+−-]|[.+−-](?!\.?\d))"  # any mark but the point or sign of a number
 _VALUE = re.compile(
     _NAME
-    + r"(?:[^\w.+−-]|[.+−-](?!\.?\d)){0,6}(?:(?:is|of|at|in (?:my|this) answer)\b\W{0,3}){0,2}"
+    + _SCALE
+    + rf"{_MARK}{{0,6}}(?:(?:is|of|at|in (?:my|this) answer)\b{_MARK}{{0,3}}){{0,2}}"
     + r"(?P<number>[-+−]?(?:\d{1,12}(?:[.,]\d{1,12})?|\.\d{1,12}))"
     + r"\s{0,3}(?:(?P<percent>%|percent\b|per cent\b)|(?:/|out of)\s{0,3}(?P<scale>\d{1,4}(?:\.0)?)\b)?",
     re.IGNORECASE,
 )
-_LINE = re.compile(rf"^[^\w\n]{{0,8}}(?:my |overall )?{_NAME}\b[^\w\n]{{0,8}}[:=：][^\n]*\n?", re.I | re.M)
+_LINE = re.compile(rf"^[^\w\n]{{0,8}}(?:my |overall )?{_NAME}\b{_SCALE}[^\w\n]{{0,8}}[:=：][^\n]*\n?", re.I | re.M)
 _INLINE = re.compile(rf"[(\[]\s?(?:my |overall )?{_NAME}\b[^()\[\]\n]{{0,60}}[)\]]", re.IGNORECASE)
 _JSON = re.compile(rf"\"{_NAME}\"\s{{0,3}}:\s{{0,3}}(?:\"[^\"\n]{{0,40}}\"|[-+.\d%]{{1,20}})\s{{0,3}},?", re.IGNORECASE)
+
+_SAID = re.compile(
+    r"(?:^[^\w\n]{0,8}|[,;]?\s?)(?:\b(?:with|at|and|my|an?|overall)\b,?\s{1,3}){0,4}"
+    + _VALUE.pattern
+    + r"(?:[^\w\n]{0,4}$)?",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 def read_confidence(text: str) -> float | None:
@@ -50,9 +60,17 @@ def read_confidence(text: str) -> float | None:
 
 
 def without_confidence(text: str) -> str:
-    """Return a reply without what it says about its own confidence, else unchanged."""
+    """Return a reply without what it says about its own confidence, else unchanged.
+
+    A line or a bracket of its own goes; a confidence that stands in a sentence, and is the one that would be read, goes
+    with the words that introduce it.
+    """
     if not any(word in text.lower() for word in _WORDS):
         return text.rstrip()
+    rest = text
     for pattern in (_LINE, _INLINE, _JSON):
-        text = pattern.sub("", text)
-    return text.rstrip()
+        rest = pattern.sub("", rest)
+    if rest == text:
+        for said in [*_SAID.finditer(rest)][-1:]:
+            rest = rest[: said.start()] + rest[said.end() :]
+    return rest.rstrip()
