@@ -143,7 +143,8 @@ class _Run:
         agents = self.method.cast[step.role]
         graph = await step_graph(
             self.method, step, self.method.cast[self.principal], self.transcript, self.groups,
-            self.hands.similarity, self.quotes, lambda: self._chance("edges", self.transcript.round, step.name, execution),
+            self.hands.similarity, self.quotes,
+            lambda: self._chance("edges", self.transcript.round, step.name, execution),
         )  # fmt: skip
         calls = addresses(step, agents, graph)
         for batch in [[call] for call in calls] if step.order == "sequential" else [calls]:

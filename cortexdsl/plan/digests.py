@@ -10,7 +10,7 @@ from typing import Any
 
 from cortexdsl.terms import Method, Model
 
-ENGINE_VERSION = 1
+ENGINE_VERSION = 2
 """Raised whenever the engine would make another record from the same replies; finished debates then run again."""
 
 UNSEEN: dict[type, set[str]] = {Model: {"price", "api_key_env"}}  # of a model, what no record depends on

@@ -201,7 +201,7 @@ class Choosy(Stage):
         (lambda view: [turn["text"] for turn in view["heard"] if turn["answer"] != "42"], [1]),
         (lambda view: view["heard"][1]["text"][:4].upper() + "...", [2]),
         (lambda view: "they say " + view["heard"][0]["text"], [1]),
-        (lambda view: "%s" % view["heard"][0]["answer"], [1]),
+        (lambda view: "{:>4}".format(view["heard"][0]["answer"]), [1]),
         (lambda view: f"{len(view['heard'][0]['text'])} letters", []),
         (lambda view: "".join(str(turn["text"]) for turn in view["heard"]), [1, 2]),
     ],

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-
 from typing import Any
 
 import pytest
@@ -224,18 +223,17 @@ QUESTION = Question("q", "What is the result of 2+3*4?")
 
 def turn(text: str, **more: object) -> dict[str, object]:
     return {
-        "speaker": "a", "number": 2, "is_mine": False, "trust": None, "round": 0, "reads": "answer", "text": text, "answer": None, "confidence": None, "weight": None,
-        "about": None, "is_own_group": False, **more,
+        "speaker": "a", "number": 2, "is_mine": False, "round": 0, "reads": "answer", "text": text, "answer": None,
+        "confidence": None, "weight": None, "trust": None, "about": None, "is_own_group": False, **more,
     }  # fmt: skip
 
 
-def view(**more: object) -> dict[str, object]:
-    heard: Any = more.get("heard", [])
-    own: Any = [{**each, "number": 1, "is_mine": True} for each in more.get("own", [])]  # type: ignore[attr-defined]
+def view(**more: Any) -> dict[str, object]:
+    own = [{**each, "number": 1, "is_mine": True} for each in more.pop("own", ())]
     return {
-        "question": QUESTION, "agent": {"name": "me", "number": 1, "persona": None}, "talk": [*own, *heard], "about": None, "round": 1, "heard": [],
-        "by_answer": [], "own": [], "evidence": [], "answer_format": FORMAT, "trust": "auto", "keep": "mean",
-        "convincing": {}, "pool": [], "example": None, **more, "own": own,
+        "question": QUESTION, "agent": {"name": "me", "number": 1, "persona": None}, "about": None, "round": 1,
+        "heard": [], "by_answer": [], "own": own, "talk": [*own, *more.get("heard", ())], "evidence": [],
+        "answer_format": FORMAT, "trust": "auto", "keep": "mean", "convincing": {}, "pool": [], "example": None, **more,
     }  # fmt: skip
 
 

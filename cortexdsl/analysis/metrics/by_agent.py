@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import get_args
 
 import pandas as pd
 
-from cortexdsl.analysis.metrics.calibration import Kind, brier_score, expected_calibration_error, pairs
-from cortexdsl.analysis.metrics.persuasion import occasions
+from cortexdsl.analysis.metrics.calibration import Kind, brier_score, expected_calibration_error, spoken_pairs
+from cortexdsl.analysis.metrics.persuasion import Occasion, occasions
 from cortexdsl.analysis.metrics.usage import total
 from cortexdsl.analysis.metrics.view import Grade, Graded, graded
 from cortexdsl.records import Record
+from cortexdsl.terms import Turn
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 COLUMNS = (
     "dataset", "cell", "agent", "model", "debated", "opening_accuracy", "last_accuracy", "hears", "is_heard",
@@ -32,55 +37,99 @@ def agent_table(records: Iterable[Record], grade: Grade) -> pd.DataFrame:
         their occasions; `unparsed` of its `answers`; Brier scores and calibration errors of its confidences.
         NaN where nothing is known.
     """
-    seen: dict[tuple[str, str, str], list[Graded]] = {}
+    cells: dict[tuple[str, str], dict[str, list[Deeds]]] = {}
     for record in records:
-        view = graded(record.debate, grade)
-        for agent in view.debaters:
-            seen.setdefault((record.header.dataset, record.header.cell, agent), []).append(view)
-    rows = [dict(zip(COLUMNS, [*key, *_describe(key[2], views)], strict=True)) for key, views in seen.items()]
+        agents = cells.setdefault((record.header.dataset, record.header.cell), {})
+        for agent, deeds in _deeds(graded(record.debate, grade)).items():
+            agents.setdefault(agent, []).append(deeds)
+    rows = [
+        dict(zip(COLUMNS, [*cell, agent, *_described(found)], strict=True))
+        for cell, agents in cells.items()
+        for agent, found in agents.items()
+    ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _describe(agent: str, views: Sequence[Graded]) -> list[object]:
-    n = len(views)
-    own = [[turn for turns in view.answers for turn in turns if turn.speaker == agent] for view in views]
-    turns = [turn for view in views for turn in view.debate.turns if turn.speaker == agent]
-    edges = [edge for view in views for graph in view.graphs() for edge in view.edges(graph)]
-    met = [occasion for view in views for occasion in occasions(view) if occasion.speaker == agent]
-    flips = [
-        (view.is_right(old.answer), view.is_right(new.answer))
-        for view in views
-        for old, new in view.revisions()
-        if new.speaker == agent and old.answer != new.answer
-    ]
+@dataclass(slots=True)
+class Deeds:
+    """What one debater did in one debate."""
+
+    model: str
+    opening: float = 0.0
+    last: float = 0.0
+    hears: int = 0
+    is_heard: int = 0
+    flips: Counter[tuple[bool, bool]] = field(default_factory=Counter)
+    occasions: list[Occasion] = field(default_factory=list)
+    answers: list[str | None] = field(default_factory=list)
+    judged: dict[Kind, list[tuple[float, bool]]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
+    turns: list[Turn] = field(default_factory=list)
+
+
+def _deeds(view: Graded) -> dict[str, Deeds]:
+    """Go through a debate once, for all its debaters."""
+    models = {agent.name: agent.model.model for agent in view.debate.agents}
+    deeds = {name: Deeds(models[name]) for name in view.debaters}
+    for turn in view.debate.turns:
+        if turn.speaker in deeds:
+            deeds[turn.speaker].turns.append(turn)
+    for turn in (turn for turns in view.answers for turn in turns):
+        mine = deeds[turn.speaker]
+        if not mine.answers:
+            mine.opening = view.worth(turn.answer)
+        mine.last = view.worth(turn.answer)
+        mine.answers.append(turn.answer)
+    for talk in view.talks:
+        for name, heard in zip(talk.listeners, talk.heard.sum(axis=0).tolist(), strict=True):
+            deeds[name].hears += heard
+        for name, spoken in zip(talk.speakers, talk.heard.sum(axis=1).tolist(), strict=True):
+            if name in deeds:
+                deeds[name].is_heard += spoken
+    for old, new in view.revisions():
+        if old.answer != new.answer:
+            deeds[new.speaker].flips[view.is_right(old.answer), view.is_right(new.answer)] += 1
+    for occasion in occasions(view):
+        deeds[occasion.speaker].occasions.append(occasion)
+    for kind in KINDS:
+        for speaker, confidence, right in spoken_pairs(view, kind):
+            deeds[speaker].judged[kind].append((confidence, right))
+    return deeds
+
+
+def _described(debates: Sequence[Deeds]) -> list[object]:
+    n = len(debates)
+    flips: Counter[tuple[bool, bool]] = sum((deeds.flips for deeds in debates), Counter())
+    met = [occasion for deeds in debates for occasion in deeds.occasions]
+    answers = [answer for deeds in debates for answer in deeds.answers]
+    turns = [turn for deeds in debates for turn in deeds.turns]
     return [
-        next(a.model.model for a in views[0].debate.agents if a.name == agent),
+        debates[0].model,
         n,
-        _mean([view.worth(answers[0].answer) for view, answers in zip(views, own, strict=True)]),
-        _mean([view.worth(answers[-1].answer) for view, answers in zip(views, own, strict=True)]),
-        sum(listener == agent for _, listener in edges) / n,
-        sum(speaker == agent for speaker, _ in edges) / n,
-        flips.count((False, True)) / n,
-        flips.count((True, False)) / n,
-        flips.count((False, False)) / n,
+        _mean([deeds.opening for deeds in debates]),
+        _mean([deeds.last for deeds in debates]),
+        sum(deeds.hears for deeds in debates) / n,
+        sum(deeds.is_heard for deeds in debates) / n,
+        flips[False, True] / n,
+        flips[True, False] / n,
+        flips[False, False] / n,
         _mean([float(occasion.conformed) for occasion in met if occasion.faced_majority]),
         _mean([float(occasion.held) for occasion in met if occasion.faced_difference]),
-        sum(map(len, own)),
-        sum(turn.answer is None for answers in own for turn in answers),
-        *_calibration(agent, views),
+        len(answers),
+        answers.count(None),
+        *(
+            value
+            for kind in KINDS
+            for value in _calibration([pair for deeds in debates for pair in deeds.judged[kind]])
+        ),
         len(turns) / n,
         _per(total(turns, "prompt_tokens"), n),
         _per(total(turns, "completion_tokens"), n),
     ]
 
 
-def _calibration(agent: str, views: Sequence[Graded]) -> list[float]:
-    found = []
-    for kind in get_args(Kind):
-        judged = [pair for view in views for pair in pairs(view, kind, agent)]
-        confidence, right = [c for c, _ in judged], [y for _, y in judged]
-        found += [brier_score(confidence, right), expected_calibration_error(confidence, right)]
-    return found
+def _calibration(judged: Sequence[tuple[float, bool]]) -> tuple[float, float]:
+    confidence, right = [c for c, _ in judged], [y for _, y in judged]
+    return brier_score(confidence, right), expected_calibration_error(confidence, right)
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from cortexdsl.analysis.metrics.listening import graph_density, graph_reciprocity
+from cortexdsl.analysis.metrics.listening import talk_density, talk_reciprocity
 from cortexdsl.analysis.metrics.outcome import consensus_after, score_after
 from cortexdsl.analysis.metrics.view import Grade, Graded, graded
 from cortexdsl.analysis.units.scores import Row
@@ -44,8 +44,8 @@ def _agent_score(view: Graded, round_: int) -> float | None:
 
 
 def _listening(view: Graded, round_: int) -> dict[str, float | None]:
-    graph = next((graph for graph in view.graphs() if graph.round == round_), None)
+    talk = next((talk for talk in view.talks if talk.round == round_), None)
     return {
-        "density": None if graph is None else graph_density(view, graph),
-        "reciprocity": None if graph is None else graph_reciprocity(view, graph),
+        "density": None if talk is None else talk_density(talk),
+        "reciprocity": None if talk is None else talk_reciprocity(talk),
     }

@@ -35,17 +35,22 @@ class Bin:
     accuracy: float
 
 
-def pairs(view: Graded, kind: Kind, agent: str | None = None) -> list[tuple[float, bool]]:
-    """Return (confidence, whether right) of every answer that states a confidence, in all rounds.
+def spoken_pairs(view: Graded, kind: Kind) -> list[tuple[str, float, bool]]:
+    """Return (speaker, confidence, whether right) of every answer that states a confidence, in all rounds.
 
-    Of one debater, or of all. Stated confidences beyond [0, 1] are clipped to it; an unreadable answer is wrong.
+    Stated confidences beyond [0, 1] are clipped to it; an unreadable answer is wrong.
     """
-    found: list[tuple[float, bool]] = []
-    for turn in (turn for turns in view.answers for turn in turns if agent in (None, turn.speaker)):
+    found: list[tuple[str, float, bool]] = []
+    for turn in (turn for turns in view.answers for turn in turns):
         confidence = turn.confidence_stated if kind == "stated" else turn.confidence
         if confidence is not None:
-            found.append((min(max(confidence, 0.0), 1.0), view.is_right(turn.answer)))
+            found.append((turn.speaker, min(max(confidence, 0.0), 1.0), view.is_right(turn.answer)))
     return found
+
+
+def pairs(view: Graded, kind: Kind) -> list[tuple[float, bool]]:
+    """Return (confidence, whether right) of every answer that states a confidence, whoever gave it."""
+    return [(confidence, right) for _, confidence, right in spoken_pairs(view, kind)]
 
 
 def brier_score(confidence: Sequence[float], right: Sequence[bool]) -> float:

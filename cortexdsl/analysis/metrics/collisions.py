@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from cortexdsl.analysis.metrics.view import Graded
 
 
@@ -13,11 +15,13 @@ def dvc(view: Graded) -> float:
     protocols have to decide, and ours count so.
     """
     count = 0
-    for graph in view.graphs():
-        before = {name: turn.answer for name, turn in view.before(graph.round).items()}
-        for speaker, listener in view.edges(graph):
-            said, held = before.get(speaker), before.get(listener)
-            count += said is not None and held is not None and said != held
+    for talk in view.talks:
+        start = view.answers[talk.round][0].turn
+        before = {turn.speaker: turn.answer for turn in view.debate.turns[:start] if turn.reads == "answer"}
+        code: dict[str | None, int] = {None: -1}  # views as numbers: hundreds of agents make a hundred thousand edges
+        said = np.array([code.setdefault(before.get(name), len(code)) for name in talk.speakers])[:, None]
+        held = np.array([code.setdefault(before.get(name), len(code)) for name in talk.listeners])[None, :]
+        count += int((talk.heard & (said != held) & (said >= 0) & (held >= 0)).sum())
     return float(count)
 
 
@@ -37,4 +41,4 @@ def debates(view: Graded) -> float | None:
     """
     if not view.debaters:
         return None
-    return sum(len(view.edges(graph)) for graph in view.graphs()) / len(view.debaters)
+    return sum(int(talk.heard.sum()) for talk in view.talks) / len(view.debaters)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from cortexdsl.analysis.metrics.usage import total_tokens
@@ -126,15 +127,21 @@ def talk_groups(view: Graded) -> tuple[int, int]:
 
     N is the number of connected parts of the first graph of debate, 1 where debaters never hear each other.
     """
-    rounds = {graph.round: graph for graph in view.graphs()}
+    rounds = {talk.round: talk for talk in view.talks}
     if 1 not in rounds:
         return 1, len(view.answers)
-    part = {name: {name} for name in view.debaters}
-    for speaker, listener in view.edges(rounds[1]):
-        joined = part[speaker] | part[listener]
-        part |= dict.fromkeys(joined, joined)
+    talk = rounds[1]
+    part = {name: name for name in (*view.debaters, *talk.speakers)}
+
+    def of(name: str) -> str:
+        while part[name] != name:
+            part[name] = name = part[part[name]]
+        return name
+
+    for row, column in np.argwhere(talk.heard):
+        part[of(talk.speakers[row])] = of(talk.listeners[column])
     last = next((r for r in range(1, len(view.answers)) if r not in rounds), len(view.answers))
-    return len({frozenset(names) for names in part.values()}), last
+    return len({of(name) for name in view.debaters}), last
 
 
 def _row(sizes: Sizes, groups: int, per_stage: int, measured: float) -> tuple[float, ...]:

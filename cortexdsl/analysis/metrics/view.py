@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
 from cortexdsl.records import Record
-from cortexdsl.terms import Debate, Graph, Turn
+from cortexdsl.terms import Bools, Debate, Turn
 
 RIGHT = 0.5
 """An answer is right when its score reaches this: exact for scores of 0 or 1, a convention for token F1."""
@@ -19,7 +21,34 @@ GradeAll: TypeAlias = Callable[[Sequence[tuple[str, str | None]]], Sequence[floa
 """Many at once, in their order."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class Talk:
+    """Who heard whose answers in one round of debate.
+
+    Attributes
+    ----------
+    round : int
+    speakers : tuple of str
+        Whose answers could be heard: debaters, and others that answer (an adversary from outside, say). What a
+        summarizer or a critic says is no answer of its own.
+    listeners : tuple of str
+        Debaters, who then answer anew.
+    heard : (S, L) bool array
+        Nobody hears itself.
+    """
+
+    round: int
+    speakers: tuple[str, ...]
+    listeners: tuple[str, ...]
+    heard: Bools
+
+    @property
+    def possible(self) -> int:
+        """How many edges there could be, oneself apart."""
+        return self.heard.size - len(set(self.speakers) & set(self.listeners))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Graded:
     """A debate with its debaters, their answers by round, and the worth of every answer.
 
@@ -27,10 +56,12 @@ class Graded:
     ----------
     debate : Debate
     debaters : tuple of str
-        The principal agents: those that speak in the first step that reads answers, and who answers beside them.
-        All others (judges, summarizers, critics) are extra roles.
+        The principal agents: those whose answers make the rounds. All others (judges, summarizers, critics) are extra
+        roles; an agent that plays both is a debater.
     answers : tuple of tuple of Turn
         Entry r holds the debaters' answers of round r, in the order they were spoken; entry 0 is the opening.
+    talks : tuple of Talk
+        The rounds in which debaters could hear others' answers before they answered anew.
     worth : callable
         Answer -> score in [0, 1].
     """
@@ -38,6 +69,7 @@ class Graded:
     debate: Debate
     debaters: tuple[str, ...]
     answers: tuple[tuple[Turn, ...], ...]
+    talks: tuple[Talk, ...]
     worth: Callable[[str | None], float]
 
     def is_right(self, answer: str | None) -> bool:
@@ -48,49 +80,31 @@ class Graded:
         """Return each debater's latest answer before a round."""
         return {turn.speaker: turn for turns in self.answers[:round_] for turn in turns}
 
-    def graphs(self) -> tuple[Graph, ...]:
-        """Return the graphs of debate: those in which debaters hear debaters and then answer anew."""
-        steps = {(turn.round, turn.step) for turns in self.answers[1:] for turn in turns}
-        debaters = set(self.debaters)
-        return tuple(
-            graph
-            for graph in self.debate.graphs
-            if (graph.round, graph.step) in steps and debaters.issuperset(graph.speakers + graph.listeners)
-        )
-
-    def edges(self, graph: Graph) -> tuple[tuple[str, str], ...]:
-        """Return the kept edges (speaker, listener) of a graph between different agents."""
-        return tuple(
-            (speaker, listener)
-            for s, speaker in enumerate(graph.speakers)
-            for l, listener in enumerate(graph.listeners)  # noqa: E741 - [s, l], as everywhere
-            if graph.heard[s, l] and speaker != listener
-        )
-
     def revisions(self) -> tuple[tuple[Turn, Turn], ...]:
         """Return (previous, new) answers of the same debater, over all rounds after the opening.
 
         Where a debater answers several times in a round (independent draws), the last one counts.
         """
         pairs: list[tuple[Turn, Turn]] = []
-        for round_ in range(1, len(self.answers)):
-            before, now = self.before(round_), {turn.speaker: turn for turn in self.answers[round_]}
-            pairs += [(before[name], turn) for name, turn in now.items() if name in before]
+        last: dict[str, Turn] = {}
+        for turns in self.answers:
+            now = {turn.speaker: turn for turn in turns}
+            pairs += [(last[name], turn) for name, turn in now.items() if name in last]
+            last |= now
         return tuple(pairs)
 
 
 def graded(debate: Debate, grade: Grade) -> Graded:
     """Look at a debate with a grade function; each different answer is graded once."""
-    opening = next((turn.execution for turn in debate.turns if turn.reads == "answer"), None)
-    first = {turn.speaker for turn in debate.turns if turn.execution == opening}
-    # In transcripts of other programs a debater may be absent from the opening; it then speaks beside the others.
-    theirs = {turn.execution for turn in debate.turns if turn.reads == "answer" and turn.speaker in first}
-    debaters = tuple(dict.fromkeys(turn.speaker for turn in debate.turns if turn.execution in theirs))
+    # A round ends when its debaters have answered, so their answers are the last ones given in it; what others answered
+    # on the way (a proposer, an aggregator), or after the last round (a conclusion), makes no round.
+    last = {turn.round: turn.execution for turn in debate.turns if turn.reads == "answer"}
+    rounds = {last[number]: number for number in range(debate.rounds + 1) if number in last}
     answers: list[list[Turn]] = [[] for _ in range(debate.rounds + 1)]
     for turn in debate.turns:
-        # A conclusion that comes after the last round is no round of its own.
-        if turn.reads == "answer" and turn.speaker in debaters and turn.round <= debate.rounds:
-            answers[turn.round].append(turn)
+        if turn.execution in rounds:
+            answers[rounds[turn.execution]].append(turn)
+    debaters = tuple(dict.fromkeys(turn.speaker for turns in answers for turn in turns))
     known: dict[str | None, float] = {None: 0.0}
 
     def worth(answer: str | None) -> float:
@@ -98,7 +112,25 @@ def graded(debate: Debate, grade: Grade) -> Graded:
             known[answer] = float(grade(debate.question_id, answer))
         return known[answer]
 
-    return Graded(debate, debaters, tuple(map(tuple, answers)), worth)
+    return Graded(debate, debaters, tuple(map(tuple, answers)), tuple(_talks(debate, debaters, answers)), worth)
+
+
+def _talks(debate: Debate, debaters: Sequence[str], answers: Sequence[Sequence[Turn]]) -> Iterator[Talk]:
+    steps = {(turn.round, turn.step) for turns in answers[1:] for turn in turns}
+    could_answer = {turn.speaker for turn in debate.turns if turn.reads == "answer"}
+    for graph in debate.graphs:
+        if (graph.round, graph.step) in steps:
+            rows = [k for k, name in enumerate(graph.speakers) if name in could_answer]
+            columns = [k for k, name in enumerate(graph.listeners) if name in debaters]
+            if rows and columns:
+                speakers = tuple(graph.speakers[k] for k in rows)
+                listeners = tuple(graph.listeners[k] for k in columns)
+                place = {name: k for k, name in enumerate(listeners)}
+                heard = graph.heard[np.ix_(rows, columns)]
+                for row, name in enumerate(speakers):
+                    if name in place:
+                        heard[row, place[name]] = False
+                yield Talk(graph.round, speakers, listeners, heard)
 
 
 def graded_at_once(records: Iterable[Record], grade_all: GradeAll) -> Grade:

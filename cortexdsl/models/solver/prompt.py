@@ -1,8 +1,8 @@
 """How the built-in solver reads a prompt: from the text alone, as a model would.
 
 It looks for the question, for what others said (blocks under a line such as `[Agent 2, trust 0.41]`), for its
-own last answer (`[Your last answer]`, or `[Agent 1]` where the last paragraph says `You are Agent 1.`), for numbered passages, and in the last paragraph for the lines that the
-reply should end with.
+own last answer (`[Your last answer]`, or `[Agent 1]` where the last paragraph says `You are Agent 1.`), for numbered
+passages, and in the last paragraph for the lines that the reply should end with.
 """
 
 from __future__ import annotations

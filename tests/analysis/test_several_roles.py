@@ -1,0 +1,99 @@
+"""Metrics of protocols in which several roles answer, or are heard: nothing crashes, and no hearing counts as none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cortexdsl.analysis.metrics.by_round import round_rows
+from cortexdsl.analysis.metrics.collisions import debates, dvc
+from cortexdsl.analysis.metrics.description import description
+from cortexdsl.analysis.metrics.listening import density, most_heard, reciprocity
+from cortexdsl.analysis.metrics.outcome import consensus
+from cortexdsl.analysis.metrics.view import Graded, graded
+from cortexdsl.terms import Debate, Decide, Everyone, OfRole, Repeat
+from tests.analysis.made import record
+from tests.debate.stage import Stage, method, run
+
+SUMMARY = {"role": "summarizer", "hears": OfRole(("debater",)), "reads": "summary"}
+
+
+def right(question: str, answer: str | None) -> float:
+    return float(answer == "42")
+
+
+def seen(debate: Debate) -> Graded:
+    return graded(debate, right)
+
+
+def staged(steps: Any, schedule: Any, cast: Any, script: Any = None, **words: Any) -> Debate:
+    return run(method(steps, schedule, cast, **words), Stage(script or {}))
+
+
+def test_answers_heard_beside_a_summary_are_edges() -> None:
+    """Three debaters hear the summary and both others in each of two rounds: 12 edges, 4 a debater, all of them."""
+    steps = {"answer": {}, "sum": SUMMARY, "revise": {"hears": OfRole(("summarizer", "debater"))}}
+    cast = {"debater": "a b c", "summarizer": "s"}
+    view = seen(staged(steps, ["answer", Repeat(2, ("sum", "revise"))], cast, {"answer:b0": "41|0.5"}))
+    assert (debates(view), density(view), reciprocity(view), most_heard(view)) == (4.0, 1.0, 1.0, pytest.approx(1 / 3))
+    assert dvc(view) == 4.0  # round 1: b and a, b and c, both ways; then all say 42
+
+
+def test_a_summary_alone_is_no_edge() -> None:
+    steps = {"answer": {}, "sum": SUMMARY, "revise": {"hears": OfRole(("summarizer",))}}
+    view = seen(staged(steps, ["answer", "sum", "revise"], {"debater": "a b", "summarizer": "s"}))
+    assert (debates(view), density(view)) == (0.0, None)
+
+
+def test_an_outsider_whose_answer_is_heard_counts() -> None:
+    """a and b hear each other and the attacker x: four edges of four, two a debater; x disagrees with both."""
+    steps = {
+        "answer": {},
+        "attack": {"role": "attacker", "hears": OfRole(("debater",))},
+        "revise": {"hears": OfRole(("debater", "attacker"))},
+    }
+    debate = staged(steps, ["answer", "attack", "revise"], {"debater": "a b", "attacker": "x"}, {"attack:x1": "13|0.9"})
+    view = seen(debate)
+    assert view.debaters == ("a", "b")
+    assert (debates(view), density(view), dvc(view)) == (2.0, 1.0, 2.0)
+    assert [turn.step for turns in view.answers for turn in turns] == ["answer", "answer", "revise", "revise"]
+
+
+@pytest.mark.parametrize("aggregator", ["a", "d", "a d"])
+def test_an_agent_may_answer_in_two_roles(aggregator: str) -> None:
+    """Mixture of agents: proposers answer in layers, an aggregator concludes. Proposers alone make rounds."""
+    steps = {
+        "propose": {"role": "proposer"},
+        "refine": {"role": "proposer", "hears": Everyone()},
+        "conclude": {"role": "aggregator", "hears": OfRole(("proposer",))},
+    }
+    debate = staged(
+        steps,
+        ["propose", Repeat(2, ("refine",)), "conclude"],
+        {"proposer": "a b c", "aggregator": aggregator},
+        decide=Decide("last", "aggregator"),
+    )
+    view = seen(debate)
+    assert view.debaters == ("a", "b", "c")
+    assert [len(turns) for turns in view.answers] == [3, 3, 3]
+    assert debates(view) == 4.0
+    tables = description([record(debate)], right)
+    assert list(tables["agents"]["agent"]) == ["a", "b", "c"]
+
+
+def test_an_aggregator_within_the_rounds_makes_no_round_of_its_own() -> None:
+    """After each round of proposals an aggregator answers too, here wrongly: consensus is the proposers'."""
+    steps = {
+        "propose": {"role": "proposer"},
+        "merge": {"role": "aggregator", "hears": OfRole(("proposer",))},
+        "refine": {"role": "proposer", "hears": OfRole(("aggregator",))},
+    }
+    cast = {"proposer": "a b", "aggregator": "m"}
+    debate = staged(steps, ["propose", Repeat(2, ("merge", "refine"))], cast, {"merge:m1": "1|.5", "merge:m2": "2|.5"})
+    view = seen(debate)
+    assert view.debaters == ("a", "b")
+    assert [[turn.answer for turn in turns] for turns in view.answers] == [["42", "42"]] * 3
+    assert consensus(view) == 1.0
+    assert debates(view) == 2.0  # the aggregator's answer, heard by each in both rounds
+    assert len(round_rows([record(debate)], right)) == 3
