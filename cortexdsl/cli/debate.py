@@ -15,6 +15,8 @@ from cortexdsl.knowledge.pool import read_pools
 from cortexdsl.models.door import Counts, open_door
 from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.declaration import declaration_of
+from cortexdsl.plan.ledger import declare
 from cortexdsl.protocols.templates import Templates
 from cortexdsl.records import Header, read_debates
 from cortexdsl.run import Shift, debate_shard
@@ -40,6 +42,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(
             f"{args.spec} has changed since the workflow started\n    start snakemake again: what is finished is kept"
         )
+    declare(plan.layout, declaration_of(plan))  # before the first call: the workflow may know of an edit only here
     limits = replace(plan.limits, connections=args.connections or plan.limits.connections)
     counts = asyncio.run(_debate(plan, args.dataset, args.cell, args.shard, args.out, limits))
     print(

@@ -13,6 +13,7 @@ import pandas as pd
 from cortexdsl.analysis.units.scores import read_rows, write_rows
 from cortexdsl.analysis.units.table import read_table
 from cortexdsl.errors import InputError
+from cortexdsl.plan.layout import Layout
 from cortexdsl.records import Record, debate_files, read_debates
 from cortexdsl.records.files import write_lines
 from cortexdsl.records.flat import debate_rows, edge_rows, turn_rows, well_formed
@@ -45,6 +46,11 @@ def run(args: argparse.Namespace) -> int:
     rows = _scores(args.place) if args.table == "scores" else _records(args.place, args.table)
     WRITERS[form](args.out, rows)
     print(f"{len(rows)} rows written to {args.out}")
+    ledger = Path(Layout(args.place.as_posix()).ledger)
+    if ledger.is_file():  # what is published goes with what was declared
+        beside = args.out.with_name(f"{args.out.stem}.ledger.jsonl")
+        beside.write_bytes(ledger.read_bytes())
+        print(f"its ledger: {beside}")
     return 0
 
 

@@ -20,7 +20,7 @@ from cortexdsl.analysis.units.table import ScoreTable, read_table, score_table
 from cortexdsl.cli.score import cell_scores
 from cortexdsl.errors import InputError
 from cortexdsl.plan import Plan, compile_spec
-from cortexdsl.plan.declared import declared_claims
+from cortexdsl.plan.ledger import read_ledger
 from cortexdsl.plan.looks import SCHEMA_VERSION
 from cortexdsl.records import read_debates
 from cortexdsl.records.files import write_lines
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         table,
         plan.hypotheses,
         [Arm(cell.name, cell.method, cell.aliases, cell.axes) for cell in plan.cells],
-        declared=declared_claims(plan.layout, plan.hypotheses),
+        declared=read_ledger(plan.layout).claims,
         planned={dataset: len(ids) for dataset, ids in plan.question_ids().items()},
         alpha=plan.stopping.alpha,
         correction=plan.analysis["correction"],

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from cortexdsl.cli.power import refuse_unanswerable
 from cortexdsl.plan import Plan, compile_spec
-from cortexdsl.plan.declared import declare
+from cortexdsl.plan.declaration import declaration_of
 from cortexdsl.plan.estimate import Estimate
+from cortexdsl.plan.ledger import declare
 from cortexdsl.plan.rehearse import rehearse_plan
 from cortexdsl.plan.store import plan_record, write_plan
 
@@ -22,7 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--declare",
         action="store_true",
-        help="write the claims down, if the run has not begun; refused where the spec asks for it (expected: refuse)",
+        help="write into the ledger what is declared, or what changed; refused where the spec asks for it"
+        " (expected: refuse)",
     )
     parser.add_argument("--json", action="store_true", help="print the plan as JSON")
 
@@ -35,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     total, by_cell = rehearse_plan(plan)
     record = plan_record(plan, total, by_cell)
     if args.out or args.declare:
-        declare(plan.layout, plan.hypotheses)
+        declare(plan.layout, declaration_of(plan))
     if args.out:
         write_plan(args.out, record)
     elif args.json:

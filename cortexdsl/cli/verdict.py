@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
 
 from cortexdsl.analysis.claims.hypotheses import judge_claims
 from cortexdsl.analysis.metrics.table import metrics_table
@@ -11,10 +15,11 @@ from cortexdsl.analysis.tests.compare import compare_families, missing_bounds
 from cortexdsl.analysis.tests.datasets import rank_table
 from cortexdsl.analysis.tests.omnibus import omnibus_families
 from cortexdsl.analysis.units.arms import Arm
-from cortexdsl.analysis.units.table import read_table
+from cortexdsl.analysis.units.table import ScoreTable, read_table
+from cortexdsl.cli.history import with_history
 from cortexdsl.cli.look import anytime_verdicts
-from cortexdsl.plan.declared import declared_claims
 from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.ledger import read_ledger, record_verdicts
 from cortexdsl.plan.store import families_of, read_plan
 
 
@@ -41,7 +46,8 @@ def run(args: argparse.Namespace) -> int:
     together.to_csv(layout.omnibus, index=False)
     missing_bounds(scores, families, metrics, seed, arms, alpha=alpha).to_csv(layout.bounds, index=False)
     rank_table(scores, metrics, alpha).to_csv(layout.ranks, index=False)
-    claims, declared = plan["hypotheses"], declared_claims(layout, plan["hypotheses"])
+    claims, history = plan["hypotheses"], read_ledger(layout)
+    declared = history.claims if history.entries or history.faults else claims  # a table from elsewhere has neither
     correction = plan["analysis"].get("correction", "holm")
     if stopping:
         alpha = stopping["alpha"]
@@ -51,10 +57,23 @@ def run(args: argparse.Namespace) -> int:
         )
     else:
         found = judge_claims(scores, claims, seed, arms, declared=declared, alpha=alpha, correction=correction)
-    found.to_csv(layout.hypotheses, index=False)
+    history = record_verdicts(layout, seed, _lines(found), _asked(scores))
+    with_history(found, history, arms).to_csv(layout.hypotheses, index=False)
     return 0
 
 
 def _fixed_sample(test: str) -> str:
     """Say that a test takes the number of questions as fixed, which it is not where one may stop early."""
     return test if test.startswith("none") else f"{test} (fixed sample: exploratory)"
+
+
+def _lines(found: pd.DataFrame) -> list[dict[str, Any]]:
+    """Verdicts as the ledger keeps them: six digits, so that no platform's last bit is news."""
+    shown = found[["claim", "verdict", "estimate", "p_adjusted"]]
+    records = json.loads(shown.to_json(orient="records", double_precision=6))
+    return [dict(record) for record in records]
+
+
+def _asked(scores: ScoreTable) -> str:
+    sizes = [f"{len(ids)} of {name}" for name, ids in zip(scores.datasets, scores.questions, strict=True)]
+    return f"questions: {', '.join(sizes)}"

@@ -27,6 +27,11 @@ class Layout:
         """The claims as they were before the run."""
         return f"{self.root}/declared.json"
 
+    @property
+    def ledger(self) -> str:
+        """What was declared, what changed after that, and which verdicts were given."""
+        return f"{self.root}/ledger.jsonl"
+
     def calls(self, dataset: str, shard: str) -> str:
         """The folder of the call logs that share the questions of one shard."""
         return f"{self.root}/calls/{dataset}/{shard}"

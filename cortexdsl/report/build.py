@@ -9,6 +9,7 @@ from cortexdsl.report.agreement import agreement_table
 from cortexdsl.report.beside import read_beside
 from cortexdsl.report.curves import confidence_figure, cost_figure, rounds_figure
 from cortexdsl.report.dotplots import accuracy_figure, differences_figure
+from cortexdsl.report.history import read_history
 from cortexdsl.report.inputs import read_results
 from cortexdsl.report.page import page
 from cortexdsl.report.provenance import versions
@@ -51,6 +52,7 @@ def build_report(folder: Path, provenance: Mapping[str, str] | None = None) -> P
     for table in shown:
         table.save(folder / "tables")
     target = folder / "report.html"
-    text = page(results, beside, figures, shown, versions() if provenance is None else provenance)
+    made_by = versions() if provenance is None else provenance
+    text = page(results, beside, figures, shown, made_by, read_history(folder, results.plan))
     target.write_text(text, encoding="utf-8")
     return target

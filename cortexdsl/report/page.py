@@ -13,6 +13,7 @@ from markupsafe import Markup
 from cortexdsl.report import provenance
 from cortexdsl.report.beside import Beside
 from cortexdsl.report.drawing import Drawing
+from cortexdsl.report.history import History
 from cortexdsl.report.inputs import Results
 from cortexdsl.report.sentences import answer, correction_in_words, families_in_words
 from cortexdsl.report.tables import Table
@@ -27,6 +28,7 @@ def page(
     figures: Sequence[Drawing],
     tables: Sequence[Table],
     versions: Mapping[str, str],
+    history: History,
 ) -> str:
     """Return the report as one HTML document.
 
@@ -40,6 +42,8 @@ def page(
         Of `cortexdsl.report.summaries.tables`.
     versions : mapping
         Of what produced the results.
+    history : History
+        What the ledger tells.
     """
     plan = results.plan
     named = {table.name: table for table in tables}
@@ -67,6 +71,7 @@ def page(
         folded=FOLDED,
         plan=plan,
         declared_families=_declared(plan),
+        history=history,
         settings=provenance.settings(plan),
         spec_text=provenance.spec_text(plan),
         agents=provenance.agents(plan),

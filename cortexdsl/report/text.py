@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cortexdsl.report import provenance
 from cortexdsl.report.beside import Beside, read_beside
+from cortexdsl.report.history import read_history
 from cortexdsl.report.inputs import Results, read_results
 from cortexdsl.report.names import grouped
 from cortexdsl.report.page import health_line
@@ -42,6 +43,10 @@ def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
     for part in (_answers(results, is_coloured), _numbers(results), _differences(results, beside), _rounds(results)):
         if paragraph := list(part):
             lines += ["", *paragraph]
+    if (history := read_history(folder, results.plan)).is_known:
+        lines += ["", "What was declared, and what changed:"]
+        for sentence in history.said:
+            lines += textwrap.wrap(sentence, COLUMNS, initial_indent="  ", subsequent_indent="    ")
     if stopping := provenance.stopping_line(results):
         lines += ["", *textwrap.wrap(stopping, COLUMNS)]
     if results.health:

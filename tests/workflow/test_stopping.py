@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from cortexdsl.analysis.claims.hypotheses import COLUMNS
 from cortexdsl.analysis.sequential.sequential import judge_anytime
 from tests.workflow.bench import Bench
 
@@ -43,7 +44,8 @@ def _looks(bench: Bench) -> list[dict[str, object]]:
 
 
 def _verdicts(bench: Bench) -> pd.DataFrame:
-    return pd.read_csv(bench.results("early") / "hypotheses.csv", keep_default_na=False)
+    """Without their history."""
+    return pd.read_csv(bench.results("early") / "hypotheses.csv", keep_default_na=False)[list(COLUMNS)]
 
 
 @pytest.mark.workflow

@@ -1,0 +1,229 @@
+"""What was declared stays to be seen: each way of changing it after the first call, and of hiding that, by hand."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from cortexdsl.analysis.units.arms import arms_of
+from cortexdsl.cli.history import AFTER, BEFORE, NEVER, with_history
+from cortexdsl.plan.declaration import binding, changes, declaration_of
+from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.ledger import LATE, declare, read_ledger, record_verdicts
+from cortexdsl.report.history import read_history
+from tests.plan.specs import SPEC, plan
+
+CLAIM, OTHER = "accuracy(a) > accuracy(b)", "accuracy(b) > accuracy(c)"
+FIRST = {
+    "seed": 1, "replicates": 1, "alpha": 0.05, "correction": "holm", "judge": None, "metrics": ["accuracy"],
+    "families": {"main": {"compare": ["a"], "to": "b", "correction": "holm"}},
+    "datasets": {"sums": {"name": "arithmetic", "questions": 100, "digest": "x"}},
+    "cells": {"a": "1", "b": "2", "c": "3"}, "stopping": None, "claims": [CLAIM],
+}  # fmt: skip
+VERDICT = {"claim": CLAIM, "verdict": "supported", "estimate": 0.1, "p_adjusted": 0.01}
+
+
+def _called(folder: Path) -> Layout:
+    """An experiment that declared `FIRST` and has made a call since."""
+    layout = Layout(str(folder))
+    declare(layout, FIRST)
+    _call(folder)
+    return layout
+
+
+def _call(folder: Path) -> None:
+    (folder / "calls").mkdir()
+    (folder / "calls" / "one.jsonl").write_text("{}\n")
+
+
+def test_claims_may_change_until_the_first_call(tmp_path: Path) -> None:
+    """A plan that was never run binds nobody; both declarations are kept."""
+    layout = Layout(str(tmp_path))
+    declare(layout, FIRST)
+    ledger = declare(layout, {**FIRST, "claims": [OTHER]})
+    assert (ledger.claims, ledger.since, len(ledger.entries)) == ((OTHER,), (), 2)
+    assert json.loads(Path(layout.declared).read_text())["claims"] == [OTHER]
+
+
+CASES = {
+    "seed": ({"seed": 2}, ["seed: 1, then 2"]),
+    "alpha": ({"alpha": 0.25}, ["alpha: 0.05, then 0.25"]),
+    "correction": ({"correction": "none"}, ["correction: holm, then none"]),
+    "replicates": ({"replicates": 3}, ["replicates: 1, then 3"]),
+    "stopping": ({"stopping": {"fewest": 50, "batch": 50}}, ["stopping: none, then fewest 50 batch 50"]),
+    "size": (
+        {"datasets": {"sums": {"name": "arithmetic", "questions": 60, "digest": "y"}}},
+        ["dataset sums: 100 questions, then 60"],
+    ),
+    "questions": (
+        {"datasets": {"sums": {"name": "arithmetic", "questions": 100, "digest": "y"}}},
+        ["dataset sums: other questions or golds"],
+    ),
+    "cell": ({"cells": {"a": "1", "b": "9", "d": "4"}}, ["cell added: d", "cell withdrawn: c", "cell changed: b"]),
+    "family": ({"families": {}}, ["family withdrawn: main"]),
+    "metric": ({"metrics": ["accuracy", "calls"]}, ["metric added: calls"]),
+    "claims": ({"claims": [OTHER]}, [f"claim added: {OTHER}", f"claim withdrawn: {CLAIM}"]),
+}
+
+
+@pytest.mark.parametrize("change", CASES)
+def test_what_changes_after_the_first_call_is_named(tmp_path: Path, change: str) -> None:
+    """Each in words, once however often it is declared again; what was declared before stays declared."""
+    new, said = CASES[change]
+    layout = _called(tmp_path)
+    ledger = [declare(layout, {**FIRST, **new}) for _ in range(2)][-1]
+    assert list(ledger.since) == said
+    assert len(ledger.entries) == 2
+    assert ledger.entries[1].after_calls
+    assert (ledger.claims, ledger.faults) == ((CLAIM,), ())
+
+
+def test_taking_a_change_back_leaves_both_entries(tmp_path: Path) -> None:
+    """Nothing differs now from what was declared, but that it did is kept."""
+    layout = _called(tmp_path)
+    for alpha in (0.25, 0.05):
+        ledger = declare(layout, {**FIRST, "alpha": alpha})
+    assert ledger.since == ()
+    assert [entry.said for entry in ledger.entries[1:]] == [("alpha: 0.05, then 0.25",), ("alpha: 0.25, then 0.05",)]
+
+
+def test_another_seed_draws_other_questions_and_is_one_change() -> None:
+    """A sample depends on the seed, so its digest says nothing new."""
+    again = {**FIRST, "seed": 2, "datasets": {"sums": {"name": "arithmetic", "questions": 100, "digest": "z"}}}
+    assert changes(FIRST, again) == ["seed: 1, then 2"]
+
+
+def test_a_verdict_is_bound_by_what_it_depends_on() -> None:
+    """Its own cells, error, correction, questions: neither other cells nor metrics, nor the seed."""
+    said = ["seed: 1, then 2", "alpha: 0.05, then 0.25", "cell changed: b", "cell changed: c", "cell added: d",
+            "metric added: calls", "dataset sums: 100 questions, then 60"]  # fmt: skip
+    assert binding(said, ["a", "b"]) == ["alpha: 0.05, then 0.25", "cell changed: b", said[-1]]
+
+
+@pytest.mark.parametrize("removed", [["ledger"], ["declared"], ["ledger", "declared"]])
+def test_nothing_can_be_declared_anew_where_calls_exist(tmp_path: Path, removed: list[str]) -> None:
+    """Whoever removes the ledger is left with one that begins by saying that calls were there before it."""
+    layout = _called(tmp_path)
+    for name in removed:
+        Path(getattr(layout, name)).unlink()
+    if "ledger" in removed:
+        assert "the ledger is missing, though calls were made" in read_ledger(layout).faults
+    ledger = declare(layout, {**FIRST, "claims": [OTHER]})
+    assert OTHER not in ledger.claims
+    if "ledger" in removed:
+        assert (ledger.entries[0].said, ledger.claims) == ((LATE,), ())
+    else:
+        assert (ledger.claims, ledger.faults) == ((CLAIM,), ())
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda lines: [lines[0].replace("0.05", "0.25"), *lines[1:]], "line 1 of the ledger was edited"),
+        (lambda lines: [lines[0], *lines[2:]], "line 2 of the ledger does not continue the line before it"),
+        (lambda lines: [*lines[:2], lines[2][:-20]], "line 3 of the ledger is cut off"),
+        (lambda lines: ["[1]", *lines[1:]], "line 1 of the ledger is no entry"),
+        (lambda lines: lines[1:], "the ledger lacks the entry that was written before the first call"),
+    ],
+    ids=["edited", "left out", "cut off", "replaced", "begins later"],
+)
+def test_a_ledger_that_was_tampered_with_says_where(tmp_path: Path, spoil: object, said: str) -> None:
+    """And goes on saying so after the next entry."""
+    layout = _called(tmp_path)
+    for seed in (2, 3):
+        declare(layout, {**FIRST, "seed": seed})
+    path = Path(layout.ledger)
+    path.write_text("\n".join(spoil(path.read_text().splitlines())) + ("" if "cut off" in said else "\n"))  # type: ignore[operator]
+    assert said in read_ledger(layout).faults
+    assert said.replace("cut off", "no entry") in declare(layout, {**FIRST, "seed": 4}).faults
+
+
+def test_entries_cut_from_the_end_are_missed_beside_the_plan_and_the_verdicts(tmp_path: Path) -> None:
+    """A chain without its end is whole; what lies beside it is not in it."""
+    layout = _called(tmp_path)
+    declare(layout, {**FIRST, "alpha": 0.25})
+    seal = record_verdicts(layout, 1, [VERDICT], "questions: 100").seal
+    (tmp_path / "hypotheses.csv").write_text(f"claim,ledger\n{CLAIM},{seal}\n")
+    record = {"seed": 1, "replicates": 1, "analysis": {"alpha": 0.25, "correction": "holm"}, "hypotheses": [CLAIM]}
+    assert not any("broken" in sentence for sentence in read_history(tmp_path, record).said)
+    lines = Path(layout.ledger).read_text().splitlines()
+    Path(layout.ledger).write_text(lines[0] + "\n")
+    said = " ".join(read_history(tmp_path, record).said)
+    assert "the plan that lies here is not the last one in the ledger" in said
+    assert "the verdicts that lie here are not in the ledger" in said
+
+
+def test_a_rerun_with_another_seed_is_a_replication(tmp_path: Path) -> None:
+    """Both runs are kept with their verdicts; verdicts given again on the same are no run."""
+    layout = _called(tmp_path)
+    for _ in range(2):
+        record_verdicts(layout, 1, [VERDICT], "questions: 100 of sums")
+    declare(layout, {**FIRST, "seed": 2})
+    ledger = record_verdicts(layout, 2, [{**VERDICT, "verdict": "undecided"}], "questions: 100 of sums")
+    assert (len(ledger.runs), ledger.seeds) == (2, (1, 2))
+    said = read_history(tmp_path, {"hypotheses": [CLAIM]}).said
+    assert said[1] == "After the first call: seed: 1, then 2: a replication."
+    assert said[2:] == (
+        "Verdicts were given 2 times, with seeds 1, 2:",
+        "1. seed 1: questions: 100 of sums (1 supported).",
+        "2. seed 2, a replication: questions: 100 of sums (1 undecided).",
+    )
+
+
+def test_an_earlier_version_s_declaration_is_taken_over(tmp_path: Path) -> None:
+    """Its file held claims alone, made before the run."""
+    layout = Layout(str(tmp_path))
+    Path(layout.declared).write_text(json.dumps({"schema_version": 1, "claims": [CLAIM], "claims_digest": ""}))
+    _call(tmp_path)
+    ledger = declare(layout, {**FIRST, "claims": [CLAIM, OTHER]})
+    assert (ledger.claims, ledger.since, ledger.faults) == ((CLAIM,), (f"claim added: {OTHER}",), ())
+
+
+def test_many_writers_lose_nothing(tmp_path: Path) -> None:
+    """Sixteen jobs that declare one of two things at once: a whole chain, in which each entry differs from the last."""
+    layout = _called(tmp_path)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda k: declare(layout, {**FIRST, "alpha": 0.25 if k % 2 else 0.05}), range(16)))
+    ledger = read_ledger(layout)
+    assert ledger.faults == ()
+    alphas = [entry.declaration["alpha"] for entry in ledger.entries]
+    assert all(a != b for a, b in pairwise(alphas))
+
+
+def test_hypotheses_say_their_history(tmp_path: Path) -> None:
+    """Declared, added later, and what changed for each; a table from elsewhere has empty columns."""
+    found = pd.DataFrame({"claim": [CLAIM, OTHER], "verdict": ["supported"] * 2, "exploratory": [False, True]})
+    assert with_history(found, read_ledger(Layout(str(tmp_path))), ()).iloc[0, 3:].tolist() == [""] * 4
+    layout = _called(tmp_path)
+    declare(layout, {**FIRST, "claims": [CLAIM, OTHER], "cells": {"a": "1", "b": "2", "c": "9"}})
+    arms = arms_of("abc")
+    shown = with_history(found, record_verdicts(layout, 1, [VERDICT], ""), arms)
+    assert shown["declared"].tolist() == [BEFORE, AFTER]
+    assert shown["changed"].tolist() == ["", "cell changed: c"]
+    assert shown["exploratory"].tolist() == [False, True]
+    assert shown["runs"].tolist() == ["1: seed 1"] * 2
+    declare(layout, {**FIRST, "alpha": 0.25})
+    assert with_history(found, read_ledger(layout), arms)["exploratory"].tolist() == [True, True]
+    Path(layout.ledger).unlink()
+    Path(layout.declared).unlink()
+    assert with_history(found, declare(layout, FIRST), arms)["declared"].tolist() == [NEVER] * 2
+
+
+def test_a_declaration_holds_what_the_spec_says(tmp_path: Path) -> None:
+    """The seed is one change, a setting or prompt changes its cells alone."""
+    first = declaration_of(plan(tmp_path))
+    assert first["claims"] == ["accuracy(sparse) > accuracy(full)"]
+    edits = {
+        "seed: 3": ("seed: 4", ["seed: 3, then 4"]),
+        "size: 6": ("size: 5", ["dataset arithmetic: 6 questions, then 5"]),
+        "multi-llm, rounds: 1": ("multi-llm, rounds: 2", ["cell changed: full", "cell changed: matched"]),
+        "replicates: 2": ("replicates: 1", ["replicates: 2, then 1"]),
+    }
+    for old, (new, said) in edits.items():
+        assert changes(first, declaration_of(plan(tmp_path, SPEC.replace(old, new)))) == said
+    assert changes(first, declaration_of(plan(tmp_path, part="Think again."))) == ["cell changed: near"]
