@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from cortexdsl.analysis.claims.designs import design_of
+from cortexdsl.analysis.claims.designs import Design, design_of
 from cortexdsl.analysis.units.arms import Arm
 from cortexdsl.plan.declaration import SEED, binding
 from cortexdsl.plan.ledger import Ledger
@@ -31,7 +31,7 @@ def with_history(found: pd.DataFrame, ledger: Ledger, arms: Sequence[Arm]) -> pd
         return found.assign(**dict.fromkeys(COLUMNS, ""))
     when, changed, is_bound = [], [], []
     for claim in found["claim"]:
-        bound = binding(ledger.since, _cells(claim, arms))
+        bound = binding(ledger.since, _cells(design_of(parse_claim(claim), arms)))
         when.append(_when(claim, ledger))
         changed.append("; ".join([change for change in ledger.since if change.startswith(f"{SEED}:")] + bound))
         is_bound.append(bool(bound or ledger.faults))
@@ -52,5 +52,6 @@ def _when(claim: str, ledger: Ledger) -> str:
     return BEFORE if " ".join(claim.split()) in ledger.claims else AFTER
 
 
-def _cells(claim: str, arms: Sequence[Arm]) -> tuple[str, ...]:
-    return design_of(parse_claim(claim), arms).cells
+def _cells(design: Design) -> tuple[str, ...]:
+    """The cells of a claim, those of its parts included."""
+    return (*design.cells, *(cell for part in design.parts for cell in _cells(part)))
