@@ -60,16 +60,19 @@ async def debate_shard(shift: Shift, door: Door, embedder: Embedder, templates: 
         What came of the calls.
     """
     gate = asyncio.Semaphore(max(1, shift.connections * AT_ONCE_PER_CONNECTION))
+    door.tally.debates(0, len(shift.questions))
 
     async def one(question: Question) -> Debate:
         async with gate:
-            return await debate(
+            done = await debate(
                 shift.method_for(question),
                 question,
                 Hands(door, _renderer(templates, shift.task, question), shift.task.reader(question), embedder),
                 seed=shift.seed,
                 replicate=shift.header.replicate,
             )
+            door.tally.debates(door.tally.debates_done + 1, len(shift.questions))
+            return done
 
     debates = await _all([one(question) for question in shift.questions])
     write_debates(out, (Record(shift.header, each) for each in debates))

@@ -12,7 +12,7 @@ from pathlib import Path
 from cortexdsl.debate.adapt import matched, with_pool
 from cortexdsl.errors import InputError
 from cortexdsl.knowledge.pool import read_pools
-from cortexdsl.models.door import Counts, open_door
+from cortexdsl.models.door import Counts, Job, open_door
 from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.declaration import declaration_of
@@ -82,7 +82,7 @@ async def _debate(
         folder=log.parent,
         limits=limits,
         ledgers=Path(plan.layout.ledgers),
-        job=f"{dataset}~{slug}~{label}",
+        job=Job(f"{dataset}~{slug}~{label}", dataset, slug, label),
         offline=offline,
     )
     async with door:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cortexdsl.errors import InputError
-from cortexdsl.models.door import Counts, open_door
+from cortexdsl.models.door import Counts, Job, open_door
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.judging import Judging
 from cortexdsl.plan.looks import batches_run
@@ -70,7 +70,7 @@ async def _judge(
         folder=folder,
         limits=limits,
         ledgers=Path(plan.layout.ledgers),
-        job=f"{dataset}~{slug}~judge",
+        job=Job(f"{dataset}~{slug}~judge", dataset, slug),
         offline=offline,
     )
     render = Templates(plan.prompt_folders).render

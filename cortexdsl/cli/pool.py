@@ -10,7 +10,7 @@ from pathlib import Path
 from cortexdsl.errors import InputError
 from cortexdsl.knowledge.entries import Entry, open_sources, read_entry
 from cortexdsl.knowledge.pool import build_pool
-from cortexdsl.models.door import open_door
+from cortexdsl.models.door import Job, open_door
 from cortexdsl.models.logs.appendlog import AppendLog, parse, whole_lines
 from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.plan import Plan, compile_spec
@@ -51,7 +51,7 @@ async def _build(plan: Plan, entry: Entry, args: argparse.Namespace) -> None:
             args.out.parent / "calls" / args.out.name,
             limits=plan.limits,
             ledgers=Path(plan.layout.ledgers),
-            job=f"{args.dataset}~pool~{entry.name}",
+            job=Job(f"{args.dataset}~pool~{entry.name}", args.dataset),
         )
         async with door_of_job as door, open_sources([entry], Embedder(door, plan.models).embed) as sources:
             questions = plan.task(args.dataset).questions

@@ -1,7 +1,7 @@
 """The door: the only place where a model is called.
 
 A call goes through: its key; a call with the same key that is under way; the call logs; the claim on it among
-the jobs of this experiment; the budget; the gate of its endpoint; a transport, with retries; the call log; the
+the jobs of this experiment; the gate of its endpoint; the budget; a transport, with retries; the call log; the
 reply. What is in a log is not asked again, so that starting a job anew *is* resuming it, and replaying a
 published experiment is the same operation with `offline`.
 """
@@ -9,61 +9,41 @@ published experiment is the same operation with `offline`.
 from __future__ import annotations
 
 import asyncio
-import random
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
-from cortexdsl.errors import ModelError
+from cortexdsl.errors import BudgetError, ModelError
+from cortexdsl.models.commons import Commons, Hooks, Shelf
 from cortexdsl.models.keys import call_key
-from cortexdsl.models.limits.budget import Budget, spent_on
-from cortexdsl.models.limits.claims import Claims
-from cortexdsl.models.logs.calls import CallLogs, call_record, reply_of
-from cortexdsl.models.reach.failures import Failure
-from cortexdsl.models.reach.reach import Reach, checked
-from cortexdsl.models.reach.retry import GaveUp, Insistence, Obtained, Patience
-from cortexdsl.models.reach.secrets import Secrets
-from cortexdsl.models.transports.builtin import BuiltinTransport
-from cortexdsl.models.transports.direct import DirectTransport
-from cortexdsl.models.transports.litellm import BUILTIN, LitellmTransport
+from cortexdsl.models.limits.account import Account
+from cortexdsl.models.limits.budget import Budget, is_too_many
+from cortexdsl.models.limits.ledger import Spent
+from cortexdsl.models.limits.tally import EVERY, Counts, Job, Tally
+from cortexdsl.models.logs.appendlog import SYNC_EVERY
+from cortexdsl.models.logs.calls import CallLogs
+from cortexdsl.models.logs.lines import call_record, estimated_tokens, gist, reply_of
+from cortexdsl.models.reach.failures import Failure, Kind
+from cortexdsl.models.reach.reach import checked, too_many_failed
+from cortexdsl.models.reach.retry import GaveUp, Obtained
+from cortexdsl.models.transports.litellm import BUILTIN
 from cortexdsl.models.transports.transport import Raw, Transport
 from cortexdsl.terms import Call, Limits, Model, Reply
 
-DIRECT, LITELLM = "direct", "litellm"
+__all__ = ["Commons", "Counts", "Door", "Hooks", "Job", "open_door"]
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
-class Counts:
-    """What came of the calls: asked of a model, replayed from a log, shared with one under way, failed as data."""
-
-    asked: int = 0
-    replayed: int = 0
-    shared: int = 0
-    failed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Hooks:
-    """What the door takes from the outside world, replaceable in tests: time, waiting, chance, environment."""
-
-    clock: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    chance: Callable[[], float] = random.random
-    environment: Mapping[str, str] | None = None
-    patience: Patience = field(default_factory=Patience)
-
-
 class Door:
-    """Answers calls (a `terms.Ask`). Made by `open_door`; used as an asynchronous context manager.
+    """Answers the calls of one job (a `terms.Ask`). Made by `open_door`; used as an asynchronous context manager.
 
     Attributes
     ----------
     counts : Counts
+    tally : Tally
+        What others see of this job while it runs; tell it of debates that are done.
     logs : CallLogs
     budget : Budget
     folder : Path
@@ -74,27 +54,35 @@ class Door:
 
     def __init__(
         self,
+        commons: Commons,
+        shelf: Shelf,
         logs: CallLogs,
-        budget: Budget,
-        claims: Claims | None,
-        transports: Mapping[str, Transport],
-        connections: int,
-        hooks: Hooks,
+        account: Account,
+        tally: Tally,
+        counts: Counts,
+        *,
+        is_alone: bool,
     ) -> None:
-        self.counts = Counts()
-        self.logs = logs
+        self._is_alone = is_alone
+        self.counts, self.tally, self.logs = counts, tally, logs
         self.folder, self.own_log = logs.folder, logs.own
-        self.budget = budget
-        self.secrets = Secrets(hooks.environment)
-        self._claims = claims
-        self._transports = transports
-        self._clock = hooks.clock
-        insistence = Insistence(hooks.patience, hooks.clock, hooks.sleep, hooks.chance)
-        self._reach = Reach(self.secrets, insistence, connections, hooks.clock)
-        self._under_way: dict[str, asyncio.Task[Reply]] = {}
+        self.secrets = commons.secrets
+        self._commons, self._shelf, self._account = commons, shelf, account
+        self._clock = commons.hooks.clock
+        self._booked_at = self._clock()
+        self._mine: set[asyncio.Task[Reply]] = set()
         self._sending: set[asyncio.Task[object] | None] = set()
+        self._failed_here = 0
         self._is_closing = False
         self._at_close: list[Callable[[], None]] = []
+        self._syncing: asyncio.Future[None] | None = None
+        self._ticks: asyncio.TimerHandle | None = None
+        self._synced_at = self._clock()
+
+    @property
+    def budget(self) -> Budget:
+        """The experiment's."""
+        return self._account.budget
 
     async def __call__(self, call: Call) -> Reply:
         """Answer a call.
@@ -105,37 +93,59 @@ class Door:
             If the model cannot be asked (key, address, request, server), or the door is offline and no log
             has the call.
         BudgetError
-            If a limit of the spec is reached.
+            If a limit of the spec is reached, or too many calls have failed.
         """
         key = call_key(call)
-        task = self._under_way.get(key)
-        if task is not None:
-            self.counts.shared += 1
-        else:
-            known = self.logs.get(key)
-            if known is not None:
-                self.counts.replayed += 1
-                return known
-            task = asyncio.create_task(self._ask(key, call))
-            self._under_way[key] = task
-            task.add_done_callback(lambda done: self._finish(key, done))
-        # Whoever waits may be cancelled; the call goes on, since it is paid for and others may wait for it too.
-        return await asyncio.shield(task)
+        while True:
+            task = self._shelf.under_way.get(key)
+            if task is not None:
+                self.counts.shared += 1
+            else:
+                known = self.logs.get(key)
+                if known is not None:
+                    self.counts.replayed += 1
+                    return self._delivered(call.model, known)
+                task = asyncio.create_task(self._ask(key, call))
+                self._mine.add(task)
+                self._shelf.under_way[key] = task
+                task.add_done_callback(lambda done: self._finish(key, done))
+            try:
+                # Whoever waits may be cancelled; the call goes on: it is paid for, and others may wait for it too.
+                return self._delivered(call.model, await asyncio.shield(task))
+            except asyncio.CancelledError:
+                me = asyncio.current_task()
+                if self._is_closing or not task.cancelled() or (me is not None and me.cancelling()):
+                    raise
+            # The job that was asking was stopped, and this one was not: it asks itself.
 
     def _finish(self, key: str, done: asyncio.Task[Reply]) -> None:
-        del self._under_way[key]
+        del self._shelf.under_way[key]
+        self._mine.discard(done)
         if not done.cancelled():
             done.exception()  # looked at, since everybody who waited may be gone
 
+    def _delivered(self, model: Model, reply: Reply) -> Reply:
+        """Return a reply, unless so many calls of this job or run have failed that it is an outage, and no data."""
+        if reply.error is None:
+            return reply
+        counts, share = self.counts, self._account.limits.failed
+        self._failed_here += 1
+        here = self._failed_here, counts.asked + counts.replayed + counts.shared
+        run = self.budget.total
+        for failed, calls, whose in ((*here, "of this job"), (run.failed, run.replies, "of this run")):
+            if self.own_log is not None and is_too_many(failed, calls, share):
+                raise too_many_failed(failed, calls, whose, reply.error, model, share)
+        return reply
+
     async def _ask(self, key: str, call: Call) -> Reply:
-        if self._claims is None:
+        claims = self._shelf.claims
+        if claims is None:
             raise ModelError(
                 f"offline: a call to {call.model.model} (key {key}) is in none of the call logs\n"
                 "    replaying needs the logs of the whole run, and the same spec; to ask models, run it online"
             )
-        kind = call.model.model.partition("/")[0]
-        is_builtin = kind == BUILTIN
-        claim: AbstractAsyncContextManager[None] = nullcontext() if is_builtin else self._claims.on(key)
+        is_builtin = call.model.model.partition("/")[0] == BUILTIN
+        claim: AbstractAsyncContextManager[None] = nullcontext() if is_builtin else claims.on(key)
         async with claim:
             if not is_builtin:  # another job may have asked it meanwhile
                 self.logs.refresh()
@@ -143,78 +153,136 @@ class Door:
                 if known is not None:
                     self.counts.replayed += 1
                     return known
-            with self.budget.reserve():
-                return await self._send(key, call, self._transports.get(kind) or self._transports[LITELLM])
+            return await self._send(key, call, self._commons.transport(call.model))
 
     async def _send(self, key: str, call: Call, transport: Transport) -> Reply:
         raw, failure = None, None
         begun = self._clock()
+        was_failure = self.logs.is_failure(key)
         try:
-            got = await self._reach.obtain(call.model, lambda base, key: self._try(transport, call, base, key))
-            raw, attempts, seconds = got.value, got.attempts, got.seconds
+            got = await self._insist(call.model, lambda base, key: self._try(transport, call, base, key, was_failure))
+            raw, attempts, retries, seconds = got.value, got.attempts, got.retries, got.seconds
         except GaveUp as given_up:
-            failure, attempts, seconds = given_up.failure, given_up.attempts, self._clock() - begun
-            if not failure.kind.is_data:
-                raise self._reach.error(call.model, given_up) from None
+            failure, attempts, retries = given_up.failure, given_up.attempts, given_up.retries
+            seconds = self._clock() - begun
+            # While the door is closing nothing is tried again, so that a malformed reply says nothing of the call.
+            if not failure.kind.is_data or (self._is_closing and failure.kind is Kind.MALFORMED):
+                self.tally.retries.update({**retries, failure.kind.slug: retries.get(failure.kind.slug, 0) + 1})
+                raise self._commons.reach.error(call.model, given_up) from None
+            self.budget.spend(Spent(replies=not was_failure, failed=not was_failure))
         record = call_record(
             key,
             call,
             raw,
             seconds=seconds,
             attempts=attempts,
+            retries=retries,
             error=f"{failure.kind.value}: {self.secrets.clean(failure.what)}" if failure else None,
-            dollars=self._dollars(call.model, raw),
+            dollars=_dollars(call.model, raw),
         )
         self.logs.write(record)
-        self.budget.spend(spent_on(record))
         self.counts.asked += 1
         self.counts.failed += failure is not None
+        self.tally.ended(gist(record), record["dollars"], retries, failure.kind.slug if failure else None)
         return reply_of(record)
 
-    async def _try(self, transport: Transport, call: Call, address: str | None, secret: str | None) -> Raw:
+    async def _insist(self, model: Model, send: Callable[[str | None, str | None], Awaitable[T]]) -> Obtained[T]:
+        return await self._commons.reach.obtain(model, send, self._account.outages, self._account.limits)
+
+    async def _try(
+        self, transport: Transport, call: Call, address: str | None, secret: str | None, was_failure: bool
+    ) -> Raw:
+        prompt = estimated_tokens(call.messages)
+
+        def cost(raw: Raw) -> Spent:
+            asked = prompt if raw.prompt_tokens is None else raw.prompt_tokens
+            said = estimated_tokens([{"content": raw.text}]) if raw.completion_tokens is None else raw.completion_tokens
+            dollars = _dollars(call.model, raw) or 0.0
+            return Spent(1, asked + said, dollars, 0.0, replies=not was_failure, failed=-was_failure)
+
         me = asyncio.current_task()
         self._sending.add(me)
         try:
-            raw = await transport.send(call, address, secret)
-            return checked(raw, self.secrets)
-        except Failure as failure:
-            failure.is_certain = failure.is_certain or self._is_closing
-            raise
+            return await self._book(
+                call.model, prompt, lambda: self._checked(transport.send(call, address, secret)), cost
+            )
         finally:
             self._sending.discard(me)
 
-    async def through(self, model: Model, send: Callable[[str | None, str | None], Awaitable[T]]) -> Obtained[T]:
-        """Send something else than a call (texts to embed) the same way: budget, gate, retries.
+    async def _checked(self, sent: Awaitable[Raw]) -> Raw:
+        return checked(await sent, self.secrets)
+
+    async def _book(self, model: Model, prompt: int, send: Callable[[], Awaitable[T]], cost: Callable[[T], Spent]) -> T:
+        """Send once what the budget allows, and book what it came to, whatever that was."""
+        price = model.price or (0.0, 0.0)
+        reserved = self.budget.reserve(prompt, price[0] * prompt, self._seconds())
+        self.tally.in_flight += 1
+        try:
+            value = await send()
+        except Failure as failure:
+            counted = prompt if failure.may_have_cost else 0
+            asked, said = counted if failure.counted[0] is None else failure.counted[0], failure.counted[1] or 0
+            self.budget.settle(reserved, Spent(1, asked + said, price[0] * asked + price[1] * said))
+            failure.is_certain = failure.is_certain or self._is_closing
+            raise
+        finally:
+            self.tally.in_flight -= 1
+        self.budget.settle(reserved, cost(value))
+        return value
+
+    def _seconds(self) -> float:
+        """Return the seconds that this job ran since it last booked any."""
+        now = self._clock()
+        since, self._booked_at = now - self._booked_at, now
+        return since
+
+    async def through(
+        self,
+        model: Model,
+        send: Callable[[str | None, str | None], Awaitable[T]],
+        prompt_tokens: int = 0,
+        cost: Callable[[T], Spent] = lambda value: Spent(1),
+    ) -> Obtained[T]:
+        """Send something else than a call (texts to embed) the same way: gate, budget, retries.
 
         Parameters
         ----------
         model : Model
         send : callable of (address, key)
             Tries once, and raises Failure.
+        prompt_tokens : int
+            About how many tokens it will be charged with.
+        cost : callable
+            Of the value: what it has cost.
 
         Raises
         ------
         ModelError, BudgetError
         """
-        with self.budget.reserve():
-            try:
-                return await self._reach.obtain(model, send)
-            except GaveUp as given_up:
-                raise self._reach.error(model, given_up) from None
+        try:
+            return await self._insist(
+                model, lambda base, key: self._book(model, prompt_tokens, lambda: send(base, key), cost)
+            )
+        except GaveUp as given_up:
+            raise self._commons.reach.error(model, given_up) from None
 
     def at_close(self, close: Callable[[], None]) -> None:
         """Have something closed with the door."""
         self._at_close.append(close)
 
-    def _dollars(self, model: Model, raw: Raw | None) -> float | None:
-        if raw is None:
-            return None
-        if model.price is None:
-            return raw.dollars
-        return model.price[0] * (raw.prompt_tokens or 0) + model.price[1] * (raw.completion_tokens or 0)
-
     async def __aenter__(self) -> Door:
+        if self.own_log is not None:
+            self.tally.publish()
+            self._tick()
         return self
+
+    def _tick(self) -> None:
+        """Every second: tell others, and bring the log to disk where that is due."""
+        self._ticks = asyncio.get_running_loop().call_later(EVERY, self._tick)
+        self.tally.publish_if_due()
+        if self._clock() - self._synced_at >= SYNC_EVERY - EVERY and (self._syncing is None or self._syncing.done()):
+            self._synced_at = self._clock()
+            self._syncing = asyncio.get_running_loop().run_in_executor(None, self.logs.sync)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
@@ -222,18 +290,40 @@ class Door:
         """Close the door. Replies that are on their way are waited for and kept, unless the job was cancelled."""
         self._is_closing = True
         is_cancelled = kind is not None and issubclass(kind, asyncio.CancelledError | KeyboardInterrupt)
-        for task in list(self._under_way.values()):
+        for task in list(self._mine):
             if is_cancelled or task not in self._sending:
                 task.cancel()
         try:
-            await asyncio.gather(*self._under_way.values(), return_exceptions=True)
-            for transport in self._transports.values():
-                await transport.close()
+            await asyncio.gather(*self._mine, return_exceptions=True)
+            if self._syncing is not None:
+                await self._syncing
         finally:
-            for close in (*self._at_close, self.logs.close, self.budget.close):
+            if self._ticks is not None:
+                self._ticks.cancel()
+            for close in (*self._at_close, self.logs.close):
                 close()
-            if self._claims is not None:
-                self._claims.close()
+            self._commons.give_back(self._shelf)
+            if self.own_log is not None:
+                self.budget.spend(Spent(seconds=self._seconds()))
+                self._say_how_it_ended(error, is_cancelled=is_cancelled)
+            if self._is_alone:
+                await self._commons.close()
+                self._account.close()
+
+    def _say_how_it_ended(self, error: BaseException | None, *, is_cancelled: bool) -> None:
+        if error is None:
+            self.tally.publish("done")
+            return
+        self.tally.message = "stopped from outside" if is_cancelled else self.secrets.clean(str(error))
+        self.tally.publish("stopped" if is_cancelled or isinstance(error, BudgetError) else "failed")
+
+
+def _dollars(model: Model, raw: Raw | None) -> float | None:
+    if raw is None:
+        return None
+    if model.price is None:
+        return raw.dollars
+    return model.price[0] * (raw.prompt_tokens or 0) + model.price[1] * (raw.completion_tokens or 0)
 
 
 def open_door(
@@ -242,11 +332,12 @@ def open_door(
     folder: Path | None = None,
     limits: Limits = Limits(),  # noqa: B008 (frozen)
     ledgers: Path | None = None,
-    job: str = "job",
+    job: Job | str = Job(),  # noqa: B008 (frozen)
     offline: bool = False,
     errors_again: bool = False,
     transports: Mapping[str, Transport] | None = None,
-    hooks: Hooks = Hooks(),
+    hooks: Hooks = Hooks(),  # noqa: B008 (frozen)
+    commons: Commons | None = None,
 ) -> Door:
     """Open the door of one job.
 
@@ -259,18 +350,17 @@ def open_door(
     limits : Limits
         What the experiment may spend, and how many calls may be in flight to one endpoint.
     ledgers : Path or None
-        Folder in which the jobs of the experiment tell each other what they spent.
-    job : str
-        This job's name there.
+        `spent/` of the experiment, in which its jobs account for what they spend; None accounts to nobody.
+    job : Job or str
+        Who this job is there.
     offline : bool
         Only replay: nothing is asked and nothing written.
     errors_again : bool
         Ask again where a log holds a failure that is data (content filter, context window, malformed reply).
-    transports : mapping or None
-        In place of, or on top of, the usual: `builtin` (models `builtin/...`), `direct` (`direct/...`), `litellm`
-        (every other).
-    hooks : Hooks
-        Time, waiting, chance and environment.
+    transports, hooks
+        Of commons that this door makes for itself.
+    commons : Commons or None
+        What this door shares with others of this process; by default nothing.
 
     Raises
     ------
@@ -283,12 +373,15 @@ def open_door(
         if own_log is None:
             raise ValueError("an offline door needs the folder of the logs")
         folder = own_log.parent
-    logs = CallLogs(folder, None if offline else own_log, errors_again=errors_again)
-    claims = None if offline else Claims(folder, hooks.sleep)
-    budget = Budget(limits, None if offline else ledgers, job, logs.own_records(), hooks.clock)
-    usual: dict[str, Transport] = {
-        BUILTIN: BuiltinTransport(),
-        DIRECT: DirectTransport(),
-        LITELLM: LitellmTransport(),
-    }
-    return Door(logs, budget, claims, {**usual, **(transports or {})}, limits.connections, hooks)
+    shared = commons or Commons(transports, hooks)
+    shelf = shared.take_shelf(folder, offline=offline)
+    try:
+        logs = CallLogs(folder, None if offline else own_log, errors_again=errors_again, shared=shelf.logs)
+    except BaseException:
+        shared.give_back(shelf)
+        raise
+    spent = None if offline else ledgers
+    who = Job(job) if isinstance(job, str) else job
+    counts = Counts()
+    tally = Tally(spent, who, counts, logs.totals(), shared.hooks.now)
+    return Door(shared, shelf, logs, shared.account(limits, spent), tally, counts, is_alone=commons is None)

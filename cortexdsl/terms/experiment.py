@@ -65,13 +65,27 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an experiment may spend; None is no limit. `connections` is the most calls in flight to one endpoint."""
+    """What an experiment may spend, and what it puts up with.
+
+    Attributes
+    ----------
+    calls, tokens, dollars, seconds
+        Of all its jobs together; None is no limit.
+    connections : int
+        The most calls in flight to one endpoint.
+    failed : float
+        The share of calls, in [0, 1], that may bring no reply: more is an outage, and no data.
+    wait : float
+        Seconds that a server which does not answer is waited for.
+    """
 
     calls: int | None = None
     tokens: int | None = None
     dollars: float | None = None
     seconds: float | None = None
     connections: int = 16
+    failed: float = 0.05
+    wait: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,26 +1,33 @@
-"""The budget: limits hold over jobs and over restarts, and say what is reached."""
+"""The budget: limits hold over jobs, processes and restarts, and say what is reached."""
 
 from __future__ import annotations
 
-import json
+import asyncio
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from cortexdsl.errors import BudgetError
-from cortexdsl.models.limits.budget import Budget, Spent, spent_on, spent_so_far
-from cortexdsl.models.logs.calls import call_record
+from cortexdsl.models.door import open_door
+from cortexdsl.models.limits.account import Account, spent_before
+from cortexdsl.models.limits.budget import Budget, is_too_many
+from cortexdsl.models.limits.ledger import NAME, Spent, spent_so_far
+from cortexdsl.models.logs.lines import call_record, gist
+from cortexdsl.models.reach.failures import Failure, Kind
 from cortexdsl.models.transports.transport import Raw
-from cortexdsl.terms import Limits
-from tests.models.kit import Time, call_of
+from cortexdsl.terms import Limits, Reply
+from tests.models.kit import Fake, Time, call_of
 
 
-def test_a_line_of_the_log_costs_its_tokens_and_dollars() -> None:
-    """30 prompt and 12 completion tokens; where nothing was counted a quarter of the characters: 40/4 + 8/4."""
+def test_a_line_of_the_log_costs_its_attempts_tokens_and_dollars() -> None:
+    """30 prompt and 12 completion tokens; where nothing was counted a quarter of the characters: 40/4 and 8/4."""
     call = call_of("x" * 40)
-    counted = call_record("k", call, Raw("y" * 8, None, 30, 12), seconds=1, attempts=3, dollars=0.5)
-    assert spent_on(counted) == Spent(1, 42, 0.5)
-    assert spent_on(call_record("k", call, Raw("y" * 8, None), seconds=1, attempts=1)) == Spent(1, 12, 0.0)
+    counted = gist(call_record("k", call, Raw("y" * 8, None, 30, 12), seconds=1, attempts=3, dollars=0.5))
+    assert (counted.attempts, counted.prompt_tokens, counted.completion_tokens, counted.dollars) == (3, 30, 12, 0.5)
+    guessed = gist(call_record("k", call, Raw("y" * 8, None), seconds=1, attempts=1))
+    assert (guessed.prompt_tokens, guessed.completion_tokens, guessed.dollars) == (10, 2, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -33,60 +40,158 @@ def test_a_line_of_the_log_costs_its_tokens_and_dollars() -> None:
     ],
 )
 def test_each_limit_is_told_by_name(limits: Limits, said: str) -> None:
-    time = Time()
-    budget = Budget(limits, clock=time.clock)
+    budget = Budget(limits)
     for _ in range(2):
-        with budget.reserve():
-            pass
-        budget.spend(Spent(1, 500, 0.25))
-        time.now += 30
-    with pytest.raises(BudgetError, match=said + r": nothing finished is lost; raise `limits: \w+`"), budget.reserve():
-        pass
+        budget.settle(budget.reserve(), Spent(1, 500, 0.25, 30.0))
+    with pytest.raises(BudgetError, match=said + r": nothing finished is lost; raise `limits: \w+`"):
+        budget.reserve()
 
 
-def test_calls_in_flight_are_counted_and_charged_at_the_mean() -> None:
-    """After one call of 100 tokens, of 300 allowed: two more in flight make 300, so a third must wait for them."""
-    budget = Budget(Limits(tokens=300))
-    budget.spend(Spent(1, 100))
-    flown = pytest.raises(BudgetError, match="2 calls in flight")
-    with budget.reserve(), budget.reserve(), flown, budget.reserve():
-        pass
-    with budget.reserve():
-        pass
+def test_calls_in_flight_are_reserved_at_the_mean_or_their_prompt_where_that_is_more() -> None:
+    """One call of 100 tokens; of 400 allowed a prompt of 150 and the mean, (100 + 150) / 2, make 375: one more may
+    be sent, then none until those in flight turn out to have cost 10 each (130)."""
+    budget = Budget(Limits(tokens=400))
+    budget.settle(budget.reserve(), Spent(1, 100))
+    reserved = [budget.reserve(tokens=150), budget.reserve()]
+    assert [each.tokens for each in reserved] == [150, 125]
+    reserved.append(budget.reserve())
+    with pytest.raises(BudgetError):
+        budget.reserve()
+    for each in reserved:
+        budget.settle(each, Spent(1, 10))
+    assert budget.total == Spent(4, 130)
+    budget.reserve()
 
 
-def test_jobs_learn_of_each_other_within_a_second(tmp_path: Path) -> None:
-    time = Time()
-    a = Budget(Limits(calls=3), tmp_path, "a", clock=time.clock)
-    b = Budget(Limits(calls=3), tmp_path, "set/b", clock=time.clock)
-    for budget in (a, b):
-        with budget.reserve():
-            pass
-        budget.spend(Spent(2, 20))
-    time.now = 1.5
-    with a.reserve():  # publishes what a has spent, and knows of b only what b said at the start
-        pass
-    with pytest.raises(BudgetError, match="4 spent"), b.reserve():
-        pass
-    assert json.loads((tmp_path / "set~b.json").read_text())["calls"] == 2
-    a.close()
-    b.close()
-    assert spent_so_far(tmp_path).calls == 4
+def test_two_budgets_of_one_folder_are_one(tmp_path: Path) -> None:
+    a, b = Budget(Limits(calls=3), tmp_path), Budget(Limits(calls=3), tmp_path)
+    a.reserve()
+    b.reserve()
+    a.reserve()
+    with pytest.raises(BudgetError, match="3 spent"):
+        b.reserve()
+    assert spent_so_far(tmp_path).calls == 3
+    again = Budget(Limits(calls=5), tmp_path)
+    assert [again.reserve().calls for _ in range(2)] == [1, 1]
+    for budget in (a, b, again):
+        budget.close()
 
 
-def test_a_restart_counts_its_own_log_and_keeps_its_seconds(tmp_path: Path) -> None:
-    """The log says 2 calls of 42 tokens, the ledger 7 seconds; what else the ledger said is not added again."""
-    time = Time()
-    record = call_record("k", call_of(), Raw("y", None, 30, 12), seconds=1, attempts=1, dollars=0.5)
-    first = Budget(Limits(), tmp_path, "a", [record, record], time.clock)
-    time.now = 7.0
+SPENDER = """
+import sys
+from pathlib import Path
+from cortexdsl.errors import BudgetError
+from cortexdsl.models.limits.budget import Budget
+from cortexdsl.terms import Limits
+budget, sent = Budget(Limits(calls=int(sys.argv[2])), Path(sys.argv[1])), 0
+print("ready", flush=True)
+sys.stdin.readline()
+try:
+    while True:
+        budget.reserve()
+        sent += 1
+except BudgetError:
+    print(sent)
+"""
+
+
+def test_six_processes_never_send_more_than_the_limit_nor_less_also_after_it_was_raised(
+    tmp_path: Path, repository: Path
+) -> None:
+    """Of 200, and then 350, each call is sent once by somebody: a sum that each job kept for itself let 472 through."""
+    for limit, left in ((200, 200), (350, 150)):
+        command = [sys.executable, "-c", SPENDER, str(tmp_path), str(limit)]
+        jobs = [
+            subprocess.Popen(command, cwd=repository, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            for _ in range(6)
+        ]
+        for job in jobs:
+            assert job.stdout is not None
+            assert job.stdout.readline() == "ready\n"
+        sent = [int(job.communicate("go\n")[0]) for job in jobs]
+        assert sum(sent) == left
+    assert spent_so_far(tmp_path).calls == 350
+
+
+def test_without_a_ledger_the_logs_say_what_was_spent(tmp_path: Path) -> None:
+    """A finished run of 3 calls, one of them tried twice, of 15 tokens each; then `spent/` is lost, or unreadable."""
+
+    async def scene() -> None:
+        fake = Fake(Failure(Kind.TRANSIENT, "500"))
+        log, spent = tmp_path / "calls" / "d" / "own.jsonl", tmp_path / "spent"
+        async with open_door(log, transports=fake.transports, ledgers=spent, hooks=Time().hooks()) as door:
+            await asyncio.gather(*(door(call_of(seed=k)) for k in range(3)))
+        whole = spent_so_far(spent)
+        assert (whole.calls, whole.tokens, whole.replies, whole.failed) == (4, 45, 3, 0)
+        before = spent_before(spent)
+        assert (before.calls, before.tokens, before.replies) == (4, 45, 3)
+        (spent / NAME).write_bytes((spent / NAME).read_bytes().replace(b"\x04", b"\x00"))
+        account = Account(Limits(calls=5), spent)
+        account.budget.reserve()
+        with pytest.raises(BudgetError, match=r"\(5 spent\)"):
+            account.budget.reserve()
+        account.close()
+
+    asyncio.run(scene())
+
+
+def test_failed_and_retried_attempts_are_calls_and_cost_what_the_server_counted(tmp_path: Path) -> None:
+    """Four attempts: 500 costs a call and no token, an empty reply 10 + 5 as counted, the reply 10 + 5."""
+
+    async def scene() -> None:
+        fake = Fake(Failure(Kind.TRANSIENT, "500"), Raw("", "stop", 10, 5), Failure(Kind.RATE_LIMIT, "429"))
+        spent = tmp_path / "spent"
+        log = tmp_path / "calls" / "own.jsonl"
+        async with open_door(log, transports=fake.transports, ledgers=spent, hooks=Time().hooks()) as door:
+            await door(call_of("x"))
+        whole = spent_so_far(spent)
+        assert (whole.calls, whole.tokens, whole.replies) == (4, 30, 1)
+        refused = Fake(*[Failure(Kind.BAD_REQUEST, "no")] * 2)
+        async with open_door(log, transports=refused.transports, ledgers=spent, hooks=Time().hooks()) as door:
+            results = await asyncio.gather(*(door(call_of(seed=k)) for k in (7, 8)), return_exceptions=True)
+        assert not any(isinstance(each, Reply) for each in results)
+        assert spent_so_far(spent).calls == 6
+
+    asyncio.run(scene())
+
+
+def test_a_limit_counts_attempts_and_ends_a_call_that_is_tried_again(tmp_path: Path) -> None:
+    async def scene() -> None:
+        fake = Fake(*[Failure(Kind.TRANSIENT, "500")] * 5)
+        limits = Limits(calls=3)
+        async with open_door(tmp_path / "own.jsonl", transports=fake.transports, limits=limits, hooks=Time().hooks(),
+                             ledgers=tmp_path / "spent") as door:  # fmt: skip
+            with pytest.raises(BudgetError, match="limit of 3 calls"):
+                await door(call_of())
+        assert len(fake.asked) == 3
+
+    asyncio.run(scene())
+
+
+@pytest.mark.parametrize(
+    ("failed", "calls", "share", "stops"),
+    [
+        (4, 4, 0.05, False),  # fewer than five
+        (5, 29, 0.05, True),  # 1.45 + 3 * 1.174 = 4.97
+        (5, 30, 0.05, False),  # 1.5 + 3 * 1.194 = 5.08
+        (11, 100, 0.05, False),  # 5 + 3 * 2.179 = 11.54
+        (12, 100, 0.05, True),
+        (70, 1000, 0.05, False),  # 50 + 3 * 6.892 = 70.68
+        (71, 1000, 0.05, True),
+        (1, 1000, 0.0, True),
+        (1000, 1000, 1.0, False),
+    ],
+)
+def test_too_many_is_more_than_a_share_makes_by_chance(failed: int, calls: int, share: float, stops: bool) -> None:
+    """Three standard deviations of a binomial above the share, worked out by hand, and five at least."""
+    assert is_too_many(failed, calls, share) is stops
+
+
+def test_limits_of_different_runs_share_one_sum(tmp_path: Path) -> None:
+    first = Account(Limits(calls=2), tmp_path / "spent")
+    first.budget.reserve()
     first.close()
-    again = Budget(Limits(), tmp_path, "a", [record, record], time.clock)
-    assert again.own == Spent(2, 84, 1.0, 7.0)
-    assert again.total == again.own
-
-
-def test_an_unreadable_ledger_says_nothing_was_spent(tmp_path: Path) -> None:
-    (tmp_path / "broken.json").write_text('{"calls": ')
-    (tmp_path / "foreign.json").write_text("[]")
-    assert spent_so_far(tmp_path) == Spent()
+    second = Account(Limits(calls=1), tmp_path / "spent")
+    with pytest.raises(BudgetError, match=r"limit of 1 calls is reached \(1 spent\)"):
+        second.budget.reserve()
+    second.close()

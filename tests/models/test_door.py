@@ -283,7 +283,7 @@ def test_costs_follow_the_price_of_the_spec(tmp_path: Path) -> None:
         fake = Fake()
         async with open_door(tmp_path / "own.jsonl", transports=fake.transports) as door:
             await door(call_of(price=(1e-3, 2e-3)))
-            assert door.budget.own.dollars == pytest.approx(0.02)
+            assert door.budget.total.dollars == pytest.approx(0.02)
         assert lines(tmp_path / "own.jsonl")[0]["dollars"] == pytest.approx(0.02)
 
     asyncio.run(scene())

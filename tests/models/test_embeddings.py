@@ -129,11 +129,16 @@ def test_embeddings_are_spent_from_the_same_budget(tmp_path: Path) -> None:
     async def scene(texts: list[str]) -> tuple[int, int, float]:
         async with (
             serving(stub) as base,
-            open_door(tmp_path / "own.jsonl", limits=Limits(calls=9), hooks=Time().hooks(BASE=base)) as door,
+            open_door(
+                tmp_path / "calls" / "own.jsonl",
+                limits=Limits(calls=9),
+                ledgers=tmp_path / "spent",
+                hooks=Time().hooks(BASE=base),
+            ) as door,
         ):
             await Embedder(door, {"emb": MODEL})("emb", texts)
-            own = door.budget.own
-            return own.calls, own.tokens, own.dollars
+            total = door.budget.total
+            return total.calls, total.tokens, total.dollars
 
     assert asyncio.run(scene(["a", "b"])) == (1, 4, 0.004)
     assert asyncio.run(scene(["a", "c"])) == (2, 8, 0.008)

@@ -100,6 +100,7 @@ def test_waits_double_and_honour_retry_after() -> None:
 
 
 def test_only_what_may_pass_is_tried_again() -> None:
-    assert {kind for kind in Kind if kind.is_retried} == {Kind.RATE_LIMIT, Kind.TRANSIENT, Kind.MALFORMED}
+    passing = {Kind.RATE_LIMIT, Kind.TRANSIENT, Kind.MALFORMED, Kind.FOREIGN}
+    assert {kind for kind in Kind if kind.is_retried} == passing
     assert {kind for kind in Kind if kind.is_data} == {Kind.CONTEXT_WINDOW, Kind.CONTENT_FILTER, Kind.MALFORMED}
     assert all(Patience().attempts(kind) == 1 for kind in Kind if not kind.is_retried)

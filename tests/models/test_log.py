@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 from hypothesis import given
@@ -17,8 +18,10 @@ from hypothesis import strategies as st
 from cortexdsl.errors import RecordError
 from cortexdsl.models.keys import call_key
 from cortexdsl.models.logs.appendlog import AppendLog
-from cortexdsl.models.logs.calls import CallLogs, call_record, reply_of
+from cortexdsl.models.logs.calls import CallLogs
+from cortexdsl.models.logs.lines import call_record, reply_of
 from cortexdsl.models.transports.transport import Raw
+from cortexdsl.seals import sealed
 from cortexdsl.terms import Reply
 from tests.models.kit import call_of
 
@@ -35,10 +38,10 @@ def test_a_line_has_the_fields_of_the_contract(tmp_path: Path) -> None:
     key = write(logs, "hi", "yes")
     logs.close()
     assert json.loads((tmp_path / "own.jsonl").read_text()) == {
-        "schema_version": 1, "key": key, "model": "fake/model", "api_base": None, "parameters": {},
+        "schema_version": 2, "key": key, "model": "fake/model", "api_base": None, "parameters": {},
         "messages": [{"role": "user", "content": "hi"}], "seed": 1, "reply": "yes", "finish_reason": "stop",
-        "usage": {"prompt_tokens": 3, "completion_tokens": 2}, "seconds": 0.5, "attempts": 1, "error": None,
-        "dollars": None, "seed_refused": False,
+        "usage": {"prompt_tokens": 3, "completion_tokens": 2}, "seconds": 0.5, "attempts": 1, "retries": {},
+        "error": None, "dollars": None, "seed_refused": False, "checksum": ANY,
     }  # fmt: skip
 
 
@@ -128,8 +131,8 @@ def test_corrupt_lines_are_skipped_counted_and_said(tmp_path: Path, caplog: pyte
 
 
 def test_a_newer_version_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "own.jsonl").write_text('{"schema_version": 2, "key": "k", "reply": "x"}\n')
-    with pytest.raises(RecordError, match="schema_version 2"):
+    (tmp_path / "own.jsonl").write_text(sealed('{"schema_version": 3, "key": "k", "reply": "x"}') + "\n")
+    with pytest.raises(RecordError, match="schema_version 3"):
         CallLogs(tmp_path)
 
 
@@ -169,6 +172,7 @@ def test_a_reply_of_100_kilobytes_is_kept(tmp_path: Path) -> None:
 WRITER = """
 import os, signal, sys
 from pathlib import Path
+from unittest.mock import ANY
 from cortexdsl.models.logs.appendlog import AppendLog
 log = AppendLog(Path(sys.argv[1]))
 for number in range(10_000):

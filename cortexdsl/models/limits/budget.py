@@ -1,182 +1,117 @@
-"""The budget of an experiment: what its jobs have spent together, and the limits of the spec.
-
-Each job has a ledger of its own, `<job>.json`, which it alone writes and all read, about once a second. What a
-job has spent is what its own call log holds: a call that is replayed is not spent again.
-"""
+"""The budget of an experiment: the limits of the spec, held over all its jobs by reserving before anything is sent."""
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from cortexdsl.errors import BudgetError
-from cortexdsl.models.logs.appendlog import SCHEMA_VERSION
+from cortexdsl.models.limits.ledger import Ledger, Spent
 from cortexdsl.terms import Limits
 
-EVERY = 1.0
-CHARACTERS_PER_TOKEN = 4
+FEWEST_FAILED = 5
+DEVIATIONS = 3.0
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What was spent: calls (however often each was tried), tokens in and out, dollars, seconds that jobs ran."""
+def is_too_many(failed: int, calls: int, share: float) -> bool:
+    """Say whether more calls have failed than a share of them can make by chance.
 
-    calls: int = 0
-    tokens: int = 0
-    dollars: float = 0.0
-    seconds: float = 0.0
-
-    def __add__(self, other: Spent) -> Spent:
-        return Spent(
-            self.calls + other.calls,
-            self.tokens + other.tokens,
-            self.dollars + other.dollars,
-            self.seconds + other.seconds,
-        )
-
-
-def spent_on(record: Mapping[str, Any]) -> Spent:
-    """Return what one line of a call log has cost.
-
-    Where a server counted no tokens, four characters are taken for one: a limit must hold there too.
+    That is: at least five (one, where the share is 0), and more than three standard deviations of a binomial above
+    the share. At 5 % these are 5 of 25, 12 of 100, 71 of 1,000: one failure of five calls stops nothing, and a run
+    in which truly 4 % fail is not stopped for an unlucky stretch.
     """
-    usage = record.get("usage") or {}
-    asked, said = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    if asked is None:
-        asked = sum(len(message["content"]) for message in record["messages"]) // CHARACTERS_PER_TOKEN
-    if said is None:
-        said = len(record.get("reply") or "") // CHARACTERS_PER_TOKEN
-    return Spent(1, asked + said, record.get("dollars") or 0.0)
+    if failed < (FEWEST_FAILED if share > 0 else 1):
+        return False
+    return failed > share * calls + DEVIATIONS * math.sqrt(share * (1.0 - share) * calls)
 
 
 class Budget:
-    """What this job may still spend.
+    """What an experiment may still spend. The jobs of one process share it, those of others share its ledger.
 
     Parameters
     ----------
     limits : Limits
         None in a field is no limit.
     folder : Path or None
-        Of the ledgers; None keeps the job's spending to itself.
-    job : str
-        Name of the ledger.
-    log : iterable of call log records
-        The job's own, from earlier runs.
-    clock : callable
-        Seconds.
+        Of the ledger; None keeps the spending to this process.
+    earlier : callable
+        What was spent before there was a ledger.
 
     Notes
     -----
-    Calls are counted when they are sent, so that one job never sends too many. Tokens and dollars are known only
-    afterwards: calls in flight are charged at the mean of those finished. Jobs learn of each other with a delay
-    of about a second. The sum can therefore go over a limit by what is in flight, and no more.
+    Every attempt to send a call is a call, and is booked under the ledger's lock before it is sent: `calls` is never
+    exceeded. Tokens and dollars are known only afterwards: an attempt is reserved with the mean of those before it,
+    or a quarter of its prompt's characters where that is more, and settled when the reply is there. The sum can go
+    over a limit by what the calls in flight cost above that, and no more. `seconds` are booked with each attempt:
+    calls in flight are waited for.
     """
 
-    def __init__(
-        self,
-        limits: Limits,
-        folder: Path | None = None,
-        job: str = "job",
-        log: Iterable[Mapping[str, Any]] = (),
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._limits = limits
-        self._ledger = folder / (job.replace("/", "~") + ".json") if folder is not None else None
-        self._clock = clock
-        self._began = clock()
-        self._in_flight = 0
-        self._spent = sum(map(spent_on, log), Spent())
-        if self._ledger is not None:
-            self._ledger.parent.mkdir(parents=True, exist_ok=True)
-            self._spent += Spent(seconds=_read(self._ledger).seconds)
-        self._others = Spent()
-        self._looked = -float("inf")
-
-    @property
-    def own(self) -> Spent:
-        """What this job has spent, earlier runs included."""
-        return self._spent + Spent(seconds=self._clock() - self._began)
+    def __init__(self, limits: Limits, folder: Path | None = None, earlier: Callable[[], Spent] = Spent) -> None:
+        self.limits = limits
+        self._ledger = Ledger(folder, earlier)
 
     @property
     def total(self) -> Spent:
-        """What the experiment has spent, as far as this job knows."""
-        return self.own + self._others
+        """What the experiment had spent when this process last looked."""
+        return self._ledger.sum
 
-    @contextmanager
-    def reserve(self) -> Iterator[None]:
-        """Hold the right to send one call.
+    def reserve(self, tokens: int = 0, dollars: float = 0.0, seconds: float = 0.0) -> Spent:
+        """Book one attempt that is about to be sent.
+
+        Parameters
+        ----------
+        tokens, dollars : int, float
+            What its prompt alone will cost, at least.
+        seconds : float
+            That the job has run since it last booked.
+
+        Returns
+        -------
+        Spent
+            What was reserved, for `settle`.
 
         Raises
         ------
         BudgetError
             If a limit is reached.
         """
-        self._look()
-        self._check()
-        self._in_flight += 1
-        try:
-            yield
-        finally:
-            self._in_flight -= 1
+        with self._ledger.entry() as add:
+            total = self._ledger.sum
+            done = max(1, total.calls)
+            cost = Spent(1, max(tokens, total.tokens // done), max(dollars, total.dollars / done))
+            ran = Spent(seconds=seconds)
+            reached = self._reached(total.plus(ran))
+            add(ran if reached else cost.plus(ran))
+        if reached:
+            raise BudgetError(reached)
+        return cost
+
+    def settle(self, reserved: Spent, cost: Spent) -> None:
+        """Book what an attempt has cost in place of what was reserved for it."""
+        with self._ledger.entry() as add:
+            add(cost.minus(reserved))
 
     def spend(self, cost: Spent) -> None:
-        """Book what a call has cost."""
-        self._spent += cost
+        """Book what was not reserved: seconds that a job ran, how calls ended."""
+        with self._ledger.entry() as add:
+            add(cost)
 
-    def _check(self) -> None:
-        total = self.total
-        done = max(1, total.calls)
-        ahead = self._in_flight
-        reached = (
-            ("calls", self._limits.calls, total.calls + ahead, total.calls),
-            ("tokens", self._limits.tokens, total.tokens * (1 + ahead / done), total.tokens),
-            ("dollars", self._limits.dollars, total.dollars * (1 + ahead / done), total.dollars),
-            ("seconds", self._limits.seconds, total.seconds, total.seconds),
+    def _reached(self, total: Spent) -> str:
+        sums = (
+            ("calls", self.limits.calls, total.calls),
+            ("tokens", self.limits.tokens, total.tokens),
+            ("dollars", self.limits.dollars, total.dollars),
+            ("seconds", self.limits.seconds, total.seconds),
         )
-        for name, limit, expected, spent in reached:
-            if limit is not None and expected >= limit:
-                raise BudgetError(
-                    f"the limit of {limit:,} {name} is reached ({spent:,.{2 if name == 'dollars' else 0}f} spent"
-                    + (f", {ahead} calls in flight" if ahead else "")
-                    + f"): nothing finished is lost; raise `limits: {name}` in the spec and run again to go on"
+        for name, limit, spent in sums:
+            if limit is not None and spent >= limit:
+                return (
+                    f"the limit of {limit:,} {name} is reached ({spent:,.{2 if name == 'dollars' else 0}f} spent): "
+                    f"nothing finished is lost; raise `limits: {name}` in the spec and run again to go on"
                 )
-
-    def _look(self) -> None:
-        """Publish the own spending and add up the others', about once a second."""
-        now = self._clock()
-        if self._ledger is None or now - self._looked < EVERY:
-            return
-        self._looked = now
-        self._publish(self._ledger)
-        others = (path for path in self._ledger.parent.glob("*.json") if path != self._ledger)
-        self._others = sum(map(_read, others), Spent())
-
-    def _publish(self, ledger: Path) -> None:
-        said = {"schema_version": SCHEMA_VERSION, **asdict(self.own)}
-        draft = ledger.with_suffix(".draft")
-        draft.write_text(json.dumps(said) + "\n", encoding="ascii")
-        draft.replace(ledger)
+        return ""
 
     def close(self) -> None:
-        """Publish the last state of the own ledger."""
-        if self._ledger is not None:
-            self._publish(self._ledger)
-
-
-def _read(ledger: Path) -> Spent:
-    """Return what a ledger says; one that is absent or unreadable says nothing was spent."""
-    try:
-        said = json.loads(ledger.read_text(encoding="ascii"))
-        return Spent(**{part.name: said[part.name] for part in fields(Spent)})
-    except (OSError, ValueError, KeyError, TypeError):
-        return Spent()
-
-
-def spent_so_far(folder: Path) -> Spent:
-    """Return the sum of all ledgers in a folder."""
-    return sum(map(_read, sorted(folder.glob("*.json"))), Spent())
+        """Close the ledger. May be called twice."""
+        self._ledger.close()

@@ -96,11 +96,23 @@ class Endpoint:
 
     Attributes
     ----------
+    name : str
+        The address as it may be shown.
     in_flight, most_in_flight : int
+    answered_at : float
+        When it last answered.
+    down_since : float or None
+        Since when it is known to be dead.
+    probing : asyncio.Lock
+        Held by the call that tries whether a dead server is back.
     """
 
-    def __init__(self, control: AdaptiveLimit, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, control: AdaptiveLimit, clock: Callable[[], float] = time.monotonic, name: str = "") -> None:
         self.control = control
+        self.name = name
+        self.answered_at = -math.inf
+        self.down_since: float | None = None
+        self.probing = asyncio.Lock()
         self.in_flight = self.most_in_flight = 0
         self._clock = clock
         self._waiting: deque[asyncio.Future[None]] = deque()

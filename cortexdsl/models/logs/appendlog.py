@@ -1,25 +1,32 @@
-"""An append-only file of JSON lines with one writer: the ground that every log of calls stands on.
+"""An append-only file of sealed JSON lines with one writer: the ground that every log of calls stands on.
 
 A line is one `os.write` to a file opened for appending, so that what was acknowledged belongs to the operating
-system: `kill -9` of the process loses nothing that was written. Only a power cut can take the last seconds; the
-file is brought to disk (fsync) when it is closed. A line that was cut in the middle is the last one, and the
-next writer cuts it off.
+system: `kill -9` of the process loses nothing that was written. Against a power cut the file is brought to disk
+(fdatasync) by whoever calls `sync`, which the door does within `SYNC_EVERY` seconds of a line, and when it is
+closed; the folder is synced when the file is made. A line that was cut in the middle is the last one, and the next
+writer cuts it off.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import logging
 import os
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from cortexdsl.errors import RecordError
+from cortexdsl.seals import Seal, seal_of, sealed
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+SEALED_SINCE = 2
+SYNC_EVERY = 5.0
+_BEGINNING = b'{"schema_version": '
 _CHUNK = 1 << 20
 _say = logging.getLogger(__name__)
 
@@ -30,25 +37,33 @@ class AppendLog:
     Parameters
     ----------
     path : Path
-        Created with its folders if absent. A torn last line is mended: completed where it is whole but for its
-        end, cut off otherwise.
+        Created with its folders if absent. A torn last line of a log is mended: completed where it is whole but for
+        its end, cut off otherwise.
 
     Raises
     ------
     RecordError
-        If another process writes the file at this moment, or it cannot be opened.
+        If another process writes the file at this moment, it cannot be opened, it is a link, or it ends in an
+        unfinished line that no log has begun.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            is_new = not path.exists()
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+            self._file = os.open(path, flags, 0o644)
+            if is_new:
+                sync_folder(path.parent)
         except OSError as error:
-            raise RecordError(f"{path}: the log cannot be opened: {error.strerror}") from error
+            what = "it is a link, and logs are not written through links" if error.errno == errno.ELOOP else None
+            raise RecordError(f"{path}: the log cannot be opened: {what or error.strerror}") from error
+        self._is_synced = True
+        self._syncing = threading.Lock()  # a file that is being brought to disk is not closed meanwhile
         try:
             self._lock()
-            self._end = _mend(self._file)
+            self.end = _mend(self._file, path)
         except BaseException:
             os.close(self._file)
             raise
@@ -66,30 +81,39 @@ class AppendLog:
             _say.warning("%s: this file system has no locks (%s); see that one job alone writes it", self.path, error)
 
     def append(self, record: Mapping[str, Any]) -> tuple[int, int]:
-        """Write one record; return its offset and length in bytes.
+        """Write one record and its seal; return the line's offset and length in bytes.
 
         Raises
         ------
         RecordError
             If the disk is full or fails; the file is left without a half line.
         """
-        line = json.dumps(record, separators=(", ", ": ")).encode("ascii") + b"\n"
-        start, left = self._end, line
+        line = sealed(json.dumps(record, separators=(", ", ": "))).encode("ascii") + b"\n"
+        start, left = self.end, line
         try:
             while left:
                 left = left[os.write(self._file, left) :]
         except OSError as error:
             os.ftruncate(self._file, start)
             raise RecordError(f"{self.path}: the log cannot be written: {error.strerror}") from error
-        self._end = start + len(line)
+        self.end = start + len(line)
+        self._is_synced = False
         return start, len(line)
+
+    def sync(self) -> None:
+        """Bring what was written to disk; may be called from another thread."""
+        with self._syncing:
+            if self._file >= 0 and not self._is_synced:
+                self._is_synced = True
+                os.fdatasync(self._file)
 
     def close(self) -> None:
         """Bring the file to disk and give up the lock. May be called twice."""
         if self._file >= 0:
-            os.fsync(self._file)
-            os.close(self._file)
-            self._file = -1
+            self.sync()
+            with self._syncing:
+                os.close(self._file)
+                self._file = -1
 
     def __enter__(self) -> AppendLog:
         return self
@@ -98,7 +122,21 @@ class AppendLog:
         self.close()
 
 
-def _mend(file: int) -> int:
+def sync_folder(folder: Path) -> None:
+    """Bring a folder's list of names to disk, where the file system can."""
+    try:
+        file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        os.fsync(file)
+    except OSError:
+        return
+    finally:
+        os.close(file)
+
+
+def _mend(file: int, path: Path) -> int:
     """Make the file end in a whole line; return its size."""
     size = os.fstat(file).st_size
     start = size
@@ -111,13 +149,25 @@ def _mend(file: int) -> int:
     torn = tail[tail.rfind(b"\n") + 1 :]
     if not torn:
         return size
+    if seal_of(torn) is Seal.WHOLE or _is_json(torn):
+        os.write(file, b"\n")
+        return size + 1
+    begun = torn.rstrip(b"\0")  # a power cut may leave zeros where text was to come
+    if begun[: len(_BEGINNING)] != _BEGINNING[: len(begun)]:
+        raise RecordError(
+            f"{path}: its last line is unfinished, and no call log has begun it\n"
+            "    this file is not ours alone: move it away, or end that line by hand"
+        )
+    os.ftruncate(file, whole)
+    return whole
+
+
+def _is_json(line: bytes) -> bool:
     try:
-        json.loads(torn)
-    except ValueError:
-        os.ftruncate(file, whole)
-        return whole
-    os.write(file, b"\n")
-    return size + 1
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def whole_lines(path: Path, start: int = 0) -> Iterator[tuple[int, bytes]]:
@@ -134,23 +184,40 @@ def whole_lines(path: Path, start: int = 0) -> Iterator[tuple[int, bytes]]:
             start += len(line)
 
 
+def line_number(path: Path, offset: int) -> int:
+    """Return the number, from 1, of the line that begins at an offset."""
+    number = 1
+    with path.open("rb") as file:
+        while offset > 0 and (block := file.read(min(_CHUNK, offset))):
+            number += block.count(b"\n")
+            offset -= len(block)
+    return number
+
+
 def parse(line: bytes) -> dict[str, Any] | None:
-    """Return the record of a line, or None where it is corrupt.
+    """Return the record of a line, or None where it is corrupt: no JSON, or not what its seal says.
 
     Raises
     ------
     RecordError
         If a newer version wrote it.
     """
+    seal = seal_of(line)
+    if seal is Seal.BROKEN:
+        return None
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(record, dict) or not isinstance(record.get("key"), str):
         return None
-    version = record.get("schema_version")
-    if isinstance(version, int) and version > SCHEMA_VERSION:
+    version = record.get("schema_version", 1)
+    if not isinstance(version, int):
+        return None
+    if version > SCHEMA_VERSION:
         raise RecordError(
             f"a log line has schema_version {version}; this cortexdsl reads up to {SCHEMA_VERSION}: update it"
         )
+    if version >= SEALED_SINCE and seal is Seal.ABSENT:
+        return None
     return record

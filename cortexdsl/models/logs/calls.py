@@ -1,93 +1,175 @@
-"""The call log: every call to a model, kept as it was asked and answered. It is the only saved state.
+"""The call logs of a folder: every call to a model, kept as it was asked and answered. They are the only saved state.
 
-A folder holds the logs of the cells that share their questions: each has one writer, all are read by all. A
-call that is in any of them is not asked again.
+A folder holds the logs of the cells that share their questions: each has one writer, all are read by all. A call
+that is in any of them is not asked again.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.models.keys import plain
-from cortexdsl.models.logs.appendlog import SCHEMA_VERSION, AppendLog, parse, whole_lines
-from cortexdsl.models.reach.secrets import without_credentials
-from cortexdsl.models.transports.transport import Raw
-from cortexdsl.terms import Call, Reply
+from cortexdsl.models.logs.appendlog import AppendLog, line_number
+from cortexdsl.models.logs.index import LogIndex, Totals, name_of
+from cortexdsl.models.logs.lines import gist, read_call, reply_of
+from cortexdsl.terms import Reply
 
+_HANDLES = 32
+_ROW_BITS = 40
 _say = logging.getLogger(__name__)
 
 
-def call_record(
-    key: str,
-    call: Call,
-    raw: Raw | None,
-    *,
-    seconds: float,
-    attempts: int,
-    error: str | None = None,
-    dollars: float | None = None,
-) -> dict[str, Any]:
-    """Return one line of the call log.
+class LogFolder:
+    """All call logs of a folder as one map from key to places; the texts stay on disk.
 
-    `parameters` are the model's options, `api_base` is the address as the spec writes it (the two and the
-    messages and seed are what the key is made of), `dollars` what the call cost where a price is known. Text is
-    written with JSON's escapes, so that NUL characters and lone surrogates come back as they were.
+    The jobs of one process share it, each with a `CallLogs` of its own. About 200 bytes of memory a call.
+
+    Parameters
+    ----------
+    folder : Path
+        Its `*.jsonl` files are the logs. May be absent.
     """
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "key": key,
-        "model": call.model.model,
-        "api_base": without_credentials(call.model.api_base),
-        "parameters": plain(call.model.options),
-        "messages": [dict(message) for message in call.messages],
-        "seed": call.seed,
-        "reply": raw.text if raw is not None and error is None else None,
-        "finish_reason": raw.finish_reason if raw is not None else None,
-        "usage": {
-            "prompt_tokens": raw.prompt_tokens if raw is not None else None,
-            "completion_tokens": raw.completion_tokens if raw is not None else None,
-        },
-        "seconds": round(seconds, 4),
-        "attempts": attempts,
-        "error": error,
-        "dollars": dollars,
-        "seed_refused": raw.seed_refused if raw is not None else False,
-    }
 
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.absolute()
+        self._logs: list[LogIndex] = []
+        self._numbers: dict[Path, int] = {}
+        self._learned: list[int] = []
+        self._first: dict[bytes, int] = {}  # a place is the number of a log and of a row, in one integer
+        self._more: dict[bytes, list[int]] = {}
+        self._broken: set[int] = set()
+        self._handles: OrderedDict[int, int] = OrderedDict()
 
-def reply_of(record: Mapping[str, Any]) -> Reply:
-    """Return the reply that a log line holds."""
-    usage = record.get("usage") or {}
-    return Reply(
-        key=record["key"],
-        text=record.get("reply") or "",
-        finish_reason=record.get("finish_reason"),
-        prompt_tokens=usage.get("prompt_tokens"),
-        completion_tokens=usage.get("completion_tokens"),
-        error=record.get("error"),
-    )
+    def __len__(self) -> int:
+        return len(self._first)
 
+    @property
+    def corrupt(self) -> int:
+        """Lines that could not be believed, and were skipped with a warning."""
+        return sum(log.corrupt for log in self._logs) + len(self._broken)
 
-def _is_call(record: Mapping[str, Any]) -> bool:
-    text, error = record.get("reply"), record.get("error")
-    return isinstance(text, str) if error is None else isinstance(error, str)
+    def log(self, path: Path, *, is_writer: bool = False) -> int:
+        """Return the number of a log, which is opened where it was not yet."""
+        number = self._numbers.get(path)
+        if number is None:
+            number = self._numbers[path] = len(self._logs)
+            self._logs.append(LogIndex(path))
+            self._learned.append(0)
+            self._logs[number].catch_up()
+            self._learn(number)
+        if is_writer:
+            self._logs[number].become_writer()
+            self._learn(number)
+        return number
 
+    def refresh(self) -> None:
+        """Read what other processes have written since the last look."""
+        try:
+            with os.scandir(self.folder) as entries:
+                sizes = {entry.path: entry.stat().st_size for entry in entries if entry.name.endswith(".jsonl")}
+        except FileNotFoundError:
+            return
+        for name in sorted(sizes):
+            path = Path(name)
+            number = self._numbers.get(path)
+            if number is None:
+                self.log(path)
+            elif sizes[name] > self._logs[number].covered:
+                self._logs[number].catch_up()
+                self._learn(number)
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    path: Path
-    offset: int
-    length: int
-    is_error: bool
+    def _learn(self, number: int) -> None:
+        """Put the entries of a log that are new into the map."""
+        start, end = self._learned[number], len(self._logs[number])
+        names = self._logs[number].names(start, end)
+        base = number << _ROW_BITS
+        self._learned[number] = end
+        if not self._first:  # the usual case by far, a hundred times as fast: no key comes twice
+            self._first = dict(zip(names, range(base + start, base + end), strict=True))
+            if len(self._first) == len(names):
+                return
+            self._first = {}
+        for place, name in enumerate(names, base + start):
+            if self._first.setdefault(name, place) != place:
+                self._more.setdefault(name, []).append(place)
+
+    def add(self, number: int, record: Mapping[str, Any], offset: int, length: int) -> None:
+        """Add a line that a writer of this process has just written."""
+        self._logs[number].append(gist(record), offset, length)
+        self._learn(number)
+
+    def find(self, key: str, own: int | None, *, errors_again: bool) -> dict[str, Any] | None:
+        """Return the record of a key: one's own before others', a reply before a failure; None where there is none."""
+        name = name_of(key)
+        first = self._first.get(name)
+        if first is None:
+            return None
+        places = [first, *self._more[name]] if name in self._more else [first]
+        if len(places) > 1:
+            places.sort(key=lambda place: (self._entry(place).is_error, place >> _ROW_BITS != own))
+        for place in places:
+            if place in self._broken or (errors_again and self._entry(place).is_error):
+                continue
+            record = self._take(place)
+            if record is not None and record["key"] == key:
+                return record
+        return None
+
+    def _entry(self, place: int) -> Any:
+        return self._logs[place >> _ROW_BITS].entry(place & ((1 << _ROW_BITS) - 1))
+
+    def _take(self, place: int) -> dict[str, Any] | None:
+        """Read the line of a place; one that is not what it was is said, and never looked at again."""
+        entry, path = self._entry(place), self._logs[place >> _ROW_BITS].path
+        record = read_call(os.pread(self._handle(place >> _ROW_BITS), entry.length, entry.offset))
+        if record is None:
+            self._broken.add(place)
+            _say.warning(
+                "%s:%d: a corrupt line of the call log is skipped, and its call asked again",
+                path, line_number(path, entry.offset),
+            )  # fmt: skip
+        return record
+
+    def _handle(self, number: int) -> int:
+        """Return an open file of a log; a few are kept open."""
+        handle = self._handles.get(number)
+        if handle is None:
+            handle = os.open(self._logs[number].path, os.O_RDONLY | os.O_CLOEXEC)
+            self._handles[number] = handle
+            if len(self._handles) > _HANDLES:
+                os.close(self._handles.popitem(last=False)[1])
+        self._handles.move_to_end(number)
+        return handle
+
+    def totals(self, number: int) -> Totals:
+        """Add up one log."""
+        return self._logs[number].totals()
+
+    def has_error(self, key: str) -> bool:
+        """Say whether all that is known of a key is a failure."""
+        name = name_of(key)
+        first = self._first.get(name)
+        places = [] if first is None else [first, *self._more.get(name, ())]
+        return bool(places) and all(self._entry(place).is_error for place in places)
+
+    def leave(self, number: int) -> None:
+        """Stop keeping the index of a log that this process has written."""
+        self._logs[number].close()
+
+    def close(self) -> None:
+        """Close all files."""
+        for log in self._logs:
+            log.close()
+        while self._handles:
+            os.close(self._handles.popitem()[1])
 
 
 class CallLogs:
-    """All call logs of a folder as one index from key to reply; the texts stay on disk.
+    """The call logs of a folder as one job uses them: it writes one, and reads all.
 
     Parameters
     ----------
@@ -98,56 +180,40 @@ class CallLogs:
         differently (two machines asked at once), each job goes on with what it heard itself.
     errors_again : bool
         Failures that are data (content filter ...) are not taken as answers, so that they are asked again.
+    shared : LogFolder or None
+        What the jobs of this process know of the folder together; by default this job's own.
 
     Attributes
     ----------
     folder, own
         As given, absolute.
-    corrupt : int
-        Lines that could not be read, and were skipped with a warning.
     """
 
-    def __init__(self, folder: Path, own: Path | None = None, *, errors_again: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        own: Path | None = None,
+        *,
+        errors_again: bool = False,
+        shared: LogFolder | None = None,
+    ) -> None:
         self.folder = folder.absolute()
         self.own = own = own.absolute() if own is not None else None
         self._errors_again = errors_again
-        self._places: dict[str, _Place] = {}
-        self._read_to: dict[Path, int] = {}
-        self.corrupt = 0
+        self._folder = shared or LogFolder(folder)
+        self._is_shared = shared is not None
         self._writer = AppendLog(own) if own is not None else None
-        if own is not None:
-            self._read(own)
+        self._number = self._folder.log(own, is_writer=True) if own is not None else None
         self.refresh()
+
+    @property
+    def corrupt(self) -> int:
+        """Lines of the folder that could not be believed, and were skipped with a warning."""
+        return self._folder.corrupt
 
     def refresh(self) -> None:
         """Read what other jobs have written since the last look."""
-        try:
-            with os.scandir(self.folder) as entries:
-                grown = [
-                    Path(entry.path)
-                    for entry in entries
-                    if entry.name.endswith(".jsonl") and entry.stat().st_size > self._read_to.get(Path(entry.path), 0)
-                ]
-        except FileNotFoundError:
-            return
-        for path in sorted(grown):
-            if path != self.own:
-                self._read(path)
-
-    def _read(self, path: Path) -> None:
-        for offset, line in whole_lines(path, self._read_to.get(path, 0)):
-            self._read_to[path] = offset + len(line) + 1
-            record = parse(line)
-            if record is None or not _is_call(record):
-                self.corrupt += 1
-                _say.warning("%s: byte %d: a corrupt line of the call log is skipped", path, offset)
-                continue
-            self._add(record["key"], _Place(path, offset, len(line), record.get("error") is not None))
-
-    def _add(self, key: str, place: _Place) -> None:
-        known = self._places.get(key)
-        if known is None or (known.is_error and not place.is_error):
-            self._places[key] = place
+        self._folder.refresh()
 
     def get(self, key: str) -> Reply | None:
         """Return the reply to a key, or None where no log has one."""
@@ -156,32 +222,35 @@ class CallLogs:
 
     def record(self, key: str) -> dict[str, Any] | None:
         """Return the whole line of a key, or None."""
-        place = self._places.get(key)
-        if place is None or (place.is_error and self._errors_again):
-            return None
-        with place.path.open("rb") as file:
-            file.seek(place.offset)
-            record = parse(file.read(place.length))
-        return record if record is not None and record["key"] == key else None
+        return self._folder.find(key, self._number, errors_again=self._errors_again)
+
+    def is_failure(self, key: str) -> bool:
+        """Say whether the logs hold a failure for a key, and no reply."""
+        return self._folder.has_error(key)
 
     def write(self, record: Mapping[str, Any]) -> None:
         """Append a line to the own log and to the index."""
-        if self._writer is None:
+        if self._writer is None or self._number is None:
             raise RuntimeError("these logs were opened to be read only")
         offset, length = self._writer.append(record)
-        self._add(record["key"], _Place(self._writer.path, offset, length - 1, record["error"] is not None))
+        self._folder.add(self._number, record, offset, length - 1)
 
-    def own_records(self) -> list[dict[str, Any]]:
-        """Return every record of the own log that can be read."""
-        if self.own is None:
-            return []
-        records = (parse(line) for _, line in whole_lines(self.own))
-        return [record for record in records if record is not None and _is_call(record)]
+    def sync(self) -> None:
+        """Bring the own log to disk; may be called from another thread."""
+        if self._writer is not None:
+            self._writer.sync()
+
+    def totals(self) -> Totals:
+        """Add up the own log."""
+        return Totals() if self._number is None else self._folder.totals(self._number)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._folder)
 
     def close(self) -> None:
-        """Close the own log."""
-        if self._writer is not None:
+        """Close the own log. May be called twice."""
+        if self._writer is not None and self._number is not None:
+            self._folder.leave(self._number)
             self._writer.close()
+        if not self._is_shared:
+            self._folder.close()

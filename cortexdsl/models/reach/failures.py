@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
@@ -24,11 +25,22 @@ class Kind(Enum):
     BAD_REQUEST = "the request was refused"
     NOT_FOUND = "not found"
     MALFORMED = "malformed reply"
+    FOREIGN = "no model answers there"
+
+    @property
+    def slug(self) -> str:
+        """The kind as logs and tallies call it: `rate_limit`."""
+        return self.name.lower()
 
     @property
     def is_retried(self) -> bool:
         """Whether the same request may succeed a little later."""
-        return self in (Kind.RATE_LIMIT, Kind.TRANSIENT, Kind.MALFORMED)
+        return self in (Kind.RATE_LIMIT, Kind.TRANSIENT, Kind.MALFORMED, Kind.FOREIGN)
+
+    @property
+    def is_outage(self) -> bool:
+        """Whether it may be the server that is gone, and not the call that is wrong."""
+        return self in (Kind.TRANSIENT, Kind.FOREIGN)
 
     @property
     def is_data(self) -> bool:
@@ -45,6 +57,7 @@ REMEDIES: Mapping[Kind, str] = {
     Kind.QUOTA: "add credit at the provider, then run again: finished calls are kept",
     Kind.AUTHENTICATION: "name the environment variable that holds the key with `api_key_env`, and set it",
     Kind.BAD_REQUEST: "correct the model entry of the spec (name and options)",
+    Kind.FOREIGN: "see that `api_base` is the address of a model server (it usually ends in /v1), and that it is up",
     Kind.NOT_FOUND: "correct `model` or `api_base` (an OpenAI-compatible address usually ends in /v1)",
 }
 
@@ -61,10 +74,26 @@ class Failure(Exception):  # noqa: N818 (it says what happened; whether it is an
         Seconds that the server asks to wait.
     is_certain : bool
         Trying again would give the same (an empty reply that was cut at `max_tokens`).
+    counted : pair of (int or None)
+        Tokens in and out, where the server counted them for an attempt that brought no reply.
+    may_have_cost : bool
+        The model has worked, or may have: the attempt is charged with its prompt where nothing was counted.
     """
 
-    def __init__(self, kind: Kind, what: str, *, retry_after: float | None = None, is_certain: bool = False) -> None:
+    def __init__(
+        self,
+        kind: Kind,
+        what: str,
+        *,
+        retry_after: float | None = None,
+        is_certain: bool = False,
+        counted: tuple[int | None, int | None] = (None, None),
+        may_have_cost: bool | None = None,
+    ) -> None:
         self.kind = kind
+        self.counted = counted
+        worked = kind in (Kind.MALFORMED, Kind.CONTENT_FILTER)
+        self.may_have_cost = worked if may_have_cost is None else may_have_cost
         self.what = " ".join(what.split())[:LONGEST_EXCERPT]
         self.retry_after = retry_after
         self.is_certain = is_certain
@@ -129,6 +158,7 @@ def _kind_of(status: int, said: str) -> Kind:
 
 
 NO_COMPLETION = "the body is no chat completion"
+TOO_LARGE = "the reply is larger than 16 MB"
 _NAMES = re.compile(r"^(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)(?:: | - ))+")
 _NO_JSON = re.compile(
     r"JSONDecodeError|Unable to get json|(?:Expecting|Unterminated|Invalid|Extra data)[^\n]{0,60}: line \d+ column \d+"
@@ -168,7 +198,8 @@ def from_exception(error: BaseException, now: float) -> Failure:
         kind, said = Kind.MALFORMED, NO_COMPLETION  # a body that is no JSON comes as an internal error there
     response = getattr(error, "response", None)
     headers: Mapping[str, str] = getattr(response, "headers", None) or {}
-    return Failure(kind or Kind.BAD_REQUEST, said, retry_after=retry_after(headers, now))
+    is_late = any(c.__name__ in ("Timeout", "TimeoutError") for c in type(error).__mro__)
+    return Failure(kind or Kind.BAD_REQUEST, said, retry_after=retry_after(headers, now), may_have_cost=is_late or None)
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
@@ -181,15 +212,15 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     except ValueError:
         try:
             seconds = parsedate_to_datetime(said).timestamp() - now
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             return None
-    return max(0.0, seconds) if seconds == seconds else None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 def _message(body: str) -> str:
     try:
         said: Any = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return body or "no explanation"
     while isinstance(said, dict):
         inner = next((said[name] for name in ("error", "message", "detail", "type") if said.get(name)), None)

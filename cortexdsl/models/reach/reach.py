@@ -7,13 +7,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from cortexdsl.errors import ModelError
+from cortexdsl.errors import BudgetError, ModelError
 from cortexdsl.models.limits.gates import AdaptiveLimit, Endpoint
-from cortexdsl.models.reach.failures import REMEDIES, Failure, Kind
+from cortexdsl.models.reach.failures import REMEDIES, TOO_LARGE, Failure, Kind
+from cortexdsl.models.reach.outages import Outages
 from cortexdsl.models.reach.retry import GaveUp, Insistence, Obtained
 from cortexdsl.models.reach.secrets import Secrets, shown
-from cortexdsl.models.transports.transport import Raw
-from cortexdsl.terms import Model
+from cortexdsl.models.transports.transport import LARGEST_REPLY, Raw
+from cortexdsl.terms import Limits, Model
 
 T = TypeVar("T")
 
@@ -25,24 +26,23 @@ class Reach:
     ----------
     secrets : Secrets
     insistence : Insistence
-    connections : int
-        The most calls in flight through one gate.
+    clock : callable
+        Seconds.
     """
 
-    def __init__(
-        self,
-        secrets: Secrets,
-        insistence: Insistence,
-        connections: int,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, secrets: Secrets, insistence: Insistence, clock: Callable[[], float] = time.monotonic) -> None:
         self.secrets = secrets
         self._insistence = insistence
-        self._connections = connections
         self._clock = clock
         self._endpoints: dict[tuple[str, str | None], Endpoint] = {}
 
-    async def obtain(self, model: Model, send: Callable[[str | None, str | None], Awaitable[T]]) -> Obtained[T]:
+    async def obtain(
+        self,
+        model: Model,
+        send: Callable[[str | None, str | None], Awaitable[T]],
+        outages: Outages,
+        limits: Limits,
+    ) -> Obtained[T]:
         """Send to a model.
 
         Parameters
@@ -50,6 +50,11 @@ class Reach:
         model : Model
         send : callable of (address, key)
             Tries once, and raises Failure.
+        outages : Outages
+            Of the experiment.
+        limits : Limits
+            Of the experiment: the most calls in flight through one gate (that of the experiment which first asks
+            there), and how long a dead server is waited for.
 
         Raises
         ------
@@ -62,8 +67,9 @@ class Reach:
         where = (address or model.model.partition("/")[0], model.api_key_env)
         endpoint = self._endpoints.get(where)
         if endpoint is None:
-            endpoint = self._endpoints[where] = Endpoint(AdaptiveLimit(self._connections), self._clock)
-        return await self._insistence.obtain(endpoint, lambda: send(address, key))
+            name = shown(address) if address else where[0]
+            endpoint = self._endpoints[where] = Endpoint(AdaptiveLimit(limits.connections), self._clock, name)
+        return await self._insistence.obtain(endpoint, lambda: send(address, key), outages, limits.wait)
 
     def error(self, model: Model, given_up: GaveUp) -> ModelError:
         """Return the error that tells a user what failed, which model, at which address, and the remedy."""
@@ -83,11 +89,24 @@ def checked(raw: Raw, secrets: Secrets) -> Raw:
     Failure
         If the provider withheld it, or it is empty: such a reply is never kept as if it were one.
     """
+    counted = raw.prompt_tokens, raw.completion_tokens
     if raw.finish_reason == "content_filter":
-        raise Failure(Kind.CONTENT_FILTER, "the provider withheld the reply")
+        raise Failure(Kind.CONTENT_FILTER, "the provider withheld the reply", counted=counted)
     if not raw.text.strip():
-        if raw.finish_reason == "length":
-            raise Failure(Kind.MALFORMED, "empty reply, cut at its length limit: raise `max_tokens`", is_certain=True)
-        raise Failure(Kind.MALFORMED, "empty reply")
+        is_cut = raw.finish_reason == "length"
+        what = "empty reply, cut at its length limit: raise `max_tokens`" if is_cut else "empty reply"
+        raise Failure(Kind.MALFORMED, what, is_certain=is_cut, counted=counted)
+    if len(raw.text) > LARGEST_REPLY:
+        raise Failure(Kind.MALFORMED, TOO_LARGE, is_certain=True, counted=counted)
     text = secrets.hide(raw.text)
     return raw if text is raw.text else replace(raw, text=text)
+
+
+def too_many_failed(failed: int, calls: int, whose: str, what: str, model: Model, share: float) -> BudgetError:
+    """Return the error that ends a run in which more calls bring no reply than the spec puts up with."""
+    return BudgetError(
+        f"{failed:,} of {calls:,} calls {whose} brought no reply, and `limits: failed` allows {share:.3g} of them; "
+        f"the last: model {model.name} ({model.model}): {what}\n"
+        "    see what is wrong with the model or its address; then ask the failed calls again: "
+        "snakemake --cores N --config errors_again=true (or, if they are data to you, raise `limits: {failed: 5%}`)"
+    )

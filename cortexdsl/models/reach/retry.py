@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from cortexdsl.models.limits.gates import Endpoint
 from cortexdsl.models.reach.failures import Failure, Kind
+from cortexdsl.models.reach.outages import REMEMBERED, Outages
 
 T = TypeVar("T")
+PROBE = 5.0
+"""Seconds between two attempts, of all calls of a job together, to reach a server that is waited for."""
+_say = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,7 @@ class Patience:
         return {
             Kind.RATE_LIMIT: self.rate_limit,
             Kind.TRANSIENT: self.transient,
+            Kind.FOREIGN: self.transient,
             Kind.MALFORMED: self.malformed,
         }.get(kind, 1)
 
@@ -56,20 +63,24 @@ class Patience:
 
 
 class GaveUp(Exception):  # noqa: N818 (carries the failure that counts)
-    """The last failure, after so many attempts."""
+    """The last failure, after so many attempts; what those before it failed of, by kind."""
 
-    def __init__(self, failure: Failure, attempts: int) -> None:
-        self.failure, self.attempts = failure, attempts
+    def __init__(self, failure: Failure, attempts: int, retries: Mapping[str, int]) -> None:
+        self.failure, self.attempts, self.retries = failure, attempts, retries
         super().__init__(str(failure))
 
 
 @dataclass(frozen=True, slots=True)
 class Obtained(Generic[T]):
-    """What was obtained, after how many attempts, in how many seconds (waiting for a place not counted)."""
+    """What was obtained, after how many attempts, in how many seconds (waiting for a place not counted).
+
+    `retries` says what the attempts before it failed of, by kind: they are `attempts - 1` together.
+    """
 
     value: T
     attempts: int
     seconds: float
+    retries: Mapping[str, int]
 
 
 class Insistence:
@@ -92,8 +103,20 @@ class Insistence:
         self.patience = patience
         self._clock, self._sleep, self._chance = clock, sleep, chance
 
-    async def obtain(self, endpoint: Endpoint, send: Callable[[], Awaitable[T]]) -> Obtained[T]:
+    async def obtain(
+        self, endpoint: Endpoint, send: Callable[[], Awaitable[T]], outages: Outages, wait: float = 0.0
+    ) -> Obtained[T]:
         """Return what `send` gives.
+
+        Parameters
+        ----------
+        endpoint : Endpoint
+        send : callable
+            Tries once, and raises Failure.
+        outages : Outages
+            Of the experiment: an address that another job has just found dead is tried once, and not six times.
+        wait : float
+            Seconds to wait for a dead server to be back.
 
         Raises
         ------
@@ -101,25 +124,68 @@ class Insistence:
             If the failure is of a kind that is not retried, or patience has ended.
         """
         begun = self._clock()
-        attempt = 0
+        retries: Counter[str] = Counter()
+        since_outage = 0
         while True:
-            attempt += 1
             try:
                 async with endpoint.slot():
                     sent = self._clock()
                     value = await send()
-                    endpoint.control.succeeded(self._clock())
-                    return Obtained(value, attempt, self._clock() - sent)
+                    self._answered(endpoint, outages)
+                    return Obtained(value, retries.total() + 1, self._clock() - sent, retries)
             except Failure as failure:
+                since_outage += 1
                 self._tell(endpoint, failure)
-                wait = self.patience.wait(attempt, failure.retry_after, self._chance())
-                late = self._clock() + wait - begun > self.patience.seconds
-                if failure.is_certain or attempt >= self.patience.attempts(failure.kind) or late:
-                    raise GaveUp(failure, attempt) from None
-            await self._sleep(wait)
+                pause = self.patience.wait(since_outage, failure.retry_after, self._chance())
+                is_late = self._clock() + pause - begun > self.patience.seconds
+                is_last = failure.is_certain or since_outage >= self.patience.attempts(failure.kind) or is_late
+                if failure.kind.is_outage and self._is_down(endpoint, outages, begun, is_last=is_last):
+                    if failure.is_certain or not await self._outlast(endpoint, wait, failure):
+                        raise GaveUp(failure, retries.total() + 1, retries) from None
+                    begun, since_outage, pause = self._clock(), 0, 0.0
+                elif is_last:
+                    raise GaveUp(failure, retries.total() + 1, retries) from None
+                retries[failure.kind.slug] += 1
+            if pause:
+                await self._sleep(pause)
+
+    def _answered(self, endpoint: Endpoint, outages: Outages) -> None:
+        endpoint.control.succeeded(self._clock())
+        endpoint.answered_at = self._clock()
+        if endpoint.down_since is not None:
+            endpoint.down_since = None
+            outages.over(endpoint.name)
+
+    def _is_down(self, endpoint: Endpoint, outages: Outages, begun: float, *, is_last: bool) -> bool:
+        """Say whether a server that failed is dead: it was found so, or has answered nobody all the while."""
+        if endpoint.down_since is None:
+            is_found = is_last and endpoint.answered_at < begun
+            is_told = endpoint.answered_at < begun - REMEMBERED and outages.is_known(endpoint.name)
+            if not (is_found or is_told):
+                return False
+            endpoint.down_since = self._clock()
+        outages.met(endpoint.name)
+        return True
+
+    async def _outlast(self, endpoint: Endpoint, wait: float, failure: Failure) -> bool:
+        """Wait until a call may try whether a dead server is back; False once that has been long enough.
+
+        The calls of a job take turns at trying, one every `PROBE` seconds; when one is answered, all go on.
+        """
+        failed_at = self._clock()
+        if wait and endpoint.down_since == failed_at:
+            _say.warning("%s: %s; waiting for it to be back for up to %g s", endpoint.name, failure.kind.value, wait)
+        async with endpoint.probing:
+            if endpoint.answered_at > failed_at or endpoint.down_since is None:
+                return True
+            left = endpoint.down_since + wait - self._clock()
+            if left <= 0:
+                return False
+            await self._sleep(min(PROBE, left))
+        return True
 
     def _tell(self, endpoint: Endpoint, failure: Failure) -> None:
         if failure.kind is Kind.RATE_LIMIT:
             endpoint.control.rate_limited(self._clock(), failure.retry_after)
-        elif failure.kind is Kind.TRANSIENT:
+        elif failure.kind.is_outage:
             endpoint.control.failed()

@@ -22,13 +22,14 @@ import numpy as np
 from cortexdsl.errors import ModelError
 from cortexdsl.models.door import Door
 from cortexdsl.models.keys import KEY_LENGTH, plain
-from cortexdsl.models.limits.budget import Spent
+from cortexdsl.models.limits.account import EMBEDDINGS
+from cortexdsl.models.limits.ledger import Spent
 from cortexdsl.models.logs.appendlog import SCHEMA_VERSION, AppendLog, parse, whole_lines
+from cortexdsl.models.logs.lines import estimated_tokens
 from cortexdsl.models.reach.secrets import without_credentials
 from cortexdsl.models.transports.litellm import embed as litellm_embed
 from cortexdsl.terms import Floats, Model
 
-FOLDER = "embeddings"
 _say = logging.getLogger(__name__)
 
 
@@ -91,14 +92,13 @@ class EmbeddingCalls:
         self._kept: set[str] = set()
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._writer = None
-        folder = door.folder / FOLDER
+        folder = door.folder / EMBEDDINGS
         if door.own_log is not None:
             self._writer = AppendLog(folder / door.own_log.name)
             door.at_close(self._writer.close)
             for place, record in _records(self._writer.path):
                 self._places.setdefault(record["key"], place)
                 self._kept.add(record["key"])
-                door.budget.spend(Spent(record["calls"], record["tokens"] or 0, record["dollars"] or 0.0))
         for path in sorted(folder.glob("*.jsonl")):
             if self._writer is None or path != self._writer.path:
                 for place, record in _records(path):
@@ -137,10 +137,18 @@ class EmbeddingCalls:
                 "    replaying needs the logs of the whole run, and the same spec; to ask models, run it online"
             )
         texts = list(missing.values())
-        got = await self._door.through(model, lambda base, key: self._embed(model, texts, base, key))
+
+        def dollars_of(tokens: int | None) -> float | None:
+            return model.price[0] * tokens if model.price is not None and tokens is not None else None
+
+        got = await self._door.through(
+            model,
+            lambda base, key: self._embed(model, texts, base, key),
+            estimated_tokens([{"content": text} for text in texts]),
+            lambda found: Spent(1, found[1] or 0, dollars_of(found[1]) or 0.0),
+        )
         vectors, tokens = got.value
-        dollars = model.price[0] * tokens if model.price is not None and tokens is not None else None
-        self._door.budget.spend(Spent(1, tokens or 0, dollars or 0.0))
+        dollars = dollars_of(tokens)
         for number, (key, vector) in enumerate(zip(missing, vectors, strict=True)):
             kept = np.asarray(vector, dtype="<f4").tobytes()
             self._keep(key, model, missing[key], kept, *((1, tokens, dollars) if number == 0 else (0, 0, 0.0)))

@@ -14,6 +14,12 @@ PLACEHOLDER_KEY = "no-key-needed"
 
 LARGEST_SEED = 2**31
 
+MOST_TOKENS = 10**12
+"""No call has more: a larger count is none, and is taken for unknown."""
+
+LARGEST_REPLY = 16 * 2**20
+"""Bytes of a reply's body, and characters of its text, at most: what is longer is no reply."""
+
 
 @dataclass(frozen=True, slots=True)
 class Raw:

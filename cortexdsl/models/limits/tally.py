@@ -1,0 +1,167 @@
+"""The tally of one job: what it did and spent so far, in a small file that others read while it runs.
+
+`spent/<job>.json`, written by the job alone, whole or not at all, at most once a second and at its end. Calls,
+tokens and dollars are those of all runs of the job: they are taken from its call log when it starts again.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from cortexdsl.models.logs.index import Totals
+from cortexdsl.models.logs.lines import Gist, is_amount, is_count
+
+SCHEMA_VERSION = 2
+EVERY = 1.0
+State = Literal["running", "done", "failed", "stopped"]
+
+
+@dataclass(slots=True)
+class Counts:
+    """What came of the calls: asked of a model, replayed from a log, shared with one under way, failed as data."""
+
+    asked: int = 0
+    replayed: int = 0
+    shared: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Who a job is: its name among the jobs of the experiment, and what it works on where that is one thing."""
+
+    name: str = "job"
+    dataset: str | None = None
+    cell: str | None = None
+    shard: str | None = None
+
+
+class Tally:
+    """The tally of one job.
+
+    Parameters
+    ----------
+    folder : Path or None
+        Where the tallies of the experiment lie; None writes none.
+    job : Job
+    counts : Counts
+        The door's, of this run.
+    before : Totals
+        Of the job's call log when it was opened.
+    now : callable
+        Seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None,
+        job: Job,
+        counts: Counts,
+        before: Totals = Totals(),  # noqa: B008 (frozen)
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._path = folder / (job.name.replace("/", "~") + ".json") if folder is not None else None
+        self._job, self._counts, self._before, self._now = job, counts, before, now
+        self._began = self._written = now()
+        self._earlier = _read(self._path)
+        self.debates_done = self.debates_total = 0
+        self.in_flight = 0
+        self.input_tokens, self.output_tokens = before.prompt_tokens, before.completion_tokens
+        self.dollars: float | None = before.dollars or None
+        self.retries: Counter[str] = Counter(_counted(self._earlier.get("retries")))
+        self.failures: Counter[str] = Counter(_counted(self._earlier.get("failures")))
+        if before.failed and not self._earlier:
+            self.failures["unknown"] = before.failed
+        self.message = ""
+
+    def debates(self, done: int, total: int) -> None:
+        """Note how many debates (or judgements, or searches) are done, of how many."""
+        self.debates_done, self.debates_total = done, total
+
+    def ended(self, cost: Gist, dollars: float | None, retries: Mapping[str, int], failure: str | None) -> None:
+        """Note a call that was logged: what it has cost, what it was tried again for, and how it failed, if it did."""
+        self.input_tokens += cost.prompt_tokens
+        self.output_tokens += cost.completion_tokens
+        if dollars is not None:
+            self.dollars = (self.dollars or 0.0) + dollars
+        self.retries.update(retries)
+        if failure is not None:
+            self.failures[failure] += 1
+
+    def publish(self, state: State = "running") -> None:
+        """Write the tally."""
+        self._written = self._now()
+        if self._path is None:
+            return
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        part = self._path.with_name(f".{self._path.name}.part")
+        part.write_text(json.dumps(self.value(state)) + "\n", encoding="ascii")
+        part.replace(self._path)
+
+    def publish_if_due(self) -> None:
+        """Write the tally if the last time is a second ago."""
+        if self._now() - self._written >= EVERY:
+            self.publish()
+
+    def value(self, state: State = "running") -> dict[str, Any]:
+        """Return the tally as it is written."""
+        seconds, began = (_amount(self._earlier.get(name)) for name in ("seconds", "began"))
+        counts, kinds = self._counts, self.failures
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "job": self._job.name,
+            "dataset": self._job.dataset,
+            "cell": self._job.cell,
+            "shard": self._job.shard,
+            "state": state,
+            "debates": {"done": self.debates_done, "total": self.debates_total},
+            "calls": {
+                "asked": self._before.calls + counts.asked,
+                "replayed": counts.replayed,
+                "shared": counts.shared,
+                "failed": kinds.total(),
+                "retried": self.retries.total(),
+                "in_flight": self.in_flight,
+            },
+            "tokens": {"input": self.input_tokens, "output": self.output_tokens},
+            "dollars": self.dollars,
+            "seconds": round(seconds + self._now() - self._began, 3),
+            "failures": {kind: kinds[kind] for kind in sorted(kinds) if kinds[kind]},
+            "retries": {kind: self.retries[kind] for kind in sorted(self.retries) if self.retries[kind]},
+            "began": began or self._began,
+            "updated": self._now(),
+            "message": self.message,
+        }
+
+
+def read_tallies(folder: Path) -> list[dict[str, Any]]:
+    """Return the tallies of all jobs of an experiment, in the order of their names; what is none is left out."""
+    return [said for path in sorted(folder.glob("*.json")) if (said := _read(path)).get("schema_version") == 2]
+
+
+def seconds_of(folder: Path) -> float:
+    """Return the seconds that jobs ran, as their tallies say (those of older versions too)."""
+    return sum(_amount(_read(path).get("seconds")) for path in folder.glob("*.json"))
+
+
+def _read(path: Path | None) -> dict[str, Any]:
+    try:
+        said = json.loads(path.read_bytes()) if path is not None else {}
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _amount(said: Any) -> float:
+    return float(said) if is_amount(said) else 0.0
+
+
+def _counted(said: object) -> Mapping[str, int]:
+    items = said.items() if isinstance(said, dict) else ()
+    return {str(kind): count for kind, count in items if is_count(count, 10**12)}

@@ -1,0 +1,170 @@
+"""One line of the call log: how it is written, and what it must be to be believed."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cortexdsl.models.keys import plain
+from cortexdsl.models.logs.appendlog import SCHEMA_VERSION, parse
+from cortexdsl.models.reach.secrets import without_credentials
+from cortexdsl.models.transports.transport import MOST_TOKENS, Raw
+from cortexdsl.seals import Seal, seal_of
+from cortexdsl.terms import EMPTY, Call, Reply
+
+_CHARACTERS_PER_TOKEN = 4
+# What an index needs stands first in a line, so that a sealed line need not be parsed for it.
+_HEAD = re.compile(
+    rb'\{"schema_version": 2, "key": "([^"\\]+)", "error": (null|"(?:[^"\\]|\\.)*"), "attempts": (\d+), '
+    rb'"retries": \{[^{}]*\}, "usage": \{"prompt_tokens": (\d+), "completion_tokens": (\d+)\}, '
+    rb'"dollars": (null|[0-9][0-9.e+-]*), '
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Gist:
+    """What an index keeps of a line: its key, whether it is a failure, and what it has cost.
+
+    Where a server counted no tokens, four characters are taken for one, so that a limit holds there too.
+    """
+
+    key: str
+    is_error: bool
+    attempts: int
+    prompt_tokens: int
+    completion_tokens: int
+    dollars: float
+
+
+def call_record(
+    key: str,
+    call: Call,
+    raw: Raw | None,
+    *,
+    seconds: float,
+    attempts: int,
+    retries: Mapping[str, int] = EMPTY,
+    error: str | None = None,
+    dollars: float | None = None,
+) -> dict[str, Any]:
+    """Return one line of the call log.
+
+    `parameters` are the model's options, `api_base` is the address as the spec writes it (the two and the
+    messages and seed are what the key is made of), `dollars` what the call cost where a price is known, `retries`
+    what the attempts before the last one failed of, by kind. Text is written with JSON's escapes, so that NUL
+    characters and lone surrogates come back as they were.
+    """
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "key": key,
+        "error": error,
+        "attempts": attempts,
+        "retries": {kind: retries[kind] for kind in sorted(retries)},
+        "usage": {
+            "prompt_tokens": raw.prompt_tokens if raw is not None else None,
+            "completion_tokens": raw.completion_tokens if raw is not None else None,
+        },
+        "dollars": dollars,
+        "seconds": round(seconds, 4),
+        "finish_reason": raw.finish_reason if raw is not None else None,
+        "seed_refused": raw.seed_refused if raw is not None else False,
+        "model": call.model.model,
+        "api_base": without_credentials(call.model.api_base),
+        "parameters": plain(call.model.options),
+        "seed": call.seed,
+        "messages": [dict(message) for message in call.messages],
+        "reply": raw.text if raw is not None and error is None else None,
+    }
+
+
+def reply_of(record: Mapping[str, Any]) -> Reply:
+    """Return the reply that a log line holds."""
+    usage = record.get("usage") or {}
+    return Reply(
+        key=record["key"],
+        text=record.get("reply") or "",
+        finish_reason=record.get("finish_reason"),
+        prompt_tokens=usage.get("prompt_tokens"),
+        completion_tokens=usage.get("completion_tokens"),
+        error=record.get("error"),
+    )
+
+
+def read_call(line: bytes) -> dict[str, Any] | None:
+    """Return the record of a line of a call log, or None where it is corrupt or its fields are not what they must be.
+
+    Raises
+    ------
+    RecordError
+        If a newer version wrote it.
+    """
+    record = parse(line)
+    return record if record is not None and _is_call(record) else None
+
+
+def gist_of_line(line: bytes) -> Gist | None:
+    """Return the gist of a line, or None where it is corrupt; a sealed line is not parsed for it.
+
+    Raises
+    ------
+    RecordError
+        If a newer version wrote it.
+    """
+    found = _HEAD.match(line)
+    if found is not None and seal_of(line) is Seal.WHOLE:
+        key, error, attempts, prompt, completion, dollars = found.groups()
+        cost = 0.0 if dollars == b"null" else float(dollars)
+        return Gist(key.decode("utf-8", "replace"), error != b"null", int(attempts), int(prompt), int(completion), cost)
+    record = read_call(line)
+    return None if record is None else gist(record)
+
+
+def gist(record: Mapping[str, Any]) -> Gist:
+    """Return the gist of a record."""
+    usage = record.get("usage") or {}
+    asked, said = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    if asked is None:
+        asked = estimated_tokens(record.get("messages") or ())
+    if said is None:
+        said = len(record.get("reply") or "") // _CHARACTERS_PER_TOKEN
+    dollars = record.get("dollars") or 0.0
+    return Gist(record["key"], record.get("error") is not None, record.get("attempts") or 1, asked, said, dollars)
+
+
+def estimated_tokens(messages: Any) -> int:
+    """Return the tokens that a prompt is taken to have where no server has counted them."""
+    return sum(len(message["content"]) for message in messages) // _CHARACTERS_PER_TOKEN
+
+
+def _is_call(record: Mapping[str, Any]) -> bool:
+    text, error = record.get("reply"), record.get("error")
+    usage, messages = record.get("usage"), record.get("messages", [])
+    if not (isinstance(text, str) if error is None else isinstance(error, str)):
+        return False
+    if usage is not None and not isinstance(usage, dict):
+        return False
+    counted = ((usage or {}).get(name) for name in ("prompt_tokens", "completion_tokens"))
+    dollars, attempts = record.get("dollars"), record.get("attempts", 1)
+    return (
+        all(count is None or is_count(count, MOST_TOKENS) for count in counted)
+        and (dollars is None or is_amount(dollars))
+        and is_count(attempts, 1_000_000)
+        and isinstance(record.get("finish_reason"), str | None)
+        and isinstance(messages, list)
+        and all(isinstance(m, dict) and isinstance(m.get("content"), str) for m in messages)
+    )
+
+
+def is_count(value: object, most: int) -> bool:
+    """Say whether a value of JSON is a whole number from 0 to `most`."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most
+
+
+def is_amount(value: object) -> bool:
+    """Say whether a value of JSON is a finite number that is not negative."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return 0 <= value <= 1e300 and math.isfinite(value)

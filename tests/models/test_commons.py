@@ -1,0 +1,109 @@
+"""Doors of one process share what belongs to the run: calls under way, logs, gates, budget; and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from cortexdsl.errors import BudgetError
+from cortexdsl.models.door import Commons, open_door
+from cortexdsl.terms import Limits, Reply
+from tests.models.kit import Fake, call_of, settle, texts
+
+
+def logged(path: Path) -> int:
+    return len(path.read_text().splitlines())
+
+
+def test_two_doors_ask_once_and_each_writes_its_own_log(tmp_path: Path) -> None:
+    """Ten equal pairs of calls and ten more that only b makes: 20 sent, each line in the log of who asked."""
+
+    async def scene() -> None:
+        fake = Fake()
+        async with Commons(fake.transports) as commons:
+            a, b = (open_door(tmp_path / f"{name}.jsonl", commons=commons) for name in "ab")
+            async with a, b:
+                both = await asyncio.gather(*(door(call_of(seed=k)) for k in range(10) for door in (a, b)))
+                await asyncio.gather(*(b(call_of(seed=k)) for k in range(10, 20)))
+                assert [reply.text for reply in both[::2]] == [reply.text for reply in both[1::2]]
+                assert (await a(call_of(seed=15))).text == "ok hello 15"  # from b's log, without a look at the disk
+        assert len(fake.asked) == 20
+        assert (a.counts.asked, b.counts.shared, b.counts.asked, a.counts.replayed) == (10, 10, 10, 1)
+        assert (logged(tmp_path / "a.jsonl"), logged(tmp_path / "b.jsonl")) == (10, 10)
+
+    asyncio.run(scene())
+
+
+def test_a_job_that_is_cancelled_leaves_its_calls_to_who_shares_them(tmp_path: Path) -> None:
+    async def scene() -> None:
+        fake = Fake()
+        fake.gate = asyncio.Event()
+        async with Commons(fake.transports) as commons:
+
+            async def job(name: str) -> Reply:
+                async with open_door(tmp_path / f"{name}.jsonl", commons=commons) as door:
+                    return await door(call_of())
+
+            first = asyncio.create_task(job("first"))
+            await settle()
+            second = asyncio.create_task(job("second"))
+            await settle()
+            assert len(fake.asked) == 1
+            first.cancel()
+            await settle()
+            fake.gate.set()
+            assert (await second).text == "ok hello 1"
+            with pytest.raises(asyncio.CancelledError):
+                await first
+        assert logged(tmp_path / "second.jsonl") == 1
+
+    asyncio.run(scene())
+
+
+def test_limits_and_connections_hold_over_all_doors(tmp_path: Path) -> None:
+    async def scene() -> None:
+        fake = Fake()
+        limits = Limits(calls=30, connections=3)
+        async with Commons(fake.transports) as commons:
+            doors = [
+                open_door(tmp_path / "calls" / f"{k}.jsonl", limits=limits, ledgers=tmp_path / "spent", commons=commons)
+                for k in range(4)
+            ]
+            for door in doors:
+                await door.__aenter__()
+            calls = (door(call_of(seed=100 * k + j)) for k, door in enumerate(doors) for j in range(10))
+            found = await asyncio.gather(*calls, return_exceptions=True)
+            for door in doors:
+                await door.__aexit__(None, None, None)
+        assert sum(isinstance(each, Reply) for each in found) == 30
+        assert sum(isinstance(each, BudgetError) for each in found) == 10
+        assert fake.most_in_flight == 3
+
+    asyncio.run(scene())
+
+
+def test_each_door_tallies_what_is_its_own(tmp_path: Path) -> None:
+    """Three calls of 10 and 5 tokens by one door, one by the other: 30 and 15, 10 and 5."""
+
+    async def scene() -> None:
+        fake = Fake()
+        spent = tmp_path / "spent"
+        async with Commons(fake.transports) as commons:
+            a, b = (
+                open_door(tmp_path / f"{name}.jsonl", ledgers=spent, job=f"set/{name}", commons=commons)
+                for name in "ab"
+            )
+            async with a, b:
+                assert json.loads((spent / "set~a.json").read_text())["state"] == "running"
+                assert texts([await a(call_of(seed=k)) for k in range(3)]) == [f"ok hello {k}" for k in range(3)]
+                await b(call_of(seed=9))
+        said = [json.loads((spent / f"set~{name}.json").read_text()) for name in "ab"]
+        assert [(each["state"], each["calls"]["asked"], each["tokens"]) for each in said] == [
+            ("done", 3, {"input": 30, "output": 15}),
+            ("done", 1, {"input": 10, "output": 5}),
+        ]
+
+    asyncio.run(scene())
