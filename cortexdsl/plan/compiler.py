@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from cortexdsl.errors import InputError, Problem, SpecError
+from cortexdsl.errors import InputError, SpecError
 from cortexdsl.plan.digests import method_digest
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.families import resolve_families
 from cortexdsl.plan.judging import JUDGED, judge_of, judging_of
+from cortexdsl.plan.money import check_money
 from cortexdsl.plan.shards import Shard, cut, cut_in_step, shard_size
 from cortexdsl.protocols.arms import Arm, arms
 from cortexdsl.protocols.templates import Templates
@@ -19,7 +20,7 @@ from cortexdsl.spec.claims import unlookable
 from cortexdsl.spec.load import Spec, load_spec
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task
-from cortexdsl.terms import Cell, Model, StoppingRule
+from cortexdsl.terms import Cell, StoppingRule
 
 SPECS = Path("specs")
 _NAME = re.compile(r"[^\W_][\w.+-]*(/[^\W_][\w.+-]*)*")
@@ -123,7 +124,7 @@ def compile_spec(asked: str, *, experiment: str | None = None) -> Plan:
     templates = Templates(templates_folders)
     cells = _cells(spec, arms(spec), templates)
     families = resolve_families(spec, cells)
-    _check_limits(spec, cells, judge_of(spec))
+    check_money(spec, cells, judge_of(spec))
     tasks = {label: load(dataset) for label, dataset in spec.datasets.items()}
     text = spec.text
     stopping = _stopping(spec, tasks)
@@ -223,33 +224,3 @@ def _shards(
         calls_per_question=max(len(cell.debate.cast) * 3 for cell in cells),
     )
     return {label: cut(questions, replicates, size) for label, questions in sizes.items()}
-
-
-def _check_limits(spec: Spec, cells: Sequence[Cell], judge: Model | None) -> None:
-    """Refuse to call an API that costs money without a limit, so that nothing is spent by surprise."""
-    limits = spec.limits
-    if any(limit is not None for limit in (limits.calls, limits.tokens, limits.dollars)):
-        return
-    used = {agent.model.name: agent.model for cell in cells for cast in cell.debate.cast.values() for agent in cast}
-    if judge is not None:
-        used[judge.name] = judge
-    problems: list[Problem] = [
-        spec.problem(
-            ("models", name),
-            f"{name} ({model.model}) may cost money, and the spec sets no limits",
-            "write limits: {dollars: 5}, or calls: or tokens:",
-        )
-        for name, model in used.items()
-        if may_cost(model)
-    ]
-    if problems:
-        raise SpecError(problems)
-
-
-def may_cost(model: Model) -> bool:
-    """Say whether a model may cost money: it has a price, or it is a hosted one without an address of one's own."""
-    if model.model.startswith("builtin/"):
-        return False
-    if model.price is not None:
-        return any(model.price)
-    return model.api_base is None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Strict, Tag, model_validator
 
 from cortexdsl.spec.words import Entry, Flag, Name, Plain, Positive, Share, Text, Variable, Whole, said
 
@@ -46,15 +47,28 @@ def _variable(value: Any) -> Any:
 KeyName: TypeAlias = Annotated[Variable, BeforeValidator(_variable, json_schema_input_type=Variable)]
 
 
+_KEYS = re.compile(r"(?i)(^|_)(key|keys|token|secret|password|passwd|credentials?)$")
+
+
 def _address(value: str) -> str:
     if value.startswith("env:"):
         if not re.fullmatch(r"env:[A-Za-z_]\w*", value):
             raise said("env: is followed by no name of a variable", "write env:NAME")
-    elif not re.match(r"https?://[^/\s]", value):
+        if _KEYS.search(value):
+            raise said("this variable is named as one that holds a key", "name the one that holds the address")
+    elif not re.match(r"https?://[^/\s]", value) or not _has_host(value):
         raise said("this is no address", "write http://HOST:PORT/v1, or env:NAME")
     elif "@" in value.split("/")[2]:
         raise said("the address holds a password", "write env:NAME, and put the address into that variable")
     return value
+
+
+def _has_host(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:  # http://[bad/v1, or a port that is none
+        return False
 
 
 Address: TypeAlias = Annotated[Text, AfterValidator(_address)]
@@ -233,8 +247,37 @@ class ServerText(Entry):
     seconds: Annotated[float, Field(gt=0, le=86_400, strict=True)] = Field(600, description="How long to wait.")
 
 
+def _share(value: Any) -> Any:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", value) if isinstance(value, str) else None
+    if found is not None:
+        return float(found[1]) / 100
+    if isinstance(value, str):
+        raise said("this is no share", "write 5%, or 0.05")
+    return value
+
+
+_UNITS = {"s": 1, "min": 60, "h": 3600}
+
+
+def _duration(value: Any) -> Any:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|min|h)", value) if isinstance(value, str) else None
+    if found is not None:
+        return float(found[1]) * _UNITS[found[2]]
+    if isinstance(value, str):
+        raise said("this is no length of time", "write 30s, 10min or 2h, or a number of seconds")
+    return value
+
+
+Percentage: TypeAlias = Annotated[
+    float, Strict(), Field(ge=0, le=1), BeforeValidator(_share, json_schema_input_type=float | str)
+]
+Duration: TypeAlias = Annotated[
+    float, Strict(), Field(ge=0, le=604_800), BeforeValidator(_duration, json_schema_input_type=float | str)
+]
+
+
 class LimitsText(Entry):
-    """What an experiment may spend; nothing written is no limit."""
+    """What an experiment may spend, and what it puts up with; nothing written is no limit."""
 
     calls: Annotated[Whole, Field(ge=0)] | None = None
     tokens: Annotated[Whole, Field(ge=0)] | None = None
@@ -243,3 +286,5 @@ class LimitsText(Entry):
     connections: Annotated[Whole, Field(ge=1, le=100_000)] = Field(
         16, description="The most calls in flight to one endpoint."
     )
+    failed: Percentage = Field(0.05, description="The share of calls that may bring no reply, such as 5%.")
+    wait: Duration = Field(0.0, description="How long to wait for a server that does not answer, such as 10min.")

@@ -32,7 +32,7 @@ class Time:
         await asyncio.sleep(0)
 
     def hooks(self, **environment: str) -> Hooks:
-        return Hooks(clock=self.clock, sleep=self.sleep, chance=lambda: 0.0, environment=environment)
+        return Hooks(self.clock, self.sleep, lambda: 0.0, environment, now=lambda: 1e9 + self.now)
 
 
 class Fake:

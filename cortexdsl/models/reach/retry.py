@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import random
 import time
 from collections import Counter
@@ -151,8 +152,9 @@ class Insistence:
 
     def _answered(self, endpoint: Endpoint, outages: Outages) -> None:
         endpoint.control.succeeded(self._clock())
+        is_first = endpoint.answered_at == -math.inf
         endpoint.answered_at = self._clock()
-        if endpoint.down_since is not None:
+        if endpoint.down_since is not None or (is_first and outages.is_known(endpoint.name)):
             endpoint.down_since = None
             outages.over(endpoint.name)
 

@@ -70,9 +70,11 @@ class Secrets:
                     f"model {model.name} ({model.model}): its address is in the environment variable {name}, which "
                     f"is not set\n    set it, for example: export {name}=http://127.0.0.1:8000/v1"
                 )
-        if value is not None and not value.startswith(("http://", "https://")):
+        if value is not None and not is_address(value):
+            # What a variable holds is not shown: whoever named the wrong one may have named a key.
+            named = model.api_base if model.api_base != value else shown(value)
             raise ModelError(
-                f"model {model.name} ({model.model}): its address {shown(value)!r} is no http address\n"
+                f"model {model.name} ({model.model}): its address {named!r} is no http address\n"
                 "    write it whole, for example http://127.0.0.1:8000/v1"
             )
         return value
@@ -109,10 +111,23 @@ def without_credentials(text: str | None) -> str | None:
     return None if text is None else _PATTERNS.sub(REDACTED, text)
 
 
+def is_address(text: str) -> bool:
+    """Say whether a text is the address of a server: http or https, a host, and a port that there is, if any."""
+    try:
+        parts = urlsplit(text)
+        has_port = parts.port is None or parts.port > 0
+    except ValueError:  # an unfinished [ of an IPv6 address, a port that is no number or too large
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and has_port
+
+
 def shown(address: str | None) -> str:
     """Return an address as it may be printed: without name, password, query and fragment."""
     if address is None:
         return "the provider's own address"
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return "an address that cannot be read"
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path, "", ""))

@@ -1,0 +1,33 @@
+"""Which models litellm's price list knows, read from its file: importing litellm takes seconds that a check has not."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+_LIST = "model_prices_and_context_window_backup.json"
+
+
+@cache
+def _listed() -> Mapping[str, Any]:
+    found = importlib.util.find_spec("litellm")
+    if found is None or found.origin is None:
+        return {}
+    said: Mapping[str, Any] = json.loads((Path(found.origin).parent / _LIST).read_bytes())
+    return said
+
+
+def is_listed(model: str) -> bool:
+    """Say whether litellm has a price for a model name: as it stands, or of that provider without the prefix.
+
+    The list is the one that litellm itself uses here, since it is kept from fetching another.
+    """
+    provider, _, name = model.partition("/")
+    entry = _listed().get(model) or _listed().get(name) or {}
+    if model not in _listed() and not str(entry.get("litellm_provider", "")).startswith(provider):
+        return False
+    return any(entry.get(f"{way}_cost_per_token") for way in ("input", "output"))

@@ -1,0 +1,149 @@
+"""Faults: every attempt is accounted for by kind; a dead server is found once a run, and waited for where asked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cortexdsl.errors import ModelError
+from cortexdsl.models.door import open_door
+from cortexdsl.models.limits.ledger import spent_so_far
+from cortexdsl.models.limits.tally import read_tallies
+from cortexdsl.models.reach.failures import Failure, Kind
+from cortexdsl.models.reach.outages import Outages
+from cortexdsl.terms import Limits, Reply
+from tests.models.kit import Fake, Time, call_of
+
+DEAD = Failure(Kind.TRANSIENT, "connection refused")
+
+
+def dead(_: object) -> Failure:
+    return Failure(Kind.TRANSIENT, "connection refused")
+
+
+async def job(name: str, root: Path, fake: Fake, time: Time, calls: int = 8, **limits: Any) -> list[Any]:
+    """One job of a run, as a process of its own would do it."""
+    log = root / "calls" / f"{name}.jsonl"
+    allowed = Limits(connections=4, **limits)
+    door_of_job = open_door(
+        log, limits=allowed, ledgers=root / "spent", job=name, transports=fake.transports, hooks=time.hooks()
+    )
+    async with door_of_job as door:
+        asked = [door(call_of(name, k)) for k in range(calls)]
+        return list(await asyncio.gather(*asked, return_exceptions=True))
+
+
+def test_a_dead_server_is_found_by_the_first_job_and_tried_once_by_each_other(tmp_path: Path) -> None:
+    """Eight jobs of one call: six attempts by the first, then seven single ones; each with all its patience made 48."""
+
+    async def scene() -> None:
+        fake, time = Fake(), Time()
+        fake.answer = dead
+        for number in range(8):
+            [error] = await job(f"job{number}", tmp_path, fake, time, calls=1)
+            assert isinstance(error, ModelError)
+        assert len(fake.asked) == 6 + 7
+        assert time.now < 16  # the waits of the first job alone: 0.5 + 1 + 2 + 4 + 8 s
+
+    asyncio.run(scene())
+
+
+def test_when_it_answers_again_the_next_job_goes_on_and_all_is_forgotten(tmp_path: Path) -> None:
+    async def scene() -> None:
+        fake, time = Fake(), Time()
+        fake.answer = dead
+        await job("first", tmp_path, fake, time, calls=1)
+        fake.answer = lambda call: "ok"
+        assert all(isinstance(each, Reply) for each in await job("second", tmp_path, fake, time))
+        asked = len(fake.asked)
+        fake.script = [DEAD]  # an ordinary fault is tried again as ever
+        [reply] = await job("third", tmp_path, fake, time, calls=1)
+        assert isinstance(reply, Reply)
+        assert len(fake.asked) == asked + 2
+
+    asyncio.run(scene())
+
+
+def test_one_unlucky_call_of_a_server_that_answers_others_is_no_outage(tmp_path: Path) -> None:
+    async def scene() -> None:
+        fake, time = Fake(), Time()
+        fake.answer = lambda call: DEAD if call.seed == 3 else "ok"
+        found = await job("first", tmp_path, fake, time)
+        assert sum(isinstance(each, ModelError) for each in found) == 1
+        assert not Outages(tmp_path / "spent", time.hooks().now).is_known("fake")
+
+    asyncio.run(scene())
+
+
+def test_a_server_that_is_waited_for_is_tried_by_one_call_at_a_time_until_it_is_back(tmp_path: Path) -> None:
+    """It is dead for two minutes: 20 calls are all answered, after six failures each at most, and one every 5 s by all
+    of them together; if each tried every 5 s these were 480."""
+
+    async def scene() -> None:
+        fake, time = Fake(), Time()
+        fake.answer = lambda call: DEAD if time.now < 120 else "ok"
+        found = await job("first", tmp_path, fake, time, calls=20, wait=600.0)
+        assert all(isinstance(each, Reply) for each in found)
+        assert len(fake.asked) - 20 <= 20 * 6 + 24
+
+    asyncio.run(scene())
+
+
+def test_waiting_ends(tmp_path: Path) -> None:
+    async def scene() -> None:
+        fake, time = Fake(), Time()
+        fake.answer = dead
+        found = await job("first", tmp_path, fake, time, calls=4, wait=60.0)
+        assert all(isinstance(each, ModelError) for each in found)
+        assert 60 <= time.now < 150
+        assert len(fake.asked) < 4 * 6 + 60 / 5 + 8
+
+    asyncio.run(scene())
+
+
+def test_every_attempt_of_a_fault_mix_is_accounted_for_by_kind(tmp_path: Path) -> None:
+    """A fifth of all attempts fail, in five ways drawn by a seeded generator: what the server saw is what is kept,
+    in the log by call, in the tally by kind, in the ledger as calls."""
+    chance = random.Random(7)
+    kinds = [Kind.RATE_LIMIT, Kind.TRANSIENT, Kind.MALFORMED, Kind.FOREIGN, Kind.CONTENT_FILTER]
+    seen: Counter[str] = Counter()
+
+    def answer(_: object) -> Failure | str:
+        if chance.random() >= 0.2:
+            return "fine"
+        kind = chance.choice(kinds)
+        seen[kind.slug] += 1
+        return Failure(kind, "made up")
+
+    async def scene() -> None:
+        fake = Fake()
+        fake.answer = answer
+        found = await job("mix", tmp_path, fake, Time(), calls=500, failed=1.0)
+        assert all(isinstance(each, Reply) for each in found)
+        lines = [json.loads(line) for line in (tmp_path / "calls" / "mix.jsonl").read_text().splitlines()]
+        assert all(line["attempts"] == 1 + sum(line["retries"].values()) for line in lines)
+        assert sum(line["attempts"] for line in lines) == len(fake.asked)
+        kept: Counter[str] = Counter()
+        for line in lines:
+            kept.update(line["retries"])
+            if line["error"] is not None:
+                kept["content_filter"] += line["error"] == "content filter: made up"
+        assert kept == seen
+        [tally] = read_tallies(tmp_path / "spent")
+        assert Counter(tally["retries"]) + Counter(tally["failures"]) == seen
+        assert tally["calls"]["asked"] + tally["calls"]["retried"] == len(fake.asked)
+        assert spent_so_far(tmp_path / "spent").calls == len(fake.asked)
+
+    asyncio.run(scene())
+
+
+@pytest.mark.parametrize("kept", ["[]", "{", '{"fake": "x"}', "[" * 100_000])
+def test_an_unreadable_note_of_outages_says_nothing(tmp_path: Path, kept: str) -> None:
+    (tmp_path / ".down").write_text(kept)
+    assert not Outages(tmp_path).is_known("fake")
