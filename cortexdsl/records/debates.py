@@ -17,9 +17,11 @@ import numpy as np
 
 from cortexdsl.errors import RecordError
 from cortexdsl.records.files import write_lines
+from cortexdsl.seals import sealed
 from cortexdsl.terms import Agent, Debate, Floats, Graph, Turn
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+SEALED_SINCE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class Record:
 
 
 def debate_to_json(debate: Debate, header: Header) -> str:
-    """Return a debate as one line of JSON, without a line end.
+    """Return a debate as one sealed line of JSON, without a line end.
 
     Raises
     ------
@@ -75,7 +77,7 @@ def debate_to_json(debate: Debate, header: Header) -> str:
         "rounds": debate.rounds,
         "stop": debate.stop,
     }
-    return json.dumps(line, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return sealed(json.dumps(line, ensure_ascii=True, allow_nan=False, separators=(",", ":")))
 
 
 def write_debates(path: Path, records: Iterable[Record]) -> None:

@@ -6,9 +6,11 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from cortexdsl.seals import sync_folder
+
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write lines to a file atomically: a temporary file beside it, fsync, rename.
+    """Write lines to a file atomically: a temporary file beside it, fsync, rename, fsync of the folder.
 
     Parameters
     ----------
@@ -26,6 +28,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         part.replace(path)
+        sync_folder(path.parent)
     except BaseException:
         part.unlink(missing_ok=True)
         raise

@@ -10,10 +10,12 @@ from typing import Any, cast, get_args
 import numpy as np
 
 from cortexdsl.errors import RecordError
-from cortexdsl.records.debates import SCHEMA_VERSION, Header, Record
+from cortexdsl.records.debates import SCHEMA_VERSION, SEALED_SINCE, Header, Record
 from cortexdsl.records.fields import FieldError, Fields, array_item, number_item, text_item, whole_item
+from cortexdsl.seals import Seal, seal_of
 from cortexdsl.terms import Agent, Debate, Graph, Model, Reads, Turn
 
+RESTORE = "remove the file and run again: its debates are replayed from the call logs, and no model is asked again"
 STOPS = ("consensus", "agreed", "rounds")
 
 
@@ -53,21 +55,26 @@ def debate_files(place: Path) -> list[Path]:
 
 def record_from_json(line: str | bytes, where: str = "record") -> Record:
     """Read one line of JSON; `where` (file:line) stands before every message."""
+    seal = seal_of(line.encode("utf-8", "replace") if isinstance(line, str) else line)
+    if seal is Seal.BROKEN:
+        raise RecordError(f"{where}: it is not what was written: its checksum does not fit\n    {RESTORE}")
     try:
         fields = Fields(json.loads(line, parse_constant=_refuse))
-        _check_version(fields)
+        _check_version(fields, seal)
         return Record(_read_header(fields), _read_debate(fields))
     except FieldError as error:
         raise RecordError(f"{where}: {error}") from None
     except (ValueError, RecursionError) as error:
-        raise RecordError(f"{where}: not a line of JSON ({error}); was the file cut off or edited?") from None
+        raise RecordError(
+            f"{where}: not a line of JSON ({error}); was the file cut off or edited?\n    {RESTORE}"
+        ) from None
 
 
 def _refuse(constant: str) -> None:
     raise FieldError(f"{constant} is no JSON; what is not a number is null")
 
 
-def _check_version(fields: Fields) -> None:
+def _check_version(fields: Fields, seal: Seal) -> None:
     if "schema_version" not in fields:
         raise FieldError("schema_version is missing: this is no debate record (docs/records.md)")
     version = fields.whole("schema_version")
@@ -77,6 +84,8 @@ def _check_version(fields: Fields) -> None:
         )
     if version < 1:
         raise FieldError(f"schema_version {version} was never in use")
+    if version >= SEALED_SINCE and seal is Seal.ABSENT:
+        raise FieldError(f"the line has no checksum, and is not what was written: {RESTORE}")
 
 
 def _read_header(fields: Fields) -> Header:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from cortexdsl.errors import RecordError
 from cortexdsl.records import Header, Record, debate_to_json, read_debates, record_from_json, write_debates
+from cortexdsl.seals import sealed
 from cortexdsl.terms import Agent, Debate, Graph, Model, Turn
 
 HEADER = Header("quickstart", "arithmetic", "sparse[keep=median]", 2)
@@ -50,7 +51,7 @@ def test_a_line_has_the_contracts_keys_in_the_contracts_order() -> None:
     line = json.loads(debate_to_json(debate(), HEADER))
     assert [key for key in line if key in CONTRACT] == CONTRACT
     assert [key for key in line["turns"][0] if key in TURN] == TURN
-    assert set(line) - set(CONTRACT) == {"schema_version", "guided"}
+    assert set(line) - set(CONTRACT) == {"schema_version", "guided", "checksum"}
     assert set(line["turns"][0]) - set(TURN) == {"execution", "reads", "recalled"}
 
 
@@ -114,7 +115,12 @@ def test_a_stated_confidence_beyond_all_floats_becomes_null_and_an_infinite_weig
 
 
 def changed(**fields: Any) -> str:
-    return json.dumps(json.loads(debate_to_json(debate(), HEADER)) | fields)
+    return resealed(json.loads(debate_to_json(debate(), HEADER)) | fields)
+
+
+def resealed(line: dict[str, Any]) -> str:
+    """A line that was written so: its checksum fits."""
+    return sealed(json.dumps({key: value for key, value in line.items() if key != "checksum"}))
 
 
 @pytest.mark.parametrize(
@@ -161,7 +167,25 @@ def test_a_record_that_contradicts_itself_is_refused(where: tuple[Any, ...], val
         part = part[key]
     part[where[-1]] = value
     with pytest.raises(RecordError, match=message):
-        record_from_json(json.dumps(line))
+        record_from_json(resealed(line))
+
+
+def test_a_changed_byte_is_found_and_named_with_what_to_do(tmp_path: Path) -> None:
+    """Any change of one bit in a line of version 2: the answer, the version, the checksum itself."""
+    line = debate_to_json(debate(), HEADER).encode("ascii")
+    path = tmp_path / "r1-s01.jsonl"
+    for at in range(0, len(line), 7):
+        for bit in (0, 3):
+            path.write_bytes(line + b"\n" + line[:at] + bytes([line[at] ^ (1 << bit)]) + line[at + 1 :] + b"\n")
+            with pytest.raises(RecordError, match=r"remove the file and run again|newer") as caught:
+                list(read_debates(path))
+            assert str(caught.value).startswith(f"{path}:2: ")
+
+
+def test_a_record_of_version_1_has_no_checksum_and_is_read() -> None:
+    old = json.loads(debate_to_json(debate(), HEADER)) | {"schema_version": 1}
+    del old["checksum"]
+    assert debate_to_json(record_from_json(json.dumps(old)).debate, HEADER) == debate_to_json(debate(), HEADER)
 
 
 def test_a_missing_file_is_a_record_error(tmp_path: Path) -> None:

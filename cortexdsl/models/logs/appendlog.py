@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Any
 
 from cortexdsl.errors import RecordError
-from cortexdsl.seals import Seal, seal_of, sealed
+from cortexdsl.seals import Seal, seal_of, sealed, sync_folder
 
 SCHEMA_VERSION = 2
 SEALED_SINCE = 2
@@ -120,20 +120,6 @@ class AppendLog:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
-
-
-def sync_folder(folder: Path) -> None:
-    """Bring a folder's list of names to disk, where the file system can."""
-    try:
-        file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError:
-        return
-    try:
-        os.fsync(file)
-    except OSError:
-        return
-    finally:
-        os.close(file)
 
 
 def _mend(file: int, path: Path) -> int:
