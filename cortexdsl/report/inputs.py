@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from cortexdsl.errors import DataError
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.looks import last_look
+from cortexdsl.report.health import Health, read_health
 from cortexdsl.report.rows import read_rows
 from cortexdsl.report.words import wording
 
@@ -36,7 +36,8 @@ class Metric:
 class Contrast:
     """A row of comparisons.csv: a cell against its reference; `difference` is cell minus reference.
 
-    `is_significant` is whether the difference stands after the correction of its family.
+    `is_significant` is whether the difference stands after the correction of its family. `low_together` and
+    `high_together` are the interval that holds of all of its family at once; None in results from before it was made.
     """
 
     family: str
@@ -56,6 +57,10 @@ class Contrast:
     questions: int | None
     discordant: int | None
     is_significant: bool
+    low_together: float | None = None
+    high_together: float | None = None
+    null: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,9 @@ class Verdict:
     verdict: str
     exploratory: bool
     note: str
+    test: str = ""
+    null: str = ""
+    leans: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,30 +97,8 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
-    """What went wrong in the debates of one cell, summed over the rows of scores.csv.
-
-    Attributes
-    ----------
-    debates, calls : int
-        Out of how many.
-    counts : mapping of column to int
-        `failures` (calls without words), `unparsed_turns` (turns of which nothing could be read), `unparsed`
-        (debaters whose last answer could not be read), `unanswered` and `was_tied` (debates).
-    stops : mapping of reason to int
-        Why debates ended.
-    """
-
-    cell: str
-    debates: int
-    calls: int
-    counts: Mapping[str, int]
-    stops: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
 class Debater:
-    """A row of agents.csv: one agent in one cell; `hears` and `is_heard` are kept edges a debate."""
+    """A row of agents.csv; `hears` and `is_heard` are kept edges a debate."""
 
     dataset: str
     cell: str
@@ -138,9 +124,6 @@ class Bucket:
     answers: int
     mean_confidence: float
     accuracy: float
-
-
-TROUBLES = ("failures", "unparsed_turns", "unparsed", "unanswered", "was_tied")
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +206,8 @@ def read_results(folder: Path) -> Results:
             row["family"], row["dataset"], row["metric"], row["cell"], row["reference"], row.number("difference"),
             row.number("ci_low"), row.number("ci_high"), row["test"], row.number("p"), row.number("p_adjusted"),
             row["correction"], row.get("effect"), row.number("effect_size"), row.whole("n_questions"),
-            row.whole("discordant"), _at_most(row.number("p_adjusted"), alpha),
+            row.whole("discordant"), _at_most(row.number("p_adjusted"), alpha), row.number("ci_low_simultaneous"),
+            row.number("ci_high_simultaneous"), row.get("null"), row.get("note"),
         )
         for row in read_rows(folder / "comparisons.csv")
     )  # fmt: skip
@@ -231,6 +215,7 @@ def read_results(folder: Path) -> Results:
         Verdict(
             row["claim"], row.number("estimate"), row.number("ci_low"), row.number("ci_high"), row.number("p"),
             row.number("p_adjusted"), row["verdict"], row.truth("exploratory"), row.get("note"),
+            row.get("test"), row.get("null"), row.get("leans"),
         )
         for row in read_rows(folder / "hypotheses.csv")
     )  # fmt: skip
@@ -243,7 +228,7 @@ def read_results(folder: Path) -> Results:
         for row in read_rows(folder / "rounds.csv")
     )  # fmt: skip
     look = last_look(Layout(str(folder))) if plan.get("stopping") else None
-    also = _health(folder), _debaters(folder), _buckets(folder), look
+    also = read_health(folder), _debaters(folder), _buckets(folder), look
     return Results(plan, metrics, contrasts, verdicts, rounds, *also)
 
 
@@ -271,20 +256,3 @@ def _buckets(folder: Path) -> tuple[Bucket, ...]:
             place = row["dataset"], row["cell"], row["confidence"]
             found.append(Bucket(*place, row.whole("answers") or 0, mean, accuracy))
     return tuple(found)
-
-
-def _health(folder: Path) -> tuple[Health, ...]:
-    sums: dict[str, Counter[str]] = {}
-    stops: dict[str, Counter[str]] = {}
-    for row in read_rows(folder / "scores.csv"):
-        cell = row["cell"]
-        sums.setdefault(cell, Counter()).update(debates=1, calls=row.whole("calls") or 0)
-        sums[cell].update({column: row.whole(column) or 0 for column in TROUBLES})
-        stops.setdefault(cell, Counter())[row.get("stop") or "unknown"] += 1
-    return tuple(
-        Health(
-            cell, total["debates"], total["calls"], {column: total[column] for column in TROUBLES},
-            dict(sorted(stops[cell].items())),
-        )
-        for cell, total in sums.items()
-    )  # fmt: skip

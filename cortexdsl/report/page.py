@@ -13,11 +13,12 @@ from markupsafe import Markup
 from cortexdsl.report import provenance
 from cortexdsl.report.beside import Beside
 from cortexdsl.report.drawing import Drawing
+from cortexdsl.report.health import health_line
 from cortexdsl.report.history import History
 from cortexdsl.report.inputs import Results
 from cortexdsl.report.sentences import answer, correction_in_words, families_in_words
 from cortexdsl.report.tables import Table
-from cortexdsl.report.words import counted, p_value, wording
+from cortexdsl.report.words import p_value, wording
 
 FOLDED = 12  # a longer table is folded away
 
@@ -66,7 +67,7 @@ def page(
         agent_table=named.get("agents"),
         judge_table=named.get("agreement"),
         health_table=named.get("health"),
-        health_line=health_line(results),
+        health_line=health_line(results.health),
         definitions=_definitions(results),
         folded=FOLDED,
         plan=plan,
@@ -101,20 +102,6 @@ def _declared(plan: Mapping[str, Any]) -> list[dict[str, str]]:
         }
         for family in plan.get("families") or ()
     ]
-
-
-def health_line(results: Results) -> str:
-    """Return all troubles of the experiment in one sentence."""
-    rows = results.health
-    debates, calls = sum(row.debates for row in rows), sum(row.calls for row in rows)
-    total = {key: sum(row.counts[key] for row in rows) for key in rows[0].counts} if rows else {}
-    if not any(total.get(key) for key in ("failures", "unparsed_turns", "unanswered")):
-        return f"All {counted(calls, 'reply', 'replies')} of {counted(debates, 'debate')} arrived and could be read."
-    return (
-        f"Of {counted(calls, 'call')} in {counted(debates, 'debate')}, {counted(total['failures'], 'call')} brought no "
-        f"reply, {counted(total['unparsed_turns'], 'turn')} could not be read, and "
-        f"{counted(total['unanswered'], 'debate')} ended without an answer."
-    )
 
 
 def _definitions(results: Results) -> list[tuple[str, str]]:

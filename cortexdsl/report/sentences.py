@@ -31,7 +31,7 @@ class Answer:
     finding : str
         Estimate, interval, p.
     note : str
-        What the test says besides; may be empty.
+        What p tests, which way an undecided claim leans, and what the test says besides; may be empty.
     is_exploratory : bool
         Not declared before the run.
     """
@@ -56,9 +56,9 @@ def answer(row: Verdict) -> Answer:
     adjusted = "adjusted p" if row.p_adjusted is not None and row.p_adjusted != row.p else "p"
     p = row.p if row.p_adjusted is None else row.p_adjusted
     finding = ", ".join(part for part in (shown.strip(), p_clause(p, adjusted) if p is not None else "") if part)
-    return Answer(
-        row.claim, words, row.verdict, MARKS.get(row.verdict, "?"), finding, row.note, row.exploratory
-    )  # fmt: skip
+    tested = f"p tests {row.null}" if row.null else ""
+    note = "; ".join(filter(None, [tested, row.leans, row.note]))
+    return Answer(row.claim, words, row.verdict, MARKS.get(row.verdict, "?"), finding, note, row.exploratory)
 
 
 def claim_in_words(claim: Claim) -> str:
@@ -141,10 +141,14 @@ def _shown(claim: Claim, row: Verdict) -> str:
     kind = wording(claim.metric).kind
     if isinstance(claim, All):
         return f"estimate {number(row.estimate)} {interval(row.low, row.high, 'number')}"
-    if isinstance(claim, Comparison) and len(claim.terms) == 1 and not claim.is_ratio:
-        return f"{estimate(row.estimate, kind)} {interval(row.low, row.high, kind)}"
-    if isinstance(claim, Comparison) and claim.is_ratio:
-        return f"ratio {number(row.estimate)} {interval(row.low, row.high, 'number')}"
+    if isinstance(claim, Comparison):
+        margin = claim.margin or 0.0
+        null = (claim.offset - margin, claim.offset + margin)
+        if claim.is_ratio:
+            return f"ratio {number(row.estimate)} {interval(row.low, row.high, 'number', null=(claim.factor,) * 2)}"
+        if len(claim.terms) == 1:
+            return f"{estimate(row.estimate, kind)} {interval(row.low, row.high, kind, null=null)}"
+        return f"{difference(row.estimate, kind)} {interval(row.low, row.high, kind, signed=True, null=null)}"
     step = " per unit or step" if isinstance(claim, Trend) and not claim.monotone else ""
     return f"{difference(row.estimate, kind)}{step} {interval(row.low, row.high, kind, signed=True)}"
 
@@ -160,11 +164,14 @@ class FamilyAnswer:
         How many comparisons, with what, and how p-values were adjusted.
     found : mapping of metric (as a noun) to what is significant on it
         On the only dataset, or in the mean over several.
+    notes : tuple of str
+        What p tests, which interval is which, and what single comparisons must say.
     """
 
     name: str
     how: str
     found: Mapping[str, str]
+    notes: tuple[str, ...]
 
 
 def families_in_words(results: Results) -> list[FamilyAnswer]:
@@ -174,17 +181,41 @@ def families_in_words(results: Results) -> list[FamilyAnswer]:
         rows = [row for row in results.contrasts if row.family == family]
         shown = [row for row in rows if row.dataset == results.datasets[-1]] or rows
         found = {
-            wording(metric).noun: "; ".join(
-                f"{row.cell} {difference(row.difference, wording(metric).kind)}"
-                for row in shown
-                if row.metric == metric and row.is_significant
-            )
+            wording(metric).noun: "; ".join(_found(row) for row in shown if row.metric == metric and row.is_significant)
             or "no difference is significant"
             for metric in dict.fromkeys(row.metric for row in shown)
         }
         how = f"{counted(len(rows), 'comparison')} with {references(rows)}, {correction_in_words(rows[0].correction)}"
-        said.append(FamilyAnswer(family, how, found))
+        said.append(FamilyAnswer(family, how, found, family_notes(rows)))
     return said
+
+
+def family_notes(rows: Sequence[Contrast]) -> tuple[str, ...]:
+    """Say what the p-values of a family test, which interval is which, and what single comparisons must say."""
+    nulls = "; ".join(dict.fromkeys(row.null for row in rows if row.null))
+    apart = (f"{row.cell}, {wording(row.metric).noun}, {row.dataset}: {row.note}." for row in rows if row.note)
+    return (*filter(None, (f"p tests {nulls}." if nulls else "", intervals_in_words(rows))), *apart)
+
+
+def intervals_in_words(rows: Sequence[Contrast]) -> str:
+    """Say which interval of a family is which."""
+    if all(row.low_together is None for row in rows):
+        return f"Alone: the 95{THIN}% interval of each difference alone, not adjusted."
+    together = {
+        "none": f"its 95{THIN}% interval, as nothing is corrected for",
+        "fdr": f"its interval after selection (of those of significant differences at most 5{THIN}% miss, on average)",
+    }
+    correction = "fdr" if rows[0].correction in ("bh", "by") else rows[0].correction
+    said = together.get(
+        correction, f"its simultaneous 95{THIN}% interval (all of the family hold together: Bonferroni)"
+    )
+    return f"Beside a difference: {said}. Alone: the interval of this difference alone, not adjusted."
+
+
+def _found(row: Contrast) -> str:
+    kind = wording(row.metric).kind
+    together = interval(row.low_together, row.high_together, kind, signed=True)
+    return f"{row.cell} {difference(row.difference, kind)} {together}".strip()
 
 
 def references(rows: Sequence[Contrast]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from cortexdsl.report.inputs import Contrast, Metric, Results
 from cortexdsl.report.names import grouped
-from cortexdsl.report.sentences import answer, correction_in_words, references
+from cortexdsl.report.sentences import answer, correction_in_words, family_notes, references
 from cortexdsl.report.tables import Column, Entry, Table, words
 from cortexdsl.report.words import (
     HARD,
@@ -118,7 +118,8 @@ def _family(family: str, rows: Sequence[Contrast], *, has_datasets: bool) -> Tab
     heads += [Column("Dataset", ("dataset",), is_numeric=False)] if has_datasets else []
     heads += [
         Column("Metric", ("metric",), is_numeric=False),
-        Column("Difference", ("difference", "ci_low", "ci_high")),
+        Column("Difference", ("difference", "ci_low_simultaneous", "ci_high_simultaneous")),
+        Column("Alone", ("ci_low", "ci_high")),
         Column("Effect", ("effect", "effect_size")),
         Column("p", ("test", "p")),
         Column("Adjusted p", ("p_adjusted",)),
@@ -127,14 +128,17 @@ def _family(family: str, rows: Sequence[Contrast], *, has_datasets: bool) -> Tab
     body = []
     for row in rows:
         how, strong = wording(row.metric), row.is_significant
-        gap = f"{difference(row.difference, how.kind)} {interval(row.low, row.high, how.kind, signed=True)}"
+        together = interval(row.low_together, row.high_together, how.kind, signed=True)
+        gap = f"{difference(row.difference, how.kind)} {together}"
+        alone = interval(row.low, row.high, how.kind, signed=True)
         size = number(row.effect_size, 2)
         effect = size if size == NOTHING else f"{_EFFECTS.get(row.effect, row.effect)} {size}"
         body.append((
             Entry(row.cell, (row.cell, row.reference)),
             *([words(row.dataset)] if has_datasets else []),
             Entry(how.title, (row.metric,)),
-            Entry(gap.strip(), (row.difference, row.low, row.high), strong),
+            Entry(gap.strip(), (row.difference, row.low_together, row.high_together), strong),
+            Entry(alone or NOTHING, (row.low, row.high)),
             Entry(effect, (row.effect, row.effect_size)),
             Entry(p_value(row.p), (row.test, row.p)),
             Entry(p_value(row.p_adjusted), (row.p_adjusted,), strong),
@@ -145,8 +149,8 @@ def _family(family: str, rows: Sequence[Contrast], *, has_datasets: bool) -> Tab
     caption = f"Family {family}: {found} of {len(rows)} differences from {references(rows)} significant {corrected}."
     tests = dict.fromkeys(row.test.split(" (")[0] for row in rows)
     effects = dict.fromkeys(_MEANINGS[row.effect] for row in rows if row.effect in _MEANINGS)
-    note = f"Tests: {', '.join(tests)}, paired by question. {' '.join(effects)}".strip()
-    return Table(f"comparisons-{slug(family)}", caption, tuple(heads), tuple(body), note)
+    parts = (f"Tests: {', '.join(tests)}, paired by question.", *family_notes(rows), *effects)
+    return Table(f"comparisons-{slug(family)}", caption, tuple(heads), tuple(body), " ".join(parts))
 
 
 def slug(text: str) -> str:
@@ -163,6 +167,7 @@ def _hypotheses(results: Results) -> Iterator[Table]:
         Column("Estimate", ("estimate", "ci_low", "ci_high")),
         Column("p", ("p",)),
         Column("Adjusted p", ("p_adjusted",)),
+        Column("What p tests", ("test", "null"), is_numeric=False),
         Column("Declared before the run", ("declared",), is_numeric=False),
     )
     rows = []
@@ -174,6 +179,7 @@ def _hypotheses(results: Results) -> Iterator[Table]:
             Entry(said.finding.rsplit(", ", 1)[0], (row.estimate, row.low, row.high)),
             Entry(p_value(row.p), (row.p,)),
             Entry(p_value(row.p_adjusted), (row.p_adjusted,)),
+            Entry(row.null or NOTHING, (row.test, row.null)),
             Entry("no, exploratory" if row.exploratory else "yes", (not row.exploratory,)),
         ))  # fmt: skip
     yield Table("hypotheses", "Claims and their verdicts.", heads, tuple(rows))

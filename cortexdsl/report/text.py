@@ -8,10 +8,10 @@ from pathlib import Path
 
 from cortexdsl.report import provenance
 from cortexdsl.report.beside import Beside, read_beside
+from cortexdsl.report.health import health_line
 from cortexdsl.report.history import read_history
 from cortexdsl.report.inputs import Results, read_results
 from cortexdsl.report.names import grouped
-from cortexdsl.report.page import health_line
 from cortexdsl.report.sentences import answer, families_in_words
 from cortexdsl.report.words import HARD, NOTHING, THIN, estimate, interval, wording
 
@@ -50,7 +50,7 @@ def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
     if stopping := provenance.stopping_line(results):
         lines += ["", *textwrap.wrap(stopping, COLUMNS)]
     if results.health:
-        lines += ["", *textwrap.wrap(health_line(results), COLUMNS)]
+        lines += ["", *textwrap.wrap(health_line(results.health), COLUMNS)]
     lines += ["", f"The whole report: {folder / 'report.html'}"]
     return "\n".join(lines).replace(THIN, " ").replace(HARD, " ") + "\n"
 
@@ -65,6 +65,7 @@ def _answers(results: Results, is_coloured: bool) -> Iterator[str]:
         finding = textwrap.wrap(f"{verdict}: {said.finding}", COLUMNS - 2)
         yield f"  {on}{verdict}{off}{finding[0].removeprefix(verdict)}"
         yield from (f"  {line}" for line in finding[1:])
+        yield from textwrap.wrap(said.note, COLUMNS, initial_indent="    ", subsequent_indent="    ")
 
 
 def _numbers(results: Results) -> Iterator[str]:
@@ -100,6 +101,8 @@ def _differences(results: Results, beside: Beside) -> Iterator[str]:
             )
         for noun, found in family.found.items():
             yield from textwrap.wrap(f"{noun}: {found}", COLUMNS, initial_indent="    ", subsequent_indent="      ")
+        for note in family.notes:
+            yield from textwrap.wrap(note, COLUMNS, initial_indent="    ", subsequent_indent="      ")
     also = [beside.bounds] if results.contrasts and beside.bounds else []
     for sentence in also + [ranks.said for ranks in beside.ranks[:1]]:
         yield from textwrap.wrap(sentence, COLUMNS, initial_indent="  ", subsequent_indent="    ")

@@ -13,6 +13,8 @@ MINUS = "\u2212"
 THIN = "\u202f"
 HARD = "\u00a0"
 NOTHING = "\u2013"
+_FINEST = 9  # digits more than usual
+_ROUNDING = 1e-10  # what is nearer to the tested value than this is that value
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def number(value: float | None, digits: int = 3) -> str:
     if abs(value) >= 10 ** (digits - 1):
         return _signed(f"{value:,.0f}".replace(",", THIN))
     places = digits - 1 if value == 0 else max(0, digits - 1 - math.floor(math.log10(abs(value))))
-    return _signed(f"{value:.{min(places, digits)}f}")
+    return _signed(f"{value:,.{min(places, digits)}f}".replace(",", THIN))
 
 
 def estimate(value: float | None, kind: Kind) -> str:
@@ -83,27 +85,59 @@ def estimate(value: float | None, kind: Kind) -> str:
     return f"{100 * value:.1f}{THIN}%" if kind == "share" else number(value)
 
 
-def difference(value: float | None, kind: Kind, *, unit: bool = True) -> str:
-    """Write a difference with its sign: shares in percentage points."""
+def difference(value: float | None, kind: Kind, *, unit: bool = True, finer: int = 0) -> str:
+    """Write a difference with its sign: shares in percentage points. `finer` is how many more digits it gets."""
     if value is None or math.isnan(value):
         return NOTHING
-    text = _signed(f"{100 * value:.1f}") if kind == "share" else number(value)
+    text = _share(value, finer) if kind == "share" else number(value, 3 + finer)
     sign = "" if text.startswith(MINUS) or not any(digit in text for digit in "123456789") else "+"
     points = " points" if unit and kind == "share" else ""
     return f"{sign}{text}{points}"
 
 
-def interval(low: float | None, high: float | None, kind: Kind, *, signed: bool = False) -> str:
-    """Write an interval in brackets, in the units of its estimate."""
+def interval(
+    low: float | None,
+    high: float | None,
+    kind: Kind,
+    *,
+    signed: bool = False,
+    null: tuple[float | None, float | None] = (None, None),
+) -> str:
+    """Write an interval in brackets, in the units of its estimate.
+
+    `null` is what the lower and the upper end are held against (0 for a difference): an end gets as many digits as it
+    takes to show on which side of it the end lies.
+    """
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return ""
-    if signed:
-        ends = [difference(low, kind, unit=False), difference(high, kind, unit=False)]
-    elif kind == "share":
-        ends = [_signed(f"{100 * end:.1f}") for end in (low, high)]
-    else:
-        ends = [number(low), number(high)]
-    return f"[{ends[0]}, {ends[1]}]"
+    ends = (
+        _end(end, kind, signed, 0.0 if at is None and signed else at) for end, at in zip((low, high), null, strict=True)
+    )
+    return f"[{', '.join(ends)}]"
+
+
+def _end(value: float, kind: Kind, signed: bool, null: float | None) -> str:
+    """One end of an interval: -0.04 is not written as 0 where 0 is what matters."""
+
+    def written(finer: int, end: float) -> str:
+        if signed:
+            return difference(end, kind, unit=False, finer=finer)
+        return _share(end, finer) if kind == "share" else number(end, 3 + finer)
+
+    if math.isinf(value):
+        return f"{MINUS if value < 0 else '+' * signed}\u221e"
+    if null is None or abs(value - null) < _ROUNDING:
+        return written(0, value)
+    finer = (finer for finer in range(_FINEST) if _read(written(finer, value)) != _read(written(finer, null)))
+    return written(next(finer, _FINEST), value)
+
+
+def _read(text: str) -> float:
+    return float(text.replace(MINUS, "-").replace(THIN, ""))
+
+
+def _share(value: float, finer: int) -> str:
+    return _signed(f"{100 * value:.{1 + finer}f}")
 
 
 def p_value(p: float | None) -> str:

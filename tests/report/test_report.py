@@ -18,7 +18,7 @@ from cortexdsl.errors import DataError
 from cortexdsl.report.build import build_report
 from cortexdsl.report.text import COLUMNS, terminal_report
 
-from .conftest import HOSTILE, write_results
+from .conftest import COMPARISONS, HOSTILE, HYPOTHESES, SCORES, write_results
 
 VERSIONS = {"cortexdsl": "0.1.0", "Python": "3.11"}
 VOID = {"meta", "link", "br", "img", "input", "hr"}
@@ -291,3 +291,36 @@ def test_the_diagram_of_ranks_is_the_same_in_every_process(tmp_path: Path) -> No
         subprocess.run([sys.executable, "-c", code, str(folder)], check=True, env=environment)
         seen.add((folder / "figures" / "ranks.svg").read_text() + str((folder / "figures" / "ranks.png").read_bytes()))
     assert len(seen) == 1
+
+
+def test_what_was_tested_and_which_interval_is_which_is_said_to_every_reader(tmp_path: Path) -> None:
+    """The page and the terminal print one note: what p tests, which interval is which, what one row must say."""
+    folder = write_results(tmp_path / "invented")
+    lines = COMPARISONS.splitlines()
+    added = [
+        ",ci_low_simultaneous,ci_high_simultaneous,null,note",
+        ",0.002,0.098,zero,",
+        ",-0.14,0.01,zero,it lacks one",
+    ]
+    rows = [line + more for line, more in zip(lines, [*added, ",-0.09,0.01,zero,"], strict=True)]
+    (folder / "comparisons.csv").write_text("\n".join(rows) + "\n")
+    claims = HYPOTHESES.splitlines()
+    (folder / "hypotheses.csv").write_text(
+        "\n".join([claims[0] + ",null,leans", claims[1] + ",no difference: two-sided,leans for it"]) + "\n"
+    )
+    page, text = " ".join(page_of(folder).text.split()), " ".join(terminal_report(folder).split())
+    for shown in (page, text.replace("\u2212", "-")):
+        assert "p tests no difference: two-sided; leans for it" in shown
+        assert "p tests zero." in shown
+        assert "Beside a difference: its simultaneous 95 % interval (all of the family hold together" in shown
+        assert "Alone: the interval of this difference alone, not adjusted." in shown
+        assert "vote, accuracy, arithmetic: it lacks one." in shown
+        assert "sparse +5.0 points [+0.2, +9.8]" in shown
+
+
+def test_a_replicate_that_one_cell_lacks_is_said(tmp_path: Path) -> None:
+    """sparse has replicates 1 and 2, vote only 1."""
+    folder = write_results(tmp_path / "invented")
+    (folder / "scores.csv").write_text(SCORES + SCORES.splitlines()[1].replace("sparse,1,", "sparse,2,") + "\n")
+    for shown in (page_of(folder).text, terminal_report(folder)):
+        assert "Whole replicates are missing: vote on arithmetic lacks replicate 2." in " ".join(shown.split())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from cortexdsl.report.sentences import claim_in_words
-from cortexdsl.report.words import difference, estimate, interval, number, p_clause, p_value
+from cortexdsl.report.words import Kind, difference, estimate, interval, number, p_clause, p_value
 from cortexdsl.spec.claims import parse_claim
 
 
@@ -90,3 +92,23 @@ def test_shares_are_percent_and_their_differences_points() -> None:
 def test_claims_read_as_sentences(claim: str, words: str) -> None:
     """Each form of the claim language has a sentence that says what it says."""
     assert plain(claim_in_words(parse_claim(claim))) == words
+
+
+@pytest.mark.parametrize(
+    ("ends", "kind", "null", "text"),
+    [
+        ((-0.091, -0.0004), "share", 0.0, "[-9.1, -0.04]"),  # leaves out 0, and reads so
+        ((-0.091, 0.0), "share", 0.0, "[-9.1, 0.0]"),
+        ((-0.091, 0.0004), "share", 0.0, "[-9.1, +0.04]"),
+        ((-0.02, 0.1), "share", -0.02, "[-2.0, +10.0]"),
+        ((-0.01999, 0.1), "share", -0.02, "[-1.999, +10.0]"),
+        ((-300.2, -0.00003), "number", 0.0, "[-300, -0.00003]"),
+        ((1233.6, 1240.2), "number", 1234.0, "[+1 233.6, +1 240]"),
+        ((-math.inf, math.inf), "number", 0.0, "[-\u221e, +\u221e]"),
+    ],
+)
+def test_an_end_shows_on_which_side_of_the_tested_value_it_lies(
+    ends: tuple[float, float], kind: Kind, null: float, text: str
+) -> None:
+    """One decimal would write -0.04 points as 0, and 1 233.6 as the 1 234 that was tested."""
+    assert plain(interval(*ends, kind, signed=True, null=(null, null))) == text
