@@ -14,10 +14,39 @@ from contextlib import closing
 from pathlib import Path
 from subprocess import Popen
 
+from cortexdsl.errors import InputError
 from cortexdsl.models.servers import processes as servers
 from cortexdsl.plan import Plan
 
 Running = Popen[bytes]
+
+
+def unset_variables(plan: Plan) -> list[str]:
+    """Return the variables that a plan's models need and that neither the environment nor a server sets."""
+    models = [agent.model for cell in plan.cells for cast in cell.debate.cast.values() for agent in cast]
+    models += [plan.judging.model] if plan.judging else []
+    addresses = [(model.api_base or "").partition("env:") for model in models]
+    needed = [name.strip() for before, mark, name in addresses if mark and not before]
+    needed += [model.api_key_env for model in models if model.api_key_env]
+    served = {server.env for server in plan.servers.values()}
+    return sorted({name for name in needed if name not in served and not os.environ.get(name, "").strip()})
+
+
+def refuse_unset(plans: Sequence[Plan]) -> None:
+    """Refuse to start where a variable is missing: one message, not one a job.
+
+    Raises
+    ------
+    InputError
+    """
+    for plan in plans:
+        unset = unset_variables(plan)
+        if unset:
+            lines = "\n".join(f"    export {name}=..." for name in unset)
+            them = "it" if len(unset) == 1 else "them"
+            raise InputError(
+                f"{plan.spec_path}: the environment lacks {', '.join(unset)}; set {them} and start again\n{lines}"
+            )
 
 
 def start_servers(plans: Sequence[Plan]) -> list[Running]:

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from shlex import quote
 
-from cortexdsl.errors import CortexError
+from cortexdsl.errors import CortexError, InputError
 from cortexdsl.plan import TABLES, Layout, asked_experiments, compile_spec
 from cortexdsl.plan.looks import read_look
 
@@ -35,7 +35,8 @@ wildcard_constraints:
 
 def refuse(error):
     """End with one clear message: Snakemake's own errors add where in the rules they were raised."""
-    sys.exit(f"error: {error}")
+    print(f"error: {error}", file=sys.stderr)
+    sys.exit(2 if isinstance(error, InputError) else 1)
 
 
 @cache

@@ -23,7 +23,7 @@ rule judge:
     shell:
         "cortexdsl judge {params.spec:q} --experiment {wildcards.experiment:q} --dataset {wildcards.dataset:q}"
         " --cell {wildcards.cell:q} --connections {resources.connections} --out {output:q}"
-        " > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"
+        " > {log:q} 2>&1"
 
 
 rule agreement:
@@ -40,4 +40,4 @@ rule agreement:
         spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
     shell:
         "cortexdsl agreement {params.spec:q} --experiment {wildcards.experiment:q}"
-        " > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"
+        " > {log:q} 2>&1"

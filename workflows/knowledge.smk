@@ -24,4 +24,4 @@ rule pool:
     shell:
         "cortexdsl pool {params.spec:q} --experiment {wildcards.experiment:q} --dataset {wildcards.dataset:q}"
         " --source {wildcards.source:q} --connections {resources.connections} --out {output:q}"
-        " > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"
+        " > {log:q} 2>&1"

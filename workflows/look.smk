@@ -19,4 +19,4 @@ checkpoint look:
         digest=lambda wildcards: plan_of(wildcards.experiment).look_digest,
     shell:
         "cortexdsl look {params.spec:q} --experiment {wildcards.experiment:q} --batch {wildcards.batch}"
-        " > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"
+        " > {log:q} 2>&1"

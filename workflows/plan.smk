@@ -15,7 +15,7 @@ rule declare:
         spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
     shell:
         "cortexdsl plan {params.spec:q} --experiment {wildcards.experiment:q} --declare"
-        " > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"
+        " > {log:q} 2>&1"
 
 
 rule plan:
@@ -31,4 +31,4 @@ rule plan:
         digest=lambda wildcards: plan_of(wildcards.experiment).digest,
     shell:
         "cortexdsl plan {params.spec:q} --experiment {wildcards.experiment:q} --out {output:q}"
-        " > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"
+        " > {log:q} 2>&1"

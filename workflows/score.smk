@@ -23,7 +23,7 @@ rule score:
         ),
     shell:
         "cortexdsl score {params.spec:q} --experiment {wildcards.experiment:q} --dataset {wildcards.dataset:q}"
-        " --cell {wildcards.cell:q} > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"
+        " --cell {wildcards.cell:q} > {log:q} 2>&1"
 
 
 rule join:
@@ -45,4 +45,4 @@ rule join:
         digest=lambda wildcards: plan_of(wildcards.experiment).join_digest,
     shell:
         "cortexdsl join {params.spec:q} --experiment {wildcards.experiment:q}"
-        " > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"
+        " > {log:q} 2>&1"

@@ -1,7 +1,8 @@
 # What runs beside the jobs, started when there is work and stopped whatever happens: model servers that a spec declares
 # (docs/decisions/002-model-servers.md), and the worker that jobs start warm from (docs/decisions/017-warm-worker.md).
 
-from cortexdsl.serve import start_servers, stop_servers
+from cortexdsl.serve import refuse_unset, start_servers, stop_servers
+from cortexdsl.watch.expected import announce
 from cortexdsl.worker.alone import hold
 from cortexdsl.worker.start import start_worker, stop_workers
 
@@ -22,11 +23,14 @@ onstart:
         LOCKS.extend(
             hold(Path(Layout(f"results/{name}").root)) for name in experiments
         )
+        refuse_unset([plan_of(name) for name in sorted(asking)])
         SERVERS.extend(start_servers([plan_of(name) for name in sorted(asking)]))
     except CortexError as error:
         refuse(error)
     if IS_WARM:
         WORKERS.extend(start_worker())
+    announced = announce([plan_of(name) for name in sorted(asking)], needed)
+    logger.info(None, extra={"announced": announced})
 
 
 onsuccess:
@@ -34,9 +38,8 @@ onsuccess:
     stop_servers(SERVERS)
     for name in EXPERIMENTS:
         if Path(f"results/{name}/report.html").exists():
-            print(
-                f"report: results/{name}/report.html (in words: cortexdsl report results/{name} --text)"
-            )
+            said = f"report: results/{name}/report.html (in words: cortexdsl report results/{name} --text)"
+            logger.info(said, extra={"is_last_word": True})
 
 
 onerror:

@@ -17,4 +17,4 @@ rule verdict:
     conda:
         "../environment.yml"
     shell:
-        "cortexdsl verdict results/{wildcards.experiment} > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"
+        "cortexdsl verdict results/{wildcards.experiment} > {log:q} 2>&1"

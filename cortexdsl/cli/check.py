@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Sequence
 
@@ -12,6 +11,7 @@ from cortexdsl.errors import InputError, Problem, SpecError
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.rehearse import rehearse_plan
 from cortexdsl.protocols.templates import Templates
+from cortexdsl.serve import unset_variables
 
 MANY_JOBS = 3_000  # the greedy scheduler took 45 s for so many, and 356 s for 10,000
 
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         _show(_warnings(plan), "warning", is_json=args.json)
         if not args.json:
             cells, claims = _counted(len(plan.cells), "cell"), _counted(len(plan.hypotheses), "claim")
-            unset = _unset(plan)
+            unset = unset_variables(plan)
             when = f" once the environment has {', '.join(unset)}" if unset else ""
             print(f"{spec}: {cells}, {claims}; it can run{when}")
     return status
@@ -49,16 +49,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
-
-
-def _unset(plan: Plan) -> list[str]:
-    """Return the variables that the plan's models need and that neither the environment nor a server sets."""
-    models = [agent.model for cell in plan.cells for cast in cell.debate.cast.values() for agent in cast]
-    addresses = [(model.api_base or "").partition("env:") for model in models]
-    needed = [name.strip() for before, mark, name in addresses if mark and not before]
-    needed += [model.api_key_env for model in models if model.api_key_env]
-    served = {server.env for server in plan.servers.values()}
-    return sorted({name for name in needed if name not in served and not os.environ.get(name, "").strip()})
 
 
 def _warnings(plan: Plan) -> list[Problem]:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import json
+from pathlib import Path
 
 from cortexdsl.errors import InputError
 from cortexdsl.plan.compiler import SPECS, check_name
+from cortexdsl.spec.schema import json_schema
+from cortexdsl.watch.command import workflow_folder
+
+SCHEMA = "spec.schema.json"
 
 STARTER = """\
-# yaml-language-server: $schema=../docs/schema/spec.json
+# yaml-language-server: $schema={schema}
 title: Does debate beat as many samples of one agent?
 seed: 1
 replicates: 1
@@ -47,7 +53,19 @@ def run(args: argparse.Namespace) -> int:
     if path.exists():
         raise InputError(f"{path} exists already\n    choose another name, or edit it")
     path.parent.mkdir(parents=True, exist_ok=True)
-    to_docs = "../" * len(path.parent.parts) + "docs"
-    path.write_text(STARTER.replace("../docs", to_docs), encoding="utf-8")
-    print(f"wrote {path}\n    next: cortexdsl check {path}, then snakemake --cores 2 --config spec={name}")
+    is_checkout = Path("Snakefile").exists() and workflow_folder().samefile(".")
+    text = STARTER.replace("{schema}", _schema_beside(path, is_checkout=is_checkout))
+    path.write_text(text, encoding="utf-8")
+    then = f"snakemake --cores 2 --config spec={name}" if is_checkout else f"cortexdsl run {name}"
+    print(f"wrote {path}\n    next: cortexdsl check {path}, then {then}")
     return 0
+
+
+def _schema_beside(spec: Path, *, is_checkout: bool) -> str:
+    """Return where an editor finds the schema, seen from the spec: the checkout's, or a copy that is written here."""
+    up = "../" * (len(spec.parent.parts) - 1)
+    if is_checkout:
+        return f"{up}../docs/schema/spec.json"
+    text = json.dumps(json_schema("spec"), indent=1, ensure_ascii=False) + "\n"
+    (SPECS / SCHEMA).write_text(text, encoding="utf-8")
+    return f"{up}{SCHEMA}"

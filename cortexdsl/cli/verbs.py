@@ -21,6 +21,8 @@ VERBS = {
     "plan": "say what a spec will cost before anything is spent",
     "compile": "print what a spec means to Snakemake, as rules that run by themselves",
     "explain": "draw a protocol's schedule and who hears whom",
+    "run": "run an experiment to its report, and show how it goes",
+    "status": "say how far an experiment is, from any terminal",
     "debate": "run one shard of debates (a workflow job)",
     "pool": "build the knowledge pools of a dataset (a workflow job)",
     "look": "ask whether every claim is decided already (a workflow job)",
@@ -65,7 +67,10 @@ def run(arguments: Sequence[str]) -> int:
             module = import_module(f"cortexdsl.cli.{_module(verb)}")
             module.add_arguments(verb_parser)
             verb_parser.set_defaults(run=module.run)
-    parsed = parser.parse_args(given)
+    # What stands after -- is for another program, here Snakemake (argparse would mix it with the verb's own).
+    end = given.index("--") if asked == "run" and "--" in given else len(given)
+    parsed = parser.parse_args(given[:end])
+    parsed.handed_on = given[end + 1 :]
     return _run(parsed)
 
 

@@ -85,14 +85,16 @@ REMOTE_SCORES = "results/remote/scores.csv"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run of Snakemake came to: exit status, everything that it printed, finished jobs by rule."""
+    """What a run of Snakemake came to: exit status, everything that it printed, and its own log file, if it made one."""
 
     status: int
     text: str
+    log: str = ""
 
     @property
     def finished(self) -> Counter[str]:
-        return Counter(re.findall(r"^Finished jobid: \d+ \(Rule: (\w+)\)", self.text, re.MULTILINE))
+        """Jobs by rule, as its log has them: on the terminal stands our own display."""
+        return Counter(re.findall(r"^Finished jobid: \d+ \(Rule: (\w+)\)", self.log or self.text, re.MULTILINE))
 
     @property
     def planned(self) -> Counter[str]:
@@ -153,6 +155,7 @@ class Bench:
         return self.run([sys.executable, "-m", "cortexdsl.cli.main", *arguments], timeout)
 
     def run(self, command: Sequence[str], timeout: float = 240) -> Run:
+        before = self._logs()
         done = subprocess.run(
             command,
             cwd=self.folder,
@@ -163,7 +166,11 @@ class Bench:
             timeout=timeout,
             check=False,
         )
-        return Run(done.returncode, done.stdout.decode(errors="replace"))
+        log = "".join(path.read_text(errors="replace") for path in sorted(self._logs() - before))
+        return Run(done.returncode, done.stdout.decode(errors="replace"), log)
+
+    def _logs(self) -> set[Path]:
+        return set((self.folder / ".snakemake" / "log").glob("*.log"))
 
     # ------------------------------------------------------------ what lies there
     def results(self, experiment: str) -> Path:

@@ -24,7 +24,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Bench:
             bench.write("specs/small.yaml", SPEC)
             bench.write("prompts/own/answer.j2", PROMPT)
             run = bench.snakemake()
-            bench.write("run.txt", f"{run.status}\n{run.text}")
+            bench.write("run.txt", f"{run.status}\n{run.log}")
     return bench
 
 

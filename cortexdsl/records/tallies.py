@@ -1,0 +1,163 @@
+"""The tallies of an experiment's jobs (`spent/*.json`): how far each is, what it asked, what that cost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+STATES = ("running", "done", "failed", "stopped")
+COUNTS = ("asked", "replayed", "shared", "failed", "retried", "in_flight")
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What one job says of itself; it alone writes it, about once a second.
+
+    Attributes
+    ----------
+    job : str
+    dataset, cell, shard : str or None
+        What it debates; a judge or a pool has no shard or cell.
+    state : str
+        One of `STATES`.
+    done, total : int
+        Debates.
+    calls : mapping of count to int
+        See `COUNTS`.
+    input_tokens, output_tokens : int
+    dollars : float or None
+        None where a price is unknown.
+    seconds : float
+        That the job ran, earlier runs included.
+    failures, retries : mapping of kind to int
+        Calls that failed for good, and attempts that were repeated.
+    began, updated : float
+        Seconds since the epoch, of this run of the job.
+    message : str
+        Why it ended, where it did not finish.
+    """
+
+    job: str
+    dataset: str | None = None
+    cell: str | None = None
+    shard: str | None = None
+    state: str = "running"
+    done: int = 0
+    total: int = 0
+    calls: Mapping[str, int] = field(default_factory=dict)
+    input_tokens: int = 0
+    output_tokens: int = 0
+    dollars: float | None = 0.0
+    seconds: float = 0.0
+    failures: Mapping[str, int] = field(default_factory=dict)
+    retries: Mapping[str, int] = field(default_factory=dict)
+    began: float = 0.0
+    updated: float = 0.0
+    message: str = ""
+
+
+def read_tally(path: Path) -> Tally | None:
+    """Read one tally; None where the file is no tally (of another version, or gone by now)."""
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+        return _tally(said)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _tally(said: Mapping[str, Any]) -> Tally:
+    debates, calls, tokens = said["debates"], said["calls"], said["tokens"]
+    dollars = said["dollars"]
+    if said["state"] not in STATES:
+        raise ValueError(said["state"])
+    return Tally(
+        job=str(said["job"]),
+        dataset=said.get("dataset"),
+        cell=said.get("cell"),
+        shard=said.get("shard"),
+        state=said["state"],
+        done=int(debates["done"]),
+        total=int(debates["total"]),
+        calls={name: int(calls.get(name) or 0) for name in COUNTS},
+        input_tokens=int(tokens["input"]),
+        output_tokens=int(tokens["output"]),
+        dollars=None if dollars is None else float(dollars),
+        seconds=float(said["seconds"]),
+        failures={str(kind): int(number) for kind, number in said["failures"].items()},
+        retries={str(kind): int(number) for kind, number in said["retries"].items()},
+        began=float(said["began"]),
+        updated=float(said["updated"]),
+        message=str(said.get("message") or ""),
+    )
+
+
+class Tallies:
+    """The tallies in a folder, read again only where a file has changed: a run may have thousands.
+
+    Parameters
+    ----------
+    folder : Path
+        `results/<experiment>/spent`.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._known: dict[str, tuple[tuple[int, int], Tally | None]] = {}
+
+    def read(self) -> tuple[Tally, ...]:
+        """Return what every job says by now, in order of the files' names."""
+        known: dict[str, tuple[tuple[int, int], Tally | None]] = {}
+        for path in sorted(self._folder.glob("*.json")):
+            try:
+                state = path.stat()
+            except OSError:  # replaced or removed between the listing and now
+                continue
+            mark = state.st_mtime_ns, state.st_ino
+            seen = self._known.get(path.name)
+            known[path.name] = seen if seen is not None and seen[0] == mark else (mark, read_tally(path))
+        self._known = known
+        return tuple(tally for _, tally in known.values() if tally is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """The sum of some tallies; fields as in `Tally`; `is_priced` is false where some dollars are unknown."""
+
+    jobs: int = 0
+    done: int = 0
+    calls: Mapping[str, int] = field(default_factory=dict)
+    input_tokens: int = 0
+    output_tokens: int = 0
+    dollars: float = 0.0
+    is_priced: bool = True
+    seconds: float = 0.0
+    failures: Mapping[str, int] = field(default_factory=dict)
+    retries: Mapping[str, int] = field(default_factory=dict)
+
+
+def total_of(tallies: Iterable[Tally]) -> Spending:
+    """Add tallies up."""
+    found = tuple(tallies)
+    return Spending(
+        jobs=len(found),
+        done=sum(tally.done for tally in found),
+        calls=_added(tally.calls for tally in found),
+        input_tokens=sum(tally.input_tokens for tally in found),
+        output_tokens=sum(tally.output_tokens for tally in found),
+        dollars=sum(tally.dollars or 0.0 for tally in found),
+        is_priced=all(tally.dollars is not None for tally in found),
+        seconds=sum(tally.seconds for tally in found),
+        failures=_added(tally.failures for tally in found),
+        retries=_added(tally.retries for tally in found),
+    )
+
+
+def _added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for each in counts:
+        for name, number in each.items():
+            total[name] = total.get(name, 0) + number
+    return total

@@ -1,0 +1,84 @@
+"""What a run is expected to do: the debates of every job, from a compiled plan or from plan.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cortexdsl.plan import Layout, Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A debate job: `cell` is the cell's name, `slug` what it is called in paths, `debates` their number."""
+
+    dataset: str
+    cell: str
+    slug: str
+    shard: str
+    debates: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The debate jobs of an experiment, in the plan's order.
+
+    Attributes
+    ----------
+    experiment : str
+    jobs : tuple of Job
+    needed : frozenset of (dataset, slug, shard) or None
+        Those that this run does, where that is known: the others were finished before it.
+    may_stop : bool
+        Whether looks may end it early.
+    """
+
+    experiment: str
+    jobs: tuple[Job, ...]
+    needed: frozenset[tuple[str, str, str]] | None = None
+    may_stop: bool = False
+
+    @property
+    def layout(self) -> Layout:
+        """Where the experiment's files lie."""
+        return Layout(f"results/{self.experiment}")
+
+    @property
+    def tallies(self) -> Path:
+        """The folder of its jobs' tallies."""
+        return Path(self.layout.ledgers)
+
+
+def expected_of(plan: Plan, needed: Iterable[tuple[str, str, str]] | None = None) -> Expected:
+    """Return what a plan's run will do, as far as its jobs are needed."""
+    jobs = tuple(
+        Job(dataset, cell.name, cell.slug, shard.label, shard.end - shard.first)
+        for dataset, shards in plan.shards.items()
+        for cell in plan.cells
+        for shard in shards
+    )
+    which = None if needed is None else frozenset(needed)
+    return Expected(plan.experiment, jobs, which, plan.stopping is not None)
+
+
+def announce(plans: Sequence[Plan], jobs: Iterable[Any]) -> list[Expected]:
+    """Return what a run is about to do, of Snakemake's jobs that are needed: the display is told before they start."""
+    needed: dict[str, set[tuple[str, str, str]]] = {plan.experiment: set() for plan in plans}
+    for job in jobs:
+        if job.rule.name == "debate":
+            given = job.wildcards
+            needed[given.experiment].add((given.dataset, given.cell, given.shard))
+    return [expected_of(plan, needed[plan.experiment]) for plan in plans]
+
+
+def expected_from(record: Mapping[str, Any]) -> Expected:
+    """Return what the plan of a plan.json does."""
+    jobs = tuple(
+        Job(dataset, cell["cell"], cell["slug"], shard["label"], shard["end"] - shard["first"])
+        for dataset, shards in record["shards"].items()
+        for cell in record["cells"]
+        for shard in shards
+    )
+    return Expected(record["experiment"], jobs, None, bool(record.get("stopping")))

@@ -1,0 +1,92 @@
+"""How progress is worded: numbers, durations, money, trouble; the same words in tables, lines and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cortexdsl.records.tallies import Spending
+from cortexdsl.watch.progress import Progress, Row
+
+MOST_KINDS = 3  # of trouble, in one row
+
+
+def short(number: float) -> str:
+    """Word a count in few letters: 950, 12.3k, 4.56M."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if number >= size:
+            unit = 1e3 if letter == "k" else size
+            return f"{number / unit:.3g}{letter}" if number / unit < 1000 else f"{number / unit:.0f}{letter}"
+    return f"{number:,.0f}"
+
+
+def duration(seconds: float | None) -> str:
+    """Word a duration: 8 s, 3 min 20 s, 2 h 5 min, 3 d 4 h; a dash where it is unknown."""
+    if seconds is None:
+        return "-"
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    if whole < 86_400:
+        return f"{whole // 3600} h {whole % 3600 // 60} min"
+    return f"{whole // 86_400} d {whole % 86_400 // 3600} h"
+
+
+def money(spent: Spending) -> str:
+    """Word what was paid; `?` where a price is unknown."""
+    if spent.is_priced:
+        return f"${spent.dollars:,.2f}" if spent.dollars >= 0.01 or not spent.dollars else f"${spent.dollars:.4f}"
+    return f"${spent.dollars:,.2f}+?" if spent.dollars else "$?"
+
+
+def pace(row: Row) -> str:
+    """Word calls a second."""
+    if not row.rate:
+        return "-"
+    return f"{row.rate:,.0f}/s" if row.rate >= 10 else f"{row.rate:.1f}/s"
+
+
+def trouble(spent: Spending) -> str:
+    """Word what failed for good and what was tried again, by kind, the most frequent first."""
+    parts = []
+    failed, retried = spent.calls.get("failed", 0), spent.calls.get("retried", 0)
+    if failed:
+        parts.append(f"{failed:,} failed{_kinds(spent.failures)}")
+    if retried:
+        parts.append(f"{retried:,} retried{_kinds(spent.retries)}")
+    return ", ".join(parts)
+
+
+def _kinds(counts: Mapping[str, int]) -> str:
+    known = sorted(((number, kind) for kind, number in counts.items() if number), key=lambda each: (-each[0], each[1]))
+    named = [kind.replace("_", " ") if len(known) == 1 else f"{kind.replace('_', ' ')} {n:,}" for n, kind in known]
+    more = [f"{len(named) - MOST_KINDS} more kinds"] if len(named) > MOST_KINDS else []
+    return f" ({', '.join([*named[:MOST_KINDS], *more])})" if named else ""
+
+
+def name_of(row: Row, *, many_datasets: bool) -> str:
+    """Name a row: the cell, with its dataset where there are several."""
+    return f"{row.cell} on {row.dataset}" if many_datasets and row.dataset else row.cell
+
+
+def has_many_datasets(shown: Progress) -> bool:
+    """Say whether rows must name their dataset."""
+    return len({row.dataset for row in shown.rows}) > 1
+
+
+def in_a_line(row: Row, name: str) -> str:
+    """Word a row as one plain line."""
+    spent = row.spent
+    parts = [
+        f"{name}: {row.done:,}/{row.total:,} debates",
+        f"{short(spent.calls.get('asked', 0))} calls",
+        f"{short(spent.input_tokens)} + {short(spent.output_tokens)} tokens",
+        money(spent),
+    ]
+    if row.state == "running":
+        parts += [pace(row), f"{duration(row.seconds_left)} left"]
+    elif row.state != "done":
+        parts.append(row.state)
+    wrong = trouble(spent)
+    return ", ".join([*parts, *([wrong] if wrong else [])])

@@ -1,0 +1,8 @@
+"""Snakemake's logger plugin `cortexdsl`: the display of a run (`--logger cortexdsl`, in the default profile).
+
+Snakemake finds plugins by the names of top-level packages; what it does is in `cortexdsl.watch`.
+"""
+
+from cortexdsl.watch.handler import LogHandler
+
+__all__ = ["LogHandler"]
