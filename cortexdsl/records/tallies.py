@@ -14,7 +14,7 @@ COUNTS = ("asked", "replayed", "shared", "failed", "retried", "in_flight")
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What one job says of itself; it alone writes it, about once a second.
+    """What one job says of itself; it alone writes it, about once a second. Calls and costs are of all its runs.
 
     Attributes
     ----------
@@ -24,18 +24,18 @@ class Tally:
     state : str
         One of `STATES`.
     done, total : int
-        Debates.
+        Debates, of the latest run: those replayed from the log count.
     calls : mapping of count to int
         See `COUNTS`.
     input_tokens, output_tokens : int
     dollars : float or None
-        None where a price is unknown.
+        None where no call had a known price.
     seconds : float
         That the job ran, earlier runs included.
     failures, retries : mapping of kind to int
         Calls that failed for good, and attempts that were repeated.
     began, updated : float
-        Seconds since the epoch, of this run of the job.
+        Seconds since the epoch: when the job first began, and its last word.
     message : str
         Why it ended, where it did not finish.
     """
@@ -148,7 +148,7 @@ def total_of(tallies: Iterable[Tally]) -> Spending:
         input_tokens=sum(tally.input_tokens for tally in found),
         output_tokens=sum(tally.output_tokens for tally in found),
         dollars=sum(tally.dollars or 0.0 for tally in found),
-        is_priced=all(tally.dollars is not None for tally in found),
+        is_priced=all(tally.dollars is not None for tally in found if tally.calls.get("asked")),
         seconds=sum(tally.seconds for tally in found),
         failures=_added(tally.failures for tally in found),
         retries=_added(tally.retries for tally in found),

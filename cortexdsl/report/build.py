@@ -14,6 +14,7 @@ from cortexdsl.report.inputs import read_results
 from cortexdsl.report.page import page
 from cortexdsl.report.provenance import versions
 from cortexdsl.report.rankings import ranks_figure
+from cortexdsl.report.spending import spent
 from cortexdsl.report.summaries import tables
 
 
@@ -46,13 +47,14 @@ def build_report(folder: Path, provenance: Mapping[str, str] | None = None) -> P
     ]
     figures = [drawing for drawing in (*drawn, ranks_figure(beside.ranks)) if drawing is not None]
     judged = agreement_table(folder)
+    cost = spent(folder, results.plan)
     shown = (*tables(results), *([judged] if judged else []))
     for drawing in figures:
         drawing.save(folder / "figures")
-    for table in shown:
+    for table in (*shown, *([cost.table] if cost else [])):
         table.save(folder / "tables")
     target = folder / "report.html"
     made_by = versions() if provenance is None else provenance
-    text = page(results, beside, figures, shown, made_by, read_history(folder, results.plan))
+    text = page(results, beside, figures, shown, made_by, read_history(folder, results.plan), cost)
     target.write_text(text, encoding="utf-8")
     return target

@@ -17,6 +17,7 @@ from cortexdsl.report.health import health_line
 from cortexdsl.report.history import History
 from cortexdsl.report.inputs import Results
 from cortexdsl.report.sentences import answer, correction_in_words, families_in_words
+from cortexdsl.report.spending import Spent
 from cortexdsl.report.tables import Table
 from cortexdsl.report.words import p_value, wording
 
@@ -30,6 +31,7 @@ def page(
     tables: Sequence[Table],
     versions: Mapping[str, str],
     history: History,
+    spent: Spent | None = None,
 ) -> str:
     """Return the report as one HTML document.
 
@@ -45,6 +47,8 @@ def page(
         Of what produced the results.
     history : History
         What the ledger tells.
+    spent : Spent or None
+        What the run cost, where its jobs said so.
     """
     plan = results.plan
     named = {table.name: table for table in tables}
@@ -73,6 +77,7 @@ def page(
         plan=plan,
         declared_families=_declared(plan),
         history=history,
+        spent=spent,
         settings=provenance.settings(plan),
         spec_text=provenance.spec_text(plan),
         agents=provenance.agents(plan),

@@ -13,6 +13,7 @@ from cortexdsl.report.history import read_history
 from cortexdsl.report.inputs import Results, read_results
 from cortexdsl.report.names import grouped
 from cortexdsl.report.sentences import answer, families_in_words
+from cortexdsl.report.spending import spent
 from cortexdsl.report.words import HARD, NOTHING, THIN, estimate, interval, wording
 
 COLUMNS = 96
@@ -51,6 +52,8 @@ def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
         lines += ["", *textwrap.wrap(stopping, COLUMNS)]
     if results.health:
         lines += ["", *textwrap.wrap(health_line(results.health), COLUMNS)]
+    if cost := spent(folder, results.plan):
+        lines += ["", *textwrap.wrap(cost.sentence, COLUMNS)]
     lines += ["", f"The whole report: {folder / 'report.html'}"]
     return "\n".join(lines).replace(THIN, " ").replace(HARD, " ") + "\n"
 

@@ -81,7 +81,7 @@ class Display:
             f"{shown.experiment}: {shown.all.done:,} of {shown.all.total:,} debates",
             f"{asked:,} calls asked" + (f" ({shared:,} more were shared)" if shared else ""),
             f"{short(shown.all.spent.input_tokens)} + {short(shown.all.spent.output_tokens)} tokens",
-            money(shown.all.spent),
+            *([money(shown.all.spent)] if shown.all.spent.dollars else []),
             f"{duration(self._clock() - self._began)}",
         ]
         wrong = trouble(shown.all.spent)

@@ -143,8 +143,7 @@ def _state(states: Sequence[str]) -> str:
 
 
 def _pace(tally: Tally) -> float:
-    seconds = tally.updated - tally.began
-    return tally.calls.get("asked", 0) / seconds if seconds > 0 else 0.0
+    return tally.calls.get("asked", 0) / tally.seconds if tally.seconds > 0 else 0.0
 
 
 def _left(debates: int, spent: Spending, at_once: int) -> float | None:

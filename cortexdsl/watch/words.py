@@ -34,10 +34,10 @@ def duration(seconds: float | None) -> str:
 
 
 def money(spent: Spending) -> str:
-    """Word what was paid; `?` where a price is unknown."""
+    """Word what was paid: a dash where no price is known, a plus where that is so of a part."""
     if spent.is_priced:
         return f"${spent.dollars:,.2f}" if spent.dollars >= 0.01 or not spent.dollars else f"${spent.dollars:.4f}"
-    return f"${spent.dollars:,.2f}+?" if spent.dollars else "$?"
+    return f"${spent.dollars:,.2f}+" if spent.dollars else "-"
 
 
 def pace(row: Row) -> str:
@@ -82,7 +82,7 @@ def in_a_line(row: Row, name: str) -> str:
         f"{name}: {row.done:,}/{row.total:,} debates",
         f"{short(spent.calls.get('asked', 0))} calls",
         f"{short(spent.input_tokens)} + {short(spent.output_tokens)} tokens",
-        money(spent),
+        *([money(spent)] if spent.dollars or spent.is_priced else []),
     ]
     if row.state == "running":
         parts += [pace(row), f"{duration(row.seconds_left)} left"]

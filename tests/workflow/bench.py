@@ -85,7 +85,7 @@ REMOTE_SCORES = "results/remote/scores.csv"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run of Snakemake came to: exit status, everything that it printed, and its own log file, if it made one."""
+    """What a run of Snakemake came to: exit status, everything that it printed, and what its own log file holds."""
 
     status: int
     text: str

@@ -1,0 +1,85 @@
+"""What a run cost and how long it took: the report's table and sentence, from the tallies of the jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cortexdsl.plan.layout import Layout
+from cortexdsl.records.tallies import Spending, Tallies, Tally, total_of
+from cortexdsl.report.tables import Column, Entry, Table, words
+from cortexdsl.report.words import NOTHING, counted, number
+from cortexdsl.watch.words import duration
+
+NAME = "spent"
+_COUNTS = (
+    ("Calls", "asked"), ("Shared", "shared"), ("Failed", "failed"), ("Retried", "retried"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What an experiment's jobs say they did: `elapsed` is from the first job's beginning to the last one's word."""
+
+    table: Table
+    sentence: str
+
+
+def spent(folder: Path, plan: Mapping[str, Any]) -> Spent | None:
+    """Return what a run cost; None where its jobs left no tallies.
+
+    Parameters
+    ----------
+    folder : Path
+        `results/<experiment>`.
+    plan : mapping
+        Of plan.json.
+    """
+    tallies = Tallies(Path(Layout(str(folder)).ledgers)).read()
+    if not tallies:
+        return None
+    names = {str(cell["slug"]): str(cell["cell"]) for cell in plan.get("cells", ())}
+    groups: dict[str, list[Tally]] = {name: [] for name in names.values()}
+    for tally in tallies:
+        groups.setdefault(names.get(tally.cell or "", "other jobs"), []).append(tally)
+    total = total_of(tallies)
+    rows = [_row(name, total_of(own)) for name, own in groups.items() if own]
+    rows += [_row("all", total)] if len(rows) > 1 else []
+    heads = [Column("Cell", ("cell",), is_numeric=False), *(Column(title, (name,)) for title, name in _COUNTS)]
+    heads += [Column("Tokens in", ("input_tokens",)), Column("Tokens out", ("output_tokens",))]
+    heads += [Column("Dollars", ("dollars",)), Column("Job time", ("seconds",))]
+    note = (
+        "Calls that were sent to a model, over all runs; a shared call was answered by another job's. "
+        "Failed calls are data, retried attempts were made again. Job time adds up jobs that ran at once. "
+        "Other jobs: a judge, a knowledge pool, cells of earlier plans."
+    )
+    table = Table(NAME, "What the run asked, and what that cost.", tuple(heads), tuple(rows), note)
+    return Spent(table, _sentence(total, tallies))
+
+
+def _row(name: str, own: Spending) -> tuple[Entry, ...]:
+    counts = [own.calls.get(key, 0) for _, key in _COUNTS]
+    entries = [Entry(number(count, 1), (count,)) for count in (*counts, own.input_tokens, own.output_tokens)]
+    known = own.is_priced or own.dollars
+    dollars = f"{own.dollars:,.2f}{'' if own.is_priced else ' +'}" if known else NOTHING
+    seconds = Entry(duration(own.seconds), (round(own.seconds, 1),))
+    return (words(name), *entries, Entry(dollars, (own.dollars if known else None,)), seconds)
+
+
+def _sentence(total: Spending, tallies: Sequence[Tally]) -> str:
+    elapsed = max(tally.updated for tally in tallies) - min(tally.began for tally in tallies)
+    asked = total.calls.get("asked", 0)
+    parts = [
+        f"{counted(asked, 'call was', 'calls were')} sent"
+        f" ({total.input_tokens:,} tokens in, {total.output_tokens:,} out)"
+    ]
+    if total.dollars:
+        parts.append(f"for {total.dollars:,.2f} dollars" + ("" if total.is_priced else " and what had no price"))
+    said = " ".join(parts) + f", from the first to the last in {duration(elapsed)}."
+    for verb, counts in (("failed for good", total.failures), ("were tried again", total.retries)):
+        if sum(counts.values()):
+            kinds = ", ".join(f"{kind.replace('_', ' ')} {n:,}" for kind, n in sorted(counts.items()) if n)
+            said += f" {counted(sum(counts.values()), 'attempt')} {verb} ({kinds})."
+    return said

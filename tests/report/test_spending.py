@@ -1,0 +1,39 @@
+"""What a run cost, from tallies that are small enough to add up by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cortexdsl.report.spending import spent
+from tests.watch.made import said, write
+
+PLAN = {"cells": [{"cell": "a", "slug": "a"}, {"cell": "b[keep=mean]", "slug": "b~keep=mean"}]}
+
+
+def test_the_sentence_adds_up_all_jobs_and_times_the_run_by_the_clock(tmp_path: Path) -> None:
+    """40 + 60 calls, half a dollar and one, from 1,000 to 1,090: a minute and a half."""
+    two = said("b~keep=mean", calls={"asked": 60}, dollars=1.0, began=1030.0, updated=1090.0, failures={}, retries={})
+    write(tmp_path / "spent", said(), two)
+    found = spent(tmp_path, PLAN)
+    assert found is not None
+    assert found.sentence == (
+        "100 calls were sent (8,000 tokens in, 800 out) for 1.50 dollars, from the first to the last in 1 min 30 s."
+        " 1 attempt failed for good (content filter 1). 3 attempts were tried again (rate limit 2, timeout 1)."
+    )
+
+
+def test_every_cell_has_a_row_and_what_has_no_cell_is_named_so(tmp_path: Path) -> None:
+    """A judge is paid for, too; the sum is the last row."""
+    write(tmp_path / "spent", said(), said("b~keep=mean", dollars=None), said(job="judge") | {"cell": None})
+    found = spent(tmp_path, PLAN)
+    assert found is not None
+    rows = {row[0].text: [entry.text for entry in row[1:]] for row in found.table.rows}
+    assert list(rows) == ["a", "b[keep=mean]", "other jobs", "all"]
+    assert rows["a"] == ["40", "8", "1", "3", "4,000", "400", "0.50", "20 s"]
+    assert rows["b[keep=mean]"][-2] == "\u2013"
+    assert rows["all"] == ["120", "24", "3", "9", "12,000", "1,200", "1.00 +", "1 min 0 s"]
+
+
+def test_results_without_tallies_say_nothing_of_cost(tmp_path: Path) -> None:
+    """Tables brought from elsewhere were paid for by somebody else."""
+    assert spent(tmp_path, PLAN) is None

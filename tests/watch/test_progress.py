@@ -1,0 +1,118 @@
+"""Rows, sums, pace and time left, from tallies that are small enough to add up by hand."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cortexdsl.records.tallies import Tallies, read_tally, total_of
+from cortexdsl.watch.expected import Expected
+from cortexdsl.watch.progress import Pace, Progress, progress
+from tests.watch.made import EXPECTED, said, write
+
+
+def at(folder: Path, *tallies: dict[str, Any], now: float = 1021.0, expected: Expected = EXPECTED) -> Progress:
+    return progress(expected, Tallies(write(folder, *tallies)).read(), now)
+
+
+def test_a_row_adds_the_jobs_of_its_cell_up(tmp_path: Path) -> None:
+    """Two jobs of `a`: 4 of 10 and 10 of 10 debates, 40 + 100 calls, half a dollar and one."""
+    whole = said(shard="r1-s02", state="done", debates={"done": 10, "total": 10}, calls={"asked": 100}, dollars=1.0)
+    shown = at(tmp_path, said(), whole)
+    a, b = shown.rows
+    assert (a.cell, a.state, a.done, a.total) == ("a", "running", 14, 20)
+    assert (a.spent.calls["asked"], a.spent.dollars, a.spent.retries) == (140, 1.5, {"rate_limit": 4, "timeout": 2})
+    assert (b.cell, b.state, b.done, b.total) == ("b[keep=mean]", "waiting", 0, 20)
+    assert (shown.all.done, shown.all.total, shown.all.state, shown.running) == (14, 40, "running", 1)
+
+
+def test_time_left_is_debates_left_at_the_seconds_that_each_took(tmp_path: Path) -> None:
+    """4 debates took 20 s, 5 s each: 16 are left in the cell (80 s); 36 in all (180 s), one job at a time."""
+    shown = at(tmp_path, said())
+    assert shown.rows[0].seconds_left == pytest.approx(80)
+    assert shown.all.seconds_left == pytest.approx(180)
+    assert shown.rows[0].rate == pytest.approx(2.0)  # 40 calls in 20 s
+
+
+def test_two_jobs_at_once_halve_the_time_left(tmp_path: Path) -> None:
+    """Both cells run: 16 debates at 5 s and 18 at 10 s, 260 job-seconds for two jobs."""
+    other = said("b~keep=mean", debates={"done": 2, "total": 10})
+    assert at(tmp_path, said(), other).all.seconds_left == pytest.approx((16 * 5 + 18 * 10) / 2)
+
+
+@pytest.mark.parametrize(("now", "state"), [(1079.0, "running"), (1081.0, "silent")])
+def test_a_job_without_news_for_a_minute_is_silent(tmp_path: Path, now: float, state: str) -> None:
+    """Its last word was at 1,020; nobody can tell whether it lives, so nothing is predicted from it."""
+    shown = at(tmp_path, said(), now=now)
+    assert shown.rows[0].state == state
+    assert shown.silent == (() if state == "running" else ("d~a~r1-s01",))
+    assert (shown.all.seconds_left is None) == (state == "silent")
+
+
+def test_an_unknown_price_makes_the_sum_unknown(tmp_path: Path) -> None:
+    """Half a dollar and an unknown cost are not half a dollar."""
+    shown = at(tmp_path, said(), said(shard="r1-s02", dollars=None))
+    assert (shown.all.spent.dollars, shown.all.spent.is_priced) == (0.5, False)
+
+
+def test_what_jobs_said_at_their_end_is_counted_by_message(tmp_path: Path) -> None:
+    """Two jobs stopped at one limit, one failed otherwise."""
+    stopped = {"state": "stopped", "message": "the limit of 10 calls is reached"}
+    shown = at(
+        tmp_path, said(**stopped), said(shard="r1-s02", **stopped), said("b~keep=mean", state="failed", message="401")
+    )
+    assert shown.messages == {"the limit of 10 calls is reached": 2, "401": 1}
+    assert [row.state for row in shown.rows] == ["stopped", "failed"]
+
+
+def test_jobs_of_no_cell_of_the_plan_are_counted_beside_it(tmp_path: Path) -> None:
+    """A judge has no cell, and a cell of an earlier plan no row; both were paid for."""
+    judge = said(job="judge~d", cell=None, shard=None, state="done", calls={"asked": 7})
+    gone = said("gone", state="done", calls={"asked": 5})
+    shown = at(tmp_path, said(), judge, gone)
+    assert shown.others.calls["asked"] == 12
+    assert shown.all.spent.calls["asked"] == 40
+
+
+def test_a_job_that_this_run_does_again_begins_at_nothing(tmp_path: Path) -> None:
+    """It was done in an earlier run; the other jobs, which this run does not need, are done."""
+    expected = Expected("e", EXPECTED.jobs, frozenset({("d", "a", "r1-s01")}))
+    tallies = Tallies(write(tmp_path, said(state="done", debates={"done": 10, "total": 10}))).read()
+    before = progress(expected, tallies, now=2000.0, since=1500.0)
+    assert [(row.done, row.state) for row in before.rows] == [(10, "waiting"), (20, "done")]
+    tallies = Tallies(write(tmp_path, said(updated=1501.0))).read()
+    assert progress(expected, tallies, now=1502.0, since=1500.0).rows[0].done == 14
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{", '{"calls": 5, "tokens": 1, "dollars": 0, "seconds": 1}', "[" * 5000, '{"state": "unheard of"}'],
+)
+def test_what_is_no_tally_counts_for_nothing(tmp_path: Path, text: str) -> None:
+    """An older version's ledger, a half-written or a foreign file: no row is made of it, and nothing breaks."""
+    (tmp_path / "x.json").write_text(text)
+    assert Tallies(tmp_path).read() == ()
+    assert read_tally(tmp_path / "absent.json") is None
+
+
+def test_a_tally_is_read_again_when_it_was_replaced(tmp_path: Path) -> None:
+    """Jobs replace the file whole: another inode, even where clock and size stay the same."""
+    tallies = Tallies(write(tmp_path, said()))
+    assert total_of(tallies.read()).done == 4
+    path = tmp_path / "d~a~r1-s01.json"
+    times = path.stat().st_mtime_ns, path.stat().st_mtime_ns
+    write(tmp_path / "next", said(debates={"done": 5, "total": 10}))
+    (tmp_path / "next" / path.name).replace(path)
+    os.utime(path, ns=times)
+    assert total_of(tallies.read()).done == 5
+
+
+def test_the_pace_is_that_of_the_last_moments(tmp_path: Path) -> None:
+    """40 calls at 1,021 and 100 at 1,031: six a second, however slow the job was before."""
+    pace = Pace()
+    pace.of(at(tmp_path, said()), 1021.0)
+    later = at(tmp_path, said(calls={"asked": 100}, updated=1031.0), now=1031.0)
+    assert pace.of(later, 1031.0).all.rate == pytest.approx(6.0)
