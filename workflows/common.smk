@@ -50,6 +50,11 @@ def plan_of(experiment):
         refuse(error)
 
 
+def jobs_at_once():
+    """On this machine one a core, on a cluster as many as its profile says; where jobs run is known after parsing."""
+    return workflow.cores if workflow.local_exec else workflow.nodes
+
+
 def looks_of(experiment):
     """The looks up to the one at which the experiment stops, taken one after the other; none without stopping."""
     plan, looks = plan_of(experiment), []

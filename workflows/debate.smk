@@ -18,7 +18,7 @@ rule debate:
     resources:
         connections=lambda wildcards: plan_of(
             wildcards.experiment
-        ).connections_per_job(workflow.cores),
+        ).connections_per_job(jobs_at_once()),
     params:
         spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
         digest=lambda wildcards: plan_of(wildcards.experiment).debate_digest(
@@ -28,4 +28,4 @@ rule debate:
         "cortexdsl debate {params.spec:q} --experiment {wildcards.experiment:q} --dataset {wildcards.dataset:q}"
         " --cell {wildcards.cell:q} --shard {wildcards.shard} --digest {params.digest}"
         " --connections {resources.connections} --out {output:q}"
-        " > {log:q} 2>&1 || {{ cat {log:q} >&2; exit 1; }}"
+        " > {log:q} 2>&1"

@@ -15,7 +15,7 @@ rule pool:
     resources:
         connections=lambda wildcards: plan_of(
             wildcards.experiment
-        ).connections_per_job(workflow.cores),
+        ).connections_per_job(jobs_at_once()),
     params:
         spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
         digest=lambda wildcards: plan_of(wildcards.experiment).pool_digest(

@@ -71,7 +71,6 @@ class LogHandler(LogHandlerBase):
         self._running: dict[int, str] = {}
         self._done = self._total = 0
         self._is_interrupted = False
-        self._is_wrong = False
         self._last: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -144,11 +143,12 @@ class LogHandler(LogHandlerBase):
         ):
             return
         elif Quietness.ALL not in (self.common_settings.quiet or ()) or record.levelno >= logging.ERROR:
-            self._is_wrong |= record.levelno >= logging.ERROR
             self._say(text)
 
-    def _is_a_jobs(self, record: logging.LogRecord) -> bool:
-        return self._failures.count > 0 and getattr(record, "exception", "") in JOB_EXCEPTIONS
+    @staticmethod
+    def _is_a_jobs(record: logging.LogRecord) -> bool:
+        """Say whether an error is Snakemake's account of a job that failed: the job's own words are shown."""
+        return getattr(record, "exception", "") in JOB_EXCEPTIONS and "CalledProcessError" in record.getMessage()
 
     def _steps(self) -> str:
         rules = Counter(self._running.values())
@@ -169,7 +169,8 @@ class LogHandler(LogHandlerBase):
         for message in self._failures.summary() if self._failures.count else ():
             self._say(message)
         if self._is_interrupted or self._failures.count:
-            what = "stopped by hand" if self._is_interrupted else f"{self._failures.count} jobs failed"
+            count = self._failures.count
+            what = "stopped by hand" if self._is_interrupted else f"{count} job{'s' * (count != 1)} failed"
             self._say(
                 f"{what}. Kept: every finished debate, and every reply that came (none is asked or paid for again)."
                 f"\nGo on with the same command: {to_go_on()}"
