@@ -58,7 +58,7 @@ def test_a_mistake_is_one_message_without_a_traceback(
     """Where, what, the remedy; nothing of the rules' insides; the exit status is not 0."""
     fresh.write("specs/tiny.yaml", text)
     run = fresh.snakemake("--dry-run", *arguments)
-    assert run.status == 1
+    assert run.status == 2
     assert re.search(said, run.text), run.text
     assert "Traceback" not in run.text
     assert "  File " not in run.text
