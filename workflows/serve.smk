@@ -27,7 +27,8 @@ onstart:
         SERVERS.extend(start_servers([plan_of(name) for name in sorted(asking)]))
     except CortexError as error:
         refuse(error)
-    if IS_WARM:
+    # Where jobs run is known after parsing. A job of another machine cannot watch this process, and must not try.
+    if IS_WARM and workflow.local_exec:
         WORKERS.extend(start_worker())
     announced = announce([plan_of(name) for name in sorted(asking)], needed)
     logger.info(None, extra={"announced": announced})
