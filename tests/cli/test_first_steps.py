@@ -45,3 +45,41 @@ def test_new_writes_no_spec_that_could_not_run(
     assert main(["new", "a b"]) == 2
     assert "cannot name an experiment" in capsys.readouterr().err
     assert not (tmp_path / "specs").exists()
+
+
+def test_in_a_checkout_new_advises_what_a_checkout_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Beside the Snakefile that is run, plain Snakemake does it, and the schema is the one in docs/."""
+    (tmp_path / "Snakefile").write_text("")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("cortexdsl.cli.new.workflow_folder", lambda: tmp_path)
+    assert main(["new", "groups/mine"]) == 0
+    assert capsys.readouterr().out.endswith("then snakemake --cores 2 --config spec=groups/mine\n")
+    assert "$schema=../../docs/schema/spec.json\n" in (tmp_path / "specs/groups/mine.yaml").read_text()
+    assert not (tmp_path / "specs/spec.schema.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "nothing"], "there is no spec 'nothing'"),
+        (["run", "x.yaml", "--cores", "few"], "--cores few: is no number of jobs"),
+        (["run", "x.yaml", "--profile", "slurn"], "--profile slurn: there is no folder slurn with a config.yaml"),
+        (["status", "nothing"], "results/nothing: nothing has begun there"),
+    ],
+)
+def test_what_cannot_be_run_or_watched_is_one_clear_error(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    said: str,
+) -> None:
+    """Before Snakemake is started."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.yaml").write_text(SPEC)
+    assert main(arguments) in (1, 2)
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: {said}")
+    assert "\n    " in error

@@ -123,11 +123,12 @@ def test_new_writes_a_spec_that_can_run_and_overwrites_none(here: Path, capsys: 
     """In a folder of its own, too; what to do next is printed and works as printed."""
     assert main(["new", "mine"]) == 0
     said = capsys.readouterr().out
-    assert "cortexdsl check specs/mine.yaml, then snakemake --cores 2 --config spec=mine" in said
+    assert "cortexdsl check specs/mine.yaml, then cortexdsl run mine\n" in said
     assert main(["check", "specs/mine.yaml"]) == 0
     assert main(["new", "papers/mine"]) == 0
-    assert "--config spec=papers/mine" in capsys.readouterr().out
-    assert "$schema=../../docs/schema/spec.json" in Path("specs/papers/mine.yaml").read_text()
+    assert "cortexdsl run papers/mine" in capsys.readouterr().out
+    assert "$schema=../spec.schema.json" in Path("specs/papers/mine.yaml").read_text()
+    assert "title" in json.loads(Path("specs/spec.schema.json").read_text())["properties"]
     before = Path("specs/mine.yaml").read_bytes()
     assert main(["new", "specs/mine.yaml"]) == 2
     assert "exists already" in capsys.readouterr().err
