@@ -73,7 +73,7 @@ def _sentence(total: Spending, tallies: Sequence[Tally]) -> str:
     asked = total.calls.get("asked", 0)
     parts = [
         f"{counted(asked, 'call was', 'calls were')} sent"
-        f" ({total.input_tokens:,} tokens in, {total.output_tokens:,} out)"
+        f" ({number(total.input_tokens, 1)} tokens in, {number(total.output_tokens, 1)} out)"
     ]
     if total.dollars:
         parts.append(f"for {total.dollars:,.2f} dollars" + ("" if total.is_priced else " and what had no price"))

@@ -16,7 +16,7 @@ def test_the_sentence_adds_up_all_jobs_and_times_the_run_by_the_clock(tmp_path: 
     write(tmp_path / "spent", said(), two)
     found = spent(tmp_path, PLAN)
     assert found is not None
-    assert found.sentence == (
+    assert found.sentence.replace("\u202f", ",") == (
         "100 calls were sent (8,000 tokens in, 800 out) for 1.50 dollars, from the first to the last in 1 min 30 s."
         " 1 attempt failed for good (content filter 1). 3 attempts were tried again (rate limit 2, timeout 1)."
     )
@@ -27,7 +27,7 @@ def test_every_cell_has_a_row_and_what_has_no_cell_is_named_so(tmp_path: Path) -
     write(tmp_path / "spent", said(), said("b~keep=mean", dollars=None), said(job="judge") | {"cell": None})
     found = spent(tmp_path, PLAN)
     assert found is not None
-    rows = {row[0].text: [entry.text for entry in row[1:]] for row in found.table.rows}
+    rows = {row[0].text: [entry.text.replace("\u202f", ",") for entry in row[1:]] for row in found.table.rows}
     assert list(rows) == ["a", "b[keep=mean]", "other jobs", "all"]
     assert rows["a"] == ["40", "8", "1", "3", "4,000", "400", "0.50", "20 s"]
     assert rows["b[keep=mean]"][-2] == "\u2013"
