@@ -6,7 +6,7 @@ from pathlib import Path
 from shlex import quote
 
 from cortexdsl.errors import CortexError, InputError
-from cortexdsl.plan import TABLES, Layout, asked_experiments, compile_spec
+from cortexdsl.plan import PARTS, TABLES, Layout, asked_experiments, compile_spec
 from cortexdsl.plan.looks import read_look
 
 # Jobs of this machine start warm from a worker that the run has beside it; they run by themselves where it is not

@@ -10,7 +10,7 @@ rule score:
     output:
         [
             Layout("results/{experiment}").part(table, "{dataset}", "{cell}")
-            for table in TABLES
+            for table in PARTS
         ],
     log:
         "results/{experiment}/logs/scores/{dataset}/{cell}.log",

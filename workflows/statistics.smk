@@ -5,6 +5,7 @@ rule verdict:
     input:
         plan=Layout("results/{experiment}").plan,
         scores=Layout("results/{experiment}").table("scores"),
+        answers=lambda wildcards: plan_of(wildcards.experiment).answers_asked,
     output:
         metrics=Layout("results/{experiment}").metrics,
         comparisons=Layout("results/{experiment}").comparisons,

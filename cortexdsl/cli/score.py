@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from cortexdsl.analysis.metrics.by_answer import answer_rows
 from cortexdsl.analysis.metrics.by_round import round_rows
 from cortexdsl.analysis.metrics.description import description
 from cortexdsl.analysis.metrics.registry import MEASURES, READINGS
@@ -54,6 +55,7 @@ def score_cell(plan: Plan, dataset: str, slug: str) -> None:
     judged = {JUDGED: Judgements(said)} if is_judged else {}
     write_scores(part("scores"), cell_scores(plan, dataset, slug, records, grade, judged))
     write_rows(part("rounds"), round_rows(records, grade, clusters))
+    write_rows(part("answers"), answer_rows(records, grade))
     for table, frame in description(records, grade).items():
         frame.to_csv(part(table), index=False)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from cortexdsl.analysis.metrics.table import metrics_table
 from cortexdsl.analysis.tests.compare import compare_families, missing_bounds
 from cortexdsl.analysis.tests.datasets import rank_table
 from cortexdsl.analysis.tests.omnibus import omnibus_families
+from cortexdsl.analysis.units.answers import read_answers
 from cortexdsl.analysis.units.arms import Arm
 from cortexdsl.analysis.units.table import ScoreTable, read_table
 from cortexdsl.cli.history import with_history
@@ -21,6 +23,7 @@ from cortexdsl.cli.look import anytime_verdicts
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.ledger import read_ledger, record_verdicts
 from cortexdsl.plan.store import families_of, read_plan
+from cortexdsl.spec.claims import needs_answers, parse_claim
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,6 +52,8 @@ def run(args: argparse.Namespace) -> int:
     claims, history = plan["hypotheses"], read_ledger(layout)
     declared = history.claims if history.entries or history.faults else claims  # a table from elsewhere has neither
     correction = plan["analysis"].get("correction", "holm")
+    if any(needs_answers(parse_claim(claim)) for claim in claims):
+        scores = replace(scores, answers=read_answers(sorted(Path(layout.root).glob("parts/*/*/answers.csv"))))
     if stopping:
         alpha = stopping["alpha"]
         planned = {dataset: len(ids) for dataset, ids in plan["questions"].items()}

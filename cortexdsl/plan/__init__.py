@@ -2,6 +2,6 @@
 
 from cortexdsl.plan.compiler import asked_experiments, compile_spec
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.layout import TABLES, Layout
+from cortexdsl.plan.layout import PARTS, TABLES, Layout
 
-__all__ = ["TABLES", "Layout", "Plan", "asked_experiments", "compile_spec"]
+__all__ = ["PARTS", "TABLES", "Layout", "Plan", "asked_experiments", "compile_spec"]

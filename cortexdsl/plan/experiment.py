@@ -13,6 +13,7 @@ from cortexdsl.plan.digests import digest
 from cortexdsl.plan.judging import Judging
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.shards import Shard, find
+from cortexdsl.spec.claims import needs_answers, parse_claim
 from cortexdsl.tasks.task import Task
 from cortexdsl.terms import Cell, Family, Limits, Model, Question, StoppingRule
 
@@ -233,6 +234,12 @@ class Plan:
     def parts(self, table: str) -> list[str]:
         """The parts of a table: one for each dataset and cell."""
         return [self.layout.part(table, dataset, cell.slug) for dataset in self.tasks for cell in self.cells]
+
+    @property
+    def answers_asked(self) -> list[str]:
+        """Every cell's answers, where a claim is about single agents or about confidences."""
+        claims = [parse_claim(claim) for claim in self.hypotheses]
+        return self.parts("answers") if any(map(needs_answers, claims)) else []
 
     def connections_per_job(self, cores: int | None) -> int:
         """Connections that one job may take where `cores` jobs run at once."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 TABLES = ("scores", "rounds", "agents", "calibration", "reliability", "tokens")
 """What is found from debate records alone: a part a cell, then a table of all cells."""
+PARTS = (*TABLES, "answers")
+"""What a cell's job writes: its part of every table, and its answers, which are many and are read where they lie."""
 
 
 @dataclass(frozen=True, slots=True)

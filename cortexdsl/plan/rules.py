@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from shlex import quote
 
 from cortexdsl.plan.experiment import Plan, pool_sources
-from cortexdsl.plan.layout import TABLES
+from cortexdsl.plan.layout import PARTS, TABLES
 from cortexdsl.terms import Cell
 
 COMMAND = "cortexdsl"
@@ -106,7 +106,7 @@ def _parts(plan: Plan) -> Iterator[list[str]]:
             yield _rule(
                 f"score_{names[dataset, cell.slug]}",
                 [*debates, *judgements],
-                [layout.part(table, dataset, cell.slug) for table in TABLES],
+                [layout.part(table, dataset, cell.slug) for table in PARTS],
                 {"digest": plan.score_digest(dataset, cell.slug)},
                 f"score {spec} --dataset {dataset} --cell '{cell.slug}'",
             )
@@ -114,7 +114,7 @@ def _parts(plan: Plan) -> Iterator[list[str]]:
     yield _rule("join", parts, [layout.table(table) for table in TABLES], {"digest": plan.join_digest}, f"join {spec}")
     verdict = [layout.metrics, layout.comparisons, layout.omnibus, layout.bounds, layout.ranks, layout.hypotheses]
     scores, rounds = layout.table("scores"), layout.table("rounds")
-    yield _rule("verdict", [layout.plan, scores], verdict, {}, f"verdict {layout.root}")
+    yield _rule("verdict", [layout.plan, scores, *plan.answers_asked], verdict, {}, f"verdict {layout.root}")
     agreement = [layout.agreement] if plan.judging else []
     if agreement:
         yield _rule("agreement", plan.judgements(), agreement, {}, f"agreement {spec}")

@@ -210,8 +210,8 @@ def read_comparison(text: str, body: str, dataset: str | None, where: str) -> Co
         left, right, operator = right, left, _FLIPPED[operator]
     if not left.means:
         fail(where, text, "names no metric of a method")
-    if both := [quantity for quantity in left.means if quantity in right.means]:
-        fail(where, text, f"compares {both[0].name} with itself")
+    if len(left.means | right.means) == 1 and right.means:
+        fail(where, text, f"compares {next(iter(left.means)).name} with itself")
     whole = left.plus(right, -1.0)
     first = next(iter(whole.means))
     for other in whole.means:
@@ -239,10 +239,9 @@ def _normal(
     text: str, whole: _Sum, operator: Operator, margin: float | None, dataset: str | None, where: str
 ) -> Comparison:
     """Bring a comparison to its one form: the first coefficient of one mean or of two is 1."""
-    terms, offset, factor = [(coefficient, quantity) for quantity, coefficient in whole.means.items()], 0.0, 1.0
-    if 0 in whole.means.values():
-        zero = next(quantity for quantity, coefficient in whole.means.items() if coefficient == 0)
-        fail(where, text, f"compares {zero.name} with itself")
+    terms, offset, factor = [(coefficient, one) for one, coefficient in whole.means.items() if coefficient], 0.0, 1.0
+    if not terms:
+        fail(where, text, f"compares {next(iter(whole.means)).name} with itself")
     scale = abs(terms[0][0]) if len(terms) < 3 else 1.0
     if len(terms) < 3 and terms[0][0] < 0:
         operator, scale = _FLIPPED[operator], -scale

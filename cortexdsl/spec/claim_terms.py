@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NoReturn, TypeAlias
 
 from cortexdsl.errors import Problem, SpecError
+from cortexdsl.spec.metric_names import CALIBRATION_METRICS
 from cortexdsl.terms import EMPTY
 
 HELP = (
@@ -51,6 +52,11 @@ class Quantity:
     def is_plain(self) -> bool:
         """Whether it is a metric of a cell and nothing else."""
         return self.round is None and self.agent is None and self.per is None
+
+    @property
+    def is_of_answers(self) -> bool:
+        """Whether it needs every answer and confidence, not the scores of debates alone."""
+        return self.agent is not None or self.metric in CALIBRATION_METRICS
 
     def __str__(self) -> str:
         inside = [self.name]

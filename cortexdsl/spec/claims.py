@@ -72,6 +72,7 @@ __all__ = [
     "check_claim",
     "claims_digest",
     "metrics_of",
+    "needs_answers",
     "parse_claim",
     "parse_point",
     "parts_of",
@@ -165,13 +166,19 @@ def parts_of(claim: Claim) -> tuple[Simple, ...]:
     return claim.parts if isinstance(claim, All) else (claim,)
 
 
+def needs_answers(claim: Claim) -> bool:
+    """Whether a claim is about single agents or about confidences, so that scores of debates do not suffice."""
+    comparisons = [part for part in parts_of(claim) if isinstance(part, Comparison)]
+    return any(one.is_of_answers for part in comparisons for one in part.quantities)
+
+
 def unlookable(claim: Claim) -> str:
     """Why a claim cannot be looked at before the run has ended (`stopping:`), or nothing."""
     for part in parts_of(claim):
         if isinstance(part, Comparison):
             if part.over is not None:
                 return f"a claim over {part.over} needs all of them"
-            if any(one.agent or one.metric in CALIBRATION_METRICS for one in part.quantities):
+            if any(one.is_of_answers for one in part.quantities):
                 return "calibration and single agents are tested once, at the end"
             if any(one.per for one in part.quantities):
                 return "a ratio of ratios is tested once, at the end"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from cortexdsl.analysis.metrics.listening import talk_density, talk_reciprocity
-from cortexdsl.analysis.metrics.outcome import consensus_after, score_after
+from cortexdsl.analysis.metrics.outcome import agent_score_after, consensus_after, score_after
 from cortexdsl.analysis.metrics.view import Grade, Graded, graded
 from cortexdsl.analysis.units.scores import Row
 from cortexdsl.records import Record
@@ -29,18 +29,13 @@ def round_rows(records: Iterable[Record], grade: Grade, clusters: Mapping[str, s
             "round": round_,
             "score": score_after(view, round_),
             "consensus": consensus_after(view, round_),
-            "agent_score": _agent_score(view, round_),
+            "agent_score": agent_score_after(view, round_),
             **_listening(view, round_),
         }
         for record in records
         for view in [graded(record.debate, grade)]
         for round_ in range(record.debate.rounds + 1)
     ]
-
-
-def _agent_score(view: Graded, round_: int) -> float | None:
-    answers = view.answers[round_]
-    return sum(view.worth(turn.answer) for turn in answers) / len(answers) if answers else None
 
 
 def _listening(view: Graded, round_: int) -> dict[str, float | None]:

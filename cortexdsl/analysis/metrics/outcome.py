@@ -66,7 +66,12 @@ def gain(view: Graded) -> float:
 
 def agent_score(view: Graded) -> float | None:
     """Mean worth of the debaters' own answers in the last round; None where none answered."""
-    answers = view.answers[-1]
+    return agent_score_after(view, view.debate.rounds)
+
+
+def agent_score_after(view: Graded, round_: int) -> float | None:
+    """Mean worth of the debaters' own answers in a round; None where none answered."""
+    answers = view.answers[round_]
     return sum(view.worth(turn.answer) for turn in answers) / len(answers) if answers else None
 
 

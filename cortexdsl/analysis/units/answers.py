@@ -55,11 +55,6 @@ def read_answers(paths: Iterable[Path]) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(COLUMNS))
 
 
-def is_of_answers(quantity: Quantity) -> bool:
-    """Whether a mean needs single answers, not debates."""
-    return quantity.agent is not None or quantity.metric in CALIBRATION_METRICS
-
-
 def answer_layer(table: ScoreTable, quantity: Quantity, dataset: int) -> Layer:
     """The values of a named mean on one dataset, question by question.
 
@@ -145,7 +140,7 @@ def _errors(confidence: Floats, right: Floats, question: Ints, clusters: Ints) -
         z = np.where(noise > 0, gap / noise, np.where(gap == 0, 0.0, np.sign(gap) * np.inf))
     folded = noise * 2 * stats.norm.pdf(z) + gap * (2 * stats.norm.cdf(z) - 1)
     estimate = float((2 * np.abs(gap) - folded).sum())
-    return np.asarray(estimate + influence @ (2 * stats.norm.cdf(z) - 1))
+    return np.asarray(estimate + influence @ (2 * np.sign(gap) - (2 * stats.norm.cdf(z) - 1)))
 
 
 def _areas(confidence: Floats, right: Floats, question: Ints, clusters: Ints) -> Floats:

@@ -9,12 +9,15 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeAlias
 
+from cortexdsl.analysis.metrics.outcome import agent_score_after, consensus_after, score_after
 from cortexdsl.analysis.metrics.registry import MEASURES
-from cortexdsl.analysis.metrics.view import Grade, graded
+from cortexdsl.analysis.metrics.view import Grade, Graded, graded
+from cortexdsl.analysis.units.table import AFTER
 from cortexdsl.errors import RecordError
 from cortexdsl.records import Header, Record
 from cortexdsl.records.files import write_lines
@@ -25,6 +28,10 @@ Row: TypeAlias = dict[str, Value]
 Key: TypeAlias = tuple[str, str, int, str]
 
 SCHEMA_VERSION = 1
+AFTER_ROUND: Mapping[str, Callable[[Graded, int], float | None]] = MappingProxyType(
+    {"score": score_after, "consensus": consensus_after, "agent_score": agent_score_after}
+)
+"""Columns that also stand there as they were after each earlier round: `score@0` is the worth of the openings' vote."""
 KEYS = ("dataset", "cell", "method", "replicate", "question_id")
 SHOWN = 5
 
@@ -78,6 +85,8 @@ def score_rows(
             row[column] = measure(view)
             if column == "rounds":
                 row["stop"] = debate.stop
+        for round_ in range(debate.rounds):
+            row |= {f"{column}{AFTER}{round_}": after(view, round_) for column, after in AFTER_ROUND.items()}
         for column, other in also.items():
             row[column] = 0.0 if debate.answer is None else float(other(debate.question_id, debate.answer))
         for column, of in labels.items():

@@ -14,7 +14,7 @@ from math import lcm
 
 import numpy as np
 
-from cortexdsl.analysis.units.answers import answer_layer, is_of_answers
+from cortexdsl.analysis.units.answers import answer_layer
 from cortexdsl.analysis.units.layer import Layer
 from cortexdsl.analysis.units.table import Ints, ScoreTable
 from cortexdsl.errors import DataError
@@ -179,7 +179,7 @@ def _whole(table: ScoreTable, quantities: Sequence[Quantity], dataset: int) -> L
     rows: dict[tuple[str, int | None], list[int]] = {}
     found: dict[int, Layer] = {}
     for i, quantity in enumerate(quantities):
-        if is_of_answers(quantity):
+        if quantity.is_of_answers:
             found[i] = answer_layer(table, quantity, dataset)
         else:
             rows.setdefault((quantity.metric, quantity.round), []).append(i)
