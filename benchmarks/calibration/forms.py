@@ -130,7 +130,7 @@ def _answered(cells: dict[str, tuple[Floats, Floats]]) -> ScoreTable:
 
 
 def confidences(random: Generator) -> Marks:
-    """Two cells of one ECE: both calibrated, both far off, or off by opposite faults; and of one Brier score and AUROC."""
+    """Two cells of one ECE: both calibrated, both far off, or off by opposite faults; and of one Brier and AUROC."""
     marks: Marks = {}
     none, off, half = np.zeros(5), np.full(5, 0.2), np.full(5, 0.045)
     for size in (50, 200):

@@ -128,3 +128,14 @@ def test_the_null_of_each_p_is_said_and_where_an_undecided_estimate_leans() -> N
     assert (rows["score(a) < score(b)"]["verdict"], rows["score(a) < score(b)"]["leans"]) == ("undecided", "against")
     assert (rows[MARGIN]["verdict"], rows[MARGIN]["leans"]) == ("undecided", "for")
     assert rows["score(a) == score(b) +- 0.1"]["null"] == "-0.1 or less, or 0.1 or more: two one-sided tests"
+
+
+def test_no_interval_of_a_claim_excludes_a_value_that_its_own_test_does_not() -> None:
+    """Seven questions won and one lost of 20: McNemar's p is 18 / 256, and Bonett and Price's interval excludes 0."""
+    frame = long_table(two_by_two(10, 7, 1, 2))
+    row = _row(frame, "score(a) > score(b)")
+    sample = units(score_table(frame), "score", ["a", "b"])
+    own = contrast_outcomes(sample, PAIR, [0.0], 1)[0]
+    assert own.p == pytest.approx(2 * 9 / 256)
+    assert own.low > 0
+    assert row["ci_low"] == 0

@@ -15,6 +15,7 @@ import numpy as np
 from cortexdsl.analysis.claims.designs import Design
 from cortexdsl.analysis.claims.samples import sample_of
 from cortexdsl.analysis.tests.contrasts import Outcome, contrast_outcomes, gap_of, mean_outcome, ratio_outcome, untested
+from cortexdsl.analysis.tests.corrections import reaching
 from cortexdsl.analysis.tests.signflip import DRAWS, joint_sign_flip
 from cortexdsl.analysis.units.table import ScoreTable
 from cortexdsl.analysis.units.units import Units, bounded
@@ -98,7 +99,7 @@ def _find(design: Design, scene: Scene, sample: Units) -> Finding:
         return _equivalence(design, sample, scene, design.margin)
     if design.joint:
         return _jointly(design, sample, scene)
-    outcomes = _outcomes(design, sample, scene, design.null, LEVEL)
+    outcomes = [_reaching(found, design.null) for found in _outcomes(design, sample, scene, design.null, LEVEL)]
     notes = [_with_means(note, design, sample) for note in design.notes]
     return all_of(
         [
@@ -146,6 +147,12 @@ def _outcomes(design: Design, sample: Units, scene: Scene, null: float, level: f
     nulls = [null / design.scale] * len(design.weights)
     found = contrast_outcomes(sample, design.weights, nulls, seed, draws, level)
     return [outcome.scaled(design.scale) for outcome in found]
+
+
+def _reaching(found: Outcome, null: float) -> Outcome:
+    """The outcome with an interval that holds the null value wherever its own test does not reject it."""
+    low, high = reaching(found.low, found.high, null, found.p, LEVEL)
+    return replace(found, low=low, high=high)
 
 
 def _equivalence(design: Design, sample: Units, scene: Scene, margin: float) -> Finding:
