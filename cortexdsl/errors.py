@@ -51,11 +51,29 @@ class SpecError(InputError):
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
-        super().__init__("\n".join(map(str, self.problems)))
+        Exception.__init__(self, "\n".join(map(str, self.problems)))
 
 
 class DataError(InputError):
-    """A dataset or table file is missing, malformed or lacks a column."""
+    """A dataset or table file is missing, malformed or lacks a column.
+
+    Attributes
+    ----------
+    word : str
+        The word of a dataset entry that it is about (`size`, `file`); empty where it is about none alone.
+    """
+
+    def __init__(self, message: str, *, word: str = "") -> None:
+        self.word = word
+        super().__init__(message)
+
+
+class SpecDataError(SpecError, DataError):
+    """A spec whose text is right, and whose data is wrong or not on this machine."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.word = ""
+        SpecError.__init__(self, problems)
 
 
 class DebateError(CortexError, RuntimeError):

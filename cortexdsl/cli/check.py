@@ -8,8 +8,9 @@ import sys
 from collections.abc import Sequence
 
 from cortexdsl.errors import InputError, Problem, SpecError
-from cortexdsl.plan import Plan, compile_spec
-from cortexdsl.plan.rehearse import rehearse_plan
+from cortexdsl.plan import Plan
+from cortexdsl.plan.compiler import Judged, judge
+from cortexdsl.plan.rehearse import misrendered
 from cortexdsl.protocols.templates import Templates
 from cortexdsl.serve import unset_variables
 
@@ -26,18 +27,12 @@ def run(args: argparse.Namespace) -> int:
     """Run the verb: 0 where every spec can run, 2 where one is wrong."""
     status = 0
     for spec in args.spec:
-        try:
-            plan = compile_spec(spec)
-            rehearse_plan(plan)  # renders every prompt on real questions
-        except SpecError as error:
+        judged = _judged(spec)
+        _show(judged.problems, "error", is_json=args.json)
+        if judged.plan is None:
             status = 2
-            _show(error.problems, "error", is_json=args.json)
             continue
-        except InputError as error:  # no such spec, or what is wrong with its data
-            status = 2
-            what, _, remedy = str(error).partition("\n")
-            _show([Problem(spec, what.removeprefix(f"{spec}: "), remedy.strip())], "error", is_json=args.json)
-            continue
+        plan = judged.plan
         _show(_warnings(plan), "warning", is_json=args.json)
         if not args.json:
             cells, claims = _counted(len(plan.cells), "cell"), _counted(len(plan.hypotheses), "claim")
@@ -45,6 +40,18 @@ def run(args: argparse.Namespace) -> int:
             when = f" once the environment has {', '.join(unset)}" if unset else ""
             print(f"{spec}: {cells}, {claims}; it can run{when}")
     return status
+
+
+def _judged(spec: str) -> Judged:
+    """Judge a spec, and render every prompt of it on real questions."""
+    try:
+        judged = judge(spec)
+        return judged.with_problems(misrendered(judged))
+    except SpecError as error:
+        return Judged(None, None, error.problems)
+    except InputError as error:  # no such spec
+        what, _, remedy = str(error).partition("\n")
+        return Judged(None, None, (Problem(spec, what.removeprefix(f"{spec}: "), remedy.strip()),))
 
 
 def _counted(number: int, noun: str) -> str:

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from cortexdsl.errors import InputError
-from cortexdsl.plan.compiler import SPECS, check_name
+from cortexdsl.plan.asked import SPECS, check_name
 from cortexdsl.spec.schema import json_schema
 from cortexdsl.watch.command import workflow_folder
 

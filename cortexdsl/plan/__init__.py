@@ -1,6 +1,7 @@
 """From a spec to the plan of an experiment: cells, shards, digests, cost."""
 
-from cortexdsl.plan.compiler import asked_experiments, compile_spec
+from cortexdsl.plan.asked import asked_experiments
+from cortexdsl.plan.compiler import compile_spec
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import PARTS, TABLES, Layout
 

@@ -3,104 +3,66 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from cortexdsl.errors import InputError, SpecError
+from cortexdsl.errors import DataError, Problem, SpecDataError, SpecError
+from cortexdsl.plan.asked import experiment_name, spec_path
 from cortexdsl.plan.digests import method_digest
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.families import resolve_families
+from cortexdsl.plan.families import judge_families
 from cortexdsl.plan.judging import JUDGED, judge_of, judging_of
 from cortexdsl.plan.money import check_money
 from cortexdsl.plan.shards import Shard, cut, cut_in_step, shard_size
-from cortexdsl.protocols.arms import Arm, arms
+from cortexdsl.protocols.arms import Arm, judge_arms
+from cortexdsl.protocols.prompting import amiss
 from cortexdsl.protocols.templates import Templates
 from cortexdsl.spec.claims import unlookable
-from cortexdsl.spec.load import Spec, load_spec
+from cortexdsl.spec.load import Spec, judge_spec
+from cortexdsl.spec.nodes import Route
+from cortexdsl.spec.problems import in_order
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task
-from cortexdsl.terms import Cell, StoppingRule
-
-SPECS = Path("specs")
-_NAME = re.compile(r"[^\W_][\w.+-]*(/[^\W_][\w.+-]*)*")
+from cortexdsl.terms import Cell, Family, StoppingRule
 
 
-def asked_experiments(asked: str | None) -> dict[str, str]:
-    """Return the specs that a workflow runs: those asked for, or all that lie directly in specs/.
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a spec means, as far as it means anything, and everything that is wrong with it.
 
-    Parameters
+    Attributes
     ----------
-    asked : str or None
-        A name (`quickstart`, `examples/groups`) or the path of a spec; several separated by commas.
-
-    Returns
-    -------
-    dict of experiment to the path of its spec
-
-    Raises
-    ------
-    InputError
-        There is no such spec, or two would write to one folder of results.
+    spec : Spec or None
+    plan : Plan or None
+        What it means; None where anything is wrong.
+    problems : tuple of Problem
+        By file and place, those of the spec's own files first.
+    cells : tuple of Cell
+        Those that are right.
+    tasks : mapping of dataset label to Task
+        Those that could be loaded.
+    templates : Templates
+    prompts : mapping of template to where the spec names it
+    is_text_right : bool
+        Whether all that is wrong is the data.
     """
-    if asked is not None:
-        paths = [spec_path(part.strip()) for part in str(asked).split(",") if part.strip()]
-    else:
-        paths = sorted(path for path in SPECS.glob("*.yaml") if not path.name.startswith("_"))
-    if not paths:
-        raise InputError(f"there is no spec directly in specs/\n    write one: cortexdsl new NAME; {_specs_here()}")
-    found: dict[str, str] = {}
-    for path in dict.fromkeys(paths):
-        name = experiment_name(path)
-        if name in found:
-            raise InputError(f"{found[name]} and {path} would both write to results/{name}\n    rename one of them")
-        found[name] = _from_here(path)
-    return found
 
+    spec: Spec | None
+    plan: Plan | None
+    problems: tuple[Problem, ...]
+    cells: tuple[Cell, ...] = ()
+    tasks: Mapping[str, Task] = field(default_factory=dict)
+    templates: Templates = field(default_factory=Templates)
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    is_text_right: bool = False
 
-def _from_here(path: Path) -> str:
-    """Spell a path in one way: it stands in the params of jobs, which run again where those change."""
-    here, whole = Path.cwd().resolve(), path.resolve()
-    return (whole.relative_to(here) if whole.is_relative_to(here) else whole).as_posix()
-
-
-def spec_path(asked: str) -> Path:
-    """Return the path of a spec from its name or path."""
-    for path in (Path(asked), SPECS / asked, SPECS / f"{asked}.yaml"):
-        if path.is_file():
-            return path
-    raise InputError(f"there is no spec {asked!r}\n    {_specs_here()}")
-
-
-def _specs_here() -> str:
-    names = sorted(path.relative_to(SPECS).with_suffix("").as_posix() for path in SPECS.rglob("*.yaml"))
-    shown = [name for name in names if not Path(name).name.startswith("_")]
-    return f"specs: {', '.join(shown) or 'none in specs/ of this folder'}"
-
-
-def experiment_name(path: Path) -> str:
-    """Return the name of a spec's experiment: its path below specs/, or its file's name, without the ending.
-
-    Raises
-    ------
-    InputError
-        The name cannot stand in paths and rules.
-    """
-    try:
-        name = path.resolve().relative_to(SPECS.resolve()).with_suffix("").as_posix()
-    except ValueError:
-        name = path.stem
-    check_name(name)
-    return name
-
-
-def check_name(name: str) -> None:
-    """Refuse what cannot name an experiment: it stands in paths, in rules and on the command line."""
-    if not _NAME.fullmatch(name):
-        raise InputError(
-            f"{name!r} cannot name an experiment, whose results lie in results/NAME\n"
-            "    a name has letters, digits and _ + - . only, and begins with a letter or digit"
-        )
+    def with_problems(self, more: Iterable[Problem]) -> Judged:
+        """Return it with what was found besides, in the order of places."""
+        problems = list(self.problems)
+        _add(problems, more)
+        files = [] if self.spec is None else [self.spec.path, *self.spec.files]
+        return replace(self, plan=None if problems else self.plan, problems=by_place(problems, files))
 
 
 def compile_spec(asked: str, *, experiment: str | None = None) -> Plan:
@@ -115,17 +77,119 @@ def compile_spec(asked: str, *, experiment: str | None = None) -> Plan:
 
     Raises
     ------
-    SpecError, DataError
-        Everything that is wrong in the text; then what is wrong with the data.
+    SpecError
+        Everything that is wrong in the text, the templates and the data; a SpecDataError where it is the data alone.
+    """
+    judged = judge(asked, experiment=experiment)
+    if judged.plan is None:
+        raise (SpecDataError if judged.is_text_right else SpecError)(judged.problems)
+    return judged.plan
+
+
+def judge(asked: str, *, experiment: str | None = None) -> Judged:
+    """Compile a spec as far as it can be, and say everything that is wrong with it.
+
+    Raises
+    ------
+    InputError
+        There is no such spec, or a file of it is no YAML.
     """
     path = spec_path(asked)
-    spec = load_spec(path)
-    templates_folders = _prompt_folders(path)
-    templates = Templates(templates_folders)
-    cells = _cells(spec, arms(spec), templates)
-    families = resolve_families(spec, cells)
-    check_money(spec, cells, judge_of(spec))
-    tasks = {label: load(dataset) for label, dataset in spec.datasets.items()}
+    spec, found = judge_spec(path)
+    problems = list(in_order(found))
+    if spec is None:
+        return Judged(None, None, by_place(problems, [path]))
+    templates = Templates(_prompt_folders(path))
+    resolved = judge_arms(spec)
+    _add(problems, resolved.problems)
+    sound, prompts = _with_templates(resolved.arms, templates, problems)
+    doubtful = resolved.doubtful.with_(*(("methods", arm.method) for arm in resolved.arms if arm not in sound))
+    cells = _cells(spec, sound, templates, problems)
+    families, more = judge_families(spec, cells, doubtful)
+    _add(problems, more)
+    if not spec.doubtful.has("models") and not spec.doubtful.has("limits"):
+        _add(problems, _told(lambda: check_money(spec, cells, judge_of(spec))))
+    is_text_right = not problems
+    tasks, lost = _tasks(spec)
+    problems += lost
+    plan = None
+    if cells and is_text_right and not lost:
+        try:
+            plan = _plan(spec, path, experiment, cells, tasks, families, templates)
+        except SpecError as error:
+            problems += error.problems
+            is_text_right = False
+    files = [spec.path, *spec.files]
+    return Judged(spec, plan, by_place(problems, files), cells, tasks, templates, prompts, is_text_right)
+
+
+def _add(problems: list[Problem], more: Iterable[Problem]) -> None:
+    """Add what a later stage finds, but for places at which something was wrong before: that only follows from it."""
+    told = {problem.where for problem in problems}
+    problems += [problem for problem in dict.fromkeys(more) if problem.where not in told]
+
+
+def _told(check: Callable[[], object]) -> tuple[Problem, ...]:
+    try:
+        check()
+    except SpecError as error:
+        return error.problems
+    return ()
+
+
+def by_place(problems: Iterable[Problem], own: Iterable[Path]) -> tuple[Problem, ...]:
+    """Sort problems by file (a spec's own files first) and place."""
+    files = [str(path) for path in own]
+
+    def place(problem: Problem) -> tuple[int, str, int, int]:
+        file, line, column = problem.where, 0, 0
+        if found := _POSITION.fullmatch(problem.where):
+            file, line, column = found[1], int(found[2]), int(found[3])
+        return files.index(file) if file in files else len(files), file, line, column
+
+    return tuple(sorted(dict.fromkeys(problems), key=place))
+
+
+_POSITION = re.compile(r"(.*):(\d+):(\d+)")
+
+
+def _with_templates(
+    arms: Sequence[Arm], templates: Templates, problems: list[Problem]
+) -> tuple[list[Arm], dict[str, str]]:
+    """Return the arms whose templates can be read and fit their steps, and where each template is named."""
+    sound, prompts = [], {}
+    for arm in arms:
+        wrong = [problem for step in arm.debate.steps.values() for problem in amiss(step, arm, templates)]
+        _add(problems, wrong)
+        prompts.update({step.prompt: str(arm.prompts[step.name]) for step in arm.debate.steps.values()})
+        if not wrong:
+            sound.append(arm)
+    return sound, prompts
+
+
+def _tasks(spec: Spec) -> tuple[dict[str, Task], list[Problem]]:
+    tasks, lost = {}, []
+    for label, dataset in spec.datasets.items():
+        try:
+            tasks[label] = load(dataset)
+        except DataError as error:
+            what, _, remedy = str(error).partition("\n")
+            entry: Route = ("dataset",) if spec.text.dataset is not None else ("datasets", label)
+            words = [error.word, "file", "path", "name"]
+            route = next(((*entry, word) for word in words if spec.node.find((*entry, word))), entry)
+            lost.append(spec.problem(route, what, " ".join(remedy.split())))
+    return tasks, lost
+
+
+def _plan(
+    spec: Spec,
+    path: Path,
+    experiment: str | None,
+    cells: tuple[Cell, ...],
+    tasks: Mapping[str, Task],
+    families: tuple[Family, ...],
+    templates: Templates,
+) -> Plan:
     text = spec.text
     stopping = _stopping(spec, tasks)
     analysis = text.analysis.model_dump(include={"alpha", "correction", "judge", "metrics"})
@@ -148,7 +212,7 @@ def compile_spec(asked: str, *, experiment: str | None = None) -> Plan:
         knowledge=text.knowledge,
         servers=text.servers,
         models=spec.models,
-        prompt_folders=templates_folders,
+        prompt_folders=templates.own_folders,
         reply_tokens=text.expected.reply_tokens if text.expected else 200,
         stopping=stopping,
     )
@@ -164,15 +228,20 @@ def _prompt_folders(spec: Path) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(folder.resolve() for folder in candidates if folder.is_dir()))
 
 
-def _cells(spec: Spec, found: Sequence[Arm], templates: Templates) -> tuple[Cell, ...]:
+def _cells(spec: Spec, found: Sequence[Arm], templates: Templates, problems: list[Problem]) -> tuple[Cell, ...]:
     """Merge arms whose digests are equal: one cell, called as the first of them, the others its aliases."""
     cells: dict[str, Cell] = {}
     digests: dict[str, str] = {}
     # A matched arm's digest holds that of the cell it is matched to.
     for arm in sorted(found, key=lambda arm: arm.match is not None):
-        budget = digests[arm.match.cell] if arm.match else None
         if arm.match and arm.match.cell not in digests:
-            raise SpecError([spec.problem(("methods", arm.method, "match"), f"{arm.match.cell} is matched itself")])
+            if any(other.name == arm.match.cell for other in found):
+                what = f"{arm.match.cell} is matched itself"
+                _add(
+                    problems, [spec.problem(("methods", arm.method, "match"), what, "name a cell that is not matched")]
+                )
+            continue
+        budget = digests[arm.match.cell] if arm.match else None
         pools = [spec.text.knowledge[name] for name in _pools(arm) if name in spec.text.knowledge]
         own = method_digest(
             arm.debate, spec.text.seed, templates.digest, arm.match, budget,

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from cortexdsl.debate.adapt import with_draws, with_pool
-from cortexdsl.plan.estimate import Estimate, estimate_of, rehearse
+from cortexdsl.errors import DebateError, Problem, SpecError
+from cortexdsl.plan.compiler import Judged
+from cortexdsl.plan.estimate import REPLY_TOKENS, Estimate, estimate_of, rehearse
 from cortexdsl.plan.experiment import Plan, pool_sources
 from cortexdsl.protocols.templates import Templates
 from cortexdsl.tasks.grading.judge import judge_call
+from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task
-from cortexdsl.terms import Message, Question
+from cortexdsl.terms import Cell, Dataset, Message, Method, Question, Render, Sparse
 
 SAMPLE = 3  # questions of each dataset: prompts of one dataset differ little in length
 JUDGE = "(judge)"  # no cell can be called so
@@ -43,6 +47,62 @@ def rehearse_plan(plan: Plan) -> tuple[Estimate, dict[str, Estimate]]:
             judged = _rehearse_judge(plan, task, sample).times(factor * len(plan.cells))
             by_cell[JUDGE] = by_cell.get(JUDGE, Estimate()) + judged
     return sum(by_cell.values(), Estimate()), by_cell
+
+
+def misrendered(judged: Judged) -> list[Problem]:
+    """Rehearse every distinct use of a prompt on real questions, and return what is wrong with the templates.
+
+    Cells that differ in what no prompt shows (weights, recalibration, votes, models) are rehearsed once. Where no
+    dataset could be loaded, a made-up question stands in.
+
+    Parameters
+    ----------
+    judged : Judged
+        A spec that may be wrong elsewhere.
+    """
+    tasks = list(judged.tasks.values()) or [load(Dataset("example", name="arithmetic", size=1))]
+    cells = {_shown_of(cell.debate): cell for cell in reversed(judged.cells)}
+    found: dict[Problem, None] = {}
+    for task in tasks:
+        render = _renderer(judged.templates, task)
+        for cell in reversed(cells.values()):
+            found.update(dict.fromkeys(_misrendered(judged, cell, task, render)))
+    return list(found)
+
+
+def _shown_of(method: Method) -> Any:
+    """Return what of a method can reach a prompt: two methods that agree on it are shown alike."""
+    steps = [
+        replace(step, hears=replace(step.hears, weight="")) if isinstance(step.hears, Sparse) else step
+        for step in method.steps.values()
+    ]
+    cast = [(role, [(agent.name, agent.persona) for agent in agents]) for role, agents in method.cast.items()]
+    return repr((steps, cast, method.schedule, method.rounds_cap, method.passes))
+
+
+def _misrendered(judged: Judged, cell: Cell, task: Task, render: Render) -> Iterator[Problem]:
+    wrong: list[Problem] = []
+
+    def forgiving(prompt: str, view: Mapping[str, Any]) -> tuple[Message, ...]:
+        try:
+            return render(prompt, view)
+        except SpecError as error:
+            place = judged.prompts.get(prompt, prompt)
+            wrong.extend(
+                replace(p, what=f"{p.what} (used at {place})") if p.where != prompt else replace(p, where=place)
+                for p in error.problems
+            )
+            return ({"role": "user", "content": prompt},)
+
+    method = with_pool(cell.debate, MADE_UP_PASSAGES * len(pool_sources(cell)))
+    sample = task.questions[:SAMPLE]
+    try:
+        asyncio.run(rehearse(method, sample, forgiving, seed=0, reply_tokens=REPLY_TOKENS, seen=set()))
+    except DebateError as error:
+        assert judged.spec is not None
+        what = f"methods.{cell.name}: {error}"
+        wrong.append(judged.spec.problem(("methods", cell.method), what, "change the setting that makes it so"))
+    yield from wrong
 
 
 async def _rehearse_task(plan: Plan, task: Task, sample: Sequence[Question]) -> dict[str, Estimate]:

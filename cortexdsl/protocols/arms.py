@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,11 +13,12 @@ from cortexdsl.errors import Problem, SpecError
 from cortexdsl.protocols.claimed import arm_called, no_arm, unclaimable
 from cortexdsl.protocols.grid import grid_points, put
 from cortexdsl.protocols.loader import Protocol, load_protocol, protocol_of
-from cortexdsl.protocols.resolve import Choice, resolve, settings_of
+from cortexdsl.protocols.resolve import Choice, resolve_placed, settings_of
 from cortexdsl.spec.entries import ModelText
 from cortexdsl.spec.load import Spec, model_of, team_of
+from cortexdsl.spec.mending import Doubtful
 from cortexdsl.spec.naming import point_name, point_slug
-from cortexdsl.spec.nodes import Node, refuse
+from cortexdsl.spec.nodes import Mark, Node, refuse
 from cortexdsl.spec.problems import check, dotted, nearest
 from cortexdsl.terms import Agent, Match, Method, Model
 
@@ -38,6 +40,8 @@ class Arm:
         The team.
     debate : Method
     match : Match or None
+    prompts : mapping of step to Mark
+        Where its template is named.
     """
 
     name: str
@@ -48,6 +52,16 @@ class Arm:
     agents: tuple[Agent, ...]
     debate: Method
     match: Match | None
+    prompts: Mapping[str, Mark]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The arms that can be resolved, everything that is wrong with the others, and whose names are in doubt thereby."""
+
+    arms: tuple[Arm, ...]
+    problems: tuple[Problem, ...]
+    doubtful: Doubtful
 
 
 def arms(spec: Spec) -> tuple[Arm, ...]:
@@ -58,47 +72,72 @@ def arms(spec: Spec) -> tuple[Arm, ...]:
     SpecError
         Every problem of every arm at once: unknown protocols, settings, axes, values that do not fit.
     """
+    judged = judge_arms(spec)
+    if judged.problems:
+        raise SpecError(judged.problems)
+    return judged.arms
+
+
+def judge_arms(spec: Spec) -> Judged:
+    """Resolve the arms of a spec that may hold mistakes, as far as they can be resolved."""
     problems: dict[tuple[str, str], Problem] = {}  # by place and remedy: one value may be wrong in many arms
     made: dict[str, Arm] = {}
+    failed: set[str] = set()
     for name, inline in _inline(spec).items():
         try:
             protocol_of(name, inline, ("protocols", name))
         except SpecError as error:
             problems = _by_place(error) | problems
     for method, node in spec.node.mapping()["methods"].mapping().items():
+        if "protocol" not in node.mapping() or ("methods", method) in spec.doubtful.routes:
+            failed.add(method)
+            continue
+        points: list[dict[str, Node]] = [{}]
         try:
             protocol = _protocol(spec, node)
-            points = [{}, *grid_points(spec, method, protocol)]
         except SpecError as error:
-            problems = _by_place(error) | problems
+            problems, failed = _by_place(error) | problems, failed | {method}
             continue
+        try:
+            points += grid_points(spec, method, protocol)
+        except SpecError as error:
+            problems, failed = _by_place(error) | problems, failed | {method}
         for axes in points:
             try:
                 arm = _arm(spec, method, node, protocol, axes)
                 made.setdefault(arm.name, arm)
             except SpecError as error:
-                problems = _by_place(error) | problems
+                problems, failed = _by_place(error) | problems, failed | {method}
                 if not axes:
                     break
-    if problems:
-        raise SpecError(tuple(problems.values()))
-    return _distinct(_matched(spec, made))
+    doubtful = spec.doubtful.with_(*(("methods", method) for method in failed))
+    found, more = _matched(spec, made, doubtful)
+    return Judged(_distinct(found), (*problems.values(), *more), doubtful)
 
 
-def _matched(spec: Spec, made: Mapping[str, Arm]) -> list[Arm]:
+def _matched(spec: Spec, made: Mapping[str, Arm], doubtful: Doubtful) -> tuple[list[Arm], list[Problem]]:
     """Check what claims and matches name, and call a matched cell by its one name."""
     points = {name: (arm.method, arm.axes) for name, arm in made.items()}
-    problems = list(unclaimable(spec, points))
+    problems = [problem for problem in unclaimable(spec, points) if not _leans(spec, problem, doubtful)]
     matched = []
     for arm in made.values():
         problems += _without_source(spec, arm)
         target = arm_called(points, arm.match.cell) if arm.match else None
-        if arm.match and target is None and not arm.axes:
-            problems.append(no_arm(spec, ("methods", arm.method, "match"), arm.match.cell, points))
+        if arm.match and target is None:
+            if not arm.axes and not doubtful.has("methods", arm.match.cell.partition("[")[0]):
+                problems.append(no_arm(spec, ("methods", arm.method, "match"), arm.match.cell, points))
+            continue
         matched.append(replace(arm, match=Match(arm.match.unit, target)) if arm.match and target else arm)
-    if problems:
-        raise SpecError(tuple(dict.fromkeys(problems)))
-    return matched
+    return matched, list(dict.fromkeys(problems))
+
+
+def _leans(spec: Spec, problem: Problem, doubtful: Doubtful) -> bool:
+    """Tell whether the claim that a problem is about names a method, or a dataset, that is itself in doubt."""
+    claims = [line for i, line in enumerate(spec.text.hypotheses) if spec.where(("hypotheses", i)) == problem.where]
+    words = {word for line in claims for word in re.findall(r"[\w+.\-]+", line)}
+    wrong = {route[1] for route in doubtful.routes if route[0] in ("methods", "grid", "datasets") and len(route) > 1}
+    whole = any(len(route) == 1 and route[0] in ("methods", "grid", "datasets") for route in doubtful.routes)
+    return bool(claims) and (whole or bool(words & wrong))
 
 
 def _without_source(spec: Spec, arm: Arm) -> list[Problem]:
@@ -111,7 +150,7 @@ def _without_source(spec: Spec, arm: Arm) -> list[Problem]:
             route, f"{dotted(route)}: there is no knowledge entry {name}", nearest(name, known, say="knowledge")
         )
         for name in pools
-        if name not in known
+        if name not in known and not spec.doubtful.has("knowledge", name)
     ]
 
 
@@ -143,7 +182,8 @@ def _arm(spec: Spec, method: str, node: Node, protocol: Protocol, axes: Mapping[
     models = {key: _model(key, entries[key]) if key in changed else model for key, model in spec.models.items()}
     agents = {key: replace(agent, model=models[agent.model.name]) for key, agent in spec.agents.items()}
     team = _team(spec, chosen, agents, axes)
-    choice = Choice(f"methods.{name}", chosen, team, agents, models)
+    choice = Choice(f"methods.{name}", chosen, team, agents, models, ("agents",) not in spec.doubtful.routes)
+    resolved = resolve_placed(protocol, choice)
     return Arm(
         name=name,
         slug=point_slug(method, plain),
@@ -151,8 +191,9 @@ def _arm(spec: Spec, method: str, node: Node, protocol: Protocol, axes: Mapping[
         axes=MappingProxyType(plain),
         settings=MappingProxyType({key: value.plain() for key, value in settings_of(protocol, choice).items()}),
         agents=team,
-        debate=resolve(protocol, choice),
+        debate=resolved.method,
         match=_match(chosen, protocol),
+        prompts=resolved.prompts,
     )
 
 

@@ -9,9 +9,11 @@ from pathlib import Path
 
 from cortexdsl.errors import SpecError
 from cortexdsl.protocols.soundness import unsound
+from cortexdsl.spec.mending import mend
 from cortexdsl.spec.nodes import Mark, Node, refuse
-from cortexdsl.spec.problems import check, dotted, in_order, nearest
+from cortexdsl.spec.problems import dotted, in_order, nearest
 from cortexdsl.spec.protocol import INHERITING, ProtocolText
+from cortexdsl.spec.stand_ins import of_protocol
 from cortexdsl.spec.text import read
 
 FOLDER = Path(__file__).resolve().parent
@@ -99,12 +101,17 @@ def protocol_of(name: str, node: Node, above: tuple[str, ...] = ()) -> Protocol:
     Raises
     ------
     SpecError
+        Everything that is wrong with it, in the order of the text.
     """
-    text = check(ProtocolText, node, lambda route: dotted((*above, *route)))
-    inherited = _inheriting(node)
-    if found := list(unsound(inherited, text, above)):
-        raise SpecError(in_order(found))
-    return Protocol(name, text, inherited)
+    mended = mend(ProtocolText, node, of_protocol(node), lambda route: dotted((*above, *route)))
+    problems = list(mended.problems)
+    if mended.text is None:
+        raise SpecError(in_order(problems))
+    inherited = _inheriting(mended.node)
+    problems += unsound(inherited, mended.text, above, mended.doubtful)
+    if problems:
+        raise SpecError(in_order(problems))
+    return Protocol(name, mended.text, inherited)
 
 
 def _inheriting(node: Node) -> Node:

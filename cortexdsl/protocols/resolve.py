@@ -16,8 +16,9 @@ from cortexdsl.protocols.soundness import unchosen
 from cortexdsl.protocols.substitute import Substitution
 from cortexdsl.spec.bins import bins
 from cortexdsl.spec.hears import number, topology
-from cortexdsl.spec.nodes import Mark, Node, Route
-from cortexdsl.spec.problems import check, in_order, nearest, shown
+from cortexdsl.spec.mending import mend, without
+from cortexdsl.spec.nodes import Found, Mark, Node, Route
+from cortexdsl.spec.problems import in_order, nearest, plainest, shown
 from cortexdsl.spec.protocol import (
     OTHERWISE,
     CaseText,
@@ -31,9 +32,8 @@ from cortexdsl.spec.protocol import (
     WeightedForm,
 )
 from cortexdsl.spec.sheet import METHOD_WORDS
+from cortexdsl.spec.stand_ins import of_protocol
 from cortexdsl.terms import Agent, Decide, Method, Model, Repeat, Step
-
-Found = tuple[Mark, Problem]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,8 @@ class Choice:
     agents : mapping of name to Agent
         All agents of the spec, for roles that name some.
     models : mapping of name to Model
+    is_cast : bool
+        False where it is not known who there is: what does not depend on that is judged, and nothing resolved.
     """
 
     label: str
@@ -57,6 +59,15 @@ class Choice:
     team: tuple[Agent, ...]
     agents: Mapping[str, Agent] = field(default_factory=dict)
     models: Mapping[str, Model] = field(default_factory=dict)
+    is_cast: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A method, and for each of its steps the place where its template is named."""
+
+    method: Method
+    prompts: Mapping[str, Mark]
 
 
 def settings_of(protocol: Protocol, choice: Choice) -> dict[str, Node]:
@@ -84,36 +95,66 @@ def resolve(protocol: Protocol, choice: Choice) -> Method:
         not allowed where the setting goes, too few agents, groups or ranks that do not fit their number, a
         weight that needs what a model entry does not say.
     """
-    try:
-        return _resolved(protocol, choice)
-    except SpecError as error:
-        raise SpecError([_at_home(problem, choice) for problem in error.problems]) from None
+    return resolve_placed(protocol, choice).method
+
+
+def resolve_placed(protocol: Protocol, choice: Choice) -> Resolved:
+    """Put settings and agents into a protocol, as `resolve` does, and say where its templates are named."""
+    problems: list[Found] = []
+    resolved = _resolved(protocol, choice, problems)
+    if problems or resolved is None:
+        raise SpecError([_at_home(problem, choice) for problem in in_order(problems)])
+    home = choice.node.mark
+    return replace(resolved, prompts={k: home if _is_ours(str(m)) else m for k, m in resolved.prompts.items()})
+
+
+def _is_ours(where: str) -> bool:
+    return where.startswith(str(FOLDER))
 
 
 def _at_home(problem: Problem, choice: Choice) -> Problem:
     """Place at the method what is told of a built-in file: a default that does not go with the rest of the spec."""
-    return replace(problem, where=str(choice.node.mark)) if problem.where.startswith(str(FOLDER)) else problem
+    return replace(problem, where=str(choice.node.mark)) if _is_ours(problem.where) else problem
 
 
-def _resolved(protocol: Protocol, choice: Choice) -> Method:
-    if strange := list(_strange(protocol, choice)):
-        raise SpecError(in_order(strange))
+def _resolved(protocol: Protocol, choice: Choice, problems: list[Found]) -> Resolved | None:
+    strange = list(_strange(protocol, choice))
+    problems += [found for _, found in strange]
+    for route, _ in strange:
+        choice = replace(choice, node=without(choice.node, route, {}))
     settings = settings_of(protocol, choice)
-    if nested := [node for node in settings.values() if isinstance(node.value, str) and node.value.startswith("$")]:
-        said = f"{choice.label}: {shown(nested[0].value)} is no value"
-        raise SpecError([Problem(str(nested[0].mark), said, "a setting takes its value, not another setting")])
+    for name, setting in settings.items():
+        if isinstance(setting.value, str) and setting.value.startswith("$"):
+            said = f"{choice.label}: {shown(setting.value)} is no value"
+            remedy = "a setting takes its value, not another setting"
+            problems.append((setting.mark, Problem(str(setting.mark), said, remedy)))
+            settings[name] = protocol.settings[name]
     substitution = Substitution(settings, choice.label)
-    node = substitution.apply(_overridden(protocol.node, choice.node))
-    text = check(ProtocolText, node, substitution.called)
+    try:
+        node = substitution.apply(_overridden(protocol.node, choice.node))
+    except SpecError as error:
+        problems += [(choice.node.mark, problem) for problem in error.problems]
+        return None
+    mended = mend(ProtocolText, node, of_protocol(protocol.node), substitution.called)
+    problems += plainest(mended.problems)
+    if mended.text is None:
+        return None
+    text, node = mended.text, mended.node
 
     def found(route: Route, what: str, remedy: str = "", *, key: bool = False) -> Found:
         mark = node.where(route)
         return mark, Problem(str(mark), f"{substitution.called(route)}: {what}", remedy)
 
-    if problems := list(unchosen(text.schedule, found)):
-        raise SpecError(in_order(problems))
+    if cases := list(unchosen(text.schedule, found)):
+        problems += cases
+    if cases or not choice.is_cast:
+        return None
     roles = node.find(("roles",)) or Node({}, node.mark)
-    cast = bind(text.roles, roles, choice.team, choice.agents, choice.models, substitution)
+    try:
+        cast = bind(text.roles, roles, choice.team, choice.agents, choice.models, substitution)
+    except SpecError as error:
+        problems += [(roles.mark, problem) for problem in error.problems]
+        return None
     schedule = _schedule(text.schedule)
     steps = {
         name: _step(name, text.steps[name], node.find(("steps", name)))
@@ -132,19 +173,18 @@ def _resolved(protocol: Protocol, choice: Choice) -> Method:
         similarity=text.similarity,
         passes=text.passes,  # type: ignore[arg-type]
     )
-    if problems := list(misfits(method, node, substitution.called)):
-        raise SpecError(in_order(problems))
-    return method
+    problems += misfits(method, node, substitution.called)
+    return Resolved(method, {name: node.where(("steps", name, "prompt")) for name in steps})
 
 
-def _strange(protocol: Protocol, choice: Choice) -> Iterator[Found]:
+def _strange(protocol: Protocol, choice: Choice) -> Iterator[tuple[Route, Found]]:
     """Yield settings, roles and prompts that the protocol does not have."""
 
-    def found(route: tuple[str, ...], what: str, known: Iterable[str], kind: str) -> Found:
+    def found(route: tuple[str, ...], what: str, known: Iterable[str], kind: str) -> tuple[Route, Found]:
         mark = choice.node.key_mark(route)
         none = f"{protocol.name} has no {kind}s"
         remedy = nearest(route[-1], known, say=f"{kind}s of {protocol.name}") or none
-        return mark, Problem(str(mark), f"{choice.label}: {what}", remedy)
+        return route, (mark, Problem(str(mark), f"{choice.label}: {what}", remedy))
 
     for key in choice.node.mapping():
         if key not in METHOD_WORDS and key not in protocol.settings:

@@ -9,12 +9,12 @@ from cortexdsl.debate import expressions
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.protocols.substitute import Substitution, references
 from cortexdsl.spec.hears import RoleForm, SparseForm
-from cortexdsl.spec.nodes import Mark, Node, Route
-from cortexdsl.spec.problems import check, dotted, nearest, shown
+from cortexdsl.spec.mending import Doubtful, mend, without
+from cortexdsl.spec.nodes import Found, Node, Route
+from cortexdsl.spec.problems import dotted, nearest, shown
 from cortexdsl.spec.protocol import CaseText, LastForm, LoopText, ProtocolText, RoleAnswerForm, StepText
 from cortexdsl.spec.sheet import METHOD_WORDS
-
-Found = tuple[Mark, Problem]
+from cortexdsl.spec.stand_ins import of_protocol
 
 
 class Finder(Protocol):
@@ -29,7 +29,7 @@ ABOUT = ("edge", "listener", "group")
 """Values of `each` whose turns are about one agent."""
 
 
-def unsound(node: Node, text: ProtocolText, above: Route = ()) -> Iterator[Found]:
+def unsound(node: Node, text: ProtocolText, above: Route, doubtful: Doubtful) -> Iterator[Found]:
     """Yield what is wrong with a protocol whose words are all right.
 
     Parameters
@@ -39,27 +39,48 @@ def unsound(node: Node, text: ProtocolText, above: Route = ()) -> Iterator[Found
     text : ProtocolText
     above : tuple
         The route that leads to the protocol in its file.
+    doubtful : Doubtful
+        What was wrong in its words and is judged with a stand-in.
     """
 
     def found(route: Route, what: str, remedy: str = "", *, key: bool = False) -> Found:
         mark = node.key_mark(route) if key else node.where(route)
         return mark, Problem(str(mark), f"{dotted((*above, *route))}: {what}", remedy)
 
-    open_settings = list(_settings(node, text, found))
-    yield from open_settings
-    if open_settings:
-        return
+    yield from _settings(node, text, found)
+    stand_ins = of_protocol(node)
+    filled = node
+    for name, route, _ in reversed(list(references(node))):
+        if name not in text.settings:
+            filled, doubtful = without(filled, route, stand_ins), doubtful.with_(route[:3])
+    substitution = Substitution(_defaults(node))
     try:
-        substitution = Substitution(_defaults(node))
-        text = check(ProtocolText, substitution.apply(node), lambda route: dotted((*above, substitution.called(route))))
+        filled = substitution.apply(filled)
     except SpecError as error:
         yield from ((node.mark, problem) for problem in error.problems)
         return
-    yield from _roles(text, found)
-    yield from _schedule(text, found)
+    mended = mend(ProtocolText, filled, stand_ins, lambda route: dotted((*above, substitution.called(route))), doubtful)
+    yield from mended.problems
+    if mended.text is not None:
+        yield from _whole(mended.text, mended.doubtful, found)
+
+
+def _whole(text: ProtocolText, doubtful: Doubtful, found: Finder) -> Iterator[Found]:
+    """Yield what is wrong between the parts, as far as none of them is a stand-in."""
+    wrong = doubtful.routes
+    if ("roles",) not in wrong:
+        yield from _roles(text, found)
+    reads = not any(route[0] == "steps" and (len(route) < 3 or route[2] in ("reads", "each")) for route in wrong)
+    if reads and not any(route[0] == "schedule" and route[2:] not in _TIMES for route in wrong):
+        yield from _schedule(text, found, is_decided=not doubtful.has("decide"))
     yield from unchosen(text.schedule, found)
-    yield from _endings(text, found)
-    yield from _steps(text, found)
+    if reads:
+        yield from _endings(text, found)
+        yield from _steps(text, found)
+
+
+_TIMES = (("repeat",), ("until",), ("unless",))
+"""Words of a loop, without which its steps are what they are."""
 
 
 def _defaults(node: Node) -> dict[str, Node]:
@@ -92,7 +113,7 @@ def _roles(text: ProtocolText, found: Finder) -> Iterator[Found]:
                 yield found(("steps", name, "hears", "role"), f"there is no role {role}", remedy)
     spoken = {step.role for step in text.steps.values()}
     for role in text.roles:
-        if role not in spoken:
+        if role not in spoken and spoken <= set(text.roles):
             yield found(("roles", role), "nobody speaks in this role", "give it a step, or remove it", key=True)
 
 
@@ -120,7 +141,7 @@ def unchosen(items: Iterable[object], found: Finder, route: Route = ("schedule",
                 yield from unchosen(body, found, (*route, i, "do", branch))
 
 
-def _schedule(text: ProtocolText, found: Finder) -> Iterator[Found]:
+def _schedule(text: ProtocolText, found: Finder, *, is_decided: bool) -> Iterator[Found]:
     reached = set()
     for name, route in passed(text.schedule):
         reached.add(name)
@@ -134,7 +155,7 @@ def _schedule(text: ProtocolText, found: Finder) -> Iterator[Found]:
         yield found(("schedule",), "no step reads an answer", "let a step have reads: answer")
         return
     decide = text.decide
-    if isinstance(decide, LastForm | RoleAnswerForm):
+    if is_decided and isinstance(decide, LastForm | RoleAnswerForm):
         key, role = ("last", decide.last) if isinstance(decide, LastForm) else ("role", decide.role)
         if role not in text.roles:
             yield found(("decide", key), f"there is no role {role}", nearest(role, text.roles, say="roles"))

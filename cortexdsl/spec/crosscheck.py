@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from cortexdsl.errors import Problem
 from cortexdsl.spec.entries import holds_secret
+from cortexdsl.spec.mending import Doubtful, changed
 from cortexdsl.spec.metric_names import KNOWN_METRICS
-from cortexdsl.spec.nodes import Mark, Node, Route
+from cortexdsl.spec.nodes import Found, Node, Route
 from cortexdsl.spec.problems import dotted, nearest
 from cortexdsl.spec.sheet import SpecText
-
-Found = tuple[Mark, Problem]
-
 
 _DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{k}" for port in ("com", "lpt") for k in range(1, 10))})
 
 
-def cross_check(root: Node, text: SpecText) -> Iterator[Found]:
-    """Yield what is wrong between sections of a spec whose entries are all right.
+def cross_check(root: Node, text: SpecText, doubtful: Doubtful) -> Iterator[Found]:
+    """Yield what is wrong between sections of a spec.
 
     Parameters
     ----------
@@ -27,29 +26,41 @@ def cross_check(root: Node, text: SpecText) -> Iterator[Found]:
         With the methods' likeness resolved.
     text : SpecText
         The same, checked entry by entry.
+    doubtful : Doubtful
+        Entries that were wrong: what names one of them, or is one, is not judged.
     """
-    yield from _names(root, text)
-    yield from _agents(root, text)
-    yield from _methods(root, text)
-    yield from _grid(root, text)
-    yield from _analysis(root, text)
-    yield from _stopping(root, text)
+    look = _Look(root, text, doubtful)
+    yield from _names(look)
+    yield from _agents(look)
+    yield from _methods(look)
+    yield from _grid(look)
+    yield from _analysis(look)
+    yield from _stopping(look)
 
 
-def _found(root: Node, route: Route, what: str, remedy: str = "", *, key: bool = False) -> Found:
-    mark = root.key_mark(route) if key else root.where(route)
-    return mark, Problem(str(mark), f"{dotted(route)}: {what}", remedy)
+@dataclass(frozen=True, slots=True)
+class _Look:
+    root: Node
+    text: SpecText
+    doubtful: Doubtful
+
+    def found(self, route: Route, what: str, remedy: str = "", *, key: bool = False) -> Iterator[Found]:
+        mark = self.root.key_mark(route) if key else self.root.where(route)
+        yield mark, Problem(str(mark), f"{dotted(route)}: {what}", remedy)
+
+    def unknown(
+        self, route: Route, kind: str, name: str, known: Iterable[str], *, key: bool = False
+    ) -> Iterator[Found]:
+        named = self.doubtful.unnamed if kind == "agent" else self.doubtful.has(f"{kind}s", name)
+        if not named:
+            yield from self.found(route, f"there is no {kind} {name}", nearest(name, known, say=f"{kind}s"), key=key)
 
 
-def _unknown(root: Node, route: Route, kind: str, name: str, known: Iterable[str], *, key: bool = False) -> Found:
-    return _found(root, route, f"there is no {kind} {name}", nearest(name, known, say=f"{kind}s"), key=key)
-
-
-def secrets(node: Node, route: Route = ()) -> Iterator[Found]:
+def secrets(node: Node, route: Route = ()) -> Iterator[tuple[Route, Found]]:
     """Yield the texts that look like keys, without showing them: to be called before any value is shown."""
     if isinstance(node.value, str) and holds_secret(node.value):
         remedy = "put it into an environment variable, and write api_key_env: NAME (the key is not shown here)"
-        yield node.mark, Problem(str(node.mark), f"{dotted(route)} looks like a key", remedy)
+        yield route, (node.mark, Problem(str(node.mark), f"{dotted(route)} looks like a key", remedy))
     items = (
         node.mapping().items()
         if isinstance(node.value, dict)
@@ -59,117 +70,121 @@ def secrets(node: Node, route: Route = ()) -> Iterator[Found]:
         yield from secrets(child, (*route, key))
 
 
-def _names(root: Node, text: SpecText) -> Iterator[Found]:
+def redacted(node: Node, routes: Iterable[Route]) -> tuple[Node, Doubtful]:
+    """Return a spec without some of its texts: no message that follows can show them."""
+    found = list(routes)
+    for route in found:
+        node = changed(node, route, "not shown")
+    return node, Doubtful(frozenset(route[:2] for route in found))
+
+
+def _names(look: _Look) -> Iterator[Found]:
     """Names become paths: two that differ in case alone are one file on some systems."""
     for section in ("methods", "datasets"):
         met: dict[str, str] = {}
-        for name in getattr(text, section) or ():
+        for name in getattr(look.text, section) or ():
             if name.partition(".")[0].casefold() in _DEVICES:
                 said = f"{name} is the name of a device on some systems"
-                yield _found(root, (section, name), said, "rename it: it is a file name, too", key=True)
+                yield from look.found((section, name), said, "rename it: it is a file name, too", key=True)
             other = met.setdefault(name.casefold(), name)
             if other != name:
                 said = f"{other} and {name} differ in case alone"
-                yield _found(root, (section, name), said, "rename one: they are file names, too", key=True)
+                yield from look.found((section, name), said, "rename one: they are file names, too", key=True)
 
 
-def _agents(root: Node, text: SpecText) -> Iterator[Found]:
-    names = [agent.name for agent in text.agents]
-    for i, agent in enumerate(text.agents):
-        if agent.model not in text.models:
-            yield _unknown(root, ("agents", i, "model"), "model", agent.model, text.models)
+def _agents(look: _Look) -> Iterator[Found]:
+    names = [agent.name for agent in look.text.agents]
+    for i, agent in enumerate(look.text.agents):
+        if agent.model not in look.text.models:
+            yield from look.unknown(("agents", i, "model"), "model", agent.model, look.text.models)
         if names.index(agent.name) < i:
-            yield _found(root, ("agents", i, "name"), f"a second agent is called {agent.name}", "rename one")
-    for team, members in text.teams.items():
+            yield from look.found(("agents", i, "name"), f"a second agent is called {agent.name}", "rename one")
+    for team, members in look.text.teams.items():
         if team == "everyone":
-            yield _found(root, ("teams", team), "everyone is a word of the language", "rename the team", key=True)
+            yield from look.found(("teams", team), "everyone is a word of the language", "rename the team", key=True)
         if isinstance(members, str):
             continue
         for i, member in enumerate(members):
             if member not in names:
-                yield _unknown(root, ("teams", team, i), "agent", member, names)
+                yield from look.unknown(("teams", team, i), "agent", member, names)
         copies = Counter(members)
         for name, times in copies.items():
             if clash := [f"{name}-{k}" for k in range(2, times + 1) if f"{name}-{k}" in copies]:
                 said = f"{clash[0]} is both an agent and the name of a copy of {name}"
-                yield _found(root, ("teams", team), said, "rename the agent")
+                yield from look.found(("teams", team), said, "rename the agent")
 
 
-def _methods(root: Node, text: SpecText) -> Iterator[Found]:
-    agents, teams = [agent.name for agent in text.agents], [*text.teams, "everyone"]
-    methods = {name: node.plain() for name, node in root.mapping()["methods"].mapping().items()}
+def _methods(look: _Look) -> Iterator[Found]:
+    agents, teams = [agent.name for agent in look.text.agents], [*look.text.teams, "everyone"]
+    methods = {name: node.plain() for name, node in look.root.mapping()["methods"].mapping().items()}
     for name, plain in methods.items():
         route: Route = ("methods", name)
         if "team" in plain and plain["team"] not in teams:
-            yield _unknown(root, (*route, "team"), "team", plain["team"], teams)
+            yield from look.unknown((*route, "team"), "team", plain["team"], teams)
         for i, agent in enumerate(plain.get("agents") or ()):
             if agent not in agents:
-                yield _unknown(root, (*route, "agents", i), "agent", agent, agents)
+                yield from look.unknown((*route, "agents", i), "agent", agent, agents)
         for unit, target in (plain.get("match") or {}).items():
             other = target.partition("[")[0]
             if other not in methods:
-                yield _unknown(root, (*route, "match", unit), "method", other, methods)
+                yield from look.unknown((*route, "match", unit), "method", other, methods)
             elif other == name:
-                yield _found(root, (*route, "match", unit), "a method cannot match itself", "name another method")
+                yield from look.found((*route, "match", unit), "a method cannot match itself", "name another method")
             elif "match" in methods[other]:
                 said = f"{other} is matched to {next(iter(methods[other]['match'].values()))} itself"
-                yield _found(root, (*route, "match", unit), said, "name a method that is not matched")
+                yield from look.found((*route, "match", unit), said, "name a method that is not matched")
 
 
-def _grid(root: Node, text: SpecText) -> Iterator[Found]:
-    if isinstance(text.grid, dict):
-        for method in text.grid:
-            if method not in text.methods:
-                yield _unknown(root, ("grid", method), "method", method, text.methods, key=True)
+def _grid(look: _Look) -> Iterator[Found]:
+    if isinstance(look.text.grid, dict):
+        for method in look.text.grid:
+            if method not in look.text.methods:
+                yield from look.unknown(("grid", method), "method", method, look.text.methods, key=True)
         return
-    for i, grid in enumerate(text.grid):
-        if grid.method not in text.methods:
-            yield _unknown(root, ("grid", i, "method"), "method", grid.method, text.methods)
+    for i, grid in enumerate(look.text.grid):
+        if grid.method not in look.text.methods:
+            yield from look.unknown(("grid", i, "method"), "method", grid.method, look.text.methods)
 
 
-def _analysis(root: Node, text: SpecText) -> Iterator[Found]:
-    for i, metric in enumerate(text.analysis.metrics):
+def _analysis(look: _Look) -> Iterator[Found]:
+    for i, metric in enumerate(look.text.analysis.metrics):
         if metric not in KNOWN_METRICS:
-            yield _unknown(root, ("analysis", "metrics", i), "metric", metric, KNOWN_METRICS)
-    for name, family in text.analysis.families.items():
+            yield from look.unknown(("analysis", "metrics", i), "metric", metric, KNOWN_METRICS)
+    for name, family in look.text.analysis.families.items():
         route: Route = ("analysis", "families", name)
         compared = [] if isinstance(family.compare, str) else list(enumerate(family.compare))
         if isinstance(family.compare, str) and not (
             family.compare in ("all", "grid") or family.compare.startswith("grid.")
         ):
-            yield _found(
-                root, (*route, "compare"), f"{family.compare!r} is no set of cells",
+            yield from look.found((*route, "compare"), f"{family.compare!r} is no set of cells",
                 "write a list of methods, or all, grid, grid.AXIS",
             )  # fmt: skip
         for i, cell in compared:
-            if cell.partition("[")[0] not in text.methods:
-                yield _unknown(root, (*route, "compare", i), "method", cell.partition("[")[0], text.methods)
-        if family.to.partition("[")[0] not in text.methods:
-            yield _unknown(root, (*route, "to"), "method", family.to.partition("[")[0], text.methods)
-        if [cell for _, cell in compared] == [family.to]:
-            yield _found(root, (*route, "compare"), f"{family.to} is compared to itself", "name another method")
-        if len(set(compared)) and len({cell for _, cell in compared}) < len(compared):
-            yield _found(root, (*route, "compare"), "a name is listed twice", "name each once")
-    if text.analysis.judge is not None and text.analysis.judge.model not in text.models:
-        yield _unknown(root, ("analysis", "judge", "model"), "model", text.analysis.judge.model, text.models)
+            if cell.partition("[")[0] not in look.text.methods:
+                yield from look.unknown((*route, "compare", i), "method", cell.partition("[")[0], look.text.methods)
+        if family.to.partition("[")[0] not in look.text.methods:
+            yield from look.unknown((*route, "to"), "method", family.to.partition("[")[0], look.text.methods)
+    if look.text.analysis.judge is not None and look.text.analysis.judge.model not in look.text.models:
+        judge = look.text.analysis.judge.model
+        yield from look.unknown(("analysis", "judge", "model"), "model", judge, look.text.models)
 
 
-def _stopping(root: Node, text: SpecText) -> Iterator[Found]:
+def _stopping(look: _Look) -> Iterator[Found]:
     """Stopping early needs claims, a correction that holds whenever one looks, and questions in random order."""
-    if text.stopping is None:
+    if look.text.stopping is None:
         return
-    if not text.hypotheses:
+    if not look.text.hypotheses and not look.doubtful.has("hypotheses"):
         said = "there is no claim that could be decided"
-        yield _found(root, ("stopping",), said, "write hypotheses: [...], or remove stopping", key=True)
-    if text.analysis.correction not in ("holm", "none"):
-        said = f"{text.analysis.correction} does not hold where one may stop early"
-        yield _found(root, ("analysis", "correction"), said, "write holm or none, or remove stopping")
-    if text.shard_size != "auto":
+        yield from look.found(("stopping",), said, "write hypotheses: [...], or remove stopping", key=True)
+    if look.text.analysis.correction not in ("holm", "none"):
+        said = f"{look.text.analysis.correction} does not hold where one may stop early"
+        yield from look.found(("analysis", "correction"), said, "write holm or none, or remove stopping")
+    if look.text.shard_size != "auto":
         remedy = "remove shard_size, or remove stopping"
-        yield _found(root, ("shard_size",), "with stopping a job takes one batch of questions", remedy, key=True)
-    named = [(("datasets", label), entry) for label, entry in (text.datasets or {}).items()]
-    for route, entry in [*named, *([(("dataset",), text.dataset)] if text.dataset else [])]:
+        yield from look.found(("shard_size",), "with stopping a job takes one batch of questions", remedy, key=True)
+    named = [(("datasets", label), entry) for label, entry in (look.text.datasets or {}).items()]
+    for route, entry in [*named, *([(("dataset",), look.text.dataset)] if look.text.dataset else [])]:
         for word in ("stratify", "ids"):
             if getattr(entry, word):
                 said = "with stopping the order of questions is drawn, so that each batch is like the whole"
-                yield _found(root, (*route, word), said, f"remove {word}, or remove stopping", key=True)
+                yield from look.found((*route, word), said, f"remove {word}, or remove stopping", key=True)

@@ -12,16 +12,16 @@ from typing import Any
 
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.spec.claims import Claim, check_claim, parse_claim
-from cortexdsl.spec.crosscheck import cross_check, secrets
+from cortexdsl.spec.crosscheck import cross_check, redacted, secrets
 from cortexdsl.spec.entries import COLUMNS, SAMPLING, SOLVER_PARAMETERS, DatasetText, ModelText
 from cortexdsl.spec.extends import read_extended
 from cortexdsl.spec.likeness import resolve_likeness
-from cortexdsl.spec.nodes import Mark, Node, Route
-from cortexdsl.spec.problems import check, in_order
+from cortexdsl.spec.mending import Doubtful, mend
+from cortexdsl.spec.nodes import Found, Mark, Node, Route
+from cortexdsl.spec.problems import in_order
 from cortexdsl.spec.sheet import SpecText
+from cortexdsl.spec.stand_ins import of_spec
 from cortexdsl.terms import Agent, Dataset, Limits, Model
-
-Found = tuple[Mark, Problem]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,8 @@ class Spec:
         With copies of repeated agents; see `team_of`.
     hypotheses : tuple of Claim
     limits : Limits
+    doubtful : Doubtful
+        What was wrong and is judged with a stand-in; empty in a spec that may be run.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Spec:
     teams: Mapping[str, tuple[Agent, ...]]
     hypotheses: tuple[Claim, ...]
     limits: Limits
+    doubtful: Doubtful = Doubtful()  # noqa: RUF009 - frozen and empty, safe to share
 
     def where(self, route: Route) -> str:
         """Return `file:line:column` of a value, such as `("methods", "sparse", "keep")`, or of what is nearest."""
@@ -85,20 +88,52 @@ def load_spec(path: Path | str, environment: Mapping[str, str] | None = None) ->
     SpecError
         Everything that is wrong, in the order of the text.
     """
+    spec, problems = judge_spec(path, environment)
+    if problems or spec is None:
+        raise SpecError(in_order(problems))
+    return spec
+
+
+def judge_spec(path: Path | str, environment: Mapping[str, str] | None = None) -> tuple[Spec | None, tuple[Found, ...]]:
+    """Read a spec and judge all of it that can be judged.
+
+    Returns
+    -------
+    Spec or None
+        With stand-ins where something is wrong (`spec.doubtful` says where); None where nothing can be judged.
+    tuple of Found
+        Everything that is wrong with it.
+
+    Raises
+    ------
+    SpecError
+        A file is missing or is no YAML.
+    """
     path = Path(path)
-    root, files = read_extended(path)
-    if keys := list(secrets(root)):
-        raise SpecError(in_order(keys))
-    text = check(SpecText, root)
-    root = resolve_likeness(root)
-    problems = list(cross_check(root, text))
+    root, files, odd = read_extended(path)
+    problems: list[Found] = [(_mark_of(problem), problem) for problem in odd]
+    keys = list(secrets(root))
+    problems += [found for _, found in keys]
+    root, doubtful = redacted(root, [route for route, _ in keys])
+    mended = mend(SpecText, root, of_spec(root), doubtful=doubtful)
+    problems += mended.problems
+    text, doubtful = mended.text, mended.doubtful
+    if text is None:
+        return None, tuple(problems)
+    raw, (root, strange) = root, resolve_likeness(mended.node)
+    problems += strange
+    lost = [("methods", name) for name in text.methods if name not in root.mapping()["methods"].mapping()]
+    doubtful = doubtful.with_(*lost)
+    problems += cross_check(root, text, doubtful)
     where = os.environ if environment is None else environment
     datasets: dict[str, Dataset] = {}
     for label, entry, route in _dataset_entries(text):
         try:
-            datasets[label] = _dataset(label, entry, text.seed, root, route, where)
+            if not doubtful.has(*route):
+                datasets[label] = _dataset(label, entry, text.seed, root, route, where)
         except SpecError as error:
             problems += [(root.where(route), found) for found in error.problems]
+            doubtful = doubtful.with_(route)
     claims: list[Claim] = []
     for i, line in enumerate(text.hypotheses):
         mark = root.where(("hypotheses", i))
@@ -107,14 +142,14 @@ def load_spec(path: Path | str, environment: Mapping[str, str] | None = None) ->
             check_claim(claims[-1], str(mark))
         except SpecError as error:
             problems += [(mark, found) for found in error.problems]
-    if problems:
-        raise SpecError(in_order(problems))
+            doubtful = doubtful.with_(("hypotheses",))
     models = {name: model_of(name, entry) for name, entry in text.models.items()}
-    agents = {entry.name: Agent(entry.name, models[entry.model], entry.persona) for entry in text.agents}
-    teams = {
-        name: team_of(tuple(agents) if isinstance(names, str) else names, agents) for name, names in text.teams.items()
-    }
-    return Spec(
+    some = next(iter(models.values()))
+    agents = {entry.name: Agent(entry.name, models.get(entry.model, some), entry.persona) for entry in text.agents}
+    known = {name: _known(members, agents) for name, members in text.teams.items()}
+    if "protocols" in raw.mapping():  # as written: whoever judges protocols says what is wrong with them
+        root = Node({**root.mapping(), "protocols": raw.mapping()["protocols"]}, root.mark, root.keys, root.size)
+    spec = Spec(
         name=path.name.removesuffix(".yaml").removesuffix(".yml"),
         path=path,
         files=files,
@@ -123,10 +158,23 @@ def load_spec(path: Path | str, environment: Mapping[str, str] | None = None) ->
         datasets=MappingProxyType(datasets),
         models=MappingProxyType(models),
         agents=MappingProxyType(agents),
-        teams=MappingProxyType(teams),
+        teams=MappingProxyType({name: team_of(members, agents) for name, members in known.items()}),
         hypotheses=tuple(claims),
         limits=Limits(**text.limits.model_dump()),
+        doubtful=doubtful,
     )
+    return spec, tuple(problems)
+
+
+def _known(members: str | tuple[str, ...], agents: Mapping[str, Agent]) -> tuple[str, ...]:
+    """Return the members of a team; somebody stands in for one that is unknown, so that it keeps its size."""
+    somebody = next(iter(agents))
+    return tuple(agents) if isinstance(members, str) else tuple(n if n in agents else somebody for n in members)
+
+
+def _mark_of(problem: Problem) -> Mark:
+    file, line, column = problem.where.rsplit(":", 2)
+    return Mark(file, int(line), int(column))
 
 
 def model_of(name: str, entry: ModelText) -> Model:

@@ -25,6 +25,10 @@ class Mark:
         return f"{self.file}:{self.line}:{self.column}"
 
 
+Found: TypeAlias = tuple[Mark, Problem]
+"""A problem and its place, to be put in the order of the text."""
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """A value and where it was written.

@@ -5,12 +5,13 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from cortexdsl.errors import Problem, SpecError
-from cortexdsl.spec.nodes import Mark, Node, Route
+from cortexdsl.spec.nodes import Found, Mark, Node, Route
 from cortexdsl.spec.words import PATTERNS
 
 E = TypeVar("E", bound=BaseModel)
@@ -72,18 +73,69 @@ def check(entry: type[E], node: Node, called: Callable[[Route], str] = dotted) -
     try:
         return entry.model_validate(node.plain())
     except ValidationError as error:
-        raise SpecError(in_order(_problem(node, called, found) for found in error.errors(include_url=False))) from None
+        raise SpecError(in_order(wrong.told for wrong in placed(node, called, error))) from None
 
 
-def in_order(problems: Iterable[tuple[Mark, Problem]]) -> Sequence[Problem]:
+def plainest(problems: Iterable[Found]) -> list[Found]:
+    """Keep one problem a place, the one that is said in the fewest words: the others follow from it."""
+    kept: dict[Mark, Problem] = {}
+    for mark, problem in problems:
+        if mark not in kept or len(problem.what) < len(kept[mark].what):
+            kept[mark] = problem
+    return list(kept.items())
+
+
+def in_order(problems: Iterable[Found]) -> Sequence[Problem]:
     """Sort problems by file and place, and drop repeated ones."""
     ranked = sorted(problems, key=lambda found: (found[0].file, found[0].line, found[0].column))
     return tuple(dict.fromkeys(problem for _, problem in ranked))
 
 
-def _problem(node: Node, called: Callable[[Route], str], error: Any) -> tuple[Mark, Problem]:
-    """Place and word one error; `loc` minus the tags of unions is the route in the text."""
-    parts = tuple(p for p in error["loc"] if not (isinstance(p, str) and p[:1] in "<["))
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """One thing that pydantic found.
+
+    Attributes
+    ----------
+    route : Route
+        In the text.
+    kind : str
+        Of pydantic, or ours.
+    told : Found
+        The place, and the problem in our words.
+    meant : str
+        Of an unknown key: the one that was probably meant.
+    """
+
+    route: Route
+    kind: str
+    told: Found
+    meant: str = ""
+
+
+def placed(node: Node, called: Callable[[Route], str], error: ValidationError) -> list[Wrong]:
+    """Return what pydantic found; a key that is missing since it was misspelled is told once, as misspelled."""
+    found = [
+        Wrong(_route(one), one["type"], _problem(node, called, one, _route(one)), _meant(one))
+        for one in error.errors(include_url=False)
+    ]
+    misspelled = {(*wrong.route[:-1], wrong.meant) for wrong in found if wrong.meant}
+    return [wrong for wrong in found if wrong.kind != "missing" or wrong.route not in misspelled]
+
+
+def _meant(error: Any) -> str:
+    if error["type"] != "unknown_key" or error["ctx"]["remedy"]:
+        return ""
+    return next(iter(difflib.get_close_matches(str(error["loc"][-1]), error["ctx"]["allowed"], 1, 0.6)), "")
+
+
+def _route(error: Any) -> Route:
+    """Return the route in the text: `loc` without the tags of unions."""
+    return tuple(p for p in error["loc"] if not (isinstance(p, str) and p[:1] in "<["))
+
+
+def _problem(node: Node, called: Callable[[Route], str], error: Any, parts: Route) -> Found:
+    """Place and word one error."""
     kind, value, context = error["type"], error["input"], error.get("ctx", {})
     on_key = kind == "unknown_key" or error["loc"][-1:] == ("[key]",)
     mark = node.key_mark(parts) if on_key or kind == "missing" else node.where(parts)
@@ -141,8 +193,12 @@ def _type_remedy(kind: str, value: Any) -> str:
         bare = value.replace("_", "").strip()
         if bare.lstrip("+-0").replace(".", "", 1).isdigit():
             return "write it without quotes and leading zeros"
+        if bare.endswith("%"):
+            return f"write {bare[:-1]}e-2, a share of 1"
     if kind in ("list_type", "tuple_type"):
         return f"write [{value}]" if isinstance(value, str | int | float) else "begin each item with a dash"
     if kind == "dict_type":
         return "remove the line, or write entries below it" if value is None else "write {NAME: ...}"
-    return ""
+    if value is None:
+        return f"write {_WANTED[kind]}, or remove the line"
+    return f"write {_WANTED[kind]}{', such as 7.6e9' if kind.startswith('float') else ''}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,8 +17,21 @@ from cortexdsl.tasks.task import Item
 from cortexdsl.terms import Question
 
 
-def items_of(entry: Entry, rows: Iterable[Mapping[str, Any]]) -> Iterator[Item]:
+def _numbered(number: int) -> str:
+    return f"row {number}"
+
+
+def items_of(
+    entry: Entry, rows: Iterable[Mapping[str, Any]], where: Callable[[int], str] = _numbered
+) -> Iterator[Item]:
     """Yield one item a row, ids made unique within the dataset.
+
+    Parameters
+    ----------
+    entry : Entry
+    rows : iterable of mapping
+    where : function
+        From a row's number to what a message calls its place.
 
     Raises
     ------
@@ -28,33 +41,36 @@ def items_of(entry: Entry, rows: Iterable[Mapping[str, Any]]) -> Iterator[Item]:
     seen: Counter[str] = Counter()
     for number, row in enumerate(rows, 1):
         subset = _text(field(row, entry.subset_field)) or _text(row.get("subset"))
-        item = _item(entry.of_subset(subset), row, number)
+        item = _item(entry.of_subset(subset), row, where(number))
         identity = item.question.id
         seen[identity] += 1
         if seen[identity] > 1:
             if entry.once:  # one row an evidence on the hub
                 continue
             if field(row, entry.id) is not None:
-                raise DataError(f"dataset {entry.name}: two questions with the id {identity!r}\n    ids must be unique")
+                raise DataError(
+                    f"dataset {entry.name}, {where(number)}: a second question with the id {identity!r}\n"
+                    "    ids must be unique"
+                )
             item = replace(item, question=replace(item.question, id=f"{identity}-{seen[identity]}"))
         yield item
 
 
-def _item(entry: Entry, row: Mapping[str, Any], number: int) -> Item:
-    text = _required(entry, row, number, "question")
+def _item(entry: Entry, row: Mapping[str, Any], place: str) -> Item:
+    text = _required(entry, row, place, "question")
     options = options_of(row, entry.options)
     if isinstance(entry.options, Mapping) and "inside" in entry.options and options:
         text = split_options(text)[0]
     answer = field(row, entry.answer)
     if answer is None:
-        raise _lacks(entry, row, number, "answer")
+        raise _lacks(entry, row, place, "answer")
     labels = entry.labels or tuple(str(label) for label in field(row, entry.labels_field, ()) or ())
     kind = kind_named(entry.kind, options, labels)
     said = CONVERTERS[entry.gold](answer, options)
     gold = tuple(dict.fromkeys(canonical for each in said if (canonical := kind.canonical(each)) is not None))
     if not gold:
         raise DataError(
-            f"dataset {entry.name}, row {number}: no {entry.kind} in its answer {str(answer)[-80:]!r}\n"
+            f"dataset {entry.name}, {place}: no {entry.kind} in its answer {str(answer)[-80:]!r}\n"
             "    is this the right kind, and the right field?"
         )
     context = passage_of(field(row, entry.context))
@@ -90,17 +106,17 @@ def _cluster(entry: Entry, row: Mapping[str, Any]) -> str | None:
     return hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:10]
 
 
-def _required(entry: Entry, row: Mapping[str, Any], number: int, what: str) -> str:
+def _required(entry: Entry, row: Mapping[str, Any], place: str, what: str) -> str:
     value = _text(field(row, getattr(entry, what)))
     if value is None or not (value.strip() or entry.ask):
-        raise _lacks(entry, row, number, what)
+        raise _lacks(entry, row, place, what)
     return value.strip()
 
 
-def _lacks(entry: Entry, row: Mapping[str, Any], number: int, what: str) -> DataError:
+def _lacks(entry: Entry, row: Mapping[str, Any], place: str, what: str) -> DataError:
     wanted = " or ".join(map(repr, _names(getattr(entry, what))))
     return DataError(
-        f"dataset {entry.name}, row {number}: no {what} (column {wanted})\n"
+        f"dataset {entry.name}, {place}: no {what} (column {wanted})\n"
         f"    the row has: {', '.join(map(str, row))}; name the column: {{file: ..., {what}: COLUMN}}"
     )
 

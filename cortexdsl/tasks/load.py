@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -58,13 +58,14 @@ def load(dataset: Dataset) -> Task:
 def all_items(entry: Entry, dataset: Dataset) -> list[Item]:
     """All items of a dataset's split and subsets, in the order of its files."""
     subsets = _subsets(entry, dataset)
-    rows = _rows(entry, dataset, subsets)
+    place = _Place()
+    rows = _rows(entry, dataset, subsets, place)
     if subsets:
         rows = _selected(rows, entry.subset_field, subsets)
-    items = list(items_of(entry, rows))
+    items = list(items_of(entry, rows, place.of))
     if not items:
         remedy = "is the subset there?" if dataset.name else "the file has no row"
-        raise DataError(f"dataset {entry.name}: no question in {dataset.path or 'the hub'}\n    {remedy}")
+        raise DataError(f"dataset {entry.name}: no question in {dataset.path or 'the hub'}\n    {remedy}", word="file")
     return items
 
 
@@ -73,7 +74,9 @@ def _entry(dataset: Dataset) -> Entry:
     changes: dict[str, Any] = {}
     if dataset.kind is not None and dataset.name:
         if dataset.kind not in KINDS:
-            raise DataError(f"dataset {dataset.label}: unknown kind {dataset.kind!r}{nearest(dataset.kind, KINDS)}")
+            raise DataError(
+                f"dataset {dataset.label}: unknown kind {dataset.kind!r}{nearest(dataset.kind, KINDS)}", word="kind"
+            )
         changes |= {"kind": dataset.kind, "metric": ""}
     if dataset.metric is not None:
         changes["metric"] = check_metric(dataset.metric)
@@ -92,7 +95,7 @@ def _generated(entry: Entry, dataset: Dataset) -> list[Item]:
         return chosen(list(items_of(entry, islice(rows, min(wanted, 100_000)))), None, 0, None, dataset.ids)
     size = GENERATED_SIZE if dataset.size is None else dataset.size
     if size < 1:
-        raise DataError(f"dataset {dataset.label}: size is {size}\n    ask for 1 question or more")
+        raise DataError(f"dataset {dataset.label}: size is {size}\n    ask for 1 question or more", word="size")
     return list(items_of(entry, islice(rows, size)))
 
 
@@ -104,25 +107,40 @@ def _subsets(entry: Entry, dataset: Dataset) -> tuple[str, ...]:
     if entry.subsets:
         for name in names:
             if name not in entry.subsets:
-                raise DataError(f"dataset {entry.name}: no subset {name!r}{nearest(name, entry.subsets)}")
+                raise DataError(
+                    f"dataset {entry.name}: no subset {name!r}{nearest(name, entry.subsets)}", word="subset"
+                )
     return tuple(dict.fromkeys(names))
 
 
-def _rows(entry: Entry, dataset: Dataset, subsets: tuple[str, ...]) -> Iterator[Mapping[str, Any]]:
+@dataclass(slots=True)
+class _Place:
+    """Where rows are being read: rows are made one by one, and a bad one is the last that was read."""
+
+    file: Path | None = None
+    row: int = 0
+
+    def of(self, number: int) -> str:
+        """Say where a row is; its number in the whole dataset where it comes from no file."""
+        return f"row {number}" if self.file is None else f"{self.file}, row {self.row}"
+
+
+def _rows(entry: Entry, dataset: Dataset, subsets: tuple[str, ...], place: _Place) -> Iterator[Mapping[str, Any]]:
     split = dataset.split or entry.split
     if dataset.path is None:
         if not entry.hub:
-            raise DataError(f"dataset {entry.name}: it is on no hub\n    give the path of its files")
+            raise DataError(f"dataset {entry.name}: it is on no hub\n    give the path of its files", word="name")
         configs = tuple(s for s in subsets if s in entry.hub_subsets) or entry.hub_subsets
         yield from hub_rows(entry.hub, split, configs or subsets or tuple(entry.subsets))
         return
     if entry.files and split not in entry.files:
-        raise DataError(f"dataset {entry.name}: no split {split!r}{nearest(split, entry.files)}")
+        raise DataError(f"dataset {entry.name}: no split {split!r}{nearest(split, entry.files)}", word="split")
     patterns = entry.files.get(split, ["*.jsonl", "*.json", "*.csv", "*.parquet"])
     for path, named in files_of(Path(dataset.path), patterns):
         if subsets and entry.subset_field in named and named[entry.subset_field] not in subsets:
             continue
-        for row in rows_of(path, entry.records, entry.columns):
+        place.file = path
+        for place.row, row in enumerate(rows_of(path, entry.records, entry.columns), 1):
             yield {**named, **row}
 
 
@@ -135,7 +153,7 @@ def _selected(rows: Iterable[Mapping[str, Any]], name: str, subsets: tuple[str, 
             yield row
     missing = [subset for subset in subsets if _slug(subset) not in {_slug(value) for value in met}]
     if missing:
-        raise DataError(f"no subset {missing[0]!r}{nearest(missing[0], sorted(met))}")
+        raise DataError(f"no subset {missing[0]!r}{nearest(missing[0], sorted(met))}", word="subset")
 
 
 def _slug(name: str) -> str:

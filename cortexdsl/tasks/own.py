@@ -42,7 +42,7 @@ def own_entry(dataset: Dataset) -> Entry:
     rows = list(islice(rows_of(Path(dataset.path), str(words.get("records", ""))), 100))
     kind = dataset.kind or _kind(rows, answer, choices is not None, bool(labels))
     if kind not in KINDS:
-        raise DataError(f"dataset {dataset.label}: unknown kind {kind!r}{nearest(kind, KINDS)}")
+        raise DataError(f"dataset {dataset.label}: unknown kind {kind!r}{nearest(kind, KINDS)}", word="kind")
     return Entry(
         name=dataset.label,
         kind=kind,

@@ -104,7 +104,7 @@ def entry_named(name: str) -> Entry:
     try:
         return registry()[name]
     except KeyError:
-        raise DataError(f"no dataset {name!r}{nearest(name, registry())}") from None
+        raise DataError(f"no dataset {name!r}{nearest(name, registry())}", word="name") from None
 
 
 def nearest(word: str, known: Any) -> str:

@@ -36,12 +36,16 @@ def chosen(
         by_id = {item.question.id: item for item in items}
         missing = [identity for identity in ids if identity not in by_id]
         if missing:
-            raise DataError(f"no question with the id {missing[0]!r}\n    ids look like {items[0].question.id!r}")
+            raise DataError(
+                f"no question with the id {missing[0]!r}\n    ids look like {items[0].question.id!r}", word="ids"
+            )
         if len(set(ids)) < len(ids):
-            raise DataError("`ids` names a question twice\n    name each once")
+            raise DataError("`ids` names a question twice\n    name each once", word="ids")
         return [by_id[identity] for identity in ids][:size]
     if size is not None and not 1 <= size <= len(items):
-        raise DataError(f"{size} questions are asked for and {len(items)} are there\n    ask for 1 to {len(items)}")
+        raise DataError(
+            f"{size} questions are asked for and {len(items)} are there\n    ask for 1 to {len(items)}", word="size"
+        )
     ordered = sorted(items, key=lambda item: _rank(seed, item.question.id))
     if stratify is not None:
         ordered = _in_turns(ordered, stratify)
@@ -51,7 +55,9 @@ def chosen(
 def _in_turns(items: Sequence[Item], stratify: str) -> list[Item]:
     if any(stratify not in item.fields for item in items):
         known = sorted({name for item in items for name in item.fields})
-        raise DataError(f"stratify: not every question has a field {stratify!r}\n    fields: {', '.join(known)}")
+        raise DataError(
+            f"stratify: not every question has a field {stratify!r}\n    fields: {', '.join(known)}", word="stratify"
+        )
     strata: dict[str, list[Item]] = {}
     for item in items:
         strata.setdefault(item.fields[stratify], []).append(item)

@@ -98,7 +98,7 @@ def test_check_warns_of_single_braces_and_of_more_jobs_than_can_be_scheduled(
     Path("specs/x.yaml").write_text(text + "replicates: 501\nshard_size: 1\n")
     assert main(["check", "--json", "x"]) == 0
     braces, jobs = map(json.loads, capsys.readouterr().out.splitlines())
-    assert (braces["level"], braces["where"]) == ("warning", "own/answer.j2:1:1")
+    assert (braces["level"], braces["where"]) == ("warning", "prompts/own/answer.j2:1:1")
     assert "{question} is sent to the model as it stands" in braces["what"]
     assert (jobs["level"], jobs["what"]) == ("warning", "3,006 debate jobs")
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cortexdsl.plan.shards import cut, find, shard_size
 
 
+@settings(deadline=None)
 @given(st.integers(1, 500), st.integers(1, 4), st.integers(1, 600))
 def test_every_question_is_in_one_shard_of_each_replicate_in_order(questions: int, replicates: int, size: int) -> None:
     """None is lost, none is twice, none comes early; labels are unique."""

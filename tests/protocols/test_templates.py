@@ -52,7 +52,9 @@ def test_what_a_model_said_is_never_rendered_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("{{ nothing }}", "'nothing' is undefined"),
+        ("{{ nothing }}", "bad.j2:1:4: there is no variable nothing"),
+        ("{{ question.txt }}", "bad.j2:1:1: the template cannot be rendered: 'cortexdsl.terms"),
+        ("a\n{{ one }} {{ two }}\n{{ three }}", "bad.j2:3:4: there is no variable three"),
         ("{% for %}", "template error"),
         ("{% include 'gone.j2' %}", "no template 'gone.j2'"),
         ("{{ question.__class__.__mro__ }}", "cannot be rendered"),
@@ -66,6 +68,55 @@ def test_a_template_that_cannot_be_rendered_says_which_and_why(tmp_path: Path, t
     with pytest.raises(SpecError, match=r"bad\.j2") as caught:
         write(tmp_path, bad=text).render("bad.j2", VIEW)
     assert complaint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ 10 ** (10 ** 8) }}",
+        "{{ 2.5 ** 10000000 }}",
+        "{{ 99999 ** 99999 }}",
+        "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+        "{% include 'bad.j2' %}",
+        "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+        "{% set n = namespace(x='x') %}{% for i in range(90) %}{% set n.x = n.x ~ n.x %}{% endfor %}{{ n.x }}",
+        "{% set n = namespace(x='x') %}{% for i in range(90) %}{% set n.x = n.x + n.x %}{% endfor %}{{ n.x }}",
+        "{% set n = namespace(x='x') %}{% for i in range(90) %}{% set n.x = [n.x, n.x]|join %}{% endfor %}{{ n.x }}",
+        "{% set n = namespace(x=[1]) %}{% for i in range(90) %}{% set n.x = n.x + n.x %}{% endfor %}{{ n.x }}",
+        "{{ 'x' * 10 ** 12 }}",
+        "{{ 'x'|center(10 ** 12) }}",
+        "{{ 'x'.center(10 ** 12) }}",
+        "{{ 'x'.ljust(99999)|indent(99999999) }}",
+        "{{ '{:>999999999}'.format('x') }}",
+        "{{ '%999999999d' % 3 }}",
+        "{{ '%999999999d'|format(3) }}",
+        "{{ 'a'|replace('a', 'b' * 9999)|replace('b', 'c' * 9999) }}",
+        "{{ lipsum(n=10000) }}",
+        "{% for i in range(99999) %}{{ 'x' * 9999 }}{% endfor %}",
+    ],
+)
+@pytest.mark.timeout(60)
+def test_a_template_without_an_end_is_an_error(tmp_path: Path, text: str) -> None:
+    """A power, a loop in a loop, a text that doubles, an include of itself: none hangs and none fills the memory."""
+    with pytest.raises(SpecError, match=r"bad\.j2"):
+        write(tmp_path, bad=text + "x").render("bad.j2", VIEW)
+
+
+def test_an_ordinary_long_prompt_is_no_mistake(tmp_path: Path) -> None:
+    """A thousand turns of a thousand characters, joined, filtered and padded as prompts are."""
+    text = (
+        "{% for t in turns %}{{ loop.index }}/{{ loop.length }} {{ (t ~ '.')|indent(2) }}{% endfor %}{{ 7 ** 2 * 3 }}"
+    )
+    (message,) = write(tmp_path, long=text).render("long.j2", VIEW | {"turns": ["x" * 1000] * 1000})
+    assert len(message["content"]) > 1_000_000
+    assert message["content"].endswith("147")
+
+
+def test_what_templates_use_is_known_before_they_are_rendered(tmp_path: Path) -> None:
+    """Through includes; where the name of an include is computed, nobody can say."""
+    templates = write(tmp_path, a="{{ x }}{% include 'b.j2' %}{% set z = 1 %}{{ z }}", b="{{ y }}", c="{% include x %}")
+    assert templates.uses("a.j2") == {"x", "y"}
+    assert templates.uses("c.j2") is None
 
 
 def test_ones_own_template_replaces_a_shipped_one(tmp_path: Path) -> None:
@@ -91,7 +142,7 @@ def test_single_braces_are_warned_of_with_their_place(tmp_path: Path) -> None:
         tmp_path, prompt="{{ question.text }}\nNow {question} and \\boxed{4} {% if a %}{# b #}{% endif %}"
     )
     (warning,) = templates.single_braces("prompt.j2")
-    assert warning.where == "prompt.j2:2:5"
+    assert warning.where == f"{tmp_path}/prompt.j2:2:5"
     assert "{{ question }}" in warning.remedy
 
 

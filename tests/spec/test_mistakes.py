@@ -43,7 +43,6 @@ MISTAKES = [  # what of the small spec is replaced ("": added at its end), by wh
     ("", "analysis: {families: {a: ^{compare: [sparse]}}}", "analysis.families.a.to is missing", "to: ..."),
     ("", "analysis: {families: {a: {compare: [^sprse], to: full}}}", "there is no method sprse", "sparse?"),
     ("", "analysis: {families: {a: {compare: [sparse], to: ^ful}}}", "there is no method ful", "full?"),
-    ("", "analysis: {families: {a: {compare: ^[full], to: full}}}", "compared to itself", ""),
     ("", "analysis: {families: {a: {compare: ^gird, to: full}}}", "'gird' is no set of cells", "grid.AXIS"),
     ("", "analysis: {families: {a: {compare: all, to: full, correction: ^bonferoni}}}", "'bonferoni'", "holm"),
     ("", "analysis: {judge: {model: ^strong}}", "there is no model strong", "small"),

@@ -64,7 +64,7 @@ def check_metric(name: str) -> str:
         If there is no such metric.
     """
     if name not in METRICS:
-        raise DataError(f"no metric {name!r}\n    metrics: {', '.join(METRICS)}")
+        raise DataError(f"no metric {name!r}\n    metrics: {', '.join(METRICS)}", word="metric")
     return name
 
 

@@ -14,6 +14,7 @@ from cortexdsl.errors import DataError
 
 Row = dict[str, Any]
 SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
+_FROM = "give the path of the dataset's file or folder; in a spec, paths start at the folder of the spec"
 csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
 
 
@@ -34,8 +35,10 @@ def rows_of(path: Path, records: str = "", columns: Sequence[str] = ()) -> Itera
     DataError
         If the file is missing, of another format, or broken; says where.
     """
+    if path.is_dir():
+        raise DataError(f"{path}: this is a folder\n    name one of the files in it")
     if not path.is_file():
-        raise DataError(f"{path}: no such file\n    give the path of the dataset's file or folder")
+        raise DataError(f"{path}: no such file\n    {_FROM}")
     readers = {".jsonl": _json_lines, ".json": _json, ".csv": _csv, ".tsv": _csv, ".parquet": _parquet}
     reader = readers.get(path.suffix.lower())
     if reader is None:
@@ -44,8 +47,8 @@ def rows_of(path: Path, records: str = "", columns: Sequence[str] = ()) -> Itera
         if reader is _csv:
             yield from _csv(path, columns)
             return
-        for row in reader(path):
-            yield from _nested(row, records.split(".") if records else [], {}, path)
+        for number, row in enumerate(reader(path), 1):
+            yield from _nested(row, records.split(".") if records else [], {}, f"{path}, row {number}")
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: byte 0x{error.object[error.start]:02x} is not UTF-8\n    save it as UTF-8") from None
     except (OSError, csv.Error, RecursionError) as error:
@@ -69,8 +72,7 @@ def files_of(folder: Path, patterns: Sequence[str]) -> list[tuple[Path, dict[str
                 return [(folder, named.groupdict())]
         return [(folder, {})]
     if not folder.is_dir():
-        remedy = "give the path of the dataset's file or folder; in a spec, paths start at the folder of the spec"
-        raise DataError(f"{folder}: no such file or folder\n    {remedy}")
+        raise DataError(f"{folder}: no such file or folder\n    {_FROM}")
     for pattern in patterns:
         glob = re.sub(r"\{\w+\}", "*", pattern)
         found = []
@@ -93,18 +95,18 @@ def _regex(pattern: str) -> re.Pattern[str]:
     )
 
 
-def _nested(row: Any, levels: list[str], outer: Row, path: Path) -> Iterator[Row]:
+def _nested(row: Any, levels: list[str], outer: Row, place: str) -> Iterator[Row]:
     if not isinstance(row, dict):
-        raise DataError(f"{path}: a row is no object but {type(row).__name__}\n    rows must be JSON objects")
+        raise DataError(f"{place}: a row is no object but {type(row).__name__}\n    rows must be JSON objects")
     if not levels:
         yield {**outer, **row}
         return
     inner = row.get(levels[0])
     if not isinstance(inner, list):
-        raise DataError(f"{path}: no list {levels[0]!r}\n    is this the dataset's official file?")
+        raise DataError(f"{place}: no list {levels[0]!r}\n    is this the dataset's official file?")
     plain = {key: value for key, value in row.items() if isinstance(value, str | int | float | bool)}
     for part in inner:
-        yield from _nested(part, levels[1:], {**outer, **plain}, path)
+        yield from _nested(part, levels[1:], {**outer, **plain}, place)
 
 
 def _json_lines(path: Path) -> Iterator[Any]:

@@ -1,0 +1,210 @@
+"""The sandbox that prompts are rendered in: no access to Python, and an end in bounded time and memory.
+
+A template is a user's own text, but it may come from anywhere, and a slip in one (a power, a loop in a loop, a
+template that includes itself) must be an error and not a machine that hangs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+from jinja2 import FileSystemLoader, StrictUndefined, nodes
+from jinja2.exceptions import SecurityError
+from jinja2.runtime import Undefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+MOST_CHARACTERS = 10_000_000
+"""Of a rendered prompt, and of any text that is made on the way."""
+
+MOST_WORK = 2_000_000
+"""Passes of loops, calls, and kilobytes of text made, all together: a second or two."""
+
+MOST_BITS = 4_096
+"""Of a whole number."""
+
+MOST_PADDING = 100_000
+"""The largest number that a filter is told."""
+
+_PADDING = frozenset({"batch", "center", "indent", "slice", "truncate", "wordwrap"})
+_WIDTH = re.compile(r"%[^%a-zA-Z]*\d{6,}|\{[^{}]*\d{6,}[^{}]*\}")
+
+_work: ContextVar[list[int] | None] = ContextVar("work of the rendering under way", default=None)
+
+
+class Budget:
+    """The work that one rendering may do: `with Budget(): template.render(...)`."""
+
+    def __enter__(self) -> None:
+        self._token = _work.set([MOST_WORK])
+
+    def __exit__(self, *_: object) -> None:
+        _work.reset(self._token)
+
+
+def _spend(amount: int) -> None:
+    left = _work.get()
+    if left is None:
+        return
+    left[0] -= amount
+    if left[0] < 0:
+        raise SecurityError("it does too much: a loop that is too long, or a text that grows without end")
+
+
+def _size(value: Any) -> int:
+    return len(value) if isinstance(value, str | bytes | list | tuple) else 0
+
+
+class Sandbox(ImmutableSandboxedEnvironment):
+    """Jinja's sandbox with strict variables, and with bounds.
+
+    Parameters
+    ----------
+    folders : sequence of str
+        Where templates are looked for, in order.
+    """
+
+    intercepted_binops = frozenset({"**", "*", "+", "%", "//", "/"})
+
+    def __init__(self, folders: Sequence[str]) -> None:
+        # Text goes to a model, not to a browser: escaping would change it. Pages escape where they show it.
+        super().__init__(
+            loader=FileSystemLoader(list(folders)),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            autoescape=False,
+        )
+        for name, function in list(self.filters.items()):
+            self.filters[name] = _bounded(function, pads=name in _PADDING, formats=name == "format")
+        del self.globals["lipsum"]
+        self.filters["_counted"] = _counted
+        self.filters["_joined"] = _joined
+
+    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+        """Parse a template, and let its loops and joined texts be counted."""
+        template = super()._parse(source, name, filename)
+        for loop in template.find_all(nodes.For):
+            loop.iter = _filtered(loop.iter, "_counted")
+        counted: nodes.Template = _with_joins_counted(template)
+        return counted
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        """Compute `left operator right`, if it is of a reasonable size."""
+        if operator == "**":
+            _check_power(left, right)
+        elif operator == "*":
+            _check_product(left, right)
+        elif operator == "+":
+            _spend((_size(left) + _size(right)) // 1000)
+            _check_length(_size(left) + _size(right))
+        elif operator == "%" and isinstance(left, str) and _WIDTH.search(left):
+            raise SecurityError("a text is padded to more characters than a prompt may have")
+        return super().call_binop(context, operator, left, right)
+
+    def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Call a method or macro; each call is work."""
+        _spend(1)
+        owner = getattr(getattr(obj, "__wrapped__", obj), "__self__", None)  # str.format comes wrapped
+        if isinstance(owner, str):
+            _check_numbers(args, kwargs)
+            if _WIDTH.search(owner):
+                raise SecurityError("a text is padded to more characters than a prompt may have")
+        result = super().call(context, obj, *args, **kwargs)
+        _spend(_size(result) // 1000)
+        return result
+
+
+def _check_power(base: Any, exponent: Any) -> None:
+    if not (isinstance(base, int | float) and isinstance(exponent, int | float)):
+        return
+    bits = max(abs(base), 2).bit_length() if isinstance(base, int) else 0
+    if bits * abs(exponent) > MOST_BITS:
+        raise SecurityError(f"{base} ** {exponent} is too large a number")
+
+
+def _check_product(left: Any, right: Any) -> None:
+    if isinstance(left, int) and isinstance(right, int):
+        if left.bit_length() + right.bit_length() > MOST_BITS:
+            raise SecurityError("a product is too large a number")
+        return
+    size, times = (_size(left), right) if isinstance(right, int) else (_size(right), left)
+    if isinstance(times, int):
+        _check_length(size * times)
+        _spend(size * times // 1000)
+
+
+def _check_length(length: int) -> None:
+    if length > MOST_CHARACTERS:
+        raise SecurityError(f"a text or list of more than {MOST_CHARACTERS:,} characters or items")
+
+
+def _check_numbers(args: Iterable[Any], kwargs: Mapping[str, Any]) -> None:
+    for value in (*args, *kwargs.values()):
+        if isinstance(value, int | float) and abs(value) > MOST_PADDING:
+            raise SecurityError(f"{value} is more than {MOST_PADDING:,}")
+
+
+def _bounded(function: Any, *, pads: bool, formats: bool) -> Any:
+    """Let a filter be work, and what it makes be of a reasonable size; one that pads is told no large number."""
+
+    def filtered(*args: Any, **kwargs: Any) -> Any:
+        if pads:
+            _check_numbers(args[1:], kwargs)
+        if formats and _WIDTH.search(str(args[0])):
+            raise SecurityError("a text is padded to more characters than a prompt may have")
+        result = function(*args, **kwargs)
+        _check_length(_size(result))
+        _spend(1 + _size(result) // 1000)
+        return result
+
+    filtered.__dict__.update(getattr(function, "__dict__", {}))  # whether it is handed the context
+    return filtered
+
+
+def _counted(values: Any) -> Any:
+    """Hand on what a loop goes through, and count its passes."""
+    if isinstance(values, Undefined):
+        return values
+    if hasattr(values, "__len__"):
+        _spend(len(values))
+        return values
+    return _passes(values)
+
+
+def _passes(values: Iterable[Any]) -> Iterator[Any]:
+    for value in values:
+        _spend(1)
+        yield value
+
+
+def _joined(parts: Sequence[Any]) -> str:
+    """Join texts, as `~` does."""
+    texts = [str(part) for part in parts]
+    length = sum(map(len, texts))
+    _check_length(length)
+    _spend(length // 1000)
+    return "".join(texts)
+
+
+def _filtered(expression: Any, name: str) -> Any:
+    found = nodes.Filter(expression, name, [], [], None, None, lineno=expression.lineno)
+    return found.set_environment(expression.environment) if expression.environment else found
+
+
+def _with_joins_counted(node: Any) -> Any:
+    """Replace every `a ~ b` below a node by the filter that counts what it makes."""
+    for name, value in node.iter_fields():
+        if isinstance(value, list):
+            setattr(node, name, [_with_joins_counted(item) if isinstance(item, nodes.Node) else item for item in value])
+        elif isinstance(value, nodes.Node):
+            setattr(node, name, _with_joins_counted(value))
+    if isinstance(node, nodes.Concat):
+        listed = nodes.List(node.nodes, lineno=node.lineno)
+        if node.environment:
+            listed.set_environment(node.environment)
+        listed.environment = node.environment
+        return _filtered(listed, "_joined")
+    return node
