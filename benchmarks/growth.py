@@ -1,8 +1,8 @@
 """Growth with the number of agents: time and records of CortexDebate, its debate job and its scores.
 
-Two arithmetic questions, two rounds, `keep: {top: 3}`, built-in solvers: no model is waited for, so that all of the time
-is ours. Edges are quadratic in agents; the ratio beside each row says how much more each took than the row before, and
-how many more edges there were.
+Two arithmetic questions, two rounds, `keep: {top: 3}`, built-in solvers: no model is waited for, so that all of the
+time is ours. Edges are quadratic in agents; the ratio beside each row says how much more each took than the row before,
+and how many more edges there were.
 
 Run: python benchmarks/growth.py [AGENTS ...]
 """
@@ -50,7 +50,7 @@ def measured(agents: int, folder: Path) -> dict[str, float]:
 def main() -> None:
     """Measure each number of agents, and print a table."""
     counts = [int(argument) for argument in sys.argv[1:]] or [100, 200, 400, 1000]
-    print("| agents | edges, times | debate, s CPU | score, s CPU | both, s wall | times | records, MB | memory, MB |")
+    print("| agents | edges, times | debate, s CPU | score, s CPU | times | both, s wall | records, MB | memory, MB |")
     print("|---|---|---|---|---|---|---|---|")
     earlier: tuple[int, float] | None = None
     for count in counts:
@@ -58,13 +58,14 @@ def main() -> None:
             row = measured(count, Path(folder))
         wall = row["debate_wall"] + row["score_wall"]
         edges = f"{count * (count - 1) / earlier[0] / (earlier[0] - 1):.1f}" if earlier else ""
-        times = f"{wall / earlier[1]:.1f}" if earlier else ""
+        work = row["debate_cpu"] + row["score_cpu"]
+        times = f"{work / earlier[1]:.1f}" if earlier else ""
         print(
-            f"| {count} | {edges} | {row['debate_cpu']:.1f} | {row['score_cpu']:.1f} | {wall:.1f} | {times} "
+            f"| {count} | {edges} | {row['debate_cpu']:.1f} | {row['score_cpu']:.1f} | {times} | {wall:.1f} "
             f"| {row['records']:.1f} | {row['memory']:.0f} |",
             flush=True,
         )
-        earlier = count, wall
+        earlier = count, work
     print(json.dumps({"cores": os.cpu_count()}))
 
 

@@ -115,8 +115,9 @@ async def _factors(
         if method.similarity == ASKED:
             factors["similarity"] = _asked_similarity(transcript, names)
         else:
-            by_round = [await cosines(method.similarity, [turns[name].text for name in names]) for turns in rounds]
-            factors["similarity"] = mdm.similarity(by_round, spoke)
+            for turns in rounds[len(transcript.cosines) :]:
+                transcript.cosines.append(await cosines(method.similarity, [turns[name].text for name in names]))
+            factors["similarity"] = mdm.similarity(transcript.cosines, spoke)
         factors["intimacy"] = mdm.intimacy(factors["similarity"])
     factors["participation"] = took_part
     factors["self_orientation"] = mdm.self_orientation(took_part, len(rounds) - 1, method.participation)

@@ -61,7 +61,11 @@ def heard_matrix(
             f"{', '.join(listeners)} cannot hear {', '.join(speakers)} by {type(topology).__name__.lower()}: "
             "such a graph lies within one role"
         )
-    itself: Bools = np.array([[u == v for v in listeners] for u in speakers], dtype=bool).reshape(count, -1)
+    rows = {name: k for k, name in enumerate(speakers)}
+    itself: Bools = np.zeros((count, len(listeners)), dtype=bool)
+    for column, name in enumerate(listeners):
+        if name in rows:
+            itself[rows[name], column] = True
     match topology:
         case Nobody():
             return np.zeros_like(itself)
@@ -76,10 +80,12 @@ def heard_matrix(
             return near & ~itself
         case Groups():
             number = {name: k for k, group in enumerate(groups) for name in group}
-            same = [[number.get(u) == number.get(v) for v in listeners] for u in speakers]
-            return np.array(same, dtype=bool) & ~itself
+            said, hears = (np.array([number.get(name, -1) for name in names]) for names in (speakers, listeners))
+            same: Bools = said[:, None] == hears[None, :]
+            return same & ~itself
         case Edges(pairs=pairs):
-            return np.array([[(u, v) in pairs for v in listeners] for u in speakers], dtype=bool) & ~itself
+            edges = set(pairs)
+            return np.array([[(u, v) in edges for v in listeners] for u in speakers], dtype=bool) & ~itself
         case RandomEdges(p=p):
             generator = chance()
             return np.array([[generator.random() < p for _ in listeners] for _ in speakers], dtype=bool) & ~itself

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
-from cortexdsl.terms import Graph, Turn
+from cortexdsl.terms import Floats, Graph, Turn
 
 TALK = frozenset({"answer", "summary", "comment"})
 """What others may hear. Reviews reach those they are about; verdicts and selections reach nobody."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Transcript:
     """Turns and graphs so far, in order.
 
@@ -24,16 +25,24 @@ class Transcript:
         Turns are added by `add` alone.
     answered : list of int
         The executions in which the principal agents answered: entry r is that of round r.
+    cosines : list of (n, n) array
+        Of the principal agents' answers, by round, as far as a weight has asked for them.
     """
 
     principal: tuple[str, ...]
     turns: list[Turn] = field(default_factory=list)
     graphs: list[Graph] = field(default_factory=list)
     answered: list[int] = field(default_factory=list)
+    cosines: list[Floats] = field(default_factory=list)
     # The same turns by speaker, by (speaker, whom about) and by execution: hundreds of agents ask for them.
     _said: dict[str, list[Turn]] = field(default_factory=lambda: defaultdict(list))
     _about: dict[tuple[str, str | None], list[Turn]] = field(default_factory=lambda: defaultdict(list))
     _executions: dict[int, list[Turn]] = field(default_factory=lambda: defaultdict(list))
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The principal agents' places, from 1."""
+        return {name: k for k, name in enumerate(self.principal, 1)}
 
     def add(self, turns: Sequence[Turn]) -> None:
         """Add turns that were spoken at once."""

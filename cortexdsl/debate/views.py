@@ -121,7 +121,7 @@ def view(
     reached = {turn.turn for turn in heard}
     own = [turn for turn in _own(step, me, transcript) if turn.turn not in reached and quotes.has_words(turn)]
     mine = next((f"group {k}" for k, group in enumerate(groups, 1) if me in group), None)
-    numbers = {name: k for k, name in enumerate(transcript.principal, 1)}
+    numbers = transcript.numbers
     trust = _shares(address)
 
     def entry(turn: Turn) -> dict[str, Any]:

@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from cortexdsl.errors import RecordError
 from cortexdsl.records.files import write_lines
+from cortexdsl.records.matrices import factors_to_json, flags_to_json, numbers_to_json
 from cortexdsl.seals import sealed
-from cortexdsl.terms import Agent, Debate, Floats, Graph, Turn
+from cortexdsl.terms import Agent, Debate, Graph, Turn
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 SEALED_SINCE = 2
 
 
@@ -125,25 +123,12 @@ def _graph(graph: Graph, question: str) -> dict[str, Any]:
         "step": graph.step,
         "speakers": list(graph.speakers),
         "listeners": list(graph.listeners),
-        "weight": None if graph.weight is None else _array(graph.weight, f"{where}: weight"),
-        "heard": np.asarray(graph.heard, dtype=bool).tolist(),
-        "factors": {name: _array(graph.factors[name], f"{where}: {name}") for name in sorted(graph.factors)},
+        "weight": None if graph.weight is None else numbers_to_json(graph.weight, f"{where}: weight"),
+        "heard": flags_to_json(graph.heard),
+        "factors": factors_to_json(graph.factors, where),
     }
 
 
 def _finite(value: float | None) -> float | None:
     # A reply may state a confidence of 1e999: no number that JSON knows, and none that means anything.
     return None if value is None or not math.isfinite(value) else float(value)
-
-
-def _array(values: Floats, where: str) -> Any:
-    array = np.asarray(values, dtype=np.float64)
-    if np.isinf(array).any():
-        raise RecordError(f"{where} is infinite and cannot be recorded; look for a division by zero in the weight")
-    return _nulls(array.tolist())
-
-
-def _nulls(values: Any) -> Any:
-    if isinstance(values, list):
-        return [_nulls(value) for value in values]
-    return None if math.isnan(values) else values

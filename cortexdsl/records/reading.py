@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast, get_args
 
-import numpy as np
-
 from cortexdsl.errors import RecordError
 from cortexdsl.records.debates import SCHEMA_VERSION, SEALED_SINCE, Header, Record
-from cortexdsl.records.fields import FieldError, Fields, array_item, number_item, text_item, whole_item
+from cortexdsl.records.fields import FieldError, Fields, number_item, text_item, whole_item
+from cortexdsl.records.matrices import factors_from_json, flags_from_json, numbers_from_json
 from cortexdsl.seals import Seal, seal_of
 from cortexdsl.terms import Agent, Debate, Graph, Model, Reads, Turn
 
@@ -155,14 +154,10 @@ def _read_graph(value: Any, where: str) -> Graph:
     fields = Fields(value, where)
     speakers, listeners = fields.sequence("speakers", text_item), fields.sequence("listeners", text_item)
     shape = (len(speakers), len(listeners))
-    weight = None if fields.raw("weight") is None else array_item(fields.raw("weight"), fields.name("weight"))
-    rows = fields.sequence("heard", _read_row)
-    factors = fields.mapping("factors", array_item)
-    if (
-        len(rows) != shape[0]
-        or any(len(row) != shape[1] for row in rows)
-        or (weight is not None and weight.shape != shape)
-    ):
+    weight = None if fields.raw("weight") is None else numbers_from_json(fields.raw("weight"), fields.name("weight"))
+    heard = flags_from_json(fields.raw("heard"), fields.name("heard"))
+    factors = factors_from_json(fields)
+    if heard.shape != shape or (weight is not None and weight.shape != shape):
         raise FieldError(f"{where}: heard and weight must be {shape[0]} speakers by {shape[1]} listeners")
     if any(factor.shape not in (shape[:1], shape) for factor in factors.values()):
         raise FieldError(f"{where}.factors must each be one number a speaker, or one a pair")
@@ -172,12 +167,6 @@ def _read_graph(value: Any, where: str) -> Graph:
         speakers=speakers,
         listeners=listeners,
         weight=weight,
-        heard=np.array(rows, dtype=bool).reshape(shape),
+        heard=heard,
         factors=factors,
     )
-
-
-def _read_row(value: Any, where: str) -> list[bool]:
-    if not isinstance(value, list) or not all(isinstance(item, bool) for item in value):
-        raise FieldError(f"{where} is not a list of true and false")
-    return value

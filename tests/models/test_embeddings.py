@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from cortexdsl.errors import InputError, ModelError
 from cortexdsl.models.door import open_door
-from cortexdsl.models.similarity.embeddings import Embedder
-from cortexdsl.models.similarity.ngram import GRAMS, WORDS, ngram_vector
+from cortexdsl.models.similarity.embeddings import Embedder, cosines
+from cortexdsl.models.similarity.ngram import GRAMS, WORDS, ngram_vector, unit_vector
 from cortexdsl.terms import Floats, Limits, Model
 from tests.models.kit import Time
 from tests.models.stub import Stub, serving
@@ -198,3 +198,15 @@ def test_without_a_door_a_models_similarity_is_an_error() -> None:
 def test_vectors_are_of_length_one_and_zero_where_there_is_nothing() -> None:
     found = asyncio.run(Embedder().embed("ngram", ["a b", " ", "c"]))
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), [1, 0, 1])
+
+
+def test_two_texts_have_the_same_cosine_to_the_last_bit_whatever_else_is_compared() -> None:
+    """Records are recomputed with other numbers of agents and rounds at hand."""
+    draw = np.random.default_rng(5)
+    vectors = [unit_vector(draw.normal(size=1537)) for _ in range(23)]
+    texts = [f"text {k}" for k in range(23)]
+    whole = cosines(vectors, texts)
+    for size in (2, 3, 5, 8, 22):
+        some = [int(k) for k in draw.permutation(23)[:size]]
+        found = cosines([vectors[k] for k in some], [texts[k] for k in some])
+        np.testing.assert_array_equal(found, whole[np.ix_(some, some)])

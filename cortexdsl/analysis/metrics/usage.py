@@ -67,9 +67,11 @@ def extra_output_tokens(view: Graded) -> float | None:
 
 
 def _extra(view: Graded) -> list[Turn]:
-    return [turn for turn in view.debate.turns if turn.speaker not in view.debaters]
+    debaters = set(view.debaters)
+    return [turn for turn in view.debate.turns if turn.speaker not in debaters]
 
 
 def _per_debater(view: Graded, kind: Kind) -> float | None:
-    spent = total((turn for turn in view.debate.turns if turn.speaker in view.debaters), kind)
+    debaters = set(view.debaters)
+    spent = total((turn for turn in view.debate.turns if turn.speaker in debaters), kind)
     return None if spent is None or not view.debaters else spent / len(view.debaters)

@@ -117,11 +117,12 @@ def graded(debate: Debate, grade: Grade) -> Graded:
 
 def _talks(debate: Debate, debaters: Sequence[str], answers: Sequence[Sequence[Turn]]) -> Iterator[Talk]:
     steps = {(turn.round, turn.step) for turns in answers[1:] for turn in turns}
+    listening = set(debaters)
     could_answer = {turn.speaker for turn in debate.turns if turn.reads == "answer"}
     for graph in debate.graphs:
         if (graph.round, graph.step) in steps:
             rows = [k for k, name in enumerate(graph.speakers) if name in could_answer]
-            columns = [k for k, name in enumerate(graph.listeners) if name in debaters]
+            columns = [k for k, name in enumerate(graph.listeners) if name in listening]
             if rows and columns:
                 speakers = tuple(graph.speakers[k] for k in rows)
                 listeners = tuple(graph.listeners[k] for k in columns)

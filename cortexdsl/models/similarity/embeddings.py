@@ -135,16 +135,20 @@ def _load_encoder(name: str) -> Callable[[list[str]], Any]:
 
 
 def cosines(vectors: Sequence[Floats | None], texts: Sequence[str]) -> Floats:
-    """Return the (n, n) cosines of unit vectors; None is a text without content, whose cosines are 0."""
-    n = len(texts)
-    out = np.zeros((n, n))
-    for row in range(n):
-        for column in range(row, n):
-            one, other = vectors[row], vectors[column]
-            if one is None or other is None:
-                continue
-            # Pair by pair, and not as one matrix product: the same two texts give the same number to the last
-            # bit whatever else they are compared with, so that records can be recomputed.
-            cosine = 1.0 if texts[row] == texts[column] else float(np.clip(np.dot(one, other), -1.0, 1.0))
-            out[row, column] = out[column, row] = cosine
-    return out
+    """Return the (n, n) cosines of unit vectors; None is a text without content, whose cosines are 0.
+
+    Each row is worked out by one sum of products for each pair, and not as a matrix product: the same two texts give
+    the same number to the last bit whatever else they are compared with, so that records can be recomputed.
+    """
+    place = {text: k for k, text in enumerate(dict.fromkeys(texts))}
+    distinct = dict(zip(texts, vectors, strict=True))
+    known = {place[text]: vector for text, vector in distinct.items() if vector is not None}
+    found = np.zeros((len(place), len(place)))
+    if known:
+        rows, matrix = np.array(list(known)), np.array(list(known.values()))
+        for k, row in enumerate(rows):
+            found[row, rows[k:]] = np.einsum("ij,j->i", matrix[k:], matrix[k])
+            found[row, row] = 1.0
+        found = np.clip(np.triu(found) + np.triu(found, 1).T, -1.0, 1.0)
+    among = [place[text] for text in texts]
+    return np.asarray(found[np.ix_(among, among)])
