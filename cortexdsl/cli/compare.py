@@ -16,6 +16,7 @@ from cortexdsl.analysis.tests.bayes import bayes_families
 from cortexdsl.analysis.tests.compare import NULL, compare_families, missing_bounds
 from cortexdsl.analysis.tests.corrections import CORRECTIONS
 from cortexdsl.analysis.tests.datasets import critical_difference, rank_cells
+from cortexdsl.analysis.tests.experiments import POOLED, pool_experiments
 from cortexdsl.analysis.tests.omnibus import omnibus_families
 from cortexdsl.analysis.tests.signflip import DRAWS
 from cortexdsl.analysis.units.arms import arms_of, find_arm
@@ -34,7 +35,13 @@ HEADS = {"ci_low_simultaneous": "all_low", "ci_high_simultaneous": "all_high", "
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("scores", type=Path, help="CSV with columns cell, replicate, question_id, score (and dataset)")
+    parser.add_argument(
+        "scores",
+        type=Path,
+        nargs="+",
+        help="CSV with columns cell, replicate, question_id, score (and dataset), or a folder of results with "
+        "scores.csv; of three or more the differences are pooled over experiments",
+    )
     parser.add_argument("--to", required=True, metavar="CELL", help="the cell that the others are compared with")
     parser.add_argument("--cells", nargs="+", metavar="CELL", help="cells to compare; by default all others")
     parser.add_argument(
@@ -61,7 +68,9 @@ def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     if args.draws < 1 or args.seed < 0:
         raise InputError("--draws is at least 1, --seed at least 0")
-    table = read_table(args.scores)
+    if len(args.scores) > 1:
+        return _pool(args)
+    table = read_table(_scores(args.scores[0]))
     arms = arms_of(table.cells)
     reference = find_arm(arms, args.to).cell
     cells = tuple(args.cells or (cell for cell in table.cells if cell != reference))
@@ -94,6 +103,37 @@ def run(args: argparse.Namespace) -> int:
         print(f"claims, p {how_adjusted(args.correction, len(claims))}:")
         print(verdicts[["claim", "verdict", "estimate", "ci_low", "ci_high", "p_adjusted"]].to_string(index=False))
         _print_notes((str(row.claim), str(row.note)) for row in verdicts.itertuples())
+    return 0
+
+
+def _scores(path: Path) -> Path:
+    return path / "scores.csv" if path.is_dir() else path
+
+
+def _pool(args: argparse.Namespace) -> int:
+    """Pool several experiments."""
+    if args.claim or args.stopping is not None or args.rope is not None:
+        raise InputError("--claim, --stopping and --rope are about one experiment; leave them out, or give one table")
+    tables = {str(path): read_table(_scores(path)) for path in args.scores}
+    if len(tables) < len(args.scores):
+        raise InputError("an experiment is named twice; it would count as two")
+    first = next(iter(tables.values()))
+    cells = tuple(args.cells or (cell for cell in first.cells if cell != args.to))
+    metrics = tuple(dict.fromkeys(args.metric or ["score"]))
+    found = pool_experiments(tables, cells, args.to, metrics, args.correction)
+    if args.out:
+        _write(args.out, found)
+    if args.json:
+        sys.stdout.write(found.to_json(orient="records", lines=True, double_precision=15))
+        return 0
+    tests = int((found["experiment"] == POOLED).sum())
+    print(
+        f"against {args.to}, over {len(tables)} experiments as draws from experiments like these; "
+        f"p {how_adjusted(args.correction, tests)}, and tests {NULL}"
+    )
+    shown = ["metric", "cell", "experiment", "difference", "ci_low", "ci_high", "p", "p_adjusted", "n_questions"]
+    print(found[shown].to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep=""))
+    _print_notes((f"{row.cell}, {row.metric}", str(row.note)) for row in found.itertuples())
     return 0
 
 
