@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import f as f_distribution
 from statsmodels.stats.contingency_tables import cochrans_q as reference_q
 
 from cortexdsl.analysis.tests.compare import COLUMNS, compare_families, missing_bounds
@@ -270,3 +271,21 @@ def test_what_is_printed_says_what_p_tests_and_which_interval_is_which(
     out = capsys.readouterr().out
     assert "p tests a difference of 0, two-sided" in out
     assert "all_low to all_high hold of all comparisons together, low to high for one alone (not adjusted)" in out
+
+
+def test_the_wald_test_over_clusters_is_hotellings() -> None:
+    """Of the differences of twelve equal clusters: F = (12 - 2) / (11 x 2) x 12 d' S^-1 d, with 2 and 10 degrees."""
+    random = np.random.default_rng(12)
+    values = {
+        cell: (random.random((1, 36)) < chance).astype(float)
+        for cell, chance in zip("abc", (0.4, 0.6, 0.7), strict=True)
+    }
+    frame = long_table(values)
+    frame["cluster"] = np.tile(np.repeat(range(12), 3), 3)
+    means = np.stack([values[cell].reshape(12, 3).mean(axis=1) for cell in "bca"])
+    d = (means[1:] - means[0]).T
+    squared = 12 * d.mean(axis=0) @ np.linalg.inv(np.cov(d.T)) @ d.mean(axis=0)
+    row = omnibus_families(frame, [Family("f", ("b", "c"), "a")], ["score"]).iloc[0]
+    assert (row["test"], row["freedom"]) == ("Wald over clusters", 2)
+    assert row["statistic"] == pytest.approx(squared * 10 / 22)
+    assert row["p"] == pytest.approx(float(f_distribution.sf(squared * 10 / 22, 2, 10)))

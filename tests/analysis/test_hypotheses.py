@@ -176,3 +176,11 @@ def test_methods_that_always_differ_alike_leave_no_doubt() -> None:
     for claim, verdict in claims.items():
         assert _verdict(frame, claim)["verdict"] == verdict
     assert _verdict(frame, "calls(a) > calls(b) + 5")["p"] == pytest.approx(2 / 2**30)
+
+
+def test_the_interval_of_a_claim_reaches_0_exactly_where_its_p_is_above_alpha() -> None:
+    """Six wins to none: McNemar's p is .031; five to none: .0625, and Bonett-Price alone would leave out 0."""
+    for wins, inside in ((6, False), (5, True)):
+        frame = long_table(two_by_two(9, wins, 0, 11 - wins))
+        row = judge_claims(frame, ["accuracy(a) > accuracy(b)"], seed=1).iloc[0]
+        assert (row["ci_low"] <= 0 <= row["ci_high"]) == inside == (row["p"] > 0.05)

@@ -11,7 +11,7 @@ from scipy import stats
 from cortexdsl.analysis.metrics.table import metrics_table
 from cortexdsl.analysis.tests.bootstrap import bca, log_ratio, resample, studentised
 from cortexdsl.analysis.tests.contrasts import contrast_outcomes, mean_outcome, ratio_outcome
-from cortexdsl.analysis.tests.intervals import effective_trials, few_units, standard_error, wilson
+from cortexdsl.analysis.tests.intervals import adjusted_difference, effective_trials, few_units, standard_error, wilson
 from cortexdsl.analysis.units.table import score_table
 from cortexdsl.analysis.units.units import units
 from tests.analysis.tables import long_table, two_by_two
@@ -179,3 +179,32 @@ def test_two_questions_have_no_interval_of_numbers() -> None:
     found = contrast_outcomes(sample, PAIR, [0.0], seed=1)[0]
     assert (found.low, found.high) == (-np.inf, np.inf)
     assert found.p > 0.5
+
+
+def test_bonett_price_over_clusters_by_hand() -> None:
+    """Sums 2, 0, 1, -1 of four clusters of two: residuals .16, -.04, .06, -.14 times 4 / 3, and .0208."""
+    a = np.array([[1.0, 1, 1, 0, 1, 1, 0, 0]])
+    b = np.array([[0.0, 0, 1, 0, 0, 1, 1, 0]])
+    frame = long_table({"a": a, "b": b}).assign(cluster=np.tile(np.repeat(range(4), 2), 2))
+    sample = units(score_table(frame), "score", ["a", "b"])
+    centre, error, freedom = adjusted_difference(sample, (PAIR @ sample.parts).T, np.ones(1))
+    assert centre[0] == pytest.approx(0.2)
+    assert error[0] ** 2 == pytest.approx(0.0504 * 4 / 3 + 0.0208)
+    assert freedom == 3
+    two = pd.concat([frame.assign(dataset="x"), frame.assign(dataset="y")])
+    both = units(score_table(two), "score", ["a", "b"])
+    assert adjusted_difference(both, (PAIR @ both.parts).T, np.ones(1))[2] == 6  # eight clusters less two datasets
+
+
+def test_the_score_test_of_averaged_answers_by_hand() -> None:
+    """Ten questions twice: (p - .5) / sqrt(.25 / n), n = p (1 - p) / SE^2, against t with nine degrees of freedom."""
+    values = np.array([[1.0, 1, 1, 1, 1, 1, 0, 1, 0, 1], [1.0, 1, 0, 1, 1, 1, 0, 0, 0, 1]])
+    sample = units(score_table(long_table({"a": values})), "score", ["a"])
+    means = values.mean(axis=0)
+    trials = 0.7 * 0.3 / (means.std(ddof=1) ** 2 / 10)
+    statistic = 0.2 / np.sqrt(0.25 / trials)
+    found = mean_outcome(sample, 0, 0.5, seed=1)
+    assert found.statistic == pytest.approx(statistic)
+    assert (found.above, found.below) == pytest.approx((stats.t.sf(statistic, 9), stats.t.cdf(statistic, 9)))
+    assert found.p == pytest.approx(2 * stats.t.sf(statistic, 9))
+    assert np.isnan(mean_outcome(sample, 0, 0.0, seed=1).statistic)

@@ -78,6 +78,14 @@ def test_normal_approximations() -> None:
     assert equivalence_power(4, 0.1, 10, 0.0) == 0
 
 
+def test_equivalence_power_has_two_ends() -> None:
+    """Error 1, margin 2, truth 0.5: within +- 0.355 of 0 by P(Z < -0.1449) - P(Z < -0.8551) = .44241 - .19626."""
+    assert equivalence_power(100, 2.0, 10, 0.5) == pytest.approx(0.24615, abs=1e-4)
+    assert equivalence_power(100, 2.0, 10, -0.5) == pytest.approx(0.24615, abs=1e-4)
+    assert equivalence_power(100, 2.0, 0, 1.9) == 1
+    assert equivalence_power(100, 2.0, 0, 2.0) == 0
+
+
 def test_impossible_expectations_are_refused() -> None:
     with pytest.raises(InputError, match="at most that"):
         mcnemar_power(100, 0.1, 0.2)

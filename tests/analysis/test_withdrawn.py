@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cortexdsl.analysis.claims.hypotheses import withdrawn_note
 from cortexdsl.analysis.tests.corrections import adjust
 
 
@@ -17,3 +18,11 @@ def test_withdrawing_a_claim_never_lowers_the_others(correction: str) -> None:
     """Whatever the withdrawn claim's p was, 1 is at least as large."""
     whole, without = adjust([0.01, 0.03, 0.6], correction), adjust([0.01, 0.03], correction, 1)
     assert (without >= whole[:2] - 1e-12).all()
+
+
+def test_without_a_correction_nothing_counts_a_withdrawn_claim_and_the_note_says_so() -> None:
+    assert (
+        withdrawn_note(2, "holm") == "claims declared before the run and withdrawn since: 2, counted in the correction"
+    )
+    assert withdrawn_note(2, "none").endswith("2, which nothing counts (correction: none)")
+    assert withdrawn_note(0, "none") == ""

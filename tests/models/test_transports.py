@@ -316,3 +316,17 @@ def test_two_jobs_at_the_same_time_ask_each_call_once(tmp_path: Path, repository
     assert said[0] == said[1]
     assert said[0].count(b"reply to q") == 40
     assert stub.calls == 40
+
+
+@pytest.mark.parametrize(("fault", "dollars"), [("", 7 * 0.15e-6 + 5 * 0.6e-6), ("nousage", None)])
+def test_a_listed_model_costs_its_list_price(tmp_path: Path, fault: str, dollars: float | None) -> None:
+    """7 tokens at 0.15 and 5 at 0.60 dollars a million (the list price of gpt-4o-mini); uncounted has none."""
+    call = call_of("hi", 1, "openai/gpt-4o-mini", api_base="env:BASE")
+    asyncio.run(ask(Stub([fault] if fault else []), tmp_path, "openai", call))
+    record = json.loads((tmp_path / "openai.jsonl").read_text().splitlines()[0])
+    assert record["dollars"] == (None if dollars is None else pytest.approx(dollars))
+
+
+def test_a_model_without_a_list_price_has_none(tmp_path: Path) -> None:
+    asyncio.run(ask(Stub(), tmp_path, "openai", question("openai")))
+    assert json.loads((tmp_path / "openai.jsonl").read_text().splitlines()[0])["dollars"] is None

@@ -23,7 +23,6 @@ COLUMNS = (
     "claim", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "verdict", "test", "exploratory", "note", "null",
     "leans",
 )  # fmt: skip
-WITHDRAWN = "claims declared before the run and withdrawn since: {}, counted in the correction"
 Verdict: TypeAlias = Literal["supported", "contradicted", "undecided"]
 
 
@@ -83,7 +82,7 @@ def judge_claims(
     for i, (claim, found) in enumerate(zip(parsed, plain, strict=True)):
         group, adjusted = groups[not early[i]], float(adjusted_in[not early[i]][i])
         verdict = verdict_of(found, adjusted, alpha)
-        note = "; ".join(filter(None, [found.note, WITHDRAWN.format(withdrawn) if withdrawn else ""]))
+        note = "; ".join(filter(None, [found.note, withdrawn_note(withdrawn, correction)]))
         if any(found.doubtful):
             bounds = [examine(designs[i], scene) for scene in scenes[1:]]
             cases = [verdict_of(b, _adjusted(p, i, b.p, group, correction, withdrawn), alpha) for b in bounds]
@@ -160,6 +159,14 @@ def _plain(text: str) -> str:
 def withdrawn_claims(claims: Collection[str], declared: Collection[str] | None) -> int:
     """Count the claims that were declared before the run and are no longer made."""
     return len({_plain(text) for text in declared or ()} - {_plain(text) for text in claims})
+
+
+def withdrawn_note(withdrawn: int, correction: str) -> str:
+    """Say how many declared claims are made no longer, and whether any correction counts them."""
+    if not withdrawn:
+        return ""
+    counted = "which nothing counts (correction: none)" if correction == "none" else "counted in the correction"
+    return f"claims declared before the run and withdrawn since: {withdrawn}, {counted}"
 
 
 def _adjusted(p: Floats, at: int, own: float, group: Ints, correction: str, withdrawn: int) -> float:

@@ -18,7 +18,7 @@ import pandas as pd
 
 from cortexdsl.analysis.claims.designs import Design, design_of
 from cortexdsl.analysis.claims.findings import Finding, all_of
-from cortexdsl.analysis.claims.hypotheses import COLUMNS, WITHDRAWN, row_of, verdict_of
+from cortexdsl.analysis.claims.hypotheses import COLUMNS, row_of, verdict_of, withdrawn_note
 from cortexdsl.analysis.sequential.evidence import Mean, anytime_p, ratio_interval
 from cortexdsl.analysis.sequential.streams import Stream, asked_so_far, stream_of
 from cortexdsl.analysis.tests.corrections import adjust
@@ -90,7 +90,7 @@ def judge_anytime(
     parsed = [parse_claim(claim) if isinstance(claim, str) else claim for claim in claims]
     found = [_examine(design_of(claim, known), table, sizes, alpha) for claim in parsed]
     p = adjust([one.p for one in found], correction, withdrawn)
-    absent = WITHDRAWN.format(withdrawn) if withdrawn else ""
+    absent = withdrawn_note(withdrawn, correction)
     notes = ["; ".join(filter(None, [one.note, absent])) for one in found]
     rows = [
         row_of(claim, replace(one, note=note), q, verdict_of(one, q, alpha), False)
