@@ -48,7 +48,11 @@ CHATTER = (
     "Trying to restart job",
     "Storing output in storage",
     "Touching output file",
+    "SLURM run ID: ",
+    "Cleaning up SLURM log files",
+    "Will exit after finishing currently running jobs",
 )
+SUBMITTED = " has been submitted with SLURM jobid "
 SILENT = {LogEvent.SHELLCMD, LogEvent.RESOURCES_INFO, LogEvent.RUN_INFO, LogEvent.WORKFLOW_STARTED, LogEvent.RULEGRAPH}
 INTERRUPTED = "Terminating processes on user request"
 JOB_EXCEPTIONS = {"CalledProcessError", "RuleException"}  # said again of a job whose own error is shown
@@ -71,6 +75,7 @@ class LogHandler(LogHandlerBase):
         self._running: dict[int, str] = {}
         self._done = self._total = 0
         self._is_interrupted = False
+        self._said: set[str] = set()
         self._last: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -143,6 +148,7 @@ class LogHandler(LogHandlerBase):
         ):
             return
         elif Quietness.ALL not in (self.common_settings.quiet or ()) or record.levelno >= logging.ERROR:
+            self._said.add(text)
             self._say(text)
 
     @staticmethod
