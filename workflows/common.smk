@@ -1,5 +1,6 @@
 # What the rules share: which experiments are asked for, and what their specs mean.
 
+import os
 import sys
 from functools import cache
 from pathlib import Path
@@ -51,8 +52,14 @@ def plan_of(experiment):
 
 
 def jobs_at_once():
-    """On this machine one a core, on a cluster as many as its profile says; where jobs run is known after parsing."""
-    return workflow.cores if workflow.local_exec else workflow.nodes
+    """On this machine one a core, on a cluster as many as its profile says; where jobs run is known after parsing.
+
+    A job of a cluster reads the rules again, knows only itself, and is told by its environment.
+    """
+    if workflow.is_main_process:
+        found = workflow.cores if workflow.local_exec else workflow.nodes
+        os.environ["CORTEXDSL_JOBS_AT_ONCE"] = str(found)
+    return int(os.environ.get("CORTEXDSL_JOBS_AT_ONCE") or 1)
 
 
 def looks_of(experiment):

@@ -24,6 +24,7 @@ rule plan:
     log:
         "results/{experiment}/logs/plan.log",
     localrule: True
+    priority: 1  # early, since `cortexdsl status` reads it
     conda:
         "../environment.yml"
     params:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 MARK = "error: "
 LINES = 12  # of one message
+KILLED = re.compile(r"^slurmstepd\S*: error: \*+ (.+?) \*+$", re.MULTILINE)  # by Slurm: why, and when
 TAIL = 65_536  # bytes of a log that are looked at: the error stands at its end
 
 
@@ -48,6 +50,9 @@ def _message(logs: Sequence[str]) -> tuple[str, str]:
         start = text.rfind(f"\n{MARK}")
         if start >= 0:
             return _first_paragraph(text[start + 1 :].removeprefix(MARK)), log
+        killed = KILLED.search(text)
+        if killed:
+            return killed[1], log
         return f"{text.strip().splitlines()[-1]} (the whole of it is in the log)", log
     return "the job ended without a word", logs[0] if logs else ""
 

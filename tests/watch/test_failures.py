@@ -52,3 +52,12 @@ def test_a_job_without_a_log_is_still_named(tmp_path: Path) -> None:
     """Killed before it wrote anything."""
     said = Failures().add("score a", [str(tmp_path / "absent.log")])
     assert said == "failed: score a\n    the job ended without a word"
+
+
+def test_a_job_that_slurm_ended_gives_slurms_reason(tmp_path: Path) -> None:
+    """The job's own log is empty then; the executor's has a line of Slurm's amid much else."""
+    own, log = tmp_path / "a.log", tmp_path / "7.log"
+    own.write_text("")
+    reason = "STEP 6.0 ON vm CANCELLED AT 2026-11-21T20:03:35 DUE TO TIME LIMIT"
+    log.write_text(f"slurmstepd-vm: error: *** {reason} ***\nWorkflowError:\nsrun: error: vm: task 0: Exited\n")
+    assert Failures().add("debate a", [str(own), str(log)]) == f"failed: debate a\n    {reason}"

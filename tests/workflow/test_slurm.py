@@ -1,0 +1,55 @@
+"""On a real Slurm of one node: jobs by themselves, calls shared through logs, a job killed by Slurm and gone on."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.workflow.bench import OWN_STUB, REMOTE, REMOTE_SCORES, REPOSITORY, Bench, serving
+from tests.workflow.slurm import cluster, why_not
+
+pytestmark = [pytest.mark.workflow, pytest.mark.timeout(900)]
+HERE = (
+    "--profile", str(REPOSITORY / "profiles" / "slurm"), "--default-resources", "slurm_account=none",
+    "slurm_partition=main", "runtime=10", "mem_mb=100", "--slurm-status-command", "squeue",
+    "--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "2", "--latency-wait", "5",
+)  # fmt: skip
+
+
+@pytest.fixture
+def slurm(tmp_path: Path) -> object:
+    """The cluster; skipped with the reason where there can be none."""
+    if find_spec("snakemake_executor_plugin_slurm") is None:
+        pytest.skip("the extra [slurm] is not installed")
+    if (reason := why_not()) is not None:
+        pytest.skip(reason)
+    with cluster(tmp_path / "slurm"):
+        yield
+
+
+def running() -> list[str]:
+    listed = subprocess.run(["squeue", "-h", "-t", "R", "-o", "%i"], capture_output=True, text=True, check=True)
+    return listed.stdout.split()
+
+
+def test_a_job_that_slurm_kills_goes_on_where_its_log_ends(fresh: Bench, slurm: object) -> None:
+    """The first job is cancelled amid its calls; the same command finishes, and no finished call is asked again."""
+    fresh.write("specs/remote.yaml", REMOTE)
+    with serving(OWN_STUB, "--latency", "1") as server:
+        fresh.environment["STUB_URL"] = server.address
+        process = fresh.start(*HERE, REMOTE_SCORES)
+        while server.stats()["calls"] < 8 or not running():
+            assert process.poll() is None, fresh.said()
+            time.sleep(0.1)
+        subprocess.run(["scancel", running()[0]], check=True)
+        assert process.wait(300) == 1, fresh.said()
+        assert "failed: debate" in fresh.said()
+        run = fresh.snakemake(*HERE, REMOTE_SCORES, timeout=400)
+        assert run.status == 0, run.text
+        assert server.stats()["repeated_bodies"] == 0
+    assert len(fresh.debates("remote")) == 12
+    assert "12/12 debates" in fresh.cortexdsl("status", "remote").text
