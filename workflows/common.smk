@@ -8,7 +8,7 @@ from shlex import quote
 
 from cortexdsl.errors import CortexError, InputError
 from cortexdsl.plan import PARTS, TABLES, Layout, asked_experiments, compile_spec
-from cortexdsl.plan.looks import read_look
+from cortexdsl.plan.looks import batches_by_cell, live_in, read_look
 
 # Jobs of this machine start warm from a worker that the run has beside it; they run by themselves where it is not
 # wanted (`--config worker=false`), and on a cluster.
@@ -75,11 +75,18 @@ def looks_of(experiment):
 
 def to_score(wildcards):
     """What one cell's scores are made of: its debates, with stopping as far as the looks have asked for them."""
-    looks = looks_of(wildcards.experiment)
-    debates = plan_of(wildcards.experiment).debates_of(
-        wildcards.dataset, wildcards.cell, len(looks) or None
-    )
-    return [*debates, *looks]
+    plan, looks = plan_of(wildcards.experiment), looks_of(wildcards.experiment)
+    batches = batches_by_cell(plan, len(looks))[wildcards.cell] if looks else None
+    return [*plan.debates_of(wildcards.dataset, wildcards.cell, batches), *looks]
+
+
+def to_look(wildcards):
+    """What a look reads: the debates of its batch. With racing the look before says whose they are."""
+    plan, batch = plan_of(wildcards.experiment), int(wildcards.batch)
+    if plan.stopping.rule == "racing" and batch > 1:
+        checkpoints.look.get(experiment=wildcards.experiment, batch=str(batch - 1))
+        return plan.look_inputs(batch, live_in(plan, batch))
+    return plan.look_inputs(batch)
 
 
 try:

@@ -4,9 +4,7 @@
 
 checkpoint look:
     input:
-        lambda wildcards: plan_of(wildcards.experiment).look_inputs(
-            int(wildcards.batch)
-        ),
+        to_look,
     output:
         look=Layout("results/{experiment}").look("{batch}"),
         scores=Layout("results/{experiment}").look_scores("{batch}"),

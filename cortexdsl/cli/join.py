@@ -6,12 +6,13 @@ A verb of its own: the job of a cell, of which there are many, need not load wha
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cortexdsl.analysis.metrics.round_table import round_table
-from cortexdsl.analysis.units.scores import check_complete, read_rows, write_rows
+from cortexdsl.analysis.units.scores import Row, check_complete, read_rows, write_rows
 from cortexdsl.plan import TABLES, Plan, compile_spec
-from cortexdsl.plan.looks import batches_run
+from cortexdsl.plan.looks import batches_by_cell, batches_run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +36,20 @@ def join(plan: Plan) -> None:
             round_table(rows, seed=plan.seed).to_csv(target, index=False)
             continue
         if table == "scores":
-            questions = plan.question_ids(batches_run(plan))
-            check_complete(rows, [cell.name for cell in plan.cells], plan.replicates, questions)
+            check_cells(plan, rows, batches_by_cell(plan, batches_run(plan) or plan.batches))
         write_rows(target, rows)
+
+
+def check_cells(plan: Plan, rows: Sequence[Row], batches: Mapping[str, int]) -> None:
+    """Check that every cell has the rows of the batches in which it was debated, and no others.
+
+    Raises
+    ------
+    RecordError
+        Says which are missing, stand twice or are not of the plan.
+    """
+    names = {plan.cell(slug).name: batch for slug, batch in batches.items()}
+    for batch in sorted(set(names.values())):
+        cells = [name for name, last in names.items() if last == batch]
+        mine = [row for row in rows if row["cell"] in cells or row["cell"] not in names]
+        check_complete(mine, cells, plan.replicates, plan.question_ids(batch))

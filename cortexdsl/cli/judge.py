@@ -13,7 +13,7 @@ from cortexdsl.errors import InputError
 from cortexdsl.models.door import Counts, Job, open_door
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.judging import Judging
-from cortexdsl.plan.looks import batches_run
+from cortexdsl.plan.looks import batches_of
 from cortexdsl.protocols.templates import Templates
 from cortexdsl.records import read_debates
 from cortexdsl.records.files import write_lines
@@ -61,7 +61,7 @@ async def _judge(
     plan: Plan, dataset: str, slug: str, out: Path, limits: Limits, *, offline: bool = False
 ) -> tuple[Sequence[Judgement], Counts]:
     judging, task = _judging(plan, dataset), plan.task(dataset)
-    paths = plan.debates_of(dataset, slug, batches_run(plan))
+    paths = plan.debates_of(dataset, slug, batches_of(plan, slug))
     debates = [record.debate for path in paths for record in read_debates(Path(path))]
     answers = [(debate.question_id, debate.answer) for debate in debates if debate.answer is not None]
     folder = Path(plan.layout.judge_calls(dataset))

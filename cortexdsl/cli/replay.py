@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cortexdsl.cli import debate, judge
 from cortexdsl.plan import Plan, compile_spec
-from cortexdsl.plan.looks import batches_run
+from cortexdsl.plan.looks import batches_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,8 +41,8 @@ def run(args: argparse.Namespace) -> int:
 def _jobs(plan: Plan) -> Iterator[tuple[Callable[[Path], None], Path]]:
     """Yield what makes each record again, and where the record is: debates, then judgements."""
     pairs = [(dataset, cell.slug) for dataset in plan.tasks for cell in plan.cells]
-    batches = batches_run(plan)
     for dataset, cell in pairs:
+        batches = batches_of(plan, cell)
         for shard in plan.shards[dataset]:
             if batches is not None and shard.number > batches:
                 continue

@@ -14,10 +14,11 @@ from cortexdsl.analysis.metrics.description import description
 from cortexdsl.analysis.metrics.registry import MEASURES, READINGS
 from cortexdsl.analysis.metrics.view import Grade, graded, graded_at_once
 from cortexdsl.analysis.units.scores import Row, score_rows, write_rows, write_scores
+from cortexdsl.analysis.units.table import ASKED
 from cortexdsl.debate.rereading import read_again
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.judging import JUDGED
-from cortexdsl.plan.looks import batches_run
+from cortexdsl.plan.looks import batches_of
 from cortexdsl.records import Record, read_debates
 from cortexdsl.tasks.grading.judgements import Judgements
 from cortexdsl.tasks.text_scores import text_grade, text_scores
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 def score_cell(plan: Plan, dataset: str, slug: str) -> None:
     """Grade the debates of a cell and write its part of every table."""
     task = plan.task(dataset)
-    paths = plan.debates_of(dataset, slug, batches_run(plan))
+    paths = plan.debates_of(dataset, slug, batches_of(plan, slug))
     records = [record for path in paths for record in read_debates(Path(path))]
     grade = graded_at_once(records, task.grade_all)
     clusters = {question.id: question.cluster for question in task.questions}
@@ -53,7 +54,11 @@ def score_cell(plan: Plan, dataset: str, slug: str) -> None:
 
     is_judged, said = plan.is_judged(dataset), Path(plan.layout.judgements(dataset, slug))
     judged = {JUDGED: Judgements(said)} if is_judged else {}
-    write_scores(part("scores"), cell_scores(plan, dataset, slug, records, grade, judged))
+    rows = cell_scores(plan, dataset, slug, records, grade, judged)
+    if plan.stopping and plan.stopping.rule == "racing":  # a question that a cell was never asked is not missing
+        asked = len(plan.question_ids(batches_of(plan, slug))[dataset])
+        rows = [{**row, ASKED: asked} for row in rows]
+    write_scores(part("scores"), rows)
     write_rows(part("rounds"), round_rows(records, grade, clusters))
     write_rows(part("answers"), answer_rows(records, grade))
     for table, frame in description(records, grade).items():

@@ -275,7 +275,7 @@ def _stopping(spec: Spec, tasks: Mapping[str, Task]) -> StoppingRule | None:
         if 1 < len(clusters) < len(task.questions):
             what = f"stopping needs questions without clusters, and those of {label} share passages or templates"
             raise SpecError([spec.problem(("stopping",), what, "remove stopping")])
-    return StoppingRule(said.fewest, said.batch, said.alpha or spec.text.analysis.alpha)
+    return StoppingRule(said.fewest, said.batch, said.alpha or spec.text.analysis.alpha, said.rule)
 
 
 def _shards(

@@ -207,9 +207,10 @@ class Plan:
         labels = [shard.label for shard in self.shards[dataset] if shard.number == batch]
         return [self.layout.debates(dataset, cell, label) for label in labels]
 
-    def look_inputs(self, batch: int) -> list[str]:
-        """Files that a look reads: its batch's debates of all cells, and what earlier looks scored."""
-        pairs = [(label, cell.slug) for label in self.tasks for cell in self.cells]
+    def look_inputs(self, batch: int, live: Sequence[str] | None = None) -> list[str]:
+        """Files that a look reads: its batch's debates of the cells that are live, and what earlier looks scored."""
+        slugs = [cell.slug for cell in self.cells] if live is None else live
+        pairs = [(label, slug) for label in self.tasks for slug in slugs]
         debates = [path for label, cell in pairs for path in self.batch_of(label, cell, batch)]
         return [*debates, *(self.layout.look_scores(earlier) for earlier in range(1, batch))]
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from shlex import quote
 
+from cortexdsl.errors import InputError
 from cortexdsl.plan.experiment import Plan, pool_sources
 from cortexdsl.plan.layout import PARTS, TABLES
 from cortexdsl.terms import Cell
@@ -67,7 +68,18 @@ class Code(str):
 
 
 def rules_text(plan: Plan) -> str:
-    """Write a plan as a `.smk` that runs by itself from the folder in which the spec's path holds."""
+    """Write a plan as a `.smk` that runs by itself from the folder in which the spec's path holds.
+
+    Raises
+    ------
+    InputError
+        The plan races its cells: which jobs there are is then known from look to look, by our own workflow alone.
+    """
+    if plan.stopping and plan.stopping.rule == "racing":
+        raise InputError(
+            f"{plan.spec_path}: racing decides from look to look which cells go on, and has no rules of its own\n"
+            "    run it with the workflow, or write stopping: {rule: together}"
+        )
     return "\n\n".join("\n".join(lines) for lines in _parts(plan)) + "\n"
 
 

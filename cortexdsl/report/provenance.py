@@ -65,9 +65,26 @@ def stopping_line(results: Results) -> str:
         )
     else:
         found = f"All {planned:,} questions were needed: at the end {decided} of {count} were decided."
+    if rule.get("rule") == "racing":
+        found += f" {_raced(look)}"
     return (
         f"{found} The verdicts on claims hold however often one looked (error {rule['alpha']:g}); all other p-values "
         "and intervals take the number of questions as fixed, and are exploratory."
+    )
+
+
+def _raced(look: Mapping[str, Any]) -> str:
+    """Say which cells went on, and which were debated no more once their comparisons were decided."""
+    most = max(look["asked"].values())
+    dropped = {cell: count for cell, count in look["asked"].items() if count < most}
+    calls, left = look["calls"], look["calls_left"]
+    share = number(100 * left / ((calls + left) or 1), 0)
+    gone = ", ".join(f"{cell} after {count:,}" for cell, count in dropped.items()) or "none"
+    return (
+        f"Cells raced: one whose comparisons were decided was debated no more. Debated on all {most:,} questions: "
+        f"{len(look['asked']) - len(dropped)} of {len(look['asked'])} cells; dropped: {gone}. Of the calls that all "
+        f"cells on all questions would take, about {left:,} ({share} %) were not made. Cells are compared on the "
+        "questions that both were asked."
     )
 
 

@@ -117,6 +117,7 @@ class AnalysisText(Entry):
 class StoppingText(Entry):
     """Stop when every claim is decided, looking after each batch of questions."""
 
+    rule: Literal["together", "racing"] = Field("together", description="Whether cells stop together, or one by one.")
     batch: Annotated[Whole, Field(ge=1)] = Field(50, description="Questions between two looks.")
     fewest: Annotated[Whole, Field(ge=1)] = Field(50, description="Questions before the first look.")
     alpha: Annotated[float, Field(gt=0, lt=1, strict=True)] | None = None

@@ -100,11 +100,15 @@ class StoppingRule:
         Questions of the largest dataset between two looks; of others as large a share.
     alpha : float
         The error that all verdicts together may have, however often one looks.
+    rule : str
+        `together`: all cells go on until every claim is decided. `racing`: a cell whose comparisons are decided is
+        debated no more.
     """
 
     fewest: int
     batch: int
     alpha: float
+    rule: Literal["together", "racing"] = "together"
 
 
 def in_step(questions: int, size: int, largest: int) -> int:

@@ -11,6 +11,7 @@ import pytest
 
 from cortexdsl.analysis.claims.hypotheses import COLUMNS
 from cortexdsl.analysis.sequential.sequential import judge_anytime
+from cortexdsl.report.text import terminal_report
 from tests.workflow.bench import Bench
 
 SPEC = """\
@@ -35,6 +36,7 @@ hypotheses:
   - accuracy(high) > accuracy(low)
 stopping: {fewest: 20, batch: 15}
 """
+CLAIM = "accuracy(high) > accuracy(low)"
 NULL = "accuracy(high) > accuracy(same)"
 
 
@@ -90,6 +92,36 @@ def test_a_large_difference_stops_early_an_edited_claim_looks_again_and_a_null_r
     pd.testing.assert_frame_equal(_verdicts(fresh), expected, check_dtype=False)
     assert expected["verdict"].tolist() == ["undecided"]
     assert "Nothing to be done" in fresh.snakemake("--dry-run").text
+
+
+RACING = (
+    SPEC.replace("{fewest: 20, batch: 15}", "{rule: racing, fewest: 20, batch: 20}")
+    .replace("compare: [high], to: low", "compare: [low, same], to: high")
+    .replace(f"  - {CLAIM}", f"  - {CLAIM}\n  - {NULL}")
+)
+
+
+@pytest.mark.workflow
+def test_racing_drops_a_beaten_cell_and_debates_the_others_on(fresh: Bench) -> None:
+    """Batches of 20: `low` is beaten in the first and debated no more; `same` equals `high`, and both go to the end."""
+    fresh.write("specs/early.yaml", RACING)
+    run = fresh.snakemake()
+    assert run.status == 0, run.text
+    after = {"score": 3, "join": 1, "verdict": 1, "report": 1, "all": 1}
+    assert run.finished == Counter({"declare": 1, "plan": 1, "debate": 7, "look": 3, **after})
+    scores = pd.read_csv(fresh.results("early") / "scores.csv")
+    assert Counter(scores["cell"]) == {"low": 20, "high": 60, "same": 60}
+    assert [(look["live"], look["calls"], look["calls_left"]) for look in _looks(fresh)] == [
+        (["high", "same"], 60, 120), (["high", "same"], 100, 80), (["high", "same"], 140, 40),
+    ]  # fmt: skip
+    assert _verdicts(fresh)["verdict"].tolist() == ["supported", "undecided"]
+    compared = {row["cell"]: row["n_questions"] for row in fresh.rows("early", "comparisons.csv")}
+    assert compared == {"low": "20", "same": "60"}
+    said = " ".join(terminal_report(fresh.results("early")).split())
+    assert "2 of 3 cells; dropped: low after 20. Of the calls" in said
+    assert "about 40 (22 %) were not made" in said
+    refused = fresh.cortexdsl("compile", "specs/early.yaml")
+    assert (refused.status, "racing decides from look to look" in refused.text) == (2, True)
 
 
 @pytest.mark.parametrize(

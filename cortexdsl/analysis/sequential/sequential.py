@@ -29,6 +29,7 @@ from cortexdsl.spec.claims import EVERY, NONE, Claim, parse_claim
 from cortexdsl.terms import Floats, in_step
 
 LEVEL_EQUIVALENCE = 0.90
+NO_INTERVAL = (np.nan, np.nan)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +86,7 @@ def judge_anytime(
     if correction not in ("holm", "none"):
         raise InputError(f"stopping early goes with the correction holm or none, not {correction}")
     table = scores if isinstance(scores, ScoreTable) else score_table(scores)
-    sizes = planned or _sizes(table)
+    sizes = planned or sizes_of(table)
     known = tuple(arms) or arms_of(table.cells)
     parsed = [parse_claim(claim) if isinstance(claim, str) else claim for claim in claims]
     found = [_examine(design_of(claim, known), table, sizes, alpha) for claim in parsed]
@@ -121,12 +122,12 @@ def stopping_point(
     if batch < 1 or fewest < 1 or not claims:
         raise InputError("stopping needs a claim, a batch of at least 1 and at least 1 question before the first look")
     table = scores if isinstance(scores, ScoreTable) else score_table(scores)
-    planned = _sizes(table)
+    planned = sizes_of(table)
     total = max(planned.values())
     looks = []
     for end in [*range(min(fewest, total), total, batch), total]:
         asked = {name: in_step(end, size, total) for name, size in planned.items()}
-        so_far = asked_so_far(table, end, planned)
+        so_far = asked_so_far(table, dict.fromkeys(table.cells, end), planned)
         verdicts = judge_anytime(so_far, claims, arms, planned=planned, alpha=alpha, correction=correction)
         decided = int((verdicts["verdict"] != "undecided").sum())
         looks.append((sum(asked.values()), decided))
@@ -136,7 +137,8 @@ def stopping_point(
     return Stopping(asked, planned, verdicts, shown, _saved(table, so_far))
 
 
-def _sizes(table: ScoreTable) -> dict[str, int]:
+def sizes_of(table: ScoreTable) -> dict[str, int]:
+    """How many questions of each dataset are there."""
     return {name: len(ids) for name, ids in zip(table.datasets, table.questions, strict=True)}
 
 
@@ -147,22 +149,67 @@ def _saved(table: ScoreTable, so_far: ScoreTable) -> float:
     return 1 - float(np.nansum(so_far.column("calls"))) / whole if whole > 0 else 0.0
 
 
-def _examine(design: Design, table: ScoreTable, planned: Mapping[str, int], alpha: float) -> Finding:
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaf:
+    """One of the contrasts that must all be as a claim says.
+
+    Attributes
+    ----------
+    design : Design
+        Of one contrast, unless the claim is that several are not all 0.
+    datasets : tuple of str
+        On whose mean it is looked at.
+    denied : bool
+        The claim is that it does not hold here.
+    """
+
+    design: Design
+    datasets: tuple[str, ...]
+    denied: bool = False
+
+
+def leaves_of(design: Design, table: ScoreTable) -> list[Leaf]:
+    """Take a claim apart into what must hold: parts, datasets, contrasts.
+
+    Each is looked at on the questions that its own cells were asked.
+    """
     if design.parts:
-        return all_of([_examine(part, table, planned, alpha) for part in design.parts])
+        return [leaf for part in design.parts for leaf in leaves_of(part, table)]
     where = design.claim.dataset
-    if where in (EVERY, NONE):
-        each = [_find(design, table, (name,), planned, alpha) for name in table.datasets]
-        return all_of([replace(one, supports=not one.supports) for one in each] if where == NONE else each)
-    return _find(design, table, (where,) if where else table.datasets, planned, alpha)
+    if where == NONE:
+        return [Leaf(design, (name,), denied=True) for name in table.datasets]
+    scopes = [(name,) for name in table.datasets] if where == EVERY else [(where,) if where else table.datasets]
+    rows = [design] if design.joint else [_row(design, i) for i in range(len(design.weights))]
+    return [Leaf(row, scope) for scope in scopes for row in rows]
+
+
+def finding_of(leaf: Leaf, table: ScoreTable, planned: Mapping[str, int], alpha: float | None = None) -> Finding:
+    """What the table says of one leaf so far; without `alpha` no interval is looked for."""
+    found = _find(leaf.design, table, leaf.datasets, planned, alpha)
+    return replace(found, supports=not found.supports) if leaf.denied else found
+
+
+def _row(design: Design, index: int) -> Design:
+    """One contrast of a design, with the quantities that it needs."""
+    weights = design.weights[index]
+    used = np.flatnonzero(weights)
+    quantities = tuple(design.quantities[k] for k in used)
+    note = design.notes[index] if len(design.notes) > 1 else design.notes[0]
+    return replace(design, quantities=quantities, weights=weights[None, used], notes=(note,))
+
+
+def _examine(design: Design, table: ScoreTable, planned: Mapping[str, int], alpha: float) -> Finding:
+    return all_of([finding_of(leaf, table, planned, alpha) for leaf in leaves_of(design, table)])
 
 
 def _find(
-    design: Design, table: ScoreTable, datasets: Sequence[str], planned: Mapping[str, int], alpha: float
+    design: Design, table: ScoreTable, datasets: Sequence[str], planned: Mapping[str, int], alpha: float | None
 ) -> Finding:
     stream = stream_of(table, design, datasets, planned)
     if stream.gap:
         return Finding(np.nan, np.nan, np.nan, f"none: {stream.gap}", False, np.nan)
+    if design.ratio and design.weights.tolist() != [[1.0, -1.0]]:
+        raise InputError(f"the claim {design.claim.text!r} is a ratio of ratios, which is tested once, at the end")
     weights = np.array([[1.0, -design.null]]) if design.ratio else design.weights * design.scale
     means = [_contrast(stream, row) for row in weights]
     if not stream.values.shape[1]:
@@ -183,10 +230,10 @@ def _contrast(stream: Stream, row: Floats) -> Mean:
     return Mean(row @ stream.values, (float(least), float(most)))
 
 
-def _one(mean: Mean, design: Design, note: str, alpha: float) -> Finding:
+def _one(mean: Mean, design: Design, note: str, alpha: float | None) -> Finding:
     if design.margin is not None:
         return _within(mean, design, design.margin, note)
-    low, high = mean.interval(1 - alpha)
+    low, high = NO_INTERVAL if alpha is None else mean.interval(1 - alpha)
     supports, p = _leaning(mean, design.null, design)
     return Finding(float(mean.values.mean()), low, high, mean.name, supports, p, note)
 
@@ -198,14 +245,14 @@ def _leaning(mean: Mean, null: float, design: Design) -> tuple[bool, float]:
     return upward == (design.sign > 0), p
 
 
-def _ratio(stream: Stream, mean: Mean, design: Design, alpha: float) -> Finding:
+def _ratio(stream: Stream, mean: Mean, design: Design, alpha: float | None) -> Finding:
     """A ratio of means, as the mean of top - null * bottom against 0."""
     top, bottom = stream.values
     if not (top.mean() > 0 and bottom.mean() > 0):
         why = f"a ratio of means that are not above 0 ({top.mean():.4g}, {bottom.mean():.4g})"
         return Finding(np.nan, np.nan, np.nan, f"none: {why}", False, np.nan)
     supports, p = _leaning(mean, 0.0, design)
-    low, high = ratio_interval(top, bottom, 1 - alpha, stream.bounds)
+    low, high = NO_INTERVAL if alpha is None else ratio_interval(top, bottom, 1 - alpha, stream.bounds)
     name = f"{mean.name}, of {design.cells[0]} - {design.null:g} * {design.cells[1]}"
     return Finding(float(top.mean() / bottom.mean()), low, high, name, supports, p, design.notes[0])
 

@@ -15,7 +15,7 @@ import numpy as np
 from cortexdsl.analysis.claims.designs import Design
 from cortexdsl.analysis.claims.samples import sample_of
 from cortexdsl.analysis.tests.contrasts import gap_of
-from cortexdsl.analysis.units.table import ScoreTable
+from cortexdsl.analysis.units.table import ASKED, ScoreTable
 from cortexdsl.errors import InputError
 from cortexdsl.terms import Floats, in_step
 
@@ -70,22 +70,17 @@ def stream_of(table: ScoreTable, design: Design, datasets: Sequence[str], planne
     return Stream(values, (0.0, 1.0) if bounded else None, gap)
 
 
-def asked_so_far(table: ScoreTable, questions: int, planned: Mapping[str, int]) -> ScoreTable:
-    """The table as it was after so many questions of the largest dataset, and as large a share of every other."""
+def asked_so_far(table: ScoreTable, ends: Mapping[str, int], planned: Mapping[str, int]) -> ScoreTable:
+    """The table as it was when each cell had been asked so many questions of the largest dataset.
+
+    And as large a share of every other.
+    """
     largest = max(planned.values())
-    ends = np.array([in_step(questions, planned[name], largest) for name in table.datasets])
-    kept = table.question < ends[table.dataset]
-    return replace(
-        table,
-        frame=table.frame[kept].reset_index(drop=True),
-        dataset=table.dataset[kept],
-        cell=table.cell[kept],
-        replicate=table.replicate[kept],
-        question=table.question[kept],
-        questions=tuple(ids[:end] for ids, end in zip(table.questions, ends.tolist(), strict=True)),
-        clusters=tuple(codes[:end] for codes, end in zip(table.clusters, ends.tolist(), strict=True)),
-        unparsed=table.unparsed[kept],
-    )
+    asked = np.array([[in_step(ends[cell], planned[name], largest) for cell in table.cells] for name in table.datasets])
+    found = table.until(asked)
+    if (asked == asked[:, :1]).all():
+        return found
+    return replace(found, frame=found.frame.assign(**{ASKED: asked[found.dataset, found.cell]}))
 
 
 def _blocks(values: Floats, size: int, blocks: int) -> Floats:

@@ -143,12 +143,19 @@ def _family(
     if not cells:
         raise InputError(f"the family {family.name!r} compares {family.to!r} with nothing else")
     scopes = [(name,) for name in table.datasets] + ([table.datasets] if len(table.datasets) > 1 else [])
-    samples = [units(table, metric, (*cells, reference), scope) for metric in metrics for scope in scopes]
-    samples = [bounded(sample, [raised[0]] * len(cells) + [raised[1]]) if any(raised) else sample for sample in samples]
+    # Cells that were asked different questions are compared one by one, each on what it and the reference were asked.
+    groups = [cells] if table.asked() is None else [(cell,) for cell in cells]
+    samples = [
+        units(table, metric, (*group, reference), scope) for metric in metrics for scope in scopes for group in groups
+    ]
+    samples = [
+        bounded(sample, [raised[0]] * (len(sample.cells) - 1) + [raised[1]]) if any(raised) else sample
+        for sample in samples
+    ]
     rows = [
         _row(family, sample, i, found)
         for sample in samples
-        for i, found in enumerate(_outcomes(sample, len(cells), seed, draws, LEVEL))
+        for i, found in enumerate(_outcomes(sample, seed, draws, LEVEL))
     ]
     p = [row["p"] for row in rows]
     for row, adjusted in zip(rows, adjust(p, family.correction), strict=True):
@@ -156,15 +163,16 @@ def _family(
     if intervals:
         level = simultaneous_level(p, family.correction)
         absent = absent_of(table)
-        together = [found for sample in samples for found in _outcomes(sample, len(cells), seed, draws, level)]
+        together = [found for sample in samples for found in _outcomes(sample, seed, draws, level)]
         for row, found in zip(rows, together, strict=True):
             row["ci_low_simultaneous"], row["ci_high_simultaneous"] = _interval(found, level)
             row["note"] = _note(row, level, table.datasets, absent)
     return rows
 
 
-def _outcomes(sample: Units, cells: int, seed: int, draws: int, level: float) -> list[Outcome]:
+def _outcomes(sample: Units, seed: int, draws: int, level: float) -> list[Outcome]:
     """Each cell of a family against its reference, the last."""
+    cells = len(sample.cells) - 1
     weights = np.hstack([np.eye(cells), -np.ones((cells, 1))])
     return contrast_outcomes(sample, weights, [0.0] * cells, seed, draws, level)
 

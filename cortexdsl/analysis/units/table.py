@@ -6,6 +6,7 @@ is counted where it would have stood (see `cortexdsl.analysis.units.units`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -20,6 +21,7 @@ from cortexdsl.terms import Bools, Floats
 
 Ints: TypeAlias = NDArray[np.int64]
 ALL = "all"
+ASKED = "asked"
 AFTER = "@"
 """Between a column and the round after which it holds: `score@0`."""
 _TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
@@ -66,7 +68,18 @@ class ScoreTable:
     @property
     def metrics(self) -> tuple[str, ...]:
         """The columns that may be compared, `accuracy` first."""
-        ids = {"dataset", "cell", "method", "replicate", "question_id", "cluster", "group", "stop", "schema_version"}
+        ids = {
+            "dataset",
+            "cell",
+            "method",
+            "replicate",
+            "question_id",
+            "cluster",
+            "group",
+            "stop",
+            "schema_version",
+            ASKED,
+        }
         names = [str(c) for c in self.frame if c not in ids | {"score"} and AFTER not in str(c)]
         return tuple(["accuracy"] * ("score" in self.frame) + names)
 
@@ -127,6 +140,45 @@ class ScoreTable:
             row = int(np.flatnonzero(~ends)[0])
             raise DataError(f"{self.source}: no column {earlier!r}, though {_place(self, row)} went on after it")
         return last if earlier not in self.frame else np.where(ends, last, self.column(earlier))
+
+    def asked(self) -> Ints | None:
+        """(datasets, cells) how many questions each cell was asked, where that differs; None where all had all.
+
+        An experiment that races its cells says it in the column `asked`: what was never asked is not missing.
+        """
+        if ASKED not in self.frame:
+            return None
+        found = np.zeros((len(self.datasets), len(self.cells)), dtype=np.int64)
+        np.maximum.at(found, (self.dataset, self.cell), self.column(ASKED).astype(np.int64))
+        return found
+
+    def common(self, cells: Sequence[str]) -> ScoreTable:
+        """The questions that all of some cells were asked: the first so many of each dataset."""
+        asked = self.asked()
+        if asked is None:
+            return self
+        least = asked[:, [self.cells.index(cell) for cell in cells]].min(axis=1)
+        return self.until(np.repeat(least[:, None], len(self.cells), axis=1))
+
+    def until(self, ends: Ints) -> ScoreTable:
+        """The first questions of each dataset and cell.
+
+        Parameters
+        ----------
+        ends : (datasets, cells) int array
+        """
+        kept, most = self.question < ends[self.dataset, self.cell], ends.max(axis=1).tolist()
+        return replace(
+            self,
+            frame=self.frame[kept].reset_index(drop=True),
+            dataset=self.dataset[kept],
+            cell=self.cell[kept],
+            replicate=self.replicate[kept],
+            question=self.question[kept],
+            questions=tuple(ids[:end] for ids, end in zip(self.questions, most, strict=True)),
+            clusters=tuple(codes[:end] for codes, end in zip(self.clusters, most, strict=True)),
+            unparsed=self.unparsed[kept],
+        )
 
     def of_replicate(self, replicate: int) -> ScoreTable:
         """The rows of one replicate (a code)."""

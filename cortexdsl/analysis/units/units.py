@@ -120,6 +120,7 @@ def units_of(table: ScoreTable, quantities: Sequence[Quantity], datasets: Sequen
     -----
     A cell is expected to have every question of a dataset in every replicate that it has at all. A missing
     score in [0, 1] is 0 and `spare` remembers it; other metrics have no value to stand in.
+    Where the table says that cells were asked fewer questions (`ScoreTable.asked`), those that all were asked count.
     A metric that is a ratio of two columns' sums enters by its linearised value of each question, and so does what
     is no mean at all (`cortexdsl.analysis.units.answers`).
 
@@ -135,6 +136,7 @@ def units_of(table: ScoreTable, quantities: Sequence[Quantity], datasets: Sequen
                 near = get_close_matches(name, known, 1)
                 hint = f"nearest: {near[0]}" if near else f"there are {', '.join(known)}"
                 raise DataError(f"{table.source}: no {kind} {name!r}; {hint}")
+    table = table.common(cells)
     layers = [_whole(table, quantities, table.datasets.index(name)) for name in datasets]
     sizes = np.array([layer.values.shape[1] for layer in layers])
     weight = np.concatenate([np.full(n, 1 / (n * len(sizes))) for n in sizes])
