@@ -38,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     plan = compile_spec(args.spec, experiment=args.experiment)
-    if args.digest and args.digest != plan.debate_digest(args.dataset, args.cell, args.shard):
+    meant = plan.debate_digest(args.dataset, args.cell, args.shard)  # refuses a job that the spec does not have
+    if args.digest and args.digest != meant:
         raise InputError(
             f"{args.spec} has changed since the workflow started\n    start snakemake again: what is finished is kept"
         )
