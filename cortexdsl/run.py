@@ -52,7 +52,8 @@ class Shift:
 async def debate_shard(shift: Shift, door: Door, embedder: Embedder, templates: Templates, out: Path) -> Counts:
     """Run the debates of a shard and write their records, in the order of the questions.
 
-    A failure ends the job after the calls under way are logged; started again, it goes on where the log ends.
+    A failure ends the job after the calls under way are logged; started again, it goes on where the log ends. Where too
+    many calls have brought no reply nothing is written.
 
     Returns
     -------
@@ -75,6 +76,7 @@ async def debate_shard(shift: Shift, door: Door, embedder: Embedder, templates: 
             return done
 
     debates = await _all([one(question) for question in shift.questions])
+    door.check_failures()
     write_debates(out, (Record(shift.header, each) for each in debates))
     return door.counts
 

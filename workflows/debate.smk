@@ -6,9 +6,7 @@ rule debate:
         # Made once. Not ancient: behind a job that runs again, Snakemake (9.27) looks at no digest of jobs for which
         # that job's output is ancient, and would leave debates as they were after an edit.
         Layout("results/{experiment}").declared,
-        lambda wildcards: plan_of(wildcards.experiment).debate_inputs(
-            wildcards.dataset, wildcards.cell, wildcards.shard
-        ),
+        to_debate,
     output:
         Layout("results/{experiment}").debates("{dataset}", "{cell}", "{shard}"),
     log:
@@ -28,4 +26,5 @@ rule debate:
         "cortexdsl debate {params.spec:q} --experiment {wildcards.experiment:q} --dataset {wildcards.dataset:q}"
         " --cell {wildcards.cell:q} --shard {wildcards.shard} --digest {params.digest}"
         " --connections {resources.connections} --out {output:q}"
-        " > {log:q} 2>&1"
+        + (" --errors-again" if ERRORS_AGAIN else "")
+        + " > {log:q} 2>&1"

@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", required=True, type=Path, help="the debate records to write")
     parser.add_argument("--digest", help="refuse to run if the spec means something else by now")
     parser.add_argument("--connections", type=int, help="calls in flight to one endpoint at most")
+    parser.add_argument("--errors-again", action="store_true", help="ask calls again that failed in earlier runs")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,13 +46,25 @@ def run(args: argparse.Namespace) -> int:
         )
     declare(plan.layout, declaration_of(plan))  # before the first call: the workflow may know of an edit only here
     limits = replace(plan.limits, connections=args.connections or plan.limits.connections)
-    counts = asyncio.run(_debate(plan, args.dataset, args.cell, args.shard, args.out, limits))
+    job = plan, args.dataset, args.cell, args.shard, args.out, limits
+    counts = asyncio.run(_debate(*job, errors_again=args.errors_again))
     print(
         f"{args.dataset} {args.cell} {args.shard}: {counts.asked} calls asked, {counts.replayed} replayed, "
         f"{counts.failed} failed",
         file=sys.stderr,
     )
     return 0
+
+
+def ask_failures_again(plan: Plan, dataset: str, cell: str, shard: str) -> Counts:
+    """Debate a finished shard again: its replies from the call logs, and its failures from the models.
+
+    Raises
+    ------
+    ModelError, BudgetError
+    """
+    out = Path(plan.layout.debates(dataset, cell, shard))
+    return asyncio.run(_debate(plan, dataset, cell, shard, out, plan.limits, errors_again=True))
 
 
 def replay(plan: Plan, dataset: str, cell: str, shard: str, out: Path) -> None:
@@ -66,7 +79,15 @@ def replay(plan: Plan, dataset: str, cell: str, shard: str, out: Path) -> None:
 
 
 async def _debate(
-    plan: Plan, dataset: str, slug: str, label: str, out: Path, limits: Limits, *, offline: bool = False
+    plan: Plan,
+    dataset: str,
+    slug: str,
+    label: str,
+    out: Path,
+    limits: Limits,
+    *,
+    offline: bool = False,
+    errors_again: bool = False,
 ) -> Counts:
     cell, shard = plan.cell(slug), plan.shard(dataset, label)
     log = Path(plan.layout.call_log(dataset, slug, label))
@@ -85,6 +106,7 @@ async def _debate(
         ledgers=Path(plan.layout.ledgers),
         job=Job(f"{dataset}~{slug}~{label}", dataset, slug, label),
         offline=offline,
+        errors_again=errors_again,
     )
     async with door:
         return await debate_shard(shift, door, Embedder(door, plan.models), Templates(plan.prompt_folders), out)

@@ -78,6 +78,7 @@ async def _judge(
         found = await judge_answers(
             answers, task, judging.model, door, render, seed=plan.seed, connections=limits.connections
         )
+        door.check_failures()
     write_lines(out, judgement_lines(found))
     return found, door.counts
 

@@ -1,4 +1,7 @@
-"""`cortexdsl regrade`: read and score finished debates again after a reader or a grader changed; nothing is asked."""
+"""`cortexdsl regrade`: read and score finished debates again after a reader or a grader changed.
+
+Nothing is asked, but for `--errors-again`: calls that failed are then asked again first.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,12 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
+from cortexdsl.cli.debate import ask_failures_again
 from cortexdsl.cli.join import join
 from cortexdsl.cli.score import score_cell
 from cortexdsl.debate.rereading import read_again
 from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.again import failed_shards
 from cortexdsl.records import Record, read_debates, write_debates
 
 
@@ -17,11 +22,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("spec", help="the spec, whose debates are finished")
     parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+    parser.add_argument("--errors-again", action="store_true", help="ask calls again that failed, before reading")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     plan = compile_spec(args.spec, experiment=args.experiment)
+    if args.errors_again:
+        _ask_failures_again(plan)
     answers = decisions = waiting = 0
     for dataset in plan.tasks:
         for cell in plan.cells:
@@ -47,6 +55,16 @@ def run(args: argparse.Namespace) -> int:
         + f"next: snakemake --cores 1 {plan.layout.report}, which tests them again"
     )
     return 0
+
+
+def _ask_failures_again(plan: Plan) -> None:
+    asked = failed = 0
+    for dataset, shard in failed_shards(plan):
+        for cell in plan.cells:
+            if Path(plan.layout.debates(dataset, cell.slug, shard.label)).exists():
+                counts = ask_failures_again(plan, dataset, cell.slug, shard.label)
+                asked, failed = asked + counts.asked, failed + counts.failed
+    print(f"{asked} calls asked, {failed} of them failed again")
 
 
 def _again(plan: Plan, dataset: str, slug: str, record: Record) -> Record:

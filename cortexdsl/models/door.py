@@ -25,7 +25,7 @@ from cortexdsl.models.limits.tally import EVERY, Counts, Job, Tally
 from cortexdsl.models.logs.appendlog import SYNC_EVERY
 from cortexdsl.models.logs.calls import CallLogs
 from cortexdsl.models.logs.lines import call_record, estimated_tokens, gist, reply_of
-from cortexdsl.models.reach.failures import Failure, Kind
+from cortexdsl.models.reach.failures import Failure, Kind, kind_of
 from cortexdsl.models.reach.reach import checked, too_many_failed
 from cortexdsl.models.reach.retry import GaveUp, Obtained
 from cortexdsl.models.transports.litellm import BUILTIN
@@ -73,6 +73,7 @@ class Door:
         self._mine: set[asyncio.Task[Reply]] = set()
         self._sending: set[asyncio.Task[object] | None] = set()
         self._failed_here = 0
+        self._last_failure = ""
         self._is_closing = False
         self._at_close: list[Callable[[], None]] = []
         self._syncing: asyncio.Future[None] | None = None
@@ -126,16 +127,26 @@ class Door:
 
     def _delivered(self, model: Model, reply: Reply) -> Reply:
         """Return a reply, unless so many calls of this job or run have failed that it is an outage, and no data."""
-        if reply.error is None:
-            return reply
-        counts, share = self.counts, self._account.limits.failed
-        self._failed_here += 1
-        here = self._failed_here, counts.asked + counts.replayed + counts.shared
-        run = self.budget.total
-        for failed, calls, whose in ((*here, "of this job"), (run.failed, run.replies, "of this run")):
-            if self.own_log is not None and is_too_many(failed, calls, share):
-                raise too_many_failed(failed, calls, whose, reply.error, model, share)
+        if reply.error is not None:
+            self._failed_here += 1
+            self._last_failure = f"model {model.name} ({model.model}): {reply.error}"
+            self.check_failures(is_end=False)
         return reply
+
+    def check_failures(self, *, is_end: bool = True) -> None:
+        """Refuse to go on, or to end well, where too many calls of this job or run have failed to be data.
+
+        Raises
+        ------
+        BudgetError
+        """
+        if self.own_log is None or not self._failed_here:
+            return
+        counts, share, run = self.counts, self._account.limits.failed, self.budget.total
+        here = self._failed_here, counts.asked + counts.replayed + counts.shared
+        for failed, calls, whose in ((*here, "of this job"), (run.failed, run.replies, "of this run")):
+            if is_too_many(failed, calls, share, is_end=is_end):
+                raise too_many_failed(failed, calls, whose, self._last_failure, share)
 
     async def _ask(self, key: str, call: Call) -> Reply:
         claims = self._shelf.claims
@@ -158,7 +169,8 @@ class Door:
     async def _send(self, key: str, call: Call, transport: Transport) -> Reply:
         raw, failure = None, None
         begun = self._clock()
-        was_failure = self.logs.is_failure(key)
+        before = self.logs.failure(key)
+        was_failure = before is not None
         try:
             got = await self._insist(call.model, lambda base, key: self._try(transport, call, base, key, was_failure))
             raw, attempts, retries, seconds = got.value, got.attempts, got.retries, got.seconds
@@ -181,6 +193,8 @@ class Door:
             dollars=_dollars(call.model, raw),
         )
         self.logs.write(record)
+        if before is not None:
+            self.tally.asked_again(kind_of(before))
         self.counts.asked += 1
         self.counts.failed += failure is not None
         self.tally.ended(gist(record), record["dollars"], retries, failure.kind.slug if failure else None)

@@ -16,6 +16,7 @@ from cortexdsl.report.drawing import Drawing
 from cortexdsl.report.health import health_line
 from cortexdsl.report.history import History
 from cortexdsl.report.inputs import Results
+from cortexdsl.report.losses import losses_line
 from cortexdsl.report.sentences import answer, correction_in_words, families_in_words
 from cortexdsl.report.spending import Spent
 from cortexdsl.report.tables import Table
@@ -72,6 +73,7 @@ def page(
         judge_table=named.get("agreement"),
         health_table=named.get("health"),
         health_line=health_line(results.health),
+        losses=losses_line(results),
         definitions=_definitions(results),
         folded=FOLDED,
         plan=plan,

@@ -11,6 +11,7 @@ from cortexdsl.report.beside import Beside, read_beside
 from cortexdsl.report.health import health_line
 from cortexdsl.report.history import read_history
 from cortexdsl.report.inputs import Results, read_results
+from cortexdsl.report.losses import losses_line
 from cortexdsl.report.names import grouped
 from cortexdsl.report.sentences import answer, families_in_words
 from cortexdsl.report.spending import spent
@@ -38,6 +39,8 @@ def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
     results = read_results(folder)
     beside = read_beside(folder, results.alpha, results.primary)
     lines = [provenance.title(results.plan), "=" * min(COLUMNS, len(provenance.title(results.plan)))]
+    if losses := losses_line(results):
+        lines += [*textwrap.wrap(losses, COLUMNS), ""]
     lines += textwrap.wrap(" · ".join(provenance.facts(results)), COLUMNS)
     if notice := provenance.built_in_line(results.plan):
         lines += ["", notice]

@@ -187,6 +187,12 @@ def test_too_many_is_more_than_a_share_makes_by_chance(failed: int, calls: int, 
     assert is_too_many(failed, calls, share) is stops
 
 
+def test_at_the_end_of_a_job_the_share_is_what_it_is() -> None:
+    """6 of 100 are more than 5 %, 5 of 100 are not; 4 of 10 are too few to be an outage."""
+    found = [is_too_many(failed, calls, 0.05, is_end=True) for failed, calls in ((6, 100), (5, 100), (4, 10))]
+    assert found == [True, False, False]
+
+
 def test_limits_of_different_runs_share_one_sum(tmp_path: Path) -> None:
     first = Account(Limits(calls=2), tmp_path / "spent")
     first.budget.reserve()

@@ -211,10 +211,10 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     folder = write_results(tmp_path)
     (folder / "metrics.csv").write_text("dataset,cell\na,b\n")
     with pytest.raises(DataError, match=r"metrics\.csv: no column metric; it has dataset, cell"):
-        build_report(folder)
+        build_report(folder, VERSIONS)
     (folder / "metrics.csv").write_text("dataset,cell,metric,estimate\na,b,accuracy,high\n")
     with pytest.raises(DataError, match=r"metrics\.csv:2: estimate is 'high', not a number"):
-        build_report(folder)
+        build_report(folder, VERSIONS)
     (folder / "plan.json").write_text("{")
     with pytest.raises(DataError, match="is no JSON"):
         terminal_report(folder)
@@ -324,3 +324,16 @@ def test_a_replicate_that_one_cell_lacks_is_said(tmp_path: Path) -> None:
     (folder / "scores.csv").write_text(SCORES + SCORES.splitlines()[1].replace("sparse,1,", "sparse,2,") + "\n")
     for shown in (page_of(folder).text, terminal_report(folder)):
         assert "Whole replicates are missing: vote on arithmetic lacks replicate 2." in " ".join(shown.split())
+
+
+def test_a_report_whose_cells_lost_many_calls_begins_with_that(tmp_path: Path) -> None:
+    """2 of 30 calls of one cell brought nothing: above 5 %, and below 10 %."""
+    folder = write_results(tmp_path / "lost", limits={"failed": 0.05})
+    said = "In 1 of 2 cells more than 0.05 of the calls brought no reply: sparse (2 of 30)."
+    build_report(folder, VERSIONS)
+    page = (folder / "report.html").read_text()
+    assert 0 < page.index(said) < page.index("<h1>")
+    assert said in " ".join(terminal_report(folder).split())
+    few = write_results(tmp_path / "few", limits={"failed": 0.1})
+    build_report(few, VERSIONS)
+    assert "brought no reply: " not in (few / "report.html").read_text()

@@ -47,6 +47,8 @@ class Stub:
         fault = self._fault(name)
         if fault.isdigit():
             return _error(int(fault), f"fault {fault}", "fault", {"Retry-After": "0.1"} if fault == "429" else {})
+        if fault == "context":
+            return _error(400, "This model's maximum context length is 8 tokens", "context_length_exceeded")
         if fault == "disconnect":
             assert request.transport is not None
             request.transport.close()

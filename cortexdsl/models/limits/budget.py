@@ -14,16 +14,16 @@ FEWEST_FAILED = 5
 DEVIATIONS = 3.0
 
 
-def is_too_many(failed: int, calls: int, share: float) -> bool:
-    """Say whether more calls have failed than a share of them can make by chance.
+def is_too_many(failed: int, calls: int, share: float, *, is_end: bool = False) -> bool:
+    """Say whether too many calls have failed: at least five (one, where the share is 0), and more than the share.
 
-    That is: at least five (one, where the share is 0), and more than three standard deviations of a binomial above
-    the share. At 5 % these are 5 of 25, 12 of 100, 71 of 1,000: one failure of five calls stops nothing, and a run
-    in which truly 4 % fail is not stopped for an unlucky stretch.
+    On the way more is needed than an unlucky stretch can make of such a share: three standard deviations of a
+    binomial above it. At 5 % these are 5 of 29, 12 of 100, 71 of 1,000. At the end of a job the share is what it is.
     """
     if failed < (FEWEST_FAILED if share > 0 else 1):
         return False
-    return failed > share * calls + DEVIATIONS * math.sqrt(share * (1.0 - share) * calls)
+    margin = 0.0 if is_end else DEVIATIONS * math.sqrt(share * (1.0 - share) * calls)
+    return failed > share * calls + margin
 
 
 class Budget:

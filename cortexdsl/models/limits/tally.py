@@ -94,6 +94,10 @@ class Tally:
         if failure is not None:
             self.failures[failure] += 1
 
+    def asked_again(self, kind: str) -> None:
+        """Note that a failure of an earlier run was asked again, and counts no longer."""
+        self.failures[kind] = max(0, self.failures[kind] - 1)
+
     def publish(self, state: State = "running") -> None:
         """Write the tally."""
         self._written = self._now()

@@ -156,6 +156,15 @@ class LogFolder:
         places = [] if first is None else [first, *self._more.get(name, ())]
         return bool(places) and all(self._entry(place).is_error for place in places)
 
+    def has_failures(self) -> bool:
+        """Say whether there is a key that has a failure, and no reply."""
+        for log in self._logs:
+            for name in log.failed():
+                places = [self._first[name], *self._more.get(name, ())]
+                if all(self._entry(place).is_error for place in places):
+                    return True
+        return False
+
     def leave(self, number: int) -> None:
         """Stop keeping the index of a log that this process has written."""
         self._logs[number].close()
@@ -224,9 +233,12 @@ class CallLogs:
         """Return the whole line of a key, or None."""
         return self._folder.find(key, self._number, errors_again=self._errors_again)
 
-    def is_failure(self, key: str) -> bool:
-        """Say whether the logs hold a failure for a key, and no reply."""
-        return self._folder.has_error(key)
+    def failure(self, key: str) -> str | None:
+        """Return what a key failed of, where the logs hold a failure for it and no reply."""
+        if not self._folder.has_error(key):
+            return None
+        record = self._folder.find(key, self._number, errors_again=False)
+        return None if record is None else str(record["error"])
 
     def write(self, record: Mapping[str, Any]) -> None:
         """Append a line to the own log and to the index."""

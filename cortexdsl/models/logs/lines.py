@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from cortexdsl.models.keys import plain
 from cortexdsl.models.logs.appendlog import SCHEMA_VERSION, parse
@@ -24,8 +23,7 @@ _HEAD = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Gist:
+class Gist(NamedTuple):
     """What an index keeps of a line: its key, whether it is a failure, and what it has cost.
 
     Where a server counted no tokens, four characters are taken for one, so that a limit holds there too.
@@ -102,7 +100,11 @@ def read_call(line: bytes) -> dict[str, Any] | None:
         If a newer version wrote it.
     """
     record = parse(line)
-    return record if record is not None and _is_call(record) else None
+    if record is None:
+        return None
+    # A line of this version was sealed by whoever had these values, so that its types are as they were written.
+    is_ours = record.get("schema_version") == SCHEMA_VERSION and "messages" in record and "reply" in record
+    return record if is_ours or _is_call(record) else None
 
 
 def gist_of_line(line: bytes) -> Gist | None:

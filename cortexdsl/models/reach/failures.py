@@ -62,6 +62,11 @@ REMEDIES: Mapping[Kind, str] = {
 }
 
 
+def kind_of(error: str) -> str:
+    """Return the slug of the kind that the text of a logged failure begins with."""
+    return next((kind.slug for kind in Kind if error.startswith(kind.value)), "unknown")
+
+
 class Failure(Exception):  # noqa: N818 (it says what happened; whether it is an error the door decides)
     """One failed attempt.
 

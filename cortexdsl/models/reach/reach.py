@@ -102,11 +102,11 @@ def checked(raw: Raw, secrets: Secrets) -> Raw:
     return raw if text is raw.text else replace(raw, text=text)
 
 
-def too_many_failed(failed: int, calls: int, whose: str, what: str, model: Model, share: float) -> BudgetError:
+def too_many_failed(failed: int, calls: int, whose: str, last: str, share: float) -> BudgetError:
     """Return the error that ends a run in which more calls bring no reply than the spec puts up with."""
     return BudgetError(
         f"{failed:,} of {calls:,} calls {whose} brought no reply, and `limits: failed` allows {share:.3g} of them; "
-        f"the last: model {model.name} ({model.model}): {what}\n"
+        f"the last: {last}\n"
         "    see what is wrong with the model or its address; then ask the failed calls again: "
         "snakemake --cores N --config errors_again=true (or, if they are data to you, raise `limits: {failed: 5%}`)"
     )

@@ -1,0 +1,40 @@
+"""Failures first: a report whose cells lost more calls than the spec puts up with begins with that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cortexdsl.report.health import Health
+from cortexdsl.report.inputs import Results
+from cortexdsl.report.words import counted
+from cortexdsl.terms import Limits
+
+
+def losses_line(results: Results) -> str:
+    """Return the sentence that a report must begin with, or nothing where few calls have failed.
+
+    A cell is named where a larger share of its calls brought no words than `limits: failed` allows.
+    """
+    share = allowed(results.plan)
+    worst = sorted(
+        (row for row in results.health if row.calls and row.counts["failures"] > share * row.calls),
+        key=lambda row: -row.counts["failures"] / row.calls,
+    )
+    if not worst:
+        return ""
+    cells = f"{len(worst)} of {counted(len(results.health), 'cell')}"
+    named = "; ".join(map(_named, worst[:5])) + (f"; and {len(worst) - 5} more" if len(worst) > 5 else "")
+    return (
+        f"In {cells} more than {share:.3g} of the calls brought no reply: {named}. What such a cell shows may be "
+        "the outage and not the method. Ask the failed calls again: snakemake --cores N --config errors_again=true"
+    )
+
+
+def allowed(plan: Mapping[str, Any]) -> float:
+    """Return the share of calls that may fail, by the plan; older plans say nothing, and get what stands by itself."""
+    return float((plan.get("limits") or {}).get("failed", Limits().failed))
+
+
+def _named(row: Health) -> str:
+    return f"{row.cell} ({row.counts['failures']:,} of {row.calls:,})"

@@ -1,0 +1,51 @@
+"""A run that meets an outage or a limit ends, says so, and goes on where it stopped once that is over."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.workflow.bench import OWN_STUB, REMOTE, REMOTE_SCORES, Bench, serving
+
+pytestmark = pytest.mark.workflow
+
+
+def test_calls_that_fail_end_the_run_and_are_asked_again_on_request(fresh: Bench) -> None:
+    """Three in ten calls are refused as too long. Kept failures stay what they are until errors_again is said, and
+    afterwards nothing is left to do."""
+    fresh.write("specs/remote.yaml", REMOTE)
+    with serving(OWN_STUB, "--fault", "context=0.3") as server:
+        fresh.environment["STUB_URL"] = server.address
+        run = fresh.snakemake(REMOTE_SCORES)
+    assert run.status != 0
+    assert "brought no reply, and `limits: failed` allows 0.05" in run.text
+    assert "context window exceeded: HTTP 400" in run.text
+    assert "errors_again=true" in run.text
+    with serving(OWN_STUB) as server:
+        fresh.environment["STUB_URL"] = server.address
+        assert fresh.snakemake(REMOTE_SCORES).status != 0
+        again = fresh.snakemake(REMOTE_SCORES, "--config", "errors_again=true")
+        assert again.status == 0, again.text
+        turns = [turn for debate in fresh.debates("remote") for turn in debate["turns"]]
+        assert all(turn["text"] for turn in turns)
+        assert not fresh.snakemake("-n", REMOTE_SCORES).planned
+        assert not fresh.snakemake("-n", REMOTE_SCORES, "--config", "errors_again=true").planned
+    spent = [json.loads(path.read_text()) for path in (fresh.results("remote") / "spent").glob("*.json")]
+    assert {job["state"] for job in spent} == {"done"}
+    assert sum(sum(job["failures"].values()) for job in spent) == 0
+
+
+def test_a_limit_is_exact_over_jobs_and_over_a_raise(fresh: Bench) -> None:
+    """Jobs of two cells at once under 20 calls, then 30, then enough: the server sees 20, 30, and all 54 or fewer."""
+    fresh.write("specs/remote.yaml", REMOTE.replace("{connections: 8}", "{connections: 8, calls: 20}"))
+    with serving(OWN_STUB, "--latency", "0.02") as server:
+        fresh.environment["STUB_URL"] = server.address
+        for limit, more in ((20, "calls: 30"), (30, "calls: 500")):
+            run = fresh.snakemake(REMOTE_SCORES)
+            assert run.status != 0
+            assert f"the limit of {limit} calls is reached ({limit} spent)" in run.text
+            assert server.stats()["calls"] == limit
+            fresh.edit("specs/remote.yaml", f"calls: {limit}", more)
+        assert fresh.snakemake(REMOTE_SCORES).status == 0
+        assert server.stats()["repeated_bodies"] == 0
