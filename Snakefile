@@ -17,8 +17,27 @@ include: "workflows/report.smk"
 include: "workflows/serve.smk"
 
 
+REPORTS = expand("results/{experiment}/report.html", experiment=EXPERIMENTS)
+
+
 rule all:
     default_target: True
     input:
-        expand("results/{experiment}/report.html", experiment=EXPERIMENTS),
+        REPORTS,
+        # Specs in specs/ that cannot run: the others run, and then this says what is wrong with them and fails.
+        ["results/.mended"] if BROKEN else [],
     localrule: True
+
+
+rule broken:
+    input:
+        REPORTS,
+    output:
+        "results/.mended",
+    localrule: True
+    conda:
+        "environment.yml"
+    params:
+        specs=list(BROKEN.values()),
+    shell:
+        "cortexdsl check {params.specs:q}; exit 1"

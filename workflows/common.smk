@@ -7,7 +7,7 @@ from pathlib import Path
 from shlex import quote
 
 from cortexdsl.errors import CortexError, InputError
-from cortexdsl.plan import PARTS, TABLES, Layout, asked_experiments, compile_spec
+from cortexdsl.plan import PARTS, TABLES, Layout, compile_spec, sound_experiments
 from cortexdsl.plan.again import failed_debates
 from cortexdsl.plan.looks import batches_by_cell, live_in, read_look
 
@@ -91,7 +91,7 @@ def to_look(wildcards):
 
 
 try:
-    EXPERIMENTS = asked_experiments(config.get("spec"))
+    EXPERIMENTS, BROKEN = sound_experiments(config.get("spec"))
 except CortexError as error:
     refuse(error)
 

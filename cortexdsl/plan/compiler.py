@@ -236,10 +236,8 @@ def _cells(spec: Spec, found: Sequence[Arm], templates: Templates, problems: lis
     for arm in sorted(found, key=lambda arm: arm.match is not None):
         if arm.match and arm.match.cell not in digests:
             if any(other.name == arm.match.cell for other in found):
-                what = f"{arm.match.cell} is matched itself"
-                _add(
-                    problems, [spec.problem(("methods", arm.method, "match"), what, "name a cell that is not matched")]
-                )
+                what, route = f"{arm.match.cell} is matched itself", ("methods", arm.method, "match", arm.match.unit)
+                _add(problems, [spec.problem(route, what, "name a cell that is not matched")])
             continue
         budget = digests[arm.match.cell] if arm.match else None
         pools = [spec.text.knowledge[name] for name in _pools(arm) if name in spec.text.knowledge]

@@ -12,7 +12,19 @@ from cortexdsl.debate.topology import heard_matrix
 from cortexdsl.errors import DebateError, Problem
 from cortexdsl.spec.nodes import Mark, Node, Route
 from cortexdsl.spec.problems import nearest
-from cortexdsl.terms import Agent, Edges, Groups, Method, NetworkX, OfRole, Sparse, Step
+from cortexdsl.terms import (
+    Agent,
+    Edges,
+    Everyone,
+    Groups,
+    Method,
+    NetworkX,
+    OfRole,
+    RandomEdges,
+    Ring,
+    Sparse,
+    Step,
+)
 
 Found = tuple[Mark, Problem]
 
@@ -36,7 +48,20 @@ def misfits(method: Method, node: Node, called: Callable[[Route], str]) -> Itera
     principal = principal_role(method)
     for name, step in method.steps.items():
         route: Route = ("steps", name, "hears")
+        if _is_alone(method, step, principal):
+            remedy = "name two agents or more: agents: or team:"
+            yield found(route, "there is one agent, and nobody else to be heard", remedy)
+            continue
         match step.hears:
+            case Everyone() if step.role != principal and step.each == "speaker":
+                yield found(
+                    route,
+                    f"everyone is every {principal}, and {step.role} speaks",
+                    f"write hears: {{role: {principal}}}",
+                )
+            case Ring() if step.role != principal:
+                remedy = f"write hears: {{role: {principal}}}"
+                yield found(route, f"a ring lies within one role: {principal}, and {step.role} speaks", remedy)
             case Groups(count, sizes):
                 agents = len(method.cast[principal])
                 if sizes and sum(sizes) != agents:
@@ -82,6 +107,21 @@ def misfits(method: Method, node: Node, called: Callable[[Route], str]) -> Itera
                         yield found((*route, "role"), f"there is no role {role}", remedy)
             case NetworkX():
                 yield from _networkx(method, step, (*route, "networkx"), found)
+
+
+def _is_alone(method: Method, step: Step, principal: str) -> bool:
+    """Tell whether a step hears talk, and each of its speakers is the only one who could be heard."""
+    match step.hears:
+        case Everyone() | Groups() | Ring():
+            heard = method.cast[principal]
+        case Sparse() | RandomEdges() | NetworkX():
+            heard = method.cast[step.role]
+        case OfRole(roles):
+            heard = tuple(agent for role in roles for agent in method.cast.get(role, ()))
+        case _:
+            return False
+    names = {agent.name for agent in heard}
+    return bool(names) and all(names <= {agent.name} for agent in method.cast[step.role])
 
 
 def _reads(method: Method, what: str) -> bool:

@@ -74,7 +74,7 @@ class Templates:
             raise self._missing(prompt, error) from error
         except RecursionError as error:
             said = "the template includes itself, or a macro calls itself, without end"
-            raise SpecError([Problem(self.path(prompt), said, "let it end")]) from error
+            raise SpecError([Problem(f"{self.path(prompt)}:1:1", said, "let it end")]) from error
         except UndefinedError as error:
             raise SpecError(self._undefined(prompt, variables, error)) from error
         except _FAULTS as error:

@@ -50,12 +50,19 @@ KeyName: TypeAlias = Annotated[Variable, BeforeValidator(_variable, json_schema_
 _KEYS = re.compile(r"(?i)(^|_)(key|keys|token|secret|password|passwd|credentials?)$")
 
 
+def _variable_of(value: str) -> str:
+    """Check the name in `env:NAME`: an address or path is shown in messages, and a key must not be."""
+    name = value.removeprefix("env:")
+    if not re.fullmatch(r"[A-Za-z_]\w*", name):
+        raise said("env: is followed by no name of a variable", "write env:NAME")
+    if _KEYS.search(name):
+        raise said("this variable is named as one that holds a key", "name one that holds the address or the path")
+    return value
+
+
 def _address(value: str) -> str:
     if value.startswith("env:"):
-        if not re.fullmatch(r"env:[A-Za-z_]\w*", value):
-            raise said("env: is followed by no name of a variable", "write env:NAME")
-        if _KEYS.search(value):
-            raise said("this variable is named as one that holds a key", "name the one that holds the address")
+        _variable_of(value)
     elif not re.match(r"https?://[^/\s]", value) or not _has_host(value):
         raise said("this is no address", "write http://HOST:PORT/v1, or env:NAME")
     elif "@" in value.split("/")[2]:
@@ -71,6 +78,11 @@ def _has_host(address: str) -> bool:
         return False
 
 
+def _place(value: str) -> str:
+    return _variable_of(value) if value.startswith("env:") else value
+
+
+Place: TypeAlias = Annotated[Text, AfterValidator(_place)]
 Address: TypeAlias = Annotated[Text, AfterValidator(_address)]
 
 
@@ -164,8 +176,8 @@ class DatasetText(Entry):
     example: ClassVar[str] = "{name: gsm8k, size: 100}"
 
     name: Name | None = Field(None, description="A dataset of the registry, such as gsm8k.")
-    path: Text | None = Field(None, description="The official file or folder of a named dataset, or env:NAME.")
-    file: Text | None = Field(None, description="One's own JSONL, CSV or Parquet file, or env:NAME.")
+    path: Place | None = Field(None, description="The official file or folder of a named dataset, or env:NAME.")
+    file: Place | None = Field(None, description="One's own JSONL, CSV or Parquet file, or env:NAME.")
     subset: Texts = ()
     split: Text | None = None
     size: Annotated[Whole, Field(ge=1, le=100_000_000)] | None = Field(None, description="How many questions.")

@@ -5,6 +5,7 @@ Each form has a `term()`: the frozen value of the engine, to be taken when no se
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
@@ -105,7 +106,15 @@ def _weight(text: str) -> str:
         raise said(str(error), f"names: {', '.join(expressions.NAMES)}") from None
     if unknown:
         raise said(f"no factor is called {unknown[0]}", nearest(unknown[0], expressions.NAMES))
+    if not any(math.isfinite(_tried(text, value)) for value in (0.3, 0.9, 1.7, 3.0)):
+        raise said(f"{text!r} is no number, whatever the agents say", "is something divided by 0, or too large?")
     return text
+
+
+def _tried(text: str, value: float) -> float:
+    """Compute a weight of factors that differ a little from a value."""
+    factors = {name: value * (1 + 0.01 * k) for k, name in enumerate(expressions.NAMES)}
+    return float(expressions.evaluate(expressions.parse(text), factors))
 
 
 class SparseText(Entry):

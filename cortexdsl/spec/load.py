@@ -116,7 +116,8 @@ def judge_spec(path: Path | str, environment: Mapping[str, str] | None = None) -
     problems += [found for _, found in keys]
     root, doubtful = redacted(root, [route for route, _ in keys])
     mended = mend(SpecText, root, of_spec(root), doubtful=doubtful)
-    problems += mended.problems
+    odd_places = {problem.where for problem in odd}  # in whose place 0 was read
+    problems += [found for found in mended.problems if found[1].where not in odd_places]
     text, doubtful = mended.text, mended.doubtful
     if text is None:
         return None, tuple(problems)

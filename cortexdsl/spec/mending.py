@@ -91,8 +91,9 @@ def mend(
         except ValidationError as error:
             found = placed(node, called, error)
         for wrong in found:
-            follows = attempt and wrong.kind in _FOLLOWING
-            if not follows and not any(known == wrong.route[: len(known)] for known in doubtful.routes):
+            above = any(known == wrong.route[: len(known)] for known in doubtful.routes)
+            follows = attempt and (wrong.kind in _FOLLOWING or doubtful.has(*wrong.route))
+            if not above and not follows:
                 told.append(wrong.told)
         if any(wrong.route == () and wrong.kind == "no_mapping" for wrong in found):
             break

@@ -131,7 +131,13 @@ def _meant(error: Any) -> str:
 
 def _route(error: Any) -> Route:
     """Return the route in the text: `loc` without the tags of unions."""
-    return tuple(p for p in error["loc"] if not (isinstance(p, str) and p[:1] in "<["))
+    *above, last = error["loc"] or ("<none>",)
+    kept = [part for part in above if not _is_tag(part)]
+    return (*kept, last) if error["type"] == "unknown_key" or not _is_tag(last) else tuple(kept)
+
+
+def _is_tag(part: str | int) -> bool:
+    return isinstance(part, str) and part.startswith(("<", "["))
 
 
 def _problem(node: Node, called: Callable[[Route], str], error: Any, parts: Route) -> Found:

@@ -8,9 +8,10 @@ import pytest
 
 from cortexdsl.errors import DataError, SpecError
 from cortexdsl.plan import compile_spec
+from tests.tracked import tracked
 
 ROOT = Path(__file__).resolve().parents[2]
-ALL = sorted(path.relative_to(ROOT) for path in (ROOT / "specs").rglob("*.yaml"))
+ALL = [path.relative_to(ROOT) for path in tracked("specs", "*.yaml")]
 WHOLE = [path for path in ALL if not path.name.startswith("_")]
 
 

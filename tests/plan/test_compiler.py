@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.errors import InputError, SpecError
-from cortexdsl.plan import asked_experiments, compile_spec
+from cortexdsl.plan import asked_experiments, compile_spec, sound_experiments
 from tests.plan.specs import SPEC, plan
+from tests.spec.sheets import SMALL
 
 
 @pytest.fixture
@@ -43,6 +44,18 @@ def test_without_a_wish_all_specs_directly_in_specs_run(folder: Path) -> None:
 def test_a_spec_is_found_by_name_or_path(folder: Path, asked: str, found: dict[str, str]) -> None:
     """A path is spelled in one way, since it stands in the params of jobs."""
     assert asked_experiments(asked) == found
+
+
+def test_a_broken_spec_does_not_keep_the_others_from_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is left out and known; one that is named is not left out, and where all are broken the first one says why."""
+    monkeypatch.chdir(tmp_path)
+    Path("specs").mkdir()
+    Path("specs/bad.yaml").write_text("title: 5\n")
+    with pytest.raises(SpecError, match="title is 5"):
+        sound_experiments(None)
+    Path("specs/good.yaml").write_text(SMALL)
+    assert sound_experiments(None) == ({"good": "specs/good.yaml"}, {"bad": "specs/bad.yaml"})
+    assert sound_experiments("bad") == ({"bad": "specs/bad.yaml"}, {})
 
 
 def test_an_absolute_path_below_the_working_folder_is_the_same_spec(folder: Path) -> None:

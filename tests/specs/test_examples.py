@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from tests.specs.forking import environment, forking
+from tests.tracked import tracked
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLES = sorted(path.stem for path in (ROOT / "specs/examples").glob("[!_]*.yaml"))
+EXAMPLES = [path.stem for path in tracked("specs/examples", "[!_]*.yaml")]
 
 
 @pytest.fixture(scope="session")

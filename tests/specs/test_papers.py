@@ -10,9 +10,10 @@ import pytest
 from cortexdsl.cli.main import main
 from cortexdsl.plan import compile_spec
 from tests.specs.made_data import write_all
+from tests.tracked import tracked
 
 ROOT = Path(__file__).resolve().parents[2]
-PAPERS = sorted(path.stem for path in (ROOT / "specs/papers").glob("[!_]*.yaml"))
+PAPERS = [path.stem for path in tracked("specs/papers", "[!_]*.yaml")]
 
 
 @pytest.fixture(scope="session")
