@@ -17,12 +17,17 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
 import numpy as np
-from calibration import claims, differences, forms, peeking, planned
+from calibration import claims, differences, forms, generalised, peeking, planned
 from calibration.made import Marks, Scenario
 from statsmodels.stats.proportion import proportion_confint
 
 SCENARIOS: dict[str, Scenario] = (
-    differences.SCENARIOS | claims.SCENARIOS | forms.SCENARIOS | peeking.SCENARIOS | planned.SCENARIOS
+    differences.SCENARIOS
+    | generalised.SCENARIOS
+    | claims.SCENARIOS
+    | forms.SCENARIOS
+    | peeking.SCENARIOS
+    | planned.SCENARIOS
 )
 
 

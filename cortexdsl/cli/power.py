@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
+import textwrap
 from pathlib import Path
 
 import pandas as pd
@@ -15,6 +17,8 @@ from cortexdsl.analysis.units.table import ScoreTable, read_table
 from cortexdsl.errors import InputError
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.rehearse import rehearse_plan
+from cortexdsl.report.words import wording
+from cortexdsl.spec.claims import Claim, Comparison, parse_claim
 from cortexdsl.spec.load import load_spec
 from cortexdsl.spec.sheet import ExpectedText
 
@@ -96,7 +100,8 @@ def _report(plan: Plan, found: pd.DataFrame, power: float) -> str:
     ]
     for record in found.to_dict("records"):
         row = {str(name): value for name, value in record.items()}
-        lines += ["", str(row["claim"]), f"    {_said(row, power)}"]
+        said = textwrap.wrap(_said(row, power), 100, initial_indent="    ", subsequent_indent="    ")
+        lines += ["", str(row["claim"]), *said]
         if row["needed"] == row["needed"] and row["answerable"] is False and row["needed"] < float("inf"):
             calls = sent * row["needed"] / row["questions"]
             price = (
@@ -113,17 +118,40 @@ def _report(plan: Plan, found: pd.DataFrame, power: float) -> str:
 
 
 def _said(row: dict[str, object], power: float) -> str:
-    """One line: what can be detected, and how probable it is that the expected difference is."""
+    """What can be shown, and how probable it is that the expected truth is, in sentences."""
     number = {name: float(value) for name, value in row.items() if isinstance(value, int | float)}
     if row["basis"] == "none":
-        return "nothing is known of its spread"
-    nothing = number["detectable"] != number["detectable"]
-    parts = [f"{row['basis']}: " + ("shows no difference" if nothing else f"shows {number['detectable']:.3g}")]
-    parts[0] += f" beyond its bound with {power:.0%}"
+        return "Nothing is known of how far its values spread, so nothing can be said of it."
+    claim = parse_claim(str(row["claim"]))
+    least = _beyond(number["detectable"], claim)
+    if number["detectable"] != number["detectable"]:
+        said = f"No difference, however large, is shown with a probability of {power:.0%}"
+    else:
+        said = f"With a probability of {power:.0%} this plan shows a truth that is {least} or more beyond its bound"
+    sentences = [f"{said} ({row['basis']})."]
     if number["power"] == number["power"]:
-        parts.append(f"power {number['power']:.2f} if the truth is {number['expected']:.3g}")
+        expected = f"If the truth is {_truth(number['expected'], claim)}, the claim is supported with a probability of "
+        sentences.append(f"{expected}{number['power']:.0%}.")
     if number["simulated"] == number["simulated"]:
-        parts.append(
-            f"simulated {number['simulated']:.2f} [{number['simulated_low']:.2f}, {number['simulated_high']:.2f}]"
-        )
-    return "; ".join(parts)
+        low, high = number["simulated_low"], number["simulated_high"]
+        sentences.append(f"Simulated experiments agree to {number['simulated']:.0%} ({low:.0%} to {high:.0%}).")
+    return " ".join(sentences)
+
+
+def _beyond(distance: float, claim: Claim) -> str:
+    """A distance from a claim's bound, in the units of its metric: points, a share of a ratio, or a number."""
+    if isinstance(claim, Comparison) and claim.is_ratio:
+        return f"{math.expm1(distance):.3g} times the bound"
+    return f"{100 * distance:.3g} points" if _is_share(claim) else f"{distance:.3g}"
+
+
+def _truth(value: float, claim: Claim) -> str:
+    if isinstance(claim, Comparison) and claim.is_ratio:
+        return f"a ratio of {value:.3g}"
+    if isinstance(claim, Comparison) and len(claim.terms) == 1:
+        return f"{value:.1%}" if _is_share(claim) else f"{value:.3g}"
+    return f"a difference of {100 * value:.3g} points" if _is_share(claim) else f"a difference of {value:.3g}"
+
+
+def _is_share(claim: Claim) -> bool:
+    return all(wording(metric).kind == "share" for metric in claim.metrics)
