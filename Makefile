@@ -1,5 +1,6 @@
 # make demo    set up, run the quickstart experiment, print its report (needs Python 3.11+ and nothing else)
 # make test    every test            make check   style, types, layers, workflow
+# make mutants    do the tests notice mistakes? (SAMPLE=200 ROOM=debate; hours)
 # make lock    pin all dependencies  make clean   remove the environment and caches (never results)
 
 SHELL := bash
@@ -16,7 +17,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 # What a spec's jobs start (python, snakemake, cortexdsl) is what was installed here.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo test check lint types layers workflow setup dev lock clean
+.PHONY: help demo mutants test check lint types layers workflow setup dev lock clean
 
 help:  ## print the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -78,6 +79,9 @@ $(VENV)/.dev: locks/dev.lock.txt $(VENV)/.run
 	@echo "Installing what developing needs, too (locks/dev.lock.txt, hashes checked)"
 	@$(INSTALL) $(LOCKED) -r $<
 	@touch $@
+
+mutants: dev  ## mutants of analysis and debate that the tests let live (SAMPLE=200 of each room; ROOM=debate)
+	@$(BIN)/python benchmarks/mutants.py --sample $(or $(SAMPLE),200) $(if $(ROOM),--room $(ROOM))
 
 lock: dev  ## pin all dependencies with hashes (keeps pins that still fit; UPGRADE=1 renews them)
 	@$(COMPILE) $(if $(UPGRADE),--upgrade) pyproject.toml -o locks/run.lock.txt
