@@ -8,9 +8,21 @@ from dataclasses import dataclass
 from cortexdsl.errors import SpecError
 from cortexdsl.report.inputs import Contrast, Results, Verdict
 from cortexdsl.report.words import THIN, Kind, counted, difference, estimate, interval, number, p_clause, wording
-from cortexdsl.spec.claims import All, Claim, Comparison, Interaction, Simple, Slice, Trend, parse_claim
+from cortexdsl.spec.claims import (
+    OTHERS,
+    All,
+    Claim,
+    Comparison,
+    Interaction,
+    Quantity,
+    Simple,
+    Slice,
+    Trend,
+    parse_claim,
+)
 
 MARKS = {"supported": "\u2713", "contradicted": "\u2717", "undecided": "?"}
+_SIDE = {">": "above", ">=": "at least", "<": "below", "<=": "at most", "==": "about"}
 _THAN = {">": "higher", "<": "lower"}
 
 
@@ -76,16 +88,16 @@ def claim_in_words(claim: Claim) -> str:
 
 
 def _claim(claim: Simple) -> str:
-    if isinstance(claim, Comparison) and not claim.is_plain:
+    if isinstance(claim, Comparison) and len(claim.terms) > 2:
         return f"{claim.text.partition(' on ')[0]}"
     noun, kind = wording(claim.metric).noun, wording(claim.metric).kind
-    verb = "are" if noun.split(" per ")[0].endswith("s") and noun != "consensus" else "is"
+    verb = "are" if _is_plural(noun) else "is"
     if isinstance(claim, Comparison):
         return _comparison(claim, noun, kind, verb)
     method = _slice(claim.slice)
     if isinstance(claim, Trend):
         verb = "rise" if claim.direction == "increasing" else "fall"
-        plural = "" if noun.split(" per ")[0].endswith("s") and noun != "consensus" else "s"
+        plural = "" if _is_plural(noun) else "s"
         steps = " at every step" if claim.monotone else ""
         return f"The {noun} of {method} {verb}{plural}{steps} along {claim.slice.free[0]}"
     if isinstance(claim, Interaction):
@@ -95,14 +107,19 @@ def _claim(claim: Simple) -> str:
 
 
 def _comparison(claim: Comparison, noun: str, kind: Kind, verb: str) -> str:
-    subject, those = f"The {noun} of {claim.name} {verb}", "those" if verb == "are" else "that"
+    quantity, those = claim.quantities[0], "those" if verb == "are" else "that"
+    per = f" per {quantity.per.removesuffix('s').replace('_', ' ')}" if quantity.per else ""
+    subject = f"The {noun}{per} of {_whom(quantity)} {verb}"
+    if claim.reference is None and claim.is_ratio:
+        return f"{subject} {_SIDE[claim.operator]} {claim.factor:g}"
     if claim.reference is None:
         bound = _size(claim.offset, kind, is_level=True)
-        relation = {">": "above", ">=": "at least", "<": "below", "<=": "at most"}.get(claim.operator)
-        if relation:
-            return f"{subject} {relation} {bound}"
+        if claim.margin is None:
+            return f"{subject} {_SIDE[claim.operator]} {bound}"
         return f"{subject} within {_size(claim.margin or 0, kind)} of {bound}"
-    other = f"{those} of {claim.reference}"
+    second = claim.quantities[1]
+    named = those if second.metric == quantity.metric else f"the {wording(second.metric).noun}"
+    other = f"{named} of {_whom(second)}"
     if claim.factor != 1:
         relation = {">": "more than", ">=": "at least", "<": "less than", "<=": "at most"}.get(claim.operator, "about")
         return f"{subject} {relation} {claim.factor:g} times {other}"
@@ -122,12 +139,25 @@ def _comparison(claim: Comparison, noun: str, kind: Kind, verb: str) -> str:
     return f"{subject} {bound} {size} {'above' if claim.offset > 0 else 'below'} {other}"
 
 
+def _is_plural(noun: str) -> bool:
+    return noun.split(" per ")[0].split(" of ")[0].endswith("s") and noun != "consensus"
+
+
+def _whom(quantity: Quantity) -> str:
+    """Whose mean it is: of which cell, agent and round."""
+    name = "every other cell" if quantity.name == OTHERS else quantity.name
+    agent = f"{quantity.agent} in " if quantity.agent else ""
+    when = "" if quantity.round is None else f" after round {quantity.round}" if quantity.round else " at the opening"
+    return f"{agent}{name}{when}"
+
+
 def _slice(part: Slice) -> str:
     return part.method + "".join(f", {axis} = {value}" for axis, value in part.fixed.items())
 
 
 def _where(claim: Simple) -> str:
-    return "" if claim.dataset is None else f", on {claim.dataset}"
+    where = "" if claim.dataset is None else f", on {claim.dataset}"
+    return where if claim.over is None else f"{where}, over {claim.over} like these"
 
 
 def _size(value: float, kind: Kind, *, is_level: bool = False) -> str:

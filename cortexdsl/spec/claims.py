@@ -70,6 +70,7 @@ __all__ = [
     "Slice",
     "Trend",
     "check_claim",
+    "check_ranges",
     "claims_digest",
     "metrics_of",
     "needs_answers",
@@ -155,10 +156,16 @@ def check_claim(claim: Claim, where: str) -> None:
             what = f"the claim {claim.text!r}: there is no metric {metric}"
             raise SpecError([Problem(where, what, nearest(metric, CLAIMED_METRICS, say="metrics"))])
     for part in parts_of(claim):
+        if not isinstance(part, Comparison) and part.metric in CALIBRATION_METRICS:
+            fail(where, claim.text, f"{part.metric} has no trend and no best", "compare two cells by it")
+    check_ranges(claim, where)
+
+
+def check_ranges(claim: Claim, where: str) -> None:
+    """Refuse a claim that no outcome can meet, or none can miss."""
+    for part in parts_of(claim):
         if isinstance(part, Comparison):
             check_range(part, where)
-        elif part.metric in CALIBRATION_METRICS:
-            fail(where, claim.text, f"{part.metric} has no trend and no best", "compare two cells by it")
 
 
 def parts_of(claim: Claim) -> tuple[Simple, ...]:

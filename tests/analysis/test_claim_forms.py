@@ -13,14 +13,17 @@ from scipy import stats
 from cortexdsl.analysis.claims.hypotheses import judge_claims
 from cortexdsl.analysis.metrics.by_answer import answer_rows
 from cortexdsl.analysis.metrics.calibration import expected_calibration_error
+from cortexdsl.analysis.planning.planning import Expected, plan_power
+from cortexdsl.analysis.sequential.sequential import judge_anytime
 from cortexdsl.analysis.tests.random_effects import random_effect
 from cortexdsl.analysis.units.answers import COLUMNS as ANSWERS
 from cortexdsl.analysis.units.arms import Arm
 from cortexdsl.analysis.units.scores import score_rows
 from cortexdsl.analysis.units.table import ScoreTable, score_table
 from cortexdsl.analysis.units.units import units_of
-from cortexdsl.errors import DataError, InputError
-from cortexdsl.spec.claims import Quantity
+from cortexdsl.errors import DataError, InputError, SpecError
+from cortexdsl.report.sentences import claim_in_words
+from cortexdsl.spec.claims import Quantity, parse_claim
 from cortexdsl.terms import Floats
 from tests.analysis.made import grade, made, record
 from tests.analysis.tables import long_table, two_by_two
@@ -286,3 +289,60 @@ def test_over_teams_is_the_same_comparison_in_every_team() -> None:
     assert (row["estimate"], row["p"]) == (pytest.approx(outcome.estimate), pytest.approx(outcome.p))
     with pytest.raises(InputError, match="no team has all of its methods"):
         _row(frame, "score(s) > score(g) over teams", arms=[*arms, Arm("g", "g")])
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"),
+    [
+        ("accuracy(full, round=0) < accuracy(full)", "The accuracy of full at the opening is lower than that of full."),
+        (
+            "accuracy(a) per input_tokens > 1.5 * accuracy(b) per input_tokens",
+            "The accuracy per input token of a is more than 1.5 times that of b.",
+        ),
+        (
+            "a dominates b on accuracy +- 2%, calls",
+            "The accuracy of a is at most 2 points below that of b; and the calls per question of a are lower than"
+            " those of b.",
+        ),
+        ("accuracy(a) > accuracy(every other)", "The accuracy of a is higher than that of every other cell."),
+        ("score(a) > score(b) over teams", "The score of a is higher than that of b, over teams like these."),
+        ("accuracy(a) > accuracy(b) on no dataset", "The accuracy of a is higher than that of b, on no dataset."),
+    ],
+)
+def test_claims_are_said_in_words(claim: str, words: str) -> None:
+    assert claim_in_words(parse_claim(claim)) == words
+
+
+@pytest.mark.parametrize(
+    "claim", ["score(a) > score(b) over seeds", "ece(a) < 0.2", "score(a) per calls > score(b) per calls"]
+)
+def test_what_is_tested_once_at_the_end_cannot_be_looked_at_early(claim: str) -> None:
+    with pytest.raises(InputError, match="cannot be looked at early"):
+        judge_anytime(long_table(two_by_two(5, 5, 5, 5)), [claim])
+
+
+def test_a_claim_about_any_table_is_held_to_its_scale_where_it_is_ours() -> None:
+    """Scores in [0, 1] are shares, so `> 80` is a slip; in a table of percentages it is a claim."""
+    frame = long_table(two_by_two(5, 5, 5, 5))
+    with pytest.raises(SpecError, match="no outcome can bring"):
+        _row(frame, "score(a) > 80")
+    assert _row(frame.assign(score=100 * frame["score"]), "score(a) > 80")["verdict"] != "supported"
+
+
+def test_the_power_of_a_conjunction_is_that_of_its_hardest_part() -> None:
+    """Accuracies 10 and 20 points apart: the claim that both hold has no more power than that of the 10 points."""
+    parts = ["accuracy(a) > accuracy(b)", "accuracy(a) > accuracy(c)"]
+    differences = {parts[0]: 0.1, parts[1]: 0.2}
+    known = Expected(discordance=0.3, differences=differences)
+    arms = [Arm(cell, cell) for cell in "abc"]
+    found = plan_power([*parts, " and ".join(parts)], arms, {"d": 200}, 1, known, correction="none", runs=0)
+    assert found["power"][2] == found["power"][0] < found["power"][1]
+    assert found["note"][2] == f"that of its hardest part, {parts[0]}"
+
+
+def test_the_power_of_a_difference_of_differences_is_less_than_that_of_a_difference() -> None:
+    """Its variance is twice as large, so what it detects is the square root of two times as much, about."""
+    claims = ["accuracy(a) > accuracy(b)", "accuracy(a) - accuracy(b) > accuracy(c) - accuracy(d)"]
+    arms = [Arm(cell, cell) for cell in "abcd"]
+    found = plan_power(claims, arms, {"d": 2000}, 1, Expected(discordance=0.3), correction="none", runs=0)
+    assert found["detectable"][1] / found["detectable"][0] == pytest.approx(np.sqrt(2), rel=0.05)

@@ -16,7 +16,8 @@ from cortexdsl.analysis.tests.corrections import adjust
 from cortexdsl.analysis.tests.signflip import DRAWS
 from cortexdsl.analysis.units.arms import Arm, arms_of
 from cortexdsl.analysis.units.table import Ints, ScoreTable, score_table
-from cortexdsl.spec.claims import EVERY, NONE, All, Claim, parse_claim
+from cortexdsl.spec.claims import EVERY, NONE, All, Claim, Comparison, check_ranges, parse_claim, parts_of
+from cortexdsl.spec.metric_names import KNOWN_METRICS, range_of
 from cortexdsl.terms import Floats
 
 COLUMNS = (
@@ -68,6 +69,8 @@ def judge_claims(
     """
     table = scores if isinstance(scores, ScoreTable) else score_table(scores)
     parsed = [parse_claim(claim) if isinstance(claim, str) else claim for claim in claims]
+    for claim in parsed:
+        _check_scale(table, claim)
     known = tuple(arms) or arms_of(table.cells)
     scenes = [Scene(table, table.datasets, seed, draws, favour) for favour in (0, 1, -1)]
     designs = [design_of(claim, known) for claim in parsed]
@@ -91,14 +94,27 @@ def judge_claims(
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
+def _check_scale(table: ScoreTable, claim: Claim) -> None:
+    """Refuse a claim whose outcome is known beforehand, where the table's metrics are on the scale that we know."""
+    for part in parts_of(claim):
+        for metric in part.metrics if isinstance(part, Comparison) else ():
+            if metric in KNOWN_METRICS and (which := table.metric(metric)).per is None:
+                low, high = range_of(metric)
+                values = table.column(which.column)
+                if (values < low).any() or (values > high).any():
+                    return
+    check_ranges(claim, "the claim")
+
+
 def row_of(claim: Claim, found: Finding, adjusted: float, verdict: Verdict, exploratory: bool) -> tuple[object, ...]:
     """A row of hypotheses.csv, in the order of `COLUMNS`.
 
-    `leans` is where the estimate lies: `for` or `against` the claim, whatever the verdict; empty where nothing was
-    tested.
+    `leans` says of an undecided claim on which side of it the estimate lies; empty where nothing was tested.
     """
     numbers = (found.estimate, found.low, found.high, found.p, adjusted)
-    leans = "" if np.isnan(found.p) else "for" if found.supports else "against"
+    leans = ""
+    if verdict == "undecided" and not np.isnan(found.p):
+        leans = f"leans {'for' if found.supports else 'against'} the claim, by its estimate alone"
     return (claim.text, *numbers, verdict, found.test, exploratory, found.note, found.null, leans)
 
 

@@ -25,7 +25,7 @@ from cortexdsl.analysis.units.arms import Arm
 from cortexdsl.analysis.units.table import ScoreTable
 from cortexdsl.analysis.units.units import Units
 from cortexdsl.errors import InputError
-from cortexdsl.spec.claims import EVERY, Claim, Comparison, parse_claim
+from cortexdsl.spec.claims import EVERY, NONE, All, Claim, Comparison, parse_claim
 from cortexdsl.terms import EMPTY
 
 COLUMNS = (
@@ -114,10 +114,14 @@ def _row(
     seed: int,
 ) -> tuple[object, ...]:
     claim, nan = design.claim, float("nan")
-    sizes = [n for name, n in questions.items() if claim.dataset in (None, EVERY, name)]
+    if isinstance(claim, All):
+        return _hardest(
+            [_row(part, questions, replicates, expected, alpha, runs, seed) for part in design.parts], claim
+        )
+    sizes = [n for name, n in questions.items() if claim.dataset in (None, EVERY, NONE, name)]
     if not sizes:
         raise InputError(f"the claim {claim.text!r}: no dataset {claim.dataset!r}; there are {', '.join(questions)}")
-    effective = min(sizes) if claim.dataset == EVERY else round(len(sizes) ** 2 / sum(1 / n for n in sizes))
+    effective = min(sizes) if claim.dataset in (EVERY, NONE) else round(len(sizes) ** 2 / sum(1 / n for n in sizes))
     total, head = sum(sizes), (claim.text, sum(sizes), replicates, alpha)
     basis = _earlier(design, replicates, expected) if expected.earlier else None
     basis = basis or _given(design, replicates, expected)
@@ -130,6 +134,8 @@ def _row(
     detectable = _smallest(lambda distance: power(distance, effective) - expected.power, basis, design)
     distance = _distance(design, basis.expected)
     note = "power is that of one contrast" if len(design.weights) > 1 else ""
+    if claim.over is not None:
+        note = f"power is that for the {claim.over} of this plan: what {claim.over} differ by comes on top"
     if np.isnan(distance):
         return *head, basis.text, basis.deviation, detectable, nan, nan, nan, nan, nan, nan, None, note
     if distance <= 0:
@@ -143,6 +149,16 @@ def _row(
     needed = _needed(lambda count: power(distance, count) - expected.power)
     numbers = (basis.expected, reached, *checked, np.ceil(needed * total / effective))
     return *head, basis.text, basis.deviation, detectable, *numbers, bool(reached >= expected.power), note
+
+
+def _hardest(rows: Sequence[tuple[object, ...]], claim: All) -> tuple[object, ...]:
+    """The row of the part that is hardest to show: a claim that all hold has at most its power."""
+
+    named = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+    hardest = min(named, key=lambda row: np.nan_to_num(float(str(row["power"])), nan=-1.0))
+    note = f"that of its hardest part, {hardest['claim']}"
+    joined = "; ".join(filter(None, [note, str(hardest["note"])]))
+    return tuple((hardest | {"claim": claim.text, "note": joined}).values())
 
 
 def _power(design: Design, basis: _Basis, distance: float, count: int, replicates: int, alpha: float) -> float:
@@ -184,7 +200,7 @@ def _given(design: Design, replicates: int, expected: Expected) -> _Basis | None
     truth = Truth(discordance, 0.0, correlation)
     heaviest = float((design.weights**2).sum(axis=1).max()) * design.scale**2
     spread = truth.deviation(replicates) * np.sqrt(heaviest / 2)  # of a pair: its weights are 1 and -1
-    if not isinstance(claim, Comparison):
+    if not isinstance(claim, Comparison) or np.abs(design.weights).sum(axis=1).max() != 2:
         return _Basis(f"discordance {discordance:g} {how}", float(spread), size)
     if not np.isnan(size):
         truth = Truth(max(discordance, abs(size)), size, correlation)

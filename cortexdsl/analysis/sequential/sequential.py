@@ -25,7 +25,7 @@ from cortexdsl.analysis.tests.corrections import adjust
 from cortexdsl.analysis.units.arms import Arm, arms_of
 from cortexdsl.analysis.units.table import ScoreTable, score_table
 from cortexdsl.errors import InputError
-from cortexdsl.spec.claims import EVERY, NONE, Claim, parse_claim
+from cortexdsl.spec.claims import EVERY, NONE, Claim, parse_claim, unlookable
 from cortexdsl.terms import Floats, in_step
 
 LEVEL_EQUIVALENCE = 0.90
@@ -89,6 +89,9 @@ def judge_anytime(
     sizes = planned or sizes_of(table)
     known = tuple(arms) or arms_of(table.cells)
     parsed = [parse_claim(claim) if isinstance(claim, str) else claim for claim in claims]
+    for claim in parsed:
+        if why := unlookable(claim):
+            raise InputError(f"the claim {claim.text!r} cannot be looked at early: {why}")
     found = [_examine(design_of(claim, known), table, sizes, alpha) for claim in parsed]
     p = adjust([one.p for one in found], correction, withdrawn)
     absent = withdrawn_note(withdrawn, correction)

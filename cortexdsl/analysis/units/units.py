@@ -211,14 +211,14 @@ def _layer(table: ScoreTable, column: Floats, is_score: bool, cells: Sequence[st
     value, there = column[rows], ~np.isnan(column[rows])
     total = np.bincount(place[there], value[there], np.prod(shape)).reshape(shape)
     found = np.bincount(place[there], minlength=np.prod(shape)).reshape(shape)
-    seen = np.unique(np.stack([lookup[table.cell[rows]], table.replicate[rows]]), axis=1)[0]
-    replicates = np.bincount(seen, minlength=len(own))
+    where, most = lookup[table.cell[rows]], int(table.replicate.max()) + 1
+    seen = np.bincount(where * most + table.replicate[rows], minlength=len(own) * most)
+    replicates = (seen.reshape(len(own), most) > 0).sum(axis=1)
     for name, count in zip(own, replicates, strict=True):
         if not count:
             raise DataError(f"{table.source}: the cell {name!r} has no row on the dataset {table.datasets[dataset]!r}")
-    where = lookup[table.cell[rows]]
     beyond = np.bincount(where[there], (value[there] < 0) | (value[there] > 1), len(own)) > 0
-    between = np.bincount(where[there], ~np.isin(value[there], (0, 1)), len(own)) > 0
+    between = np.bincount(where[there], (value[there] != 0) & (value[there] != 1), len(own)) > 0
     some = np.asarray(found.any(axis=1))
     absent = replicates[:, None] - found
     unread = there & table.unparsed[rows] & (value == 0)
