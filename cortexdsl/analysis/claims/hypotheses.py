@@ -97,9 +97,10 @@ def judge_claims(
 def _check_scale(table: ScoreTable, claim: Claim) -> None:
     """Refuse a claim whose outcome is known beforehand, where the table's metrics are on the scale that we know."""
     for part in parts_of(claim):
-        for metric in part.metrics if isinstance(part, Comparison) else ():
-            if metric in KNOWN_METRICS and (which := table.metric(metric)).per is None:
-                low, high = range_of(metric)
+        for one in part.quantities if isinstance(part, Comparison) else ():
+            known = one.metric in KNOWN_METRICS and not one.is_of_answers
+            if known and (which := table.metric(one.metric)).per is None:
+                low, high = range_of(one.metric)
                 values = table.column(which.column)
                 if (values < low).any() or (values > high).any():
                     return
