@@ -23,8 +23,8 @@ rule plan:
         Layout("results/{experiment}").plan,
     log:
         "results/{experiment}/logs/plan.log",
-    localrule: True
     priority: 1  # early, since `cortexdsl status` reads it
+    localrule: True
     conda:
         "../environment.yml"
     params:
