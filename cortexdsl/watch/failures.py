@@ -20,9 +20,12 @@ class Failures:
     jobs: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     """Of each message: the jobs that ended with it, and their logs."""
 
-    def add(self, job: str, logs: Sequence[str]) -> str | None:
-        """Take a failed job in, and return what to say of it: nothing where another job said the same."""
-        message, log = _message(logs)
+    def add(self, job: str, logs: Sequence[str], otherwise: str = "") -> str | None:
+        """Take a failed job in, and return what to say of it: nothing where another job said the same.
+
+        `otherwise` is what Snakemake says of it, for a job that left no log: one that could not be submitted.
+        """
+        message, log = _message(logs, otherwise)
         seen = self.jobs.setdefault(message, [])
         seen.append((job, log))
         return f"failed: {job}\n{_indented(message)}" if len(seen) == 1 else None
@@ -42,7 +45,7 @@ class Failures:
         return lines
 
 
-def _message(logs: Sequence[str]) -> tuple[str, str]:
+def _message(logs: Sequence[str], otherwise: str) -> tuple[str, str]:
     for log in logs:
         text = _tail(Path(log))
         if not text.strip():
@@ -54,7 +57,7 @@ def _message(logs: Sequence[str]) -> tuple[str, str]:
         if killed:
             return killed[1], log
         return f"{text.strip().splitlines()[-1]} (the whole of it is in the log)", log
-    return "the job ended without a word", logs[0] if logs else ""
+    return otherwise.strip() or "the job ended without a word", logs[0] if logs else ""
 
 
 def _first_paragraph(text: str) -> str:

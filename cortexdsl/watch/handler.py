@@ -131,7 +131,7 @@ class LogHandler(LogHandlerBase):
             return
         logs = [str(log) for log in getattr(record, "log", ())]
         name = self._names.get(number, str(getattr(record, "rule_name", "job")))
-        said = self._failures.add(name, logs)
+        said = self._failures.add(name, logs, str(getattr(record, "rule_msg", None) or ""))
         if said is not None:
             self._say(said)
 

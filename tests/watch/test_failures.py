@@ -52,6 +52,8 @@ def test_a_job_without_a_log_is_still_named(tmp_path: Path) -> None:
     """Killed before it wrote anything."""
     said = Failures().add("score a", [str(tmp_path / "absent.log")])
     assert said == "failed: score a\n    the job ended without a word"
+    said = Failures().add("score a", [str(tmp_path / "absent.log")], "SLURM sbatch failed: no such partition\n")
+    assert said == "failed: score a\n    SLURM sbatch failed: no such partition"
 
 
 def test_a_job_that_slurm_ended_gives_slurms_reason(tmp_path: Path) -> None:

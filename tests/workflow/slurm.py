@@ -10,11 +10,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from cortexdsl.serve import free_port
 
 CONF = Path("/etc/slurm/slurm.conf")  # commands inside a job look here: their environment has no SLURM_CONF
 DAEMONS = ("munged", "slurmctld", "slurmd", "squeue", "scancel")
+SILENT: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}  # they have logs
 SETTINGS = """\
 ClusterName=one
 SlurmctldHost={host}(127.0.0.1)
@@ -33,11 +35,11 @@ TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
+SelectTypeParameters=CR_Core_Memory
 MpiDefault=none
 ReturnToService=2
 MinJobAge=86400
-NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} State=UNKNOWN
+NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} RealMemory=1000 State=UNKNOWN
 PartitionName=main Nodes={host} Default=YES MaxTime=INFINITE State=UP
 """
 
@@ -66,12 +68,14 @@ def cluster(base: Path) -> Iterator[None]:
         if own_munge:
             Path("/run/munge").mkdir(exist_ok=True)
             shutil.chown("/run/munge", "munge", "munge")
-            daemons.append(subprocess.Popen(["runuser", "-u", "munge", "--", "/usr/sbin/munged", "--foreground"]))
+            daemons.append(
+                subprocess.Popen(["runuser", "-u", "munge", "--", "/usr/sbin/munged", "--foreground"], **SILENT)
+            )
             _until(["munge", "-n"])
         CONF.parent.mkdir(exist_ok=True)
         CONF.write_text(SETTINGS.format(host=host, base=base, cores=os.cpu_count(), **ports))
-        daemons.append(subprocess.Popen(["/usr/sbin/slurmctld", "-D", "-c"]))
-        daemons.append(subprocess.Popen(["/usr/sbin/slurmd", "-D"]))
+        daemons.append(subprocess.Popen(["/usr/sbin/slurmctld", "-D", "-c"], **SILENT))
+        daemons.append(subprocess.Popen(["/usr/sbin/slurmd", "-D"], **SILENT))
         _until(["sinfo", "-h", "-t", "idle", "-o", "%n"])
         yield
     finally:
