@@ -1,4 +1,7 @@
-"""`cortexdsl check`: say at once what is wrong in a spec, and where; nothing is spent."""
+"""`cortexdsl check`: say at once what is wrong in a spec, and where; nothing is spent.
+
+With `--online` each model is asked a few small questions.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import json
 import sys
 from collections.abc import Sequence
 
+from cortexdsl.cli.online import ask_models
 from cortexdsl.errors import InputError, Problem, SpecError
 from cortexdsl.plan import Plan
 from cortexdsl.plan.compiler import Judged, judge
@@ -21,6 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("spec", nargs="+", help="one spec or several")
     parser.add_argument("--json", action="store_true", help="print one JSON object a line: where, what, remedy")
+    parser.add_argument(
+        "--online",
+        action="store_true",
+        help="also ask each model four small questions: is it there, does it hold to seeds",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -39,6 +48,8 @@ def run(args: argparse.Namespace) -> int:
             unset = unset_variables(plan)
             when = f" once the environment has {', '.join(unset)}" if unset else ""
             print(f"{spec}: {cells}, {claims}; it can run{when}")
+        if args.online and not ask_models(plan, is_json=args.json):
+            status = 1
     return status
 
 

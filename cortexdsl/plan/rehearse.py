@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from cortexdsl.debate.adapt import with_draws, with_pool
+from cortexdsl.debate.engine import debate
 from cortexdsl.errors import DebateError, Problem, SpecError
 from cortexdsl.plan.compiler import Judged
-from cortexdsl.plan.estimate import REPLY_TOKENS, Estimate, estimate_of, rehearse
+from cortexdsl.plan.estimate import REPLY_TOKENS, Estimate, Rehearsal, estimate_of, input_tokens, rehearse
 from cortexdsl.plan.experiment import Plan, pool_sources
 from cortexdsl.protocols.templates import Templates
 from cortexdsl.tasks.grading.judge import judge_call
@@ -103,6 +104,25 @@ def _misrendered(judged: Judged, cell: Cell, task: Task, render: Render) -> Iter
         what = f"methods.{cell.name}: {error}"
         wrong.append(judged.spec.problem(("methods", cell.method), what, "change the setting that makes it so"))
     yield from wrong
+
+
+def longest_prompts(plan: Plan) -> dict[tuple[str, str], int]:
+    """Return the tokens of the longest prompt of each cell and model entry, rehearsed on the longest question.
+
+    Four characters are a token, so that the figure is an estimate.
+    """
+    longest: dict[tuple[str, str], int] = {}
+    for task in plan.tasks.values():
+        render = _renderer(Templates(plan.prompt_folders), task)
+        sample = max(task.questions, key=lambda question: len(question.text) + len(question.context))
+        for cell in plan.cells:
+            rehearsal = Rehearsal(render, plan.reply_tokens)
+            method = with_pool(cell.debate, MADE_UP_PASSAGES * len(pool_sources(cell)))
+            asyncio.run(debate(method, sample, rehearsal.hands(), seed=plan.seed, replicate=1))
+            for call in rehearsal.calls.values():
+                place = cell.name, call.model.name
+                longest[place] = max(longest.get(place, 0), input_tokens(call.messages))
+    return longest
 
 
 async def _rehearse_task(plan: Plan, task: Task, sample: Sequence[Question]) -> dict[str, Estimate]:

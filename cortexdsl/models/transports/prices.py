@@ -21,13 +21,23 @@ def _listed() -> Mapping[str, Any]:
     return said
 
 
+def _entry(model: str) -> Mapping[str, Any]:
+    provider, _, name = model.partition("/")
+    entry: Mapping[str, Any] = _listed().get(model) or _listed().get(name) or {}
+    if model not in _listed() and not str(entry.get("litellm_provider", "")).startswith(provider):
+        return {}
+    return entry
+
+
 def is_listed(model: str) -> bool:
     """Say whether litellm has a price for a model name: as it stands, or of that provider without the prefix.
 
     The list is the one that litellm itself uses here, since it is kept from fetching another.
     """
-    provider, _, name = model.partition("/")
-    entry = _listed().get(model) or _listed().get(name) or {}
-    if model not in _listed() and not str(entry.get("litellm_provider", "")).startswith(provider):
-        return False
-    return any(entry.get(f"{way}_cost_per_token") for way in ("input", "output"))
+    return any(_entry(model).get(f"{way}_cost_per_token") for way in ("input", "output"))
+
+
+def context_of(model: str) -> int | None:
+    """Return the most tokens of a prompt that litellm's list has for a model; None where it has none."""
+    most = _entry(model).get("max_input_tokens")
+    return most if isinstance(most, int) else None

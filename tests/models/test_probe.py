@@ -1,0 +1,129 @@
+"""Asking models a few small questions before a run: what is found is what the server does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from cortexdsl.cli.main import main
+from cortexdsl.cli.online import too_long
+from cortexdsl.models.probe import FEW_TOKENS, Probe, probe
+from cortexdsl.plan import compile_spec
+from cortexdsl.terms import Model
+from tests.models.stub import Stub
+
+
+class Served(Stub):
+    """A stub that lists its models, and may ignore seeds."""
+
+    def __init__(self, *, holds_to_seeds: bool = True, **stub: Any) -> None:
+        super().__init__(**stub)
+        self.holds_to_seeds = holds_to_seeds
+
+    async def models(self, request: web.Request) -> web.Response:
+        return web.json_response({"data": [{"id": "small", "max_model_len": 512}, {"id": "other"}]})
+
+    async def chat(self, request: web.Request) -> web.StreamResponse:
+        self.reply = None if self.holds_to_seeds else f"said {self.calls}"
+        return await super().chat(request)
+
+
+def asked(stub: Served, model: str = "direct/small", **entry: Any) -> Probe:
+    """Probe one model of a stub."""
+
+    async def ask() -> Probe:
+        app = web.Application()
+        app.add_routes([web.get("/v1/models", stub.models), web.post("/v1/chat/completions", stub.chat)])
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        try:
+            base = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+            (found,) = await probe([Model("one", model, **{"api_base": base, **entry})])
+        finally:
+            await runner.cleanup()
+        return found
+
+    return asyncio.run(ask())
+
+
+def test_a_model_that_is_there() -> None:
+    """Its context is what the server lists; four requests of few tokens are sent, one of them as the entry says."""
+    stub = Served()
+    found = asked(stub, options={"max_tokens": 4000, "temperature": 0.2}, price=(1e-6, 2e-6))
+    assert (found.problem, found.context, found.seed, found.is_priced) == ("", 512, "honoured", True)
+    assert [body["max_tokens"] for body in stub.bodies] == [FEW_TOKENS] * 4
+    assert [body["temperature"] for body in stub.bodies] == [0.2, 1.0, 1.0, 1.0]
+
+
+def test_a_server_that_does_not_hold_to_seeds() -> None:
+    """Each reply is another one, though two requests are the same."""
+    assert asked(Served(holds_to_seeds=False)).seed == "ignored"
+
+
+def test_a_server_that_refuses_seeds() -> None:
+    """It is asked again without one."""
+    assert asked(Served(orders=["seed"])).seed == "refused"
+
+
+def test_a_wrong_key_is_told_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server repeats the key in its complaint."""
+    monkeypatch.setenv("A_KEY", "sk-wrong-0123456789abcdef")
+    found = asked(Served(key="right"), api_key_env="A_KEY")
+    assert found.problem.startswith("authentication failed")
+    assert "api_key_env" in found.remedy
+    assert "0123456789" not in repr(found)
+
+
+def test_a_variable_that_is_not_set_is_told_without_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is asked without the key."""
+    monkeypatch.delenv("A_KEY", raising=False)
+    stub = Served()
+    assert "A_KEY, which is not set" in asked(stub, api_key_env="A_KEY").problem
+    assert stub.calls == 0
+
+
+def test_a_dead_address_is_told_with_its_class() -> None:
+    """Nobody listens at port 9 of loopback."""
+    (found,) = asyncio.run(probe([Model("one", "direct/small", api_base="http://127.0.0.1:9/v1")]))
+    assert found.problem.startswith("the server failed or could not be reached")
+    assert found.context is None
+
+
+def test_check_online_prints_what_it_found_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A dead server is an error, status 1, in a table and as JSON; results/ is not touched."""
+    monkeypatch.chdir(tmp_path)
+    Path("x.yaml").write_text(
+        "title: x\ndataset: {name: arithmetic, size: 2}\n"
+        "models: {one: {model: direct/small, api_base: 'http://127.0.0.1:9/v1'}}\n"
+        "agents: [{name: a, model: one}, {name: b, model: one}]\nmethods: {v: {protocol: voting}}\n"
+    )
+    assert main(["check", "x.yaml", "--online"]) == 1
+    said = capsys.readouterr()
+    assert "one    direct/small  no" in said.out
+    assert "error: model one (direct/small): the server failed or could not be reached" in said.err
+    assert main(["check", "x.yaml", "--online", "--json"]) == 1
+    (row,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (row["level"], row["entry"], row["seed"]) == ("error", "one", "unclear")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.yaml"]
+
+
+def test_prompts_that_a_context_cannot_hold_are_warned_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five agents that say 200 tokens each do not fit 512; one that answers alone does."""
+    monkeypatch.chdir(tmp_path)
+    agents = ", ".join(f"{{name: {name}, model: one}}" for name in "abcde")
+    Path("x.yaml").write_text(
+        "title: x\ndataset: {name: arithmetic, size: 2}\n"
+        "models: {one: {model: direct/small, api_base: 'http://127.0.0.1:9/v1'}}\n"
+        f"agents: [{agents}]\nmethods: {{v: {{protocol: voting}}, f: {{protocol: multi-llm, rounds: 2}}}}\n"
+    )
+    (warning,) = too_long(compile_spec("x.yaml"), [Probe("one", "direct/small", "", context=512)])
+    assert warning.startswith("f: a prompt of about")
+    assert "do not fit the 512 of model one" in warning
