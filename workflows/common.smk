@@ -19,10 +19,13 @@ IS_WARM = (
     and str(config.get("worker", True)).lower() != "false"
 )
 
-# Jobs find the command beside the Python that runs Snakemake, whether or not its environment is active.
-shell.prefix(
-    f"set -euo pipefail; export PATH={quote(str(Path(sys.executable).parent))}:$PATH; "
+# Jobs find the command beside the Python that runs Snakemake, whether or not its environment is active; but not where
+# Snakemake makes an environment for each job (conda, a container): that one comes first, with a cortexdsl of its own.
+DEPLOYED = bool(workflow.deployment_settings.deployment_method)
+BESIDE = (
+    "" if DEPLOYED else f"export PATH={quote(str(Path(sys.executable).parent))}:$PATH; "
 )
+shell.prefix(f"set -euo pipefail; {BESIDE}")
 
 
 # An experiment may lie in a folder (examples/groups), but not in a stage of another one.

@@ -53,7 +53,7 @@ def misfits(method: Method, node: Node, called: Callable[[Route], str]) -> Itera
             yield found(route, "there is one agent, and nobody else to be heard", remedy)
             continue
         match step.hears:
-            case Everyone() if step.role != principal and step.each == "speaker":
+            case Everyone() if step.role != principal:
                 yield found(
                     route,
                     f"everyone is every {principal}, and {step.role} speaks",

@@ -123,6 +123,11 @@ def test_environment_yml_asks_for_what_pyproject_asks_for(repository: Path, pypr
     }
     assert str(conda.pop("python")[0]) == pyproject["project"]["requires-python"]
     assert conda.pop("pip")
+    extra = {
+        r.name: (r.specifier, r.extras)
+        for r in map(Requirement, pyproject["project"]["optional-dependencies"]["embeddings"])
+    }
+    assert conda.pop("sentence-transformers") == extra["sentence-transformers"]
     assert conda == project
 
 
