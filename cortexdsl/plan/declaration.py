@@ -14,6 +14,10 @@ from cortexdsl.terms import Cell
 Declaration: TypeAlias = Mapping[str, Any]
 
 SEED = "seed"
+WORDS = (
+    "seed", "replicates", "alpha", "correction", "judge", "stopping",
+    "datasets", "cells", "families", "metrics", "claims",
+)  # fmt: skip
 BINDING = ("alpha", "correction", "replicates", "dataset", "stopping", "judge", "cell")
 """What a verdict on a claim depends on besides the claim and the seed; the first words of a change say which it is."""
 

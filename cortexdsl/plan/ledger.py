@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.errors import RecordError
-from cortexdsl.plan.declaration import SEED, Declaration, changes
+from cortexdsl.plan.declaration import SEED, WORDS, Declaration, changes
 from cortexdsl.plan.layout import Layout
 from cortexdsl.records.files import write_lines
 from cortexdsl.spec.claims import claims_digest
@@ -264,14 +264,9 @@ def _entry(line: bytes) -> tuple[dict[str, Any], Entry] | None:
     return record, found
 
 
-_WORDS = ("seed", "replicates", "alpha", "correction", "judge", "stopping", "datasets", "cells", "families", "metrics")
-
-
 def _checked(declaration: Any) -> Declaration:
     """A declaration with every word that others look up."""
-    if declaration is None:
-        return {}
-    return {word: declaration[word] for word in (*_WORDS, "claims")}
+    return {word: declaration[word] for word in WORDS} if declaration is not None else {}
 
 
 # ------------------------------------------------------------ declared.json, made before the first call

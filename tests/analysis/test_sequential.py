@@ -205,7 +205,7 @@ def test_datasets_of_unequal_size_end_together() -> None:
     design = design_of(parse_claim("accuracy(a) > 0.5"), arms_of(["a"]))
     found = stream_of(score_table(frame), design, ("x", "y"), {"x": 3, "y": 7})
     assert found.values[0].tolist() == pytest.approx([(1 + 1 / 2) / 2, (0 + 1) / 2, (1 + 1 / 3) / 2])
-    assert found.bounds == (0.0, 1.0)
+    assert found.bounds.tolist() == [[0.0, 1.0]]
 
 
 def test_all_questions_of_unequal_datasets_are_counted() -> None:
@@ -215,6 +215,29 @@ def test_all_questions_of_unequal_datasets_are_counted() -> None:
     assert (found.questions, found.planned) == ({"x": 60, "y": 600}, {"x": 60, "y": 600})
     assert found.looks["questions"].tolist() == [110, 220, 330, 440, 550, 660]
     assert found.saved == 0
+
+
+def test_what_is_known_of_a_metric_decides_which_evidence_it_has() -> None:
+    """A Brier score lies in [0, 1], a gain in [-1, 1]; tokens have no end, scores in percent are beyond theirs."""
+    random = np.random.default_rng(0)
+    frame = long_table({cell: random.random((1, 60)) for cell in "ab"})
+    frame = frame.assign(
+        brier_stated=random.random(120), gain=random.uniform(-1, 1, 120), tokens=random.random(120) * 9
+    )
+    for metric, name in {"brier": "", "gain": "", "tokens": ", asymptotic"}.items():
+        claim = f"{metric}(a) > {metric}(b)"
+        assert judge_anytime(frame, [claim])["test"][0] == f"e-process of the mean{name}"
+    percent = frame.assign(score=100 * frame["score"])
+    assert judge_anytime(percent, ["score(a) > score(b)"])["test"][0].endswith("asymptotic")
+
+
+@pytest.mark.parametrize(
+    "claim", ["score(a) per tokens > score(b) per tokens", "score(a) > score(b) over seeds", "ece(a) < ece(b)"]
+)
+def test_a_claim_that_is_tested_at_the_end_alone_is_refused(claim: str) -> None:
+    """Never another estimand than the claim's."""
+    with pytest.raises(InputError, match="cannot be looked at early"):
+        judge_anytime(_table(0.0, 20), [claim])
 
 
 def test_what_cannot_be_stopped_on_is_refused() -> None:

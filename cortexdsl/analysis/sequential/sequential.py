@@ -225,12 +225,11 @@ def _find(
 
 
 def _contrast(stream: Stream, row: Floats) -> Mean:
-    """A contrast of cells; it has bounds where they have."""
-    if stream.bounds is None:
-        return Mean(row @ stream.values, None)
-    low, high = stream.bounds
-    least, most = np.where(row > 0, low, high) @ row, np.where(row > 0, high, low) @ row
-    return Mean(row @ stream.values, (float(least), float(most)))
+    """A contrast of means; it has bounds where all that it is made of have."""
+    used = row != 0
+    ends = np.sort(row[used, None] * stream.bounds[used], axis=1).sum(axis=0)
+    bounds = (float(ends[0]), float(ends[1])) if np.isfinite(ends).all() else None
+    return Mean(row @ stream.values, bounds)
 
 
 def _one(mean: Mean, design: Design, note: str, alpha: float | None) -> Finding:
@@ -255,9 +254,15 @@ def _ratio(stream: Stream, mean: Mean, design: Design, alpha: float | None) -> F
         why = f"a ratio of means that are not above 0 ({top.mean():.4g}, {bottom.mean():.4g})"
         return Finding(np.nan, np.nan, np.nan, f"none: {why}", False, np.nan)
     supports, p = _leaning(mean, 0.0, design)
-    low, high = NO_INTERVAL if alpha is None else ratio_interval(top, bottom, 1 - alpha, stream.bounds)
+    low, high = NO_INTERVAL if alpha is None else ratio_interval(top, bottom, 1 - alpha, _share(stream))
     name = f"{mean.name}, of {design.cells[0]} - {design.null:g} * {design.cells[1]}"
     return Finding(float(top.mean() / bottom.mean()), low, high, name, supports, p, design.notes[0])
+
+
+def _share(stream: Stream) -> tuple[float, float] | None:
+    """The bounds of both means of a ratio, where they are bounded shares or the like."""
+    low, high = stream.bounds[:, 0], stream.bounds[:, 1]
+    return (0.0, float(high.max())) if (low >= 0).all() and np.isfinite(high).all() else None
 
 
 def _within(mean: Mean, design: Design, margin: float, note: str) -> Finding:

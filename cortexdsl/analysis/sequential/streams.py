@@ -17,6 +17,8 @@ from cortexdsl.analysis.claims.samples import sample_of
 from cortexdsl.analysis.tests.contrasts import gap_of
 from cortexdsl.analysis.units.table import ASKED, ScoreTable
 from cortexdsl.errors import InputError
+from cortexdsl.spec.claims import Quantity
+from cortexdsl.spec.metric_names import range_of
 from cortexdsl.terms import Floats, in_step
 
 
@@ -28,14 +30,14 @@ class Stream:
     ----------
     values : (cells, blocks) array
         Means over replicates and over the questions of a block; with several datasets the mean of their blocks.
-    bounds : (float, float) or None
-        Between which every value must lie, where the metric has such bounds.
+    bounds : (quantities, 2) array
+        Between which the values of each must lie; infinite where nothing is known.
     gap : str
         Why nothing can be tested, or nothing.
     """
 
     values: Floats
-    bounds: tuple[float, float] | None
+    bounds: Floats
     gap: str = ""
 
 
@@ -64,10 +66,18 @@ def stream_of(table: ScoreTable, design: Design, datasets: Sequence[str], planne
         layers.append(_blocks(sample.values, planned[name], smallest))
     common = min(layer.shape[1] for layer in layers)
     values = np.mean([layer[:, :common] for layer in layers], axis=0)
-    measured = [table.metric(quantity.metric) for quantity in design.quantities]
-    is_share = all(which.unit == "share" and which.per is None for which in measured)
-    bounded = is_share and bool(np.all((values >= 0) & (values <= 1)))
-    return Stream(values, (0.0, 1.0) if bounded else None, gap)
+    bounds = [_bounds(table, quantity, row) for quantity, row in zip(design.quantities, values, strict=True)]
+    return Stream(values, np.array(bounds), gap)
+
+
+def _bounds(table: ScoreTable, quantity: Quantity, values: Floats) -> tuple[float, float]:
+    """What a value can be: as the metric says; a column that is no metric of ours is a share if it looks like one."""
+    which = table.metric(quantity.metric)
+    low, high = range_of(quantity.metric)
+    if np.isinf([low, high]).all() and which.unit == "share":
+        low, high = 0.0, 1.0
+    inside = bool(np.all((values >= low) & (values <= high)))  # a table from elsewhere may count in percent
+    return (low, high) if inside and which.per is None else (-np.inf, np.inf)
 
 
 def asked_so_far(table: ScoreTable, ends: Mapping[str, int], planned: Mapping[str, int]) -> ScoreTable:
