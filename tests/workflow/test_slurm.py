@@ -37,7 +37,7 @@ def running() -> list[str]:
 
 
 def test_a_job_that_slurm_kills_goes_on_where_its_log_ends(fresh: Bench, slurm: object) -> None:
-    """The first job is cancelled amid its calls; the same command finishes, and no call that was logged is asked again."""
+    """The first job is cancelled amid its calls; the same command finishes; no logged call is asked again."""
     fresh.write("specs/remote.yaml", REMOTE)
     with serving(OWN_STUB, "--latency", "1") as server:
         fresh.environment["STUB_URL"] = server.address
