@@ -236,7 +236,8 @@ class Door:
         except Failure as failure:
             counted = prompt if failure.may_have_cost else 0
             asked, said = counted if failure.counted[0] is None else failure.counted[0], failure.counted[1] or 0
-            self.budget.settle(reserved, Spent(1, asked + said, price[0] * asked + price[1] * said))
+            dollars = price[0] * asked + price[1] * said if model.price else failure.dollars or 0.0
+            self.budget.settle(reserved, Spent(1, asked + said, dollars))
             failure.is_certain = failure.is_certain or self._is_closing
             raise
         finally:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.errors import BudgetError
+from cortexdsl.errors import BudgetError, RecordError
 from cortexdsl.models.door import open_door
 from cortexdsl.models.limits.account import Account, spent_before
 from cortexdsl.models.limits.budget import Budget, is_too_many
@@ -80,7 +80,7 @@ def test_two_budgets_of_one_folder_are_one(tmp_path: Path) -> None:
 SPENDER = """
 import sys
 from pathlib import Path
-from cortexdsl.errors import BudgetError
+from cortexdsl.errors import BudgetError, RecordError
 from cortexdsl.models.limits.budget import Budget
 from cortexdsl.terms import Limits
 budget, sent = Budget(Limits(calls=int(sys.argv[2])), Path(sys.argv[1])), 0
@@ -201,3 +201,24 @@ def test_limits_of_different_runs_share_one_sum(tmp_path: Path) -> None:
     with pytest.raises(BudgetError, match=r"limit of 1 calls is reached \(1 spent\)"):
         second.budget.reserve()
     second.close()
+
+
+def test_a_ledger_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "spent").write_text("a file where a folder should be")
+    with pytest.raises(RecordError, match=r"spent.*\.ledger: the ledger of what is spent cannot be written"):
+        Account(Limits(), tmp_path / "spent")
+
+
+def test_a_failed_attempt_costs_by_whichever_price_there_is(tmp_path: Path) -> None:
+    """An empty reply of 10 and 5 tokens, then a reply: by the spec's price 2 * (0.01 + 0.01), by the list's 2 * 0.5."""
+
+    async def spent(name: str, price: tuple[float, float] | None) -> float:
+        fake = Fake(Raw("", "stop", 10, 5, dollars=0.5), Raw("fine", "stop", 10, 5, dollars=0.5))
+        root = tmp_path / name
+        async with open_door(root / "calls" / "own.jsonl", transports=fake.transports, ledgers=root / "spent",
+                             hooks=Time().hooks()) as door:  # fmt: skip
+            await door(call_of(price=price))
+        return spent_so_far(root / "spent").dollars
+
+    assert asyncio.run(spent("spec", (1e-3, 2e-3))) == pytest.approx(0.04)
+    assert asyncio.run(spent("list", None)) == pytest.approx(1.0)

@@ -18,6 +18,8 @@ from operator import add, sub
 from pathlib import Path
 from typing import NamedTuple
 
+from cortexdsl.errors import RecordError
+
 NAME = ".ledger"
 _MARK = b"ledger 2"
 _LINE, _CRC = struct.Struct("<8sQQddQQ"), struct.Struct("<I")
@@ -75,8 +77,11 @@ class Ledger:
         self._file = -1
         self._has_locks = True
         if self._path is not None:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+            try:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+            except OSError as error:
+                raise self._error(error) from error
 
     @property
     def sum(self) -> Spent:
@@ -103,7 +108,13 @@ class Ledger:
     def _write(self, cost: Spent) -> None:
         self._add(cost)
         line = _LINE.pack(_MARK, *self._sum)
-        os.pwrite(self._file, line + _CRC.pack(zlib.crc32(line)), 0)
+        try:
+            os.pwrite(self._file, line + _CRC.pack(zlib.crc32(line)), 0)
+        except OSError as error:
+            raise self._error(error) from error
+
+    def _error(self, error: OSError) -> RecordError:
+        return RecordError(f"{self._path}: the ledger of what is spent cannot be written: {error.strerror}")
 
     def _read(self) -> Spent:
         kept = os.pread(self._file, _LENGTH, 0)

@@ -7,6 +7,7 @@ tokens and dollars are those of all runs of the job: they are taken from its cal
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -19,6 +20,7 @@ from cortexdsl.models.logs.lines import Gist, is_amount, is_count
 
 SCHEMA_VERSION = 2
 EVERY = 1.0
+_say = logging.getLogger(__name__)
 State = Literal["running", "done", "failed", "stopped"]
 
 
@@ -103,10 +105,13 @@ class Tally:
         self._written = self._now()
         if self._path is None:
             return
-        self._path.parent.mkdir(parents=True, exist_ok=True)
         part = self._path.with_name(f".{self._path.name}.part")
-        part.write_text(json.dumps(self.value(state)) + "\n", encoding="ascii")
-        part.replace(self._path)
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            part.write_text(json.dumps(self.value(state)) + "\n", encoding="ascii")
+            part.replace(self._path)
+        except OSError as error:  # a full disk: nothing depends on a tally, and the log says so for itself
+            _say.warning("%s: the tally cannot be written: %s", self._path, error.strerror)
 
     def publish_if_due(self) -> None:
         """Write the tally if the last time is a second ago."""

@@ -81,6 +81,8 @@ class Failure(Exception):  # noqa: N818 (it says what happened; whether it is an
         Trying again would give the same (an empty reply that was cut at `max_tokens`).
     counted : pair of (int or None)
         Tokens in and out, where the server counted them for an attempt that brought no reply.
+    dollars : float or None
+        What these cost by the transport's own price list.
     may_have_cost : bool
         The model has worked, or may have: the attempt is charged with its prompt where nothing was counted.
     """
@@ -93,10 +95,11 @@ class Failure(Exception):  # noqa: N818 (it says what happened; whether it is an
         retry_after: float | None = None,
         is_certain: bool = False,
         counted: tuple[int | None, int | None] = (None, None),
+        dollars: float | None = None,
         may_have_cost: bool | None = None,
     ) -> None:
         self.kind = kind
-        self.counted = counted
+        self.counted, self.dollars = counted, dollars
         worked = kind in (Kind.MALFORMED, Kind.CONTENT_FILTER)
         self.may_have_cost = worked if may_have_cost is None else may_have_cost
         self.what = " ".join(what.split())[:LONGEST_EXCERPT]

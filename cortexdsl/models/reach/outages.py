@@ -10,6 +10,7 @@ import json
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -65,5 +66,6 @@ class Outages:
             self._known = known
             return
         part = self._path.with_name(f"{NAME}.{os.getpid()}.part")
-        part.write_text(json.dumps(known), encoding="ascii")
-        part.replace(self._path)
+        with suppress(OSError):  # on a full disk each job finds out for itself
+            part.write_text(json.dumps(known), encoding="ascii")
+            part.replace(self._path)

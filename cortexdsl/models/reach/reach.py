@@ -91,13 +91,13 @@ def checked(raw: Raw, secrets: Secrets) -> Raw:
     """
     counted = raw.prompt_tokens, raw.completion_tokens
     if raw.finish_reason == "content_filter":
-        raise Failure(Kind.CONTENT_FILTER, "the provider withheld the reply", counted=counted)
+        raise Failure(Kind.CONTENT_FILTER, "the provider withheld the reply", counted=counted, dollars=raw.dollars)
     if not raw.text.strip():
         is_cut = raw.finish_reason == "length"
         what = "empty reply, cut at its length limit: raise `max_tokens`" if is_cut else "empty reply"
-        raise Failure(Kind.MALFORMED, what, is_certain=is_cut, counted=counted)
+        raise Failure(Kind.MALFORMED, what, is_certain=is_cut, counted=counted, dollars=raw.dollars)
     if len(raw.text) > LARGEST_REPLY:
-        raise Failure(Kind.MALFORMED, TOO_LARGE, is_certain=True, counted=counted)
+        raise Failure(Kind.MALFORMED, TOO_LARGE, is_certain=True, counted=counted, dollars=raw.dollars)
     text = secrets.hide(raw.text)
     return raw if text is raw.text else replace(raw, text=text)
 
