@@ -8,7 +8,7 @@ from shlex import quote
 
 from cortexdsl.errors import CortexError, InputError
 from cortexdsl.plan import PARTS, TABLES, Layout, compile_spec, sound_experiments
-from cortexdsl.plan.again import failed_debates
+from cortexdsl.plan.again import failed_jobs
 from cortexdsl.plan.looks import batches_by_cell, live_in, read_look
 
 # Jobs of this machine start warm from a worker that the run has beside it; they run by themselves where it is not
@@ -102,7 +102,7 @@ except CortexError as error:
 # replies from the call logs. No param says so, or the next run without it would run them once more.
 ERRORS_AGAIN = str(config.get("errors_again", False)).lower() in ("true", "yes", "1")
 FAILED = (
-    {path for name in EXPERIMENTS for path in failed_debates(plan_of(name))}
+    {(name, *job) for name in EXPERIMENTS for job in failed_jobs(plan_of(name))}
     if ERRORS_AGAIN and workflow.is_main_process
     else set()
 )
@@ -112,7 +112,7 @@ def to_debate(wildcards):
     """What a debate job reads. A job that must run again is forced here, where the graph of jobs is being made."""
     job = wildcards.dataset, wildcards.cell, wildcards.shard
     plan = plan_of(wildcards.experiment)
-    if plan.layout.debates(*job) in FAILED:
+    if (wildcards.experiment, *job) in FAILED:
         workflow.dag.forcefiles.add(plan.layout.debates(*job))
     return plan.debate_inputs(*job)
 

@@ -14,7 +14,7 @@ from cortexdsl.cli.join import join
 from cortexdsl.cli.score import score_cell
 from cortexdsl.debate.rereading import read_again
 from cortexdsl.plan import Plan, compile_spec
-from cortexdsl.plan.again import failed_shards
+from cortexdsl.plan.again import failed_jobs
 from cortexdsl.records import Record, read_debates, write_debates
 
 
@@ -59,11 +59,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _ask_failures_again(plan: Plan) -> None:
     asked = failed = 0
-    for dataset, shard in failed_shards(plan):
-        for cell in plan.cells:
-            if Path(plan.layout.debates(dataset, cell.slug, shard.label)).exists():
-                counts = ask_failures_again(plan, dataset, cell.slug, shard.label)
-                asked, failed = asked + counts.asked, failed + counts.failed
+    for job in failed_jobs(plan):
+        counts = ask_failures_again(plan, *job)
+        asked, failed = asked + counts.asked, failed + counts.failed
     print(f"{asked} calls asked, {failed} of them failed again")
 
 

@@ -4,38 +4,34 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cortexdsl.errors import RecordError
 from cortexdsl.models.logs.calls import LogFolder
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.shards import Shard
+from cortexdsl.records import read_debates
 
 
-def failed_shards(plan: Plan) -> list[tuple[str, Shard]]:
-    """Return the (dataset, shard) whose call logs hold a failure for which no reply came since.
+def failed_jobs(plan: Plan) -> list[tuple[str, str, str]]:
+    """Return the finished jobs, as (dataset, cell, shard), with a turn whose call failed and has no reply since.
 
-    A failed call may be shared by all cells of its shard: debates of each of them may have heard of it.
+    A log may hold more failures: calls that no debate made any longer once an earlier one was asked again.
     """
-    return [
-        (dataset, shard)
-        for dataset, shards in plan.shards.items()
-        for shard in shards
-        if _has_failures(Path(plan.layout.calls(dataset, shard.label)))
-    ]
+    found = []
+    for dataset, shards in plan.shards.items():
+        for shard in shards:
+            logs = LogFolder(Path(plan.layout.calls(dataset, shard.label)))
+            logs.refresh()
+            for cell in plan.cells:
+                if _has_failures(Path(plan.layout.debates(dataset, cell.slug, shard.label)), logs):
+                    found.append((dataset, cell.slug, shard.label))
+            logs.close()
+    return found
 
 
-def _has_failures(folder: Path) -> bool:
-    logs = LogFolder(folder)
-    logs.refresh()
+def _has_failures(records: Path, logs: LogFolder) -> bool:
+    if not records.exists():
+        return False
     try:
-        return logs.has_failures()
-    finally:
-        logs.close()
-
-
-def failed_debates(plan: Plan) -> list[str]:
-    """Return the finished debate records that may be other once those failures are asked again."""
-    paths = [
-        plan.layout.debates(dataset, cell.slug, shard.label)
-        for dataset, shard in failed_shards(plan)
-        for cell in plan.cells
-    ]
-    return [path for path in paths if Path(path).exists()]
+        turns = (turn for record in read_debates(records) for turn in record.debate.turns)
+        return any(not turn.text and logs.has_error(turn.call) for turn in turns)
+    except RecordError:  # damaged: made again from the log
+        return True

@@ -156,15 +156,6 @@ class LogFolder:
         places = [] if first is None else [first, *self._more.get(name, ())]
         return bool(places) and all(self._entry(place).is_error for place in places)
 
-    def has_failures(self) -> bool:
-        """Say whether there is a key that has a failure, and no reply."""
-        for log in self._logs:
-            for name in log.failed():
-                places = [self._first[name], *self._more.get(name, ())]
-                if all(self._entry(place).is_error for place in places):
-                    return True
-        return False
-
     def leave(self, number: int) -> None:
         """Stop keeping the index of a log that this process has written."""
         self._logs[number].close()

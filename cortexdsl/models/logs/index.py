@@ -181,12 +181,6 @@ class LogIndex:
         names: list[bytes] = np.frombuffer(part, _ROWS)["name"].tolist()
         return names
 
-    def failed(self) -> list[bytes]:
-        """Return the names of the keys of all failures."""
-        rows = np.frombuffer(bytes(self._rows), _ROWS)
-        names: list[bytes] = rows["name"][rows["is_error"] > 0].tolist()
-        return names
-
     def totals(self) -> Totals:
         """Add up all entries."""
         rows = np.frombuffer(bytes(self._rows), _ROWS)
