@@ -33,7 +33,6 @@ def test_calls_that_fail_end_the_run_and_are_asked_again_on_request(fresh: Bench
         assert not fresh.snakemake("-n", REMOTE_SCORES, "--config", "errors_again=true").planned
     spent = [json.loads(path.read_text()) for path in (fresh.results("remote") / "spent").glob("*.json")]
     assert {job["state"] for job in spent} == {"done"}
-    assert sum(sum(job["failures"].values()) for job in spent) == 0
 
 
 def test_a_limit_is_exact_over_jobs_and_over_a_raise(fresh: Bench) -> None:
