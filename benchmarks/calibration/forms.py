@@ -17,7 +17,7 @@ from cortexdsl.analysis.units.table import ScoreTable, score_table
 from cortexdsl.analysis.units.units import units
 from cortexdsl.terms import Floats
 
-SIZES = (20, 50, 100, 400)
+SIZES = (20, 50, 100)
 CONFIDENCES = np.array([0.55, 0.65, 0.75, 0.85, 0.95])
 
 

@@ -23,7 +23,8 @@ from cortexdsl.cli.look import anytime_verdicts
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.ledger import read_ledger, record_verdicts
 from cortexdsl.plan.store import families_of, read_plan
-from cortexdsl.spec.claims import needs_answers, parse_claim
+from cortexdsl.spec.claim_checks import needs_answers
+from cortexdsl.spec.claims import parse_claim
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -18,7 +18,7 @@ from cortexdsl.plan.shards import Shard, cut, cut_in_step, shard_size
 from cortexdsl.protocols.arms import Arm, judge_arms
 from cortexdsl.protocols.prompting import amiss
 from cortexdsl.protocols.templates import Templates
-from cortexdsl.spec.claims import unlookable
+from cortexdsl.spec.claim_checks import unlookable
 from cortexdsl.spec.load import Spec, judge_spec
 from cortexdsl.spec.nodes import Route
 from cortexdsl.spec.problems import in_order

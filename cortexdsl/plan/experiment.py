@@ -13,7 +13,8 @@ from cortexdsl.plan.digests import digest
 from cortexdsl.plan.judging import Judging
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.shards import Shard, find
-from cortexdsl.spec.claims import needs_answers, parse_claim
+from cortexdsl.spec.claim_checks import needs_answers
+from cortexdsl.spec.claims import parse_claim
 from cortexdsl.tasks.task import Task
 from cortexdsl.terms import Cell, Family, Limits, Model, Question, StoppingRule
 

@@ -220,6 +220,11 @@ Simple: TypeAlias = Comparison | Trend | Best | Interaction
 Claim: TypeAlias = Simple | All
 
 
+def parts_of(claim: Claim) -> tuple[Simple, ...]:
+    """The claims that a claim is made of: itself, unless it has parts."""
+    return claim.parts if isinstance(claim, All) else (claim,)
+
+
 def fail(where: str, text: str, what: str, remedy: str = HELP) -> NoReturn:
     """Refuse a claim with one problem."""
     raise SpecError([Problem(where, f"the claim {text!r}: {what}", remedy)])

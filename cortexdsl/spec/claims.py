@@ -34,7 +34,6 @@ from hashlib import sha256
 from typing import Literal
 
 from cortexdsl.errors import Problem, SpecError
-from cortexdsl.spec.claim_ranges import check_range
 from cortexdsl.spec.claim_sides import read_comparison, read_quantity, split_outside
 from cortexdsl.spec.claim_terms import (
     EVERY,
@@ -52,9 +51,9 @@ from cortexdsl.spec.claim_terms import (
     Slice,
     Trend,
     fail,
+    parts_of,
 )
-from cortexdsl.spec.metric_names import CALIBRATION_METRICS, CLAIMED_METRICS, better_of
-from cortexdsl.spec.problems import nearest
+from cortexdsl.spec.metric_names import CALIBRATION_METRICS, better_of
 
 __all__ = [
     "EVERY",
@@ -69,15 +68,11 @@ __all__ = [
     "Simple",
     "Slice",
     "Trend",
-    "check_claim",
-    "check_ranges",
     "claims_digest",
     "metrics_of",
-    "needs_answers",
     "parse_claim",
     "parse_point",
     "parts_of",
-    "unlookable",
 ]
 
 _BEST = re.compile(
@@ -140,56 +135,6 @@ def _simple(text: str, body: str, dataset: str | None, over: Over | None, where:
     if over == "datasets" and dataset is not None:
         fail(where, text, "is both on one dataset and over datasets", "remove one of the two")
     return found
-
-
-def check_claim(claim: Claim, where: str) -> None:
-    """Refuse a claim of a spec about a metric that there is not, or one whose outcome is known beforehand.
-
-    Claims about tables of other programs, whose columns may have any name and scale, are not held to this.
-
-    Raises
-    ------
-    SpecError
-    """
-    for metric in claim.metrics:
-        if metric not in CLAIMED_METRICS:
-            what = f"the claim {claim.text!r}: there is no metric {metric}"
-            raise SpecError([Problem(where, what, nearest(metric, CLAIMED_METRICS, say="metrics"))])
-    for part in parts_of(claim):
-        if not isinstance(part, Comparison) and part.metric in CALIBRATION_METRICS:
-            fail(where, claim.text, f"{part.metric} has no trend and no best", "compare two cells by it")
-    check_ranges(claim, where)
-
-
-def check_ranges(claim: Claim, where: str) -> None:
-    """Refuse a claim that no outcome can meet, or none can miss."""
-    for part in parts_of(claim):
-        if isinstance(part, Comparison):
-            check_range(part, where)
-
-
-def parts_of(claim: Claim) -> tuple[Simple, ...]:
-    """The claims that a claim is made of: itself, unless it has parts."""
-    return claim.parts if isinstance(claim, All) else (claim,)
-
-
-def needs_answers(claim: Claim) -> bool:
-    """Whether a claim is about single agents or about confidences, so that scores of debates do not suffice."""
-    comparisons = [part for part in parts_of(claim) if isinstance(part, Comparison)]
-    return any(one.is_of_answers for part in comparisons for one in part.quantities)
-
-
-def unlookable(claim: Claim) -> str:
-    """Why a claim cannot be looked at before the run has ended (`stopping:`), or nothing."""
-    for part in parts_of(claim):
-        if isinstance(part, Comparison):
-            if part.over is not None:
-                return f"a claim over {part.over} needs all of them"
-            if any(one.is_of_answers for one in part.quantities):
-                return "calibration and single agents are tested once, at the end"
-            if any(one.per for one in part.quantities):
-                return "a ratio of ratios is tested once, at the end"
-    return ""
 
 
 def parse_point(name: str) -> tuple[str, dict[str, str]]:

@@ -11,7 +11,8 @@ from types import MappingProxyType
 from typing import Any
 
 from cortexdsl.errors import Problem, SpecError
-from cortexdsl.spec.claims import Claim, check_claim, parse_claim
+from cortexdsl.spec.claim_checks import check_claim
+from cortexdsl.spec.claims import Claim, parse_claim
 from cortexdsl.spec.crosscheck import cross_check, redacted, secrets
 from cortexdsl.spec.entries import COLUMNS, SAMPLING, SOLVER_PARAMETERS, DatasetText, ModelText
 from cortexdsl.spec.extends import read_extended

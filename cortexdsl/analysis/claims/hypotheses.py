@@ -16,7 +16,8 @@ from cortexdsl.analysis.tests.corrections import adjust
 from cortexdsl.analysis.tests.signflip import DRAWS
 from cortexdsl.analysis.units.arms import Arm, arms_of
 from cortexdsl.analysis.units.table import Ints, ScoreTable, score_table
-from cortexdsl.spec.claims import EVERY, NONE, All, Claim, Comparison, check_ranges, parse_claim, parts_of
+from cortexdsl.spec.claim_checks import check_ranges
+from cortexdsl.spec.claims import EVERY, NONE, All, Claim, Comparison, parse_claim, parts_of
 from cortexdsl.spec.metric_names import KNOWN_METRICS, range_of
 from cortexdsl.terms import Floats
 

@@ -10,6 +10,7 @@ from cortexdsl.analysis.claims.designs import Design
 from cortexdsl.analysis.claims.findings import Finding, Scene, found_of, null_of
 from cortexdsl.analysis.tests.contrasts import gap_of, untested
 from cortexdsl.analysis.tests.random_effects import random_effect
+from cortexdsl.analysis.units.table import ScoreTable
 from cortexdsl.spec.claims import Comparison
 
 
@@ -48,6 +49,20 @@ def _groups(design: Design, scene: Scene) -> list[tuple[str, Design, Scene]]:
         return [(name, design, replace(scene, datasets=(name,))) for name in scene.datasets]
     codes = np.unique(scene.table.replicate).tolist()
     return [
-        (f"replicate {k + 1}", design, replace(here, table=scene.table.of_replicate(code)))
+        (f"replicate {k + 1}", design, replace(here, table=_of_replicate(scene.table, code)))
         for k, code in enumerate(codes)
     ]
+
+
+def _of_replicate(table: ScoreTable, replicate: int) -> ScoreTable:
+    """The rows of one replicate (a code)."""
+    rows = table.replicate == replicate
+    return replace(
+        table,
+        frame=table.frame[rows].reset_index(drop=True),
+        dataset=table.dataset[rows],
+        cell=table.cell[rows],
+        replicate=table.replicate[rows],
+        question=table.question[rows],
+        unparsed=table.unparsed[rows],
+    )

@@ -70,7 +70,7 @@ def answer_layer(table: ScoreTable, quantity: Quantity, dataset: int) -> Layer:
     if quantity.metric in CALIBRATION_METRICS:
         confidence, right = _confidences(rows, quantity.metric)
         told = ~np.isnan(confidence)
-        values = (_errors if quantity.metric.startswith("ece") else _areas)(
+        values = (calibration_errors if quantity.metric.startswith("ece") else _areas)(
             confidence[told], right[told], question[told], table.clusters[dataset]
         )
         return Layer.of(values, replicates, 0 if np.isfinite(values).all() else count)
@@ -122,7 +122,7 @@ def _confidences(rows: pd.DataFrame, metric: str) -> tuple[Floats, Floats]:
     return confidence, rows["right"].to_numpy(dtype=np.float64)
 
 
-def _errors(confidence: Floats, right: Floats, question: Ints, clusters: Ints) -> Floats:
+def calibration_errors(confidence: Floats, right: Floats, question: Ints, clusters: Ints) -> Floats:
     """Linearised expected calibration error (Guo et al. 2017, Eq. 3, `BINS` equally wide bins), a value a question."""
     count = len(clusters)
     if not len(confidence):

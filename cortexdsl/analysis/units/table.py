@@ -180,16 +180,6 @@ class ScoreTable:
             unparsed=self.unparsed[kept],
         )
 
-    def of_replicate(self, replicate: int) -> ScoreTable:
-        """The rows of one replicate (a code)."""
-        rows = self.replicate == replicate
-        frame = self.frame[rows].reset_index(drop=True)
-        parts = (self.dataset[rows], self.cell[rows], self.replicate[rows], self.question[rows])
-        return replace(
-            self, frame=frame, dataset=parts[0], cell=parts[1], replicate=parts[2], question=parts[3],
-            unparsed=self.unparsed[rows],
-        )  # fmt: skip
-
 
 def read_table(path: Path) -> ScoreTable:
     """Read a table of scores from a CSV file (TSV where it is named `.tsv`).

@@ -1,11 +1,58 @@
-"""Whether a claim could come out both ways: a threshold beyond what its metric can be is a slip of the pen."""
+"""Whether a claim can be answered: its metrics are known, it could come out both ways, and when it can be tested."""
 
 from __future__ import annotations
 
 import math
 
-from cortexdsl.spec.claim_terms import Comparison, fail
-from cortexdsl.spec.metric_names import range_of
+from cortexdsl.errors import Problem, SpecError
+from cortexdsl.spec.claim_terms import Claim, Comparison, fail, parts_of
+from cortexdsl.spec.metric_names import CALIBRATION_METRICS, CLAIMED_METRICS, range_of
+from cortexdsl.spec.problems import nearest
+
+
+def check_claim(claim: Claim, where: str) -> None:
+    """Refuse a claim of a spec about a metric that there is not, or one whose outcome is known beforehand.
+
+    Claims about tables of other programs, whose columns may have any name and scale, are not held to this.
+
+    Raises
+    ------
+    SpecError
+    """
+    for metric in claim.metrics:
+        if metric not in CLAIMED_METRICS:
+            what = f"the claim {claim.text!r}: there is no metric {metric}"
+            raise SpecError([Problem(where, what, nearest(metric, CLAIMED_METRICS, say="metrics"))])
+    for part in parts_of(claim):
+        if not isinstance(part, Comparison) and part.metric in CALIBRATION_METRICS:
+            fail(where, claim.text, f"{part.metric} has no trend and no best", "compare two cells by it")
+    check_ranges(claim, where)
+
+
+def check_ranges(claim: Claim, where: str) -> None:
+    """Refuse a claim that no outcome can meet, or none can miss."""
+    for part in parts_of(claim):
+        if isinstance(part, Comparison):
+            check_range(part, where)
+
+
+def needs_answers(claim: Claim) -> bool:
+    """Whether a claim is about single agents or about confidences, so that scores of debates do not suffice."""
+    comparisons = [part for part in parts_of(claim) if isinstance(part, Comparison)]
+    return any(one.is_of_answers for part in comparisons for one in part.quantities)
+
+
+def unlookable(claim: Claim) -> str:
+    """Why a claim cannot be looked at before the run has ended (`stopping:`), or nothing."""
+    for part in parts_of(claim):
+        if isinstance(part, Comparison):
+            if part.over is not None:
+                return f"a claim over {part.over} needs all of them"
+            if any(one.is_of_answers for one in part.quantities):
+                return "calibration and single agents are tested once, at the end"
+            if any(one.per for one in part.quantities):
+                return "a ratio of ratios is tested once, at the end"
+    return ""
 
 
 def check_range(claim: Comparison, where: str) -> None:
