@@ -81,7 +81,7 @@ def differences_figure(results: Results) -> Drawing | None:
     datasets = [dataset for dataset in results.datasets if any(row.dataset == dataset for row in rows)]
     panels = {
         dataset: [
-            _Dot(_key(row), row.difference, row.low, row.high, row.is_significant)
+            _Dot(_key(row), row.difference, *_together(row), row.is_significant)
             for row in rows
             if row.dataset == dataset and row.difference is not None
         ]
@@ -95,15 +95,21 @@ def differences_figure(results: Results) -> Drawing | None:
     drawing = _draw(panels, labels, words.kind, f"{words.title}: difference", zero=True)
     alt = f"Differences in {words.noun}: " + "; ".join(
         f"{row.cell} against {row.reference}{_on(row.dataset, datasets)} {difference(row.difference, words.kind)}"
-        f" {interval(row.low, row.high, words.kind, signed=True)}{', significant' if row.is_significant else ''}"
+        f" {interval(*_together(row), words.kind, signed=True)}{', significant' if row.is_significant else ''}"
         for row in rows
     )
     unit = " in percentage points" if words.kind == "share" else ""
     caption = (
-        f"Difference in {words.noun}{unit} of each cell from its reference, with its 95{THIN}% interval: to the right "
-        "of the line the cell is higher. Filled: significant after correction within its family."
+        f"Difference in {words.noun}{unit} of each cell from its reference, with its 95{THIN}% interval, adjusted as "
+        "the p-values of its family are: to the right of the line the cell is higher. Filled: significant after "
+        "correction within its family."
     )
     return finish(drawing, "differences", caption, alt)
+
+
+def _together(row: Contrast) -> tuple[float | None, float | None]:
+    """The interval that goes with the adjusted p; in results from before it was made, that of the row alone."""
+    return (row.low, row.high) if row.low_together is None else (row.low_together, row.high_together)
 
 
 def _key(row: Contrast) -> str:
