@@ -2,7 +2,8 @@
 
 A mutant is the program with one operator, number or word changed. The tests should fail on it; one that they let live
 is either equivalent or a hole in the tests. All mutants of a room take hours; a seeded sample says how many die, with
-Clopper and Pearson's interval. It runs on a copy of the tracked files, and leaves the checkout alone.
+Clopper and Pearson's interval. It runs on a copy of the tracked files, and leaves the checkout alone. Annotations are
+no program and are left out: `float >> None` is never run.
 
     python benchmarks/mutants.py [--sample 200] [--seed 1] [--room debate]
 """
@@ -10,6 +11,7 @@ Clopper and Pearson's interval. It runs on a copy of the tracked files, and leav
 from __future__ import annotations
 
 import argparse
+import ast
 import os
 import random
 import shutil
@@ -17,10 +19,11 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from cosmic_ray.work_db import WorkDB, use_db
-from cosmic_ray.work_item import TestOutcome, WorkItem, WorkResult
+from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkItem, WorkResult
 from statsmodels.stats.proportion import proportion_confint
 
 ROOT = Path(__file__).parent.parent
@@ -64,6 +67,30 @@ def copy_of(folder: Path) -> Path:
     return folder
 
 
+def annotated(path: Path) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """Where a file's annotations begin and end: (line, column) each."""
+    found: list[ast.expr | None] = []
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.arg | ast.AnnAssign):
+            found.append(node.annotation)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found.append(node.returns)
+    return [
+        ((node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0))
+        for node in found
+        if node is not None
+    ]
+
+
+def mutations(work: WorkDB) -> list[MutationSpec]:
+    """Every single change of a session."""
+    return [one for item in work.work_items for one in item.mutations]
+
+
+def _is_type(one: MutationSpec, types: Mapping[str, list[tuple[tuple[int, int], tuple[int, int]]]]) -> bool:
+    return any(begin <= tuple(one.start_pos) < end for begin, end in types[str(one.module_path)])
+
+
 def mutate(room: str, sample: int, seed: int, timeout: int, folder: Path) -> list[tuple[WorkItem, WorkResult]]:
     """Run a seeded sample of a room's mutants."""
     module, tests = ROOMS[room]
@@ -79,7 +106,9 @@ def mutate(room: str, sample: int, seed: int, timeout: int, folder: Path) -> lis
     cosmic_ray("baseline", "mutants.toml")  # a mutant that dies of tests that fail anyway says nothing
     cosmic_ray("init", "mutants.toml", str(session))
     with use_db(str(session), WorkDB.Mode.open) as work:
-        items = sorted(work.work_items, key=lambda item: str(item.mutations))
+        types = {path: annotated(folder / path) for path in {str(one.module_path) for one in mutations(work)}}
+        items = [item for item in work.work_items if not any(_is_type(one, types) for one in item.mutations)]
+        items.sort(key=lambda item: str(item.mutations))
         chosen = random.Random(seed).sample(items, min(sample, len(items)))
         work.clear()
         work.add_work_items(chosen)

@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from cortexdsl.analysis.metrics.by_agent import agent_table
 from cortexdsl.analysis.metrics.by_round import round_rows
-from cortexdsl.analysis.metrics.estimate import Sums, estimate
+from cortexdsl.analysis.metrics.estimate import Sums, _draws, estimate
 from cortexdsl.analysis.metrics.registry import ALIASES, MEASURES, METRICS, READINGS, metric_named
 from cortexdsl.analysis.metrics.round_table import round_table
 from cortexdsl.analysis.metrics.table import COLUMNS, metrics_table
@@ -249,3 +250,16 @@ def test_the_documentation_names_every_metric_alias_and_column(repository: Path)
     assert words >= {*METRICS, *ALIASES}
     for metric in METRICS.values():
         assert {metric.column, metric.per or metric.column} <= words
+
+
+def test_the_bootstraps_interval_is_that_of_efron_by_hand() -> None:
+    """BCa (Efron 1987, Eq. 2.3) of one mean: bias from the draws, acceleration the skewness over 6 sqrt(n)."""
+    values = np.random.default_rng(5).gamma(0.5, 10, 30)
+    part = Sums(values, np.ones(30), 30, 30, False)
+    found = estimate(METRICS["calls"], [part], seed=4)
+    draws = _draws(part, 4, 0)
+    below = (draws < values.mean()).mean() + 0.5 * (draws == values.mean()).mean()
+    bias, pull = stats.norm.ppf(below), stats.skew(values) / (6 * math.sqrt(30))
+    z = bias + stats.norm.ppf([0.025, 0.975])
+    assert pull > 0.03
+    assert (found.low, found.high) == pytest.approx(np.quantile(draws, stats.norm.cdf(bias + z / (1 - pull * z))))
