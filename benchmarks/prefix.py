@@ -86,7 +86,15 @@ async def shared(method: Method, task: Task, prompts: Templates) -> Cache:
         await asyncio.sleep(0)  # a step's prompts are sent together, those of other questions between its steps
         cache.send(call.messages)
         solved = solve(call.messages, call.seed, call.model.options)
-        return Reply(call_key(call), solved.text, solved.finish_reason, solved.prompt_tokens, solved.completion_tokens)
+        key = call_key(call)
+        # Solvers often say the same word for word, which models that draw their words do not.
+        return Reply(
+            key,
+            f"Thought {key[:12]}.\n{solved.text}",
+            solved.finish_reason,
+            solved.prompt_tokens,
+            solved.completion_tokens,
+        )
 
     async def one(question: Question) -> None:
         def render(prompt: str, view: Mapping[str, Any]) -> tuple[Message, ...]:

@@ -10,11 +10,11 @@ from itertools import combinations
 import numpy as np
 
 from cortexdsl.debate.sparsify import sparse_graph
-from cortexdsl.debate.topology import heard_matrix
+from cortexdsl.debate.topology import group_members, heard_matrix
 from cortexdsl.debate.transcript import Transcript
 from cortexdsl.debate.views import Address, Quotes
 from cortexdsl.errors import DebateError
-from cortexdsl.terms import Agent, Everyone, Graph, Method, Nobody, OfRole, Similarity, Sparse, Step
+from cortexdsl.terms import Agent, Bools, Everyone, Graph, Groups, Method, Nobody, OfRole, Similarity, Sparse, Step
 
 
 async def step_graph(
@@ -38,30 +38,76 @@ async def step_graph(
     DebateError
         The topology does not fit the agents, or a weight is not a number.
     """
-    names = tuple(agent.name for agent in principal)
     if isinstance(step.hears, Sparse):
-        if method.cast[step.role] != principal:
-            raise DebateError(
-                f"step {step.name!r}: only those whose answers are weighed can hear by weight, not role {step.role!r}"
-            )
+        check_layout(method, step, principal, groups)
         return await sparse_graph(method, step, step.hears, principal, transcript, cosines, quotes)
-    speakers = names
+    speakers, listeners, heard = layout(method, step, principal, groups, chance)
+    return Graph(transcript.round, step.name, speakers, listeners, None, heard, {})
+
+
+def draw_groups(method: Method, names: Sequence[str], chance: random.Random) -> tuple[tuple[str, ...], ...]:
+    """Draw the groups of a debate, once: every step that talks in groups talks in the same.
+
+    Raises
+    ------
+    DebateError
+        Steps talk in different groups, or the sizes do not fit the agents.
+    """
+    layouts = {step.hears for step in method.steps.values() if isinstance(step.hears, Groups)}
+    if len(layouts) > 1:
+        raise DebateError(f"protocol {method.protocol!r} talks in different groups; all its steps share one layout")
+    return group_members(layouts.pop(), names, chance) if layouts else ()
+
+
+def check_layout(method: Method, step: Step, principal: tuple[Agent, ...], groups: Sequence[Sequence[str]]) -> None:
+    """Raise what laying out a step's graph would, before anything is said.
+
+    Raises
+    ------
+    DebateError
+        The topology does not fit the step's role or its agents.
+    """
+    if isinstance(step.hears, Sparse):
+        if method.cast[step.role] != principal or step.each in ("listener", "group"):
+            raise DebateError(
+                f"step {step.name!r}: only those whose answers are weighed can hear by weight, each for itself"
+            )
+        return
+    layout(method, step, principal, groups, lambda: random.Random(0))
+
+
+def layout(
+    method: Method,
+    step: Step,
+    principal: tuple[Agent, ...],
+    groups: Sequence[Sequence[str]],
+    chance: Callable[[], random.Random],
+) -> tuple[tuple[str, ...], tuple[str, ...], Bools]:
+    """Return speakers, listeners and (S, L) edges of a step whose graph depends on nothing that was said.
+
+    Raises
+    ------
+    DebateError
+        As `check_layout`.
+    """
+    names = tuple(agent.name for agent in principal)
     if isinstance(step.hears, Everyone) and method.cast[step.role] != principal:
         raise DebateError(
             f"step {step.name!r} of role {step.role!r} cannot hear everyone: that is said among those who debate; "
             "name the roles that it hears, as in hears: {role: debater}"
         )
+    speakers = names
     if isinstance(step.hears, OfRole):
         cast = [agent.name for role in step.hears.roles for agent in method.cast[role]]
         speakers = tuple(dict.fromkeys(cast))  # an agent may play two of the roles
     if step.each == "group":
+        if not groups:
+            raise DebateError(f"step {step.name!r} speaks for each group, and no step hears: {{groups: ...}}")
         listeners = tuple(f"group {k}" for k in range(1, len(groups) + 1))
-        heard = np.array([[name in group for group in groups] for name in speakers], dtype=bool)
-        return Graph(transcript.round, step.name, speakers, listeners, None, heard, {})
+        return speakers, listeners, np.array([[name in group for group in groups] for name in speakers], dtype=bool)
     own = tuple(agent.name for agent in method.cast[step.role])
     listeners = names if step.each == "listener" else own
-    heard = heard_matrix(step.hears, speakers, listeners, groups, chance)
-    return Graph(transcript.round, step.name, speakers, listeners, None, heard, {})
+    return speakers, listeners, heard_matrix(step.hears, speakers, listeners, groups, chance)
 
 
 def as_shown(graph: Graph, step: Step, transcript: Transcript, execution: int) -> Graph:

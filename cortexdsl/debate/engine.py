@@ -13,11 +13,10 @@ from collections import Counter
 from collections.abc import Awaitable, Iterator, Sequence
 from typing import Literal
 
-from cortexdsl.debate.addresses import addresses, as_shown, is_worth_recording, step_graph
+from cortexdsl.debate.addresses import addresses, as_shown, draw_groups, is_worth_recording, step_graph
 from cortexdsl.debate.chance import call_seed, generator
 from cortexdsl.debate.confidence import recalibrate
 from cortexdsl.debate.decide import Decision, decide
-from cortexdsl.debate.topology import group_members
 from cortexdsl.debate.transcript import Transcript
 from cortexdsl.debate.views import Address, Quotes, View, view
 from cortexdsl.errors import DebateError
@@ -25,7 +24,6 @@ from cortexdsl.terms import (
     Agent,
     Call,
     Debate,
-    Groups,
     Hands,
     Message,
     Method,
@@ -87,7 +85,7 @@ class _Run:
         self.transcript = Transcript(names)
         self.quotes = Quotes(method.passes, hands.reader)
         self.sent: Counter[tuple[str, tuple[tuple[tuple[str, str], ...], ...]]] = Counter()
-        self.groups = self._groups(names)
+        self.groups = draw_groups(method, names, self._chance("groups"))
         self.stop: Literal["consensus", "agreed", "rounds"] = "rounds"
 
     async def whole(self) -> Debate:
@@ -208,15 +206,6 @@ class _Run:
 
     def _chance(self, purpose: str, *parts: str | int) -> random.Random:
         return generator(purpose, self.seed, self.replicate, self.question.id, *parts)
-
-    def _groups(self, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-        """Draw the groups of this debate once: every step that talks in groups talks in the same."""
-        layouts = {step.hears for step in self.method.steps.values() if isinstance(step.hears, Groups)}
-        if len(layouts) > 1:
-            raise DebateError(
-                f"protocol {self.method.protocol!r} talks in different groups; all its steps share one layout"
-            )
-        return group_members(layouts.pop(), names, self._chance("groups")) if layouts else ()
 
 
 async def _all(utterances: Sequence[Awaitable[Turn]]) -> list[Turn]:

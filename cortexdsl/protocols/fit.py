@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 
 from cortexdsl.debate import expressions
+from cortexdsl.debate.addresses import check_layout, draw_groups
 from cortexdsl.debate.engine import principal_role
 from cortexdsl.debate.sparsify import ASKED
 from cortexdsl.debate.topology import heard_matrix
@@ -145,3 +146,29 @@ def _networkx(method: Method, step: Step, route: Route, found: Callable[[Route, 
         heard_matrix(step.hears, names, names, (), lambda: random.Random(0))
     except DebateError as error:
         yield found(route, str(error), f"the graph is made for {len(names)} agents")
+
+
+def unlaid(method: Method, node: Node, called: Callable[[Route], str]) -> Iterator[Found]:
+    """Yield the steps whose graph cannot be laid out, as the engine says when it comes to them.
+
+    Parameters
+    ----------
+    method, node, called
+        As `misfits` takes them; for a method that has none.
+    """
+    principal = method.cast[principal_role(method)]
+    names = [agent.name for agent in principal]
+    try:
+        groups = draw_groups(method, names, random.Random(0))
+    except DebateError as error:
+        mark = node.where(("steps",))
+        yield mark, Problem(str(mark), str(error), "let every step hear the same groups")
+        return
+    for name, step in method.steps.items():
+        route: Route = ("steps", name, "hears")
+        try:
+            check_layout(method, step, principal, groups)
+        except DebateError as error:
+            mark = node.where(route)
+            remedy = "name whom it hears: hears: {role: ROLE}"
+            yield mark, Problem(str(mark), f"{called(route)}: {error}", remedy)

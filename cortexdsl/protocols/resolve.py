@@ -10,7 +10,7 @@ from typing import Any
 from cortexdsl.debate.engine import spoken
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.protocols.cast import bind
-from cortexdsl.protocols.fit import misfits
+from cortexdsl.protocols.fit import misfits, unlaid
 from cortexdsl.protocols.loader import FOLDER, Protocol
 from cortexdsl.protocols.soundness import unchosen
 from cortexdsl.protocols.substitute import Substitution
@@ -173,7 +173,8 @@ def _resolved(protocol: Protocol, choice: Choice, problems: list[Found]) -> Reso
         similarity=text.similarity,
         passes=text.passes,  # type: ignore[arg-type]
     )
-    problems += misfits(method, node, substitution.called)
+    unfit = [*misfits(method, node, substitution.called)]
+    problems += unfit or unlaid(method, node, substitution.called)
     return Resolved(method, {name: node.where(("steps", name, "prompt")) for name in steps})
 
 

@@ -1,0 +1,209 @@
+"""Random protocols of the language: whatever `check` accepts runs, is never asked twice, replays, and can be measured.
+
+Roles, steps, who hears whom, what is told and remembered, order, draws, schedule and decision are drawn; so are the
+replies, some of them empty, unreadable or failed. What `check` refuses is left out, and must not be much.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from cortexdsl.analysis.metrics.by_round import round_rows
+from cortexdsl.analysis.metrics.description import description
+from cortexdsl.analysis.metrics.registry import MEASURES
+from cortexdsl.analysis.metrics.view import graded
+from cortexdsl.debate.engine import debate
+from cortexdsl.debate.rereading import read_again
+from cortexdsl.errors import SpecError
+from cortexdsl.models.keys import call_key
+from cortexdsl.models.similarity.embeddings import Embedder
+from cortexdsl.protocols.loader import protocol_of
+from cortexdsl.protocols.resolve import Choice, resolve
+from cortexdsl.protocols.templates import Templates
+from cortexdsl.records import Header, Record, debate_to_json, record_from_json
+from cortexdsl.records.flat import debate_rows, edge_rows, turn_rows
+from cortexdsl.records.readable import transcript_text
+from cortexdsl.spec.text import parse
+from cortexdsl.tasks.reading.kinds import kind_named
+from cortexdsl.tasks.reading.reader import AnswerReader, answer_format
+from cortexdsl.terms import Agent, Call, Debate, Hands, Message, Method, Model, Question, Reply
+
+QUESTION = Question("q1", "What is 6 * 7?")
+HEADER = Header("random", "sums", "drawn", 1)
+NAMES = ("ann", "bob", "cai", "dee")
+TALK = "{% include 'common/question.j2' %}{% include 'common/talk.j2' %}\n\n{{ answer_format }}"
+CHOOSY = (
+    "{{ question.text }}{% for turn in heard if turn.answer != '42' %}{{ turn.text | truncate(20) }}{% endfor %}"
+    "{% for group in by_answer %}{{ group.answer }}{% endfor %}{{ own | length }} {{ agent.name }}"
+)
+
+HEARS = st.one_of(
+    st.sampled_from(["nobody", "everyone", "self", {"ring": 1}, {"groups": 2}, {"random": 0.5}]),
+    st.lists(st.sampled_from(["debater", "second", "judge"]), min_size=1, max_size=3, unique=True).map(
+        lambda roles: {"role": roles}
+    ),
+    st.builds(
+        lambda weight, keep: {"sparse": {"weight": weight, "keep": keep}},
+        st.sampled_from(["confidence", "intimacy * reliability", "peer_score", "1 / (self_orientation + 1)"]),
+        st.sampled_from(["mean", "median", "all", "mean_of_all", {"top": 1}, {"above": 0.4}]),
+    ),
+)
+TELLS = st.lists(st.sampled_from(["latest", "history", "by_answer", "about_me", "evidence"]), min_size=1, max_size=3)
+STEP = st.fixed_dictionaries(
+    {
+        "role": st.sampled_from(["debater", "debater", "second", "judge"]),
+        "hears": HEARS,
+        "tells": TELLS,
+        "own": st.sampled_from(["none", "latest", "history"]),
+        "order": st.sampled_from(["simultaneous", "sequential"]),
+        "each": st.sampled_from(["speaker", "speaker", "speaker", "edge", "listener", "group", "pair"]),
+        "draws": st.sampled_from([1, 1, 2]),
+        "reads": st.sampled_from(
+            ["answer", "answer", "answer", "review", "summary", "verdict", "comment", "similarity"]
+        ),
+        "prompt": st.sampled_from(["talk.j2", "choosy.j2"]),
+    }
+)
+ENDING = st.sampled_from(["never", "consensus", "agreed"])
+
+
+@st.composite
+def protocols(draw: st.DrawFn) -> dict[str, Any]:
+    """A protocol as a spec would write it; it opens with answers that hear nobody, as most do."""
+    opening = {"role": "debater", "prompt": "talk.j2", "draws": draw(st.sampled_from([1, 1, 2]))}
+    steps = {"open": opening} | {f"s{k}": draw(STEP) for k in range(draw(st.integers(1, 4)))}
+    names = list(steps)[1:]
+    inner = st.lists(st.sampled_from(names), min_size=1, max_size=3)
+    loop = st.builds(
+        lambda times, unless, until, do: {"repeat": times, "unless": unless, "until": until, "do": do},
+        st.integers(0, 2), ENDING, ENDING, inner,
+    )  # fmt: skip
+    rest = draw(st.lists(st.one_of(st.sampled_from(names), loop), min_size=1, max_size=3))
+    said = {name for item in rest for name in ([item] if isinstance(item, str) else item["do"])}
+    roles = {
+        "debater": draw(st.sampled_from(["everyone", ["ann", "bob"], "first"])),
+        "second": draw(st.sampled_from(["everyone", ["bob", "cai"], ["dee"], {"model_of": "first"}])),
+        "judge": {"model_of": "first"},
+    }
+    used = {step["role"] for name, step in steps.items() if name == "open" or name in said}
+    heard = {
+        role for name in said if isinstance(steps[name]["hears"], dict) for role in steps[name]["hears"].get("role", ())
+    }
+    assume(heard <= used)
+    return {
+        "roles": {role: who for role, who in roles.items() if role in used},
+        "steps": {name: step for name, step in steps.items() if name == "open" or name in said},
+        "schedule": ["open", *rest],
+        "decide": draw(st.sampled_from(["majority", "weighted", "first", {"last": "debater"}])),
+        "recalibration": draw(st.sampled_from(["none", "cortexdebate"])),
+        "passes": draw(st.sampled_from(["whole", "answer"])),
+    }
+
+
+def method_of(protocol: dict[str, Any]) -> Method:
+    """Check and resolve a protocol as a spec's own is."""
+    model = Model("small", "fake/model", parameters=7e9, tokens=1e12)
+    team = tuple(Agent(name, model) for name in NAMES)
+    found = protocol_of("drawn", parse(json.dumps(protocol), "drawn.yaml"))
+    return resolve(found, Choice("methods.m", parse("{}", "spec.yaml"), team))
+
+
+class World:
+    """Replies that depend on their call alone; every call is counted, and a replay asks for none that is not known."""
+
+    def __init__(self, seed: int, templates: Templates, known: dict[str, Reply] | None = None) -> None:
+        self.seed, self.templates, self.known = seed, templates, known
+        self.replies: dict[str, Reply] = {}
+
+    async def ask(self, call: Call) -> Reply:
+        key = call_key(call)
+        assert key not in self.replies, "the same call was asked twice in a debate"
+        if self.known is not None:
+            self.replies[key] = self.known[key]
+            return self.known[key]
+        chance = random.Random(f"{self.seed} {key}")
+        words = (
+            f"Because {chance.random():.6f}.\nAnswer: {chance.choice([41, 42, 42])}\nConfidence: {chance.random():.2f}"
+        )
+        said = chance.choice(
+            [words, words, words, f"{words}\nVerdict: agree\nScore: 7\nSimilarity: 0.4", "?", "", "  "]
+        )
+        error = "content filter" if chance.random() < 0.05 else None
+        self.replies[key] = Reply(key, "" if error else said, "stop", 10, 5, error=error)
+        return self.replies[key]
+
+    def render(self, prompt: str, view: Any) -> tuple[Message, ...]:
+        return self.templates.render(prompt, {**view, "answer_format": answer_format("a number")})
+
+    def run(self, method: Method, **more: Any) -> Debate:
+        hands = Hands(self.ask, self.render, AnswerReader(kind_named("number")), Embedder())
+        return asyncio.run(debate(method, QUESTION, hands, seed=3, replicate=1, **more))
+
+
+@pytest.fixture(scope="module")
+def templates(tmp_path_factory: pytest.TempPathFactory) -> Templates:
+    folder: Path = tmp_path_factory.mktemp("prompts")
+    (folder / "talk.j2").write_text(TALK)
+    (folder / "choosy.j2").write_text(CHOOSY)
+    return Templates((folder,))
+
+
+SEEN = {"accepted": 0, "refused": 0}
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(protocols(), st.integers(0, 10**6))
+def test_what_check_accepts_runs_replays_and_is_measured(
+    templates: Templates, protocol: dict[str, Any], seed: int
+) -> None:
+    try:
+        method = method_of(protocol)
+    except SpecError:
+        SEEN["refused"] += 1
+        return
+    SEEN["accepted"] += 1
+    world = World(seed, templates)
+    done = world.run(method)
+    record = Record(HEADER, done)
+    line = debate_to_json(done, HEADER)
+
+    assert debate_to_json(World(seed, templates, world.replies).run(method), HEADER) == line
+    asked_nobody = World(seed, templates, {})
+    assert debate_to_json(asked_nobody.run(method, given=done.turns), HEADER) == line
+    assert not asked_nobody.replies
+    assert debate_to_json(record_from_json(line).debate, HEADER) == line
+    again = read_again(done, method, AnswerReader(kind_named("number")), seed=3, replicate=1)
+    assert debate_to_json(again, HEADER) == line
+
+    for turn in done.turns:
+        assert all(number < turn.turn for number in (*turn.heard, *turn.recalled))
+        assert not set(turn.heard) & set(turn.recalled)
+        assert all(done.turns[number].text.strip() for number in (*turn.heard, *turn.recalled))
+    view = graded(done, lambda question, answer: float(answer == "42"))
+    assert view.debaters == tuple(agent.name for agent in method.cast["debater"])
+    for measure in MEASURES.values():
+        value = measure(view)
+        assert value is None or value == value  # never NaN
+    right = view.worth
+    assert len(round_rows([record], lambda question, answer: right(answer))) == done.rounds + 1
+    tables = description([record], lambda question, answer: right(answer))
+    assert sorted(tables["agents"]["agent"]) == sorted(view.debaters)
+    assert transcript_text(record)
+    assert len(list(turn_rows([record]))) == len(done.turns)
+    assert list(debate_rows([record]))
+    assert sum(row["heard"] for row in edge_rows([record])) == sum(int(graph.heard.sum()) for graph in done.graphs)
+
+
+def test_most_of_what_is_drawn_is_accepted() -> None:
+    """A generator whose protocols were all refused would show nothing."""
+    if not SEEN["accepted"] + SEEN["refused"]:
+        pytest.skip("the protocols were drawn in another process")
+    assert SEEN["accepted"] >= 0.4 * (SEEN["accepted"] + SEEN["refused"])
