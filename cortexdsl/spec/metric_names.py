@@ -13,9 +13,10 @@ METRIC_NAMES = (
     "accuracy", "opening_accuracy", "agent_accuracy", "gain", "improvement", "consensus", "co2", "rounds", "calls",
     "input_tokens", "output_tokens", "total_tokens", "input_tokens_per_agent", "output_tokens_per_agent",
     "extra_calls", "extra_input_tokens", "extra_output_tokens", "dvc", "cvr", "debates", "flips", "wrong_to_right",
-    "right_to_wrong", "wrong_to_wrong", "conformity", "stubbornness", "density", "reciprocity", "most_heard",
-    "brier_stated", "brier_recalibrated", "ties", "unparsed", "unanswered", "unparsed_turns", "failures",
-    "strict_accuracy", "lenient_accuracy", "strict_unparsed", "lenient_unparsed",
+    "right_to_wrong", "wrong_to_wrong", "conformity", "stubbornness", "influence", "influence_right",
+    "influence_wrong", "density", "reciprocity", "most_heard", "brier_stated", "brier_recalibrated", "ties",
+    "unparsed", "unanswered", "unparsed_turns", "failures", "strict_accuracy", "lenient_accuracy",
+    "strict_unparsed", "lenient_unparsed",
 )  # fmt: skip
 """Metrics of every experiment."""
 
@@ -40,9 +41,10 @@ BY_AGENT = ("accuracy", "score", "brier", "brier_stated", "brier_recalibrated", 
 """What is known of one debater of a cell."""
 
 _FRACTIONS = frozenset({
-    "accuracy", "opening_accuracy", "agent_accuracy", "consensus", "co2", "conformity", "stubbornness", "density",
-    "reciprocity", "most_heard", "brier_stated", "brier_recalibrated", "ties", "unanswered", "strict_accuracy",
-    "lenient_accuracy", *OTHER_NAMES, *TEXT_METRICS, *CALIBRATION_METRICS,
+    "accuracy", "opening_accuracy", "agent_accuracy", "consensus", "co2", "conformity", "stubbornness", "influence",
+    "influence_right", "influence_wrong", "density", "reciprocity", "most_heard", "brier_stated",
+    "brier_recalibrated", "ties", "unanswered", "strict_accuracy", "lenient_accuracy", *OTHER_NAMES, *TEXT_METRICS,
+    *CALIBRATION_METRICS,
 })  # fmt: skip
 _SIGNED: Mapping[str, tuple[float, float]] = {"gain": (-1.0, 1.0), "improvement": (-1.0, inf)}
 
@@ -55,15 +57,18 @@ _ALIKE = (
     ("input_tokens", "output_tokens", "total_tokens", "extra_input_tokens", "extra_output_tokens"),
     ("calls", "extra_calls"),
     ("consensus", "cons"),
+    ("influence", "influence_right", "influence_wrong"),
 )
 
-_NEITHER = ("consensus", "cons", "debates", "flips", "wrong_to_wrong", "conformity", "stubbornness", "density",
-            "reciprocity", "most_heard")  # fmt: skip
+_NEITHER = (
+    "consensus", "cons", "debates", "flips", "wrong_to_wrong", "conformity", "stubbornness", "influence", "density",
+    "reciprocity", "most_heard",
+)  # fmt: skip
 _LOWER = (
     "rounds", "calls", "input_tokens", "output_tokens", "total_tokens", "input_tokens_per_agent",
-    "output_tokens_per_agent", "extra_calls", "extra_input_tokens", "extra_output_tokens", "right_to_wrong", "brier",
-    "brier_stated", "brier_recalibrated", "ece", "ece_stated", "ece_recalibrated", "ties", "unparsed", "unanswered",
-    "unparsed_turns", "failures", "strict_unparsed", "lenient_unparsed",
+    "output_tokens_per_agent", "extra_calls", "extra_input_tokens", "extra_output_tokens", "right_to_wrong",
+    "influence_wrong", "brier", "brier_stated", "brier_recalibrated", "ece", "ece_stated", "ece_recalibrated",
+    "ties", "unparsed", "unanswered", "unparsed_turns", "failures", "strict_unparsed", "lenient_unparsed",
 )  # fmt: skip
 
 

@@ -57,6 +57,11 @@ BY_HAND = {
     "conformed": 2.0,  # both of round 1
     "difference_faced": 5.0,  # a and b in round 1, all in round 2
     "held": 1.0,  # b in round 2
+    "adopted": 3.0,  # a and b in round 1, a in round 2; c then says V, which nobody had said
+    "right_faced": 3.0,  # b in round 1, a and c in round 2
+    "right_adopted": 2.0,  # b, then a
+    "wrong_faced": 2.0,  # a in round 1, b in round 2
+    "wrong_adopted": 1.0,  # a
     "density": (3 / 6 + 6 / 6) / 2,
     "reciprocity": (2 / 3 + 1) / 2,  # round 1: a->b and b->a of three edges
     "most_heard": 3 / 9,

@@ -11,6 +11,15 @@ from cortexdsl.analysis.metrics.collisions import debates, dvc
 from cortexdsl.analysis.metrics.description import description
 from cortexdsl.analysis.metrics.listening import density, most_heard, reciprocity
 from cortexdsl.analysis.metrics.outcome import consensus
+from cortexdsl.analysis.metrics.persuasion import (
+    adopted,
+    difference_faced,
+    exposures,
+    right_adopted,
+    right_faced,
+    wrong_adopted,
+    wrong_faced,
+)
 from cortexdsl.analysis.metrics.view import Graded, graded
 from cortexdsl.terms import Debate, Decide, Everyone, OfRole, Repeat
 from tests.analysis.made import record
@@ -97,3 +106,38 @@ def test_an_aggregator_within_the_rounds_makes_no_round_of_its_own() -> None:
     assert consensus(view) == 1.0
     assert debates(view) == 2.0  # the aggregator's answer, heard by each in both rounds
     assert len(round_rows([record(debate)], right)) == 3
+
+
+def test_influence_is_taking_over_what_one_heard_and_did_not_share() -> None:
+    """a (wrong), b (right), c (wrong, otherwise) hear each other once.
+
+    a takes over b's right answer, c takes over a's wrong one, b goes over to a's: three of three adopted. Of the wrong,
+    a and c, who both heard b, one adopted it: 1/2. Of the right, b alone, who heard two wrong ones, one: 1/1.
+    """
+    script = {"answer:a0": "41|.5", "answer:b0": "42|.5", "answer:c0": "40|.5"}
+    script |= {"revise:a1": "42|.5", "revise:b1": "41|.5", "revise:c1": "41|.5"}
+    debate = staged({"answer": {}, "revise": {"hears": Everyone()}}, ["answer", "revise"], "a b c", script)
+    view = seen(debate)
+    assert (adopted(view), difference_faced(view)) == (3.0, 3.0)
+    assert (right_adopted(view), right_faced(view)) == (1.0, 2.0)
+    assert (wrong_adopted(view), wrong_faced(view)) == (1.0, 1.0)
+    agents = description([record(debate)], right)["agents"].set_index("agent")["influence"]
+    # each was heard by two who thought otherwise: a's answer was taken over by both, b's by one, c's by none
+    assert agents.to_dict() == {"a": 1.0, "b": 0.5, "c": 0.0}
+
+
+def test_an_adversary_persuades() -> None:
+    """x says 13 to a and b, who were right; a gives way and b does not: one of two."""
+    steps = {
+        "answer": {},
+        "attack": {"role": "attacker", "hears": OfRole(("debater",))},
+        "revise": {"hears": OfRole(("attacker",))},
+    }
+    script = {"attack:x1": "13|0.9", "revise:a1": "13|0.5"}
+    debate = staged(steps, ["answer", "attack", "revise"], {"debater": "a b", "attacker": "x"}, script)
+    view = seen(debate)
+    assert (wrong_adopted(view), wrong_faced(view)) == (1.0, 2.0)
+    assert [(each.speaker, each.listener, each.adopted) for each in exposures(view)] == [
+        ("x", "a", True),
+        ("x", "b", False),
+    ]

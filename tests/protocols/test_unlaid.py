@@ -16,7 +16,7 @@ TEAM = tuple(Agent(name, Model("m", "builtin/solver", parameters=7e9, tokens=1e1
 def said(step: str) -> str:
     """What is said of a protocol whose second step is this one."""
     text = (
-        "roles: {debater: everyone, judge: {model_of: first}}\n"
+        "roles: {debater: everyone, judge: [ann, bob]}\n"
         "steps:\n  open: {role: debater, prompt: common/answer.j2}\n"
         f"  then: {step}\nschedule: [open, then]\ndecide: majority\n"
     )

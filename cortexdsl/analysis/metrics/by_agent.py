@@ -10,7 +10,7 @@ from typing import get_args
 import pandas as pd
 
 from cortexdsl.analysis.metrics.calibration import Kind, brier_score, expected_calibration_error, spoken_pairs
-from cortexdsl.analysis.metrics.persuasion import Occasion, occasions
+from cortexdsl.analysis.metrics.persuasion import Occasion, exposures, occasions
 from cortexdsl.analysis.metrics.usage import total
 from cortexdsl.analysis.metrics.view import Grade, Graded, graded
 from cortexdsl.records import Record
@@ -22,6 +22,7 @@ COLUMNS = (
     "dataset", "cell", "agent", "model", "debated", "opening_accuracy", "last_accuracy", "hears", "is_heard",
     "wrong_to_right", "right_to_wrong", "wrong_to_wrong", "conformity", "stubbornness", "answers", "unparsed",
     "brier_stated", "ece_stated", "brier_recalibrated", "ece_recalibrated", "calls", "input_tokens", "output_tokens",
+    "influence",
 )  # fmt: skip
 
 
@@ -33,7 +34,8 @@ def agent_table(records: Iterable[Record], grade: Grade) -> pd.DataFrame:
     DataFrame
         One row for each cell and debater, in order of appearance. `debated`: debates it took part in; accuracies
         of its own first and last answers; `hears` and `is_heard`: kept edges into and out of it a debate (Table 4
-        of CortexDebate); flips by kind, calls and tokens a debate; `conformity` and `stubbornness` as shares of
+        of CortexDebate); flips by kind, calls and tokens a debate; `influence`: of its answers that another debater
+        heard and did not share, the share taken over; `conformity` and `stubbornness` as shares of
         their occasions; `unparsed` of its `answers`; Brier scores and calibration errors of its confidences.
         NaN where nothing is known.
     """
@@ -61,6 +63,7 @@ class Deeds:
     is_heard: int = 0
     flips: Counter[tuple[bool, bool]] = field(default_factory=Counter)
     occasions: list[Occasion] = field(default_factory=list)
+    persuaded: list[bool] = field(default_factory=list)
     answers: list[str | None] = field(default_factory=list)
     judged: dict[Kind, list[tuple[float, bool]]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
     turns: list[Turn] = field(default_factory=list)
@@ -90,6 +93,9 @@ def _deeds(view: Graded) -> dict[str, Deeds]:
             deeds[new.speaker].flips[view.is_right(old.answer), view.is_right(new.answer)] += 1
     for occasion in occasions(view):
         deeds[occasion.speaker].occasions.append(occasion)
+    for exposure in exposures(view):
+        if exposure.speaker in deeds:
+            deeds[exposure.speaker].persuaded.append(exposure.adopted)
     for kind in KINDS:
         for speaker, confidence, right in spoken_pairs(view, kind):
             deeds[speaker].judged[kind].append((confidence, right))
@@ -124,6 +130,7 @@ def _described(debates: Sequence[Deeds]) -> list[object]:
         len(turns) / n,
         _per(total(turns, "prompt_tokens"), n),
         _per(total(turns, "completion_tokens"), n),
+        _mean([float(adopted) for deeds in debates for adopted in deeds.persuaded]),
     ]
 
 

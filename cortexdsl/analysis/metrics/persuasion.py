@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from cortexdsl.analysis.metrics.view import Graded
@@ -76,6 +76,67 @@ def held(view: Graded) -> float:
     return float(sum(occasion.held for occasion in occasions(view)))
 
 
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """One answer that was heard by a debater of another mind, before it answered anew.
+
+    Attributes
+    ----------
+    turn : int
+        The revision: its turn.
+    speaker, listener : str
+        The speaker may be an outsider; the listener is a debater with a readable answer that was not the speaker's.
+    said_right, held_right : bool
+        Whether the answer heard, and the listener's own, were right.
+    adopted : bool
+        The listener then gave the answer heard.
+    """
+
+    turn: int
+    speaker: str
+    listener: str
+    said_right: bool
+    held_right: bool
+    adopted: bool
+
+
+def exposures(view: Graded) -> Iterator[Exposure]:
+    """Yield what debaters heard that was not their own answer, edge by edge; of one speaker the latest counts."""
+    for old, new in view.revisions():
+        if old.answer is not None:
+            for speaker, answer in _heard_from(view, new).items():
+                if answer != old.answer:
+                    right = view.is_right(answer), view.is_right(old.answer)
+                    yield Exposure(new.turn, speaker, new.speaker, *right, adopted=new.answer == answer)
+
+
+def adopted(view: Graded) -> float:
+    """Revisions that took over an answer heard which was not their own. Influence = adopted / difference_faced."""
+    return _revisions(each for each in exposures(view) if each.adopted)
+
+
+def right_faced(view: Graded) -> float:
+    """Revisions of a wrong answer that heard a right one: the denominator of influence_right."""
+    return _revisions(each for each in exposures(view) if each.said_right and not each.held_right)
+
+
+def right_adopted(view: Graded) -> float:
+    """Those of them that took over a right answer heard. Influence_right = right_adopted / right_faced."""
+    found = (each for each in exposures(view) if each.said_right and not each.held_right)
+    return _revisions(each for each in found if each.adopted)
+
+
+def wrong_faced(view: Graded) -> float:
+    """Revisions of a right answer that heard a wrong one: the denominator of influence_wrong."""
+    return _revisions(each for each in exposures(view) if each.held_right and not each.said_right)
+
+
+def wrong_adopted(view: Graded) -> float:
+    """Those of them that took over a wrong answer heard. Influence_wrong = wrong_adopted / wrong_faced."""
+    found = (each for each in exposures(view) if each.held_right and not each.said_right)
+    return _revisions(each for each in found if each.adopted)
+
+
 def flips(view: Graded) -> float:
     """Answers that differ from the debater's answer before; an answer lost to or found after a failed parse counts."""
     return float(sum(old.answer != new.answer for old, new in view.revisions()))
@@ -107,7 +168,15 @@ def _flips(view: Graded, was_right: bool, is_right: bool) -> float:
     )
 
 
+def _revisions(found: Iterable[Exposure]) -> float:
+    return float(len({each.turn for each in found}))
+
+
 def _heard_answers(view: Graded, turn: Turn) -> list[str]:
+    return list(_heard_from(view, turn).values())
+
+
+def _heard_from(view: Graded, turn: Turn) -> dict[str, str]:
     heard = [view.debate.turns[number] for number in turn.heard]
     latest = {t.speaker: t.answer for t in heard if t.reads == "answer" and t.speaker != turn.speaker}
-    return [answer for answer in latest.values() if answer is not None]
+    return {speaker: answer for speaker, answer in latest.items() if answer is not None}
