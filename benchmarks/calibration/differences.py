@@ -69,7 +69,7 @@ def tokens(random: Generator) -> Marks:
     scaled = table({"a": 0.7 * a, "b": b}, "tokens")
     row = judge_claims(scaled, ["tokens(a) <= 0.7 * tokens(b)"], seed=1, draws=DRAWS).iloc[0]
     bound, covers = bool(row["p"] <= 0.05), bool(row["ci_low"] <= 0.7 <= row["ci_high"])
-    return {"error: sign-flip drawn": reject, "cover: symmetric studentised bootstrap": cover,
+    return {"error: studentised bootstrap": reject, "cover: studentised bootstrap": cover,
             "error: log ratio, at its bound": bound, "cover: ratio": covers}  # fmt: skip
 
 

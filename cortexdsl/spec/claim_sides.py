@@ -81,8 +81,9 @@ def _quantity(text: str, metric: str, inside: str, where: str) -> Quantity:
             fail(where, text, f"round={value} is no round", "write round=0 for the opening, round=1, round=2 ...")
         else:
             fail(where, text, f"a mean has no setting {option!r}", nearest(key, ("round", "agent"), say="settings"))
-    if round_ is not None and agent is None and metric not in (*AFTER_ROUNDS, "accuracy"):
-        fail(where, text, f"{metric} is not known after each round", f"after a round: {', '.join(AFTER_ROUNDS)}")
+    if round_ is not None and agent is None and metric not in (*AFTER_ROUNDS, *CALIBRATION_METRICS):
+        known = ", ".join((*AFTER_ROUNDS, *CALIBRATION_METRICS))
+        fail(where, text, f"{metric} is not known after each round", f"after a round: {known}")
     if agent is not None and metric not in BY_AGENT:
         fail(where, text, f"{metric} is not known of each agent", f"by agent: {', '.join(BY_AGENT)}")
     return Quantity(metric, OTHERS if _OTHERS.fullmatch(name) else name, round_, agent)

@@ -232,6 +232,8 @@ def test_claims_about_confidences_before_and_after_recalibration_and_by_agent() 
     accuracy = _row(table, "accuracy(a, agent=careful) > accuracy(a, agent=quick)")
     assert accuracy["estimate"] == pytest.approx(right[1].mean() - right[0].mean())
     assert _row(table, "auroc(a) > 0.5")["verdict"] == "supported"
+    opening = _row(table, "auroc(a, round=0) > 0.5")
+    assert opening["estimate"] == _row(table, "auroc(a) > 0.5")["estimate"]
     with pytest.raises(DataError, match="a has no agent 'slow' on data; it has quick, careful"):
         _row(table, "brier(a, agent=slow) < 0.2")
     with pytest.raises(DataError, match="needs every answer and confidence, which this table does not hold"):
