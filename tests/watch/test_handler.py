@@ -1,0 +1,102 @@
+"""What of Snakemake's many messages a person sees: failures and what nobody expected; not its chatter."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from snakemake.settings.enums import Quietness
+from snakemake_interface_logger_plugins.common import LogEvent
+from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
+from snakemake_interface_logger_plugins.settings import OutputSettingsLoggerInterface
+
+from cortexdsl.watch.handler import LogHandler
+
+
+class Settings(OutputSettingsLoggerInterface):
+    """What Snakemake hands to a plugin."""
+
+    def __init__(self, quiet: Sequence[Quietness] = (), dryrun: bool = False) -> None:
+        self.quiet = quiet
+        self.dryrun = dryrun
+        self.printshellcmds = self.debug_dag = self.verbose = self.stdout = False
+        self.show_failed_logs = self.nocolor = True
+
+
+def record(message: str, event: LogEvent | None = None, level: int = logging.INFO, **more: Any) -> logging.LogRecord:
+    made = logging.LogRecord("snakemake", level, "x.py", 1, message, (), None)
+    made.__dict__.update(event=event, **more)
+    return made
+
+
+def shown(capsys: pytest.CaptureFixture[str], records: list[logging.LogRecord], settings: Settings) -> list[str]:
+    handler = LogHandler(settings, None)
+    for each in records:
+        handler.emit(each)
+    handler.close()
+    return capsys.readouterr().err.splitlines()
+
+
+def failing(tmp_path: Path) -> list[logging.LogRecord]:
+    """A job that starts and fails, as Snakemake tells it."""
+    log = tmp_path / "a.log"
+    log.write_text("error: no key\n    set it\n")
+    return [
+        record("x", LogEvent.JOB_INFO, jobid=3, rule_name="debate", wildcards={"experiment": "e", "cell": "a"}),
+        record("RuleException:\nCalledProcessError in file", LogEvent.ERROR, logging.ERROR, exception="RuleException"),
+        record("Error in rule", LogEvent.JOB_ERROR, logging.ERROR, jobid=3, rule_name="debate", log=[str(log)]),
+    ]
+
+
+def test_the_plugin_is_found_by_its_name() -> None:
+    """Snakemake looks for top-level packages called so."""
+    assert LoggerPluginRegistry().is_installed("cortexdsl")
+
+
+def test_chatter_is_silent_and_what_is_unknown_is_passed_on_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """A message of a later Snakemake that nobody here has met must not be lost."""
+    records = [
+        record("Building DAG of jobs..."),
+        record("x", LogEvent.SHELLCMD),
+        record("something new"),
+        record("something new"),
+        record("a lock", LogEvent.ERROR, logging.ERROR, exception="LockException"),
+    ]
+    assert shown(capsys, records, Settings()) == ["something new", "a lock"]
+
+
+def test_a_failure_is_said_in_the_jobs_own_words_and_again_at_the_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the remedy, the log and how to go on; Snakemake's account of its rules is left out."""
+    said = "\n".join(shown(capsys, failing(tmp_path), Settings()))
+    assert said.count("failed: debate a\n    no key\n        set it") == 2
+    assert "a.log" in said
+    assert "1 job failed. Kept:" in said
+    assert "Go on with the same command: " in said
+    assert "RuleException" not in said
+
+
+def test_quiet_leaves_failures_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--quiet all` is about messages, not about what went wrong."""
+    said = shown(capsys, [record("something new"), *failing(tmp_path)], Settings(quiet=[Quietness.ALL]))
+    assert "something new" not in said
+    assert said[0] == "failed: debate a"
+
+
+def test_jobs_that_ctrl_c_ended_have_not_failed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Snakemake reports them as failed; they were told to stop."""
+    stop = record("Terminating processes on user request, this might take some time.")
+    said = shown(capsys, [stop, *failing(tmp_path)], Settings())
+    assert said[0] == "stopping: the calls under way are given up, what is finished is kept"
+    assert not any(line.startswith("failed") for line in said)
+    assert any(line.startswith("stopped by hand. Kept:") for line in said)
+
+
+def test_a_dry_run_is_in_snakemakes_words(capsys: pytest.CaptureFixture[str]) -> None:
+    """It shows what would run, which is what it is for."""
+    records = [record("Building DAG of jobs..."), record("Job stats:\ntotal 3", LogEvent.RUN_INFO, stats={"total": 3})]
+    assert shown(capsys, records, Settings(dryrun=True)) == ["Building DAG of jobs...", "Job stats:", "total 3"]
