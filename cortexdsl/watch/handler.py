@@ -143,7 +143,9 @@ class LogHandler(LogHandlerBase):
         elif (
             not text
             or text == "None"
+            or text in self._said
             or text.startswith(CHATTER)
+            or SUBMITTED in text
             or (event == LogEvent.ERROR and (self._is_interrupted or self._is_a_jobs(record)))
         ):
             return

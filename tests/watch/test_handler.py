@@ -61,6 +61,7 @@ def test_chatter_is_silent_and_what_is_unknown_is_passed_on_once(capsys: pytest.
     records = [
         record("Building DAG of jobs..."),
         record("x", LogEvent.SHELLCMD),
+        record("Job 6 has been submitted with SLURM jobid 1 (log: 1.log)."),
         record("something new"),
         record("something new"),
         record("a lock", LogEvent.ERROR, logging.ERROR, exception="LockException"),
