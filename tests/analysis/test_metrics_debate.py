@@ -228,3 +228,13 @@ def test_metrics_agree_with_each_other_and_do_not_know_the_order_of_agents(
     for share in ("score", "opening_score", "agent_score", "consensus", "co2", "density", "reciprocity", "most_heard"):
         value = found[share]
         assert value is None or 0.0 <= value <= 1.0
+
+
+def test_a_review_that_was_heard_is_no_answer_that_was_heard() -> None:
+    """a hears W of b: an answer faced; the same words read as a review are none."""
+    debate = made([{"a": "R", "b": "W"}, {"a": "R", "b": "W"}], [[("b", "a")]])
+    review = replace(
+        debate, turns=tuple(replace(turn, reads="review") if turn.turn == 1 else turn for turn in debate.turns)
+    )
+    assert persuasion.difference_faced(graded(debate, grade)) == 1
+    assert persuasion.difference_faced(graded(review, grade)) == 0
