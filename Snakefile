@@ -34,10 +34,12 @@ rule broken:
         REPORTS,
     output:
         "results/.mended",
+    log:
+        "results/broken-specs.log",
     localrule: True
     conda:
         "environment.yml"
     params:
         specs=list(BROKEN.values()),
     shell:
-        "cortexdsl check {params.specs:q}; exit 1"
+        "cortexdsl check {params.specs:q} > {log:q} 2>&1; exit 1"

@@ -30,6 +30,19 @@ methods: {sparse: {protocol: cortexdebate, rounds: 5}}
 shard_size: 1
 """
 
+LARGE = SPEC.replace("size: 100", "size: 1000").replace(
+    "methods:",
+    """\
+grid:
+  sparse:
+    keep: [mean, median, mean_of_all, all, {top: 1}, {top: 2}, {top: 3}, {drop_bottom: 1}, {drop_bottom: 2}, {above: 0.1}]
+    recalibration: [cortexdebate, none, reconcile]
+    participation: [spoken, heard, both]
+    rounds: [1, 2, 3, 4, 5]
+methods:""",
+)
+"""450 cells of 1,000 questions."""
+
 
 def cpu(command: Sequence[str], folder: Path, runs: int = 5) -> float:
     """Return the median CPU seconds of a command and its children."""
@@ -67,6 +80,7 @@ def main() -> None:
         folder = Path(name)
         (folder / "specs").mkdir()
         (folder / "specs" / "bench.yaml").write_text(SPEC, encoding="utf-8")
+        (folder / "large.yaml").write_text(LARGE, encoding="utf-8")
         python, spec = sys.executable, "specs/bench.yaml"
         job = [
             python, "-m", "cortexdsl", "debate", spec, "--dataset", "arithmetic", "--cell", "sparse",
@@ -77,6 +91,8 @@ def main() -> None:
         rows = {
             "interpreter with numpy and pydantic": floor,
             "`cortexdsl check` of one method": cpu([python, "-m", "cortexdsl", "check", spec], folder),
+            "`cortexdsl check` of 450 cells": cpu([python, "-m", "cortexdsl", "check", "large.yaml"], folder, runs=3),
+            "`cortexdsl plan` of 450 cells": cpu([python, "-m", "cortexdsl", "plan", "large.yaml"], folder, runs=3),
             "a debate job of one question": cpu(job, folder),
             "parse and plan 100 debate jobs (`snakemake -n`)": cpu(snakemake, folder, runs=3),
         }

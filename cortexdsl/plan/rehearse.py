@@ -20,6 +20,7 @@ from cortexdsl.tasks.task import Task
 from cortexdsl.terms import Cell, Dataset, Message, Method, Question, Render, Sparse
 
 SAMPLE = 3  # questions of each dataset: prompts of one dataset differ little in length
+MANY_CELLS = 100  # with more of them one question stands for all: 496 cells took 11 s of CPU with three
 JUDGE = "(judge)"  # no cell can be called so
 MADE_UP_PASSAGES = ({"title": "A made-up passage", "text": "words " * 80},) * 5  # of each source
 
@@ -40,7 +41,7 @@ def rehearse_plan(plan: Plan) -> tuple[Estimate, dict[str, Estimate]]:
     """
     by_cell = {cell.name: Estimate() for cell in plan.cells}
     for label, task in plan.tasks.items():
-        sample = task.questions[:SAMPLE]
+        sample = _sample(task, len(plan.cells))
         factor = plan.replicates * len(task.questions) / max(1, len(sample))
         for name, estimate in asyncio.run(_rehearse_task(plan, task, sample)).items():
             by_cell[name] += estimate.times(factor)
@@ -48,6 +49,14 @@ def rehearse_plan(plan: Plan) -> tuple[Estimate, dict[str, Estimate]]:
             judged = _rehearse_judge(plan, task, sample).times(factor * len(plan.cells))
             by_cell[JUDGE] = by_cell.get(JUDGE, Estimate()) + judged
     return sum(by_cell.values(), Estimate()), by_cell
+
+
+def _sample(task: Task, cells: int) -> tuple[Question, ...]:
+    """Return the questions that are rehearsed: the first few, or for many cells the one of median length."""
+    if cells <= MANY_CELLS:
+        return task.questions[:SAMPLE]
+    by_length = sorted(task.questions, key=lambda question: len(question.text) + len(question.context))
+    return (by_length[len(by_length) // 2],)
 
 
 def misrendered(judged: Judged) -> list[Problem]:

@@ -14,6 +14,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from cortexdsl import __version__
+
 LOCKS = ("build.lock.txt", "run.lock.txt", "dev.lock.txt")
 CONDA_NAMES = {"matplotlib-base": "matplotlib", "snakemake-minimal": "snakemake"}
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
@@ -129,6 +131,14 @@ def test_environment_yml_asks_for_what_pyproject_asks_for(repository: Path, pypr
     }
     assert conda.pop("sentence-transformers") == extra["sentence-transformers"]
     assert conda == project
+
+
+def test_the_citation_is_of_this_version_and_names_nobody(repository: Path, pyproject: dict[str, Any]) -> None:
+    """Whoever cites the program cites its version; its authors are not invented."""
+    said = yaml.safe_load((repository / "CITATION.cff").read_text())
+    assert said["version"] == __version__
+    assert said["license"] == pyproject["project"]["license"]
+    assert said["authors"] == [{"name": "The cortexdsl authors"}]
 
 
 def test_no_tracked_file_names_a_machine_or_an_index(tracked: list[Path]) -> None:
