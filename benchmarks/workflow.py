@@ -35,7 +35,8 @@ LARGE = SPEC.replace("size: 100", "size: 1000").replace(
     """\
 grid:
   sparse:
-    keep: [mean, median, mean_of_all, all, {top: 1}, {top: 2}, {top: 3}, {drop_bottom: 1}, {drop_bottom: 2}, {above: 0.1}]
+    keep:
+      [mean, median, mean_of_all, all, {top: 1}, {top: 2}, {top: 3}, {drop_bottom: 1}, {drop_bottom: 2}, {above: 0.1}]
     recalibration: [cortexdebate, none, reconcile]
     participation: [spoken, heard, both]
     rounds: [1, 2, 3, 4, 5]

@@ -104,15 +104,18 @@ def test_the_protocol_of_the_readme_runs_as_it_is_written_there(fresh: Bench) ->
     spec = spec.replace(
         "  - {name: second, model: one}\n", "".join(f"  - {{name: a{k}, model: one}}\n" for k in range(3))
     )
-    fresh.write("specs/mine.yaml", spec + protocol)
+    fresh.write("specs/mine.yaml", spec + "methods: {vote: {protocol: voting}}\n")
+    fresh.write("specs/loudest.yaml", protocol)
     fresh.write("prompts/my/revise.j2", template)
-    check = fresh.cortexdsl("check", "specs/mine.yaml")
+    check = fresh.cortexdsl("check", "specs/loudest.yaml")
     assert (check.status, "it can run" in check.text, "warning" in check.text) == (0, True, False), check.text
-    assert fresh.cortexdsl("explain", "specs/mine.yaml", "loudest").status == 0
-    run = fresh.snakemake("results/mine/scores.csv")
+    assert fresh.cortexdsl("explain", "specs/loudest.yaml", "loudest").status == 0
+    run = fresh.snakemake("results/loudest/scores.csv")
     assert run.status == 0, run.text
     heard = 0
-    for debate in fresh.debates("mine"):
+    for debate in fresh.debates("loudest"):
+        if debate["cell"] != "loudest":
+            continue
         turns = {turn["turn"]: turn for turn in debate["turns"]}
         for turn in turns.values():
             others = [t for t in turns.values() if t["round"] == turn["round"] - 1 and t["speaker"] != turn["speaker"]]
