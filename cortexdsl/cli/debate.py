@@ -63,6 +63,7 @@ def ask_failures_again(plan: Plan, dataset: str, cell: str, shard: str) -> Count
     ------
     ModelError, BudgetError
     """
+    declare(plan.layout, declaration_of(plan))
     out = Path(plan.layout.debates(dataset, cell, shard))
     return asyncio.run(_debate(plan, dataset, cell, shard, out, plan.limits, errors_again=True))
 

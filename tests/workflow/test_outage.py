@@ -35,6 +35,26 @@ def test_calls_that_fail_end_the_run_and_are_asked_again_on_request(fresh: Bench
     assert {job["state"] for job in spent} == {"done"}
 
 
+def test_regrade_asks_failures_again_where_they_were_allowed(fresh: Bench) -> None:
+    """`failed: 100%` keeps them as data; then a server that is well answers all, and no other call is asked."""
+    text = REMOTE.replace("{connections: 8}", "{connections: 8, failed: 100%}").replace("[mean, {top: 1}]", "[mean]")
+    fresh.write("specs/remote.yaml", text)
+
+    def failed() -> int:
+        return sum(not turn["text"] for debate in fresh.debates("remote") for turn in debate["turns"])
+
+    with serving(OWN_STUB, "--fault", "context=0.3") as server:
+        fresh.environment["STUB_URL"] = server.address
+        assert fresh.snakemake(REMOTE_SCORES).status == 0
+    assert failed() > 0
+    with serving(OWN_STUB) as server:
+        fresh.environment["STUB_URL"] = server.address
+        again = fresh.cortexdsl("regrade", "specs/remote.yaml", "--errors-again")
+        assert again.status == 0, again.text
+        assert f"{server.stats()['calls']} calls asked, 0 of them failed again" in again.text
+    assert failed() == 0
+
+
 def test_a_limit_is_exact_over_jobs_and_over_a_raise(fresh: Bench) -> None:
     """Jobs of two cells at once under 20 calls, then 30, then enough: the server sees 20, 30, and all 54 or fewer."""
     fresh.write("specs/remote.yaml", REMOTE.replace("{connections: 8}", "{connections: 8, calls: 20}"))
