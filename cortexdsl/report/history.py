@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.ledger import Entry, Ledger, read_ledger
+from cortexdsl.plan.ledger import EARLIER, Entry, Ledger, read_ledger
 from cortexdsl.report.rows import read_rows
 from cortexdsl.report.words import counted
 
@@ -62,6 +62,8 @@ def _sentences(ledger: Ledger, faults: list[str]) -> Iterator[str]:
             f"{before['alpha']:g}, correction {before['correction']}, {sizes}, "
             f"{counted(before['replicates'], 'replicate')}."
         )
+        if EARLIER in ledger.declarations[0].said:
+            yield f"Of this the claims alone are sure: {EARLIER}."
         late = [entry for entry in ledger.declarations if entry.after_calls]
         for entry in late:
             yield f"After the first call: {'; '.join(entry.said)}."

@@ -182,6 +182,8 @@ def test_an_earlier_version_s_declaration_is_taken_over(tmp_path: Path) -> None:
     _call(tmp_path)
     ledger = declare(layout, {**FIRST, "claims": [CLAIM, OTHER]})
     assert (ledger.claims, ledger.since, ledger.faults) == ((CLAIM,), (f"claim added: {OTHER}",), ())
+    said = " ".join(read_history(tmp_path, {"hypotheses": [CLAIM, OTHER]}).said)
+    assert "Of this the claims alone are sure: an earlier version" in said
 
 
 def test_many_writers_lose_nothing(tmp_path: Path) -> None:
