@@ -64,6 +64,17 @@ def test_a_mistake_is_one_message_without_a_traceback(
     assert "  File " not in run.text
 
 
+def test_a_broken_spec_lets_the_others_run_and_is_told_at_the_end(fresh: Bench) -> None:
+    """The other one comes to its report; then the run fails, and says what is wrong and where."""
+    fresh.write("specs/good.yaml", TINY)
+    fresh.write("specs/bad.yaml", TINY.replace("voting", "votng"))
+    run = fresh.snakemake()
+    assert run.status != 0
+    assert (fresh.folder / "results/good/report.html").is_file()
+    assert "specs/bad.yaml:10:20: there is no protocol votng" in run.text, run.text
+    assert not (fresh.folder / "results/bad").exists()
+
+
 def test_a_spec_edited_while_the_workflow_runs_stops_its_jobs(bench: Bench) -> None:
     """A job is told the digest that the workflow read; where the spec means something else by now it refuses."""
     run = bench.cortexdsl(
