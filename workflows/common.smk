@@ -66,6 +66,15 @@ def jobs_at_once():
     return int(os.environ.get("CORTEXDSL_JOBS_AT_ONCE") or 1)
 
 
+def is_waiting(wildcards):
+    """Say whether a debate job only waits, in the worker's loop beside others."""
+    return (
+        IS_WARM
+        and workflow.local_exec
+        and plan_of(wildcards.experiment).waits(wildcards.cell)
+    )
+
+
 def looks_of(experiment):
     """The looks up to the one at which the experiment stops, taken one after the other; none without stopping."""
     plan, looks = plan_of(experiment), []

@@ -13,10 +13,12 @@ rule debate:
         "results/{experiment}/logs/debates/{dataset}/{cell}/{shard}.log",
     conda:
         "../environment.yml"
+    # Beside a worker, a job that waits for model servers takes no core, but its share of the connections.
+    threads: lambda wildcards: 0 if is_waiting(wildcards) else 1
     resources:
         connections=lambda wildcards: plan_of(
             wildcards.experiment
-        ).connections_per_job(jobs_at_once()),
+        ).connections_per_job(jobs_at_once(), is_warm=is_waiting(wildcards)),
     params:
         spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
         digest=lambda wildcards: plan_of(wildcards.experiment).debate_digest(
@@ -25,6 +27,6 @@ rule debate:
     shell:
         "cortexdsl debate {params.spec:q} --experiment {wildcards.experiment:q} --dataset {wildcards.dataset:q}"
         " --cell {wildcards.cell:q} --shard {wildcards.shard} --digest {params.digest}"
-        " --connections {resources.connections} --out {output:q}"
+        " --connections {resources.connections} --threads {threads} --out {output:q}"
         + (" --errors-again" if ERRORS_AGAIN else "")
         + " > {log:q} 2>&1"

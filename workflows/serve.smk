@@ -29,7 +29,8 @@ onstart:
         refuse(error)
     # Where jobs run is known after parsing. A job of another machine cannot watch this process, and must not try.
     if IS_WARM and workflow.local_exec:
-        WORKERS.extend(start_worker())
+        ways = {way for name in asking for way in plan_of(name).ways}
+        WORKERS.extend(start_worker(sorted(ways)))
     announced = announce([plan_of(name) for name in sorted(asking)], needed)
     logger.info(None, extra={"announced": announced})
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from cortexdsl.debate.adapt import matched, with_pool
 from cortexdsl.errors import InputError
 from cortexdsl.knowledge.pool import read_pools
-from cortexdsl.models.door import Counts, Job, open_door
+from cortexdsl.models.door import Commons, Counts, Job, open_door
 from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.declaration import declaration_of
@@ -34,26 +34,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--digest", help="refuse to run if the spec means something else by now")
     parser.add_argument("--connections", type=int, help="calls in flight to one endpoint at most")
     parser.add_argument("--errors-again", action="store_true", help="ask calls again that failed in earlier runs")
+    parser.add_argument("--threads", type=int, help="processors it takes; 0: it only waits, beside others in one loop")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
-    plan = compile_spec(args.spec, experiment=args.experiment)
+    print(asyncio.run(attend(args)), file=sys.stderr)
+    return 0
+
+
+async def attend(
+    args: argparse.Namespace,
+    commons: Commons | None = None,
+    compiled: Callable[[str, str | None], Plan] = compile_spec,
+) -> str:
+    """Run the verb, and return what there is to say of it.
+
+    Parameters
+    ----------
+    args : Namespace
+    commons : Commons or None
+        What it shares with other jobs of this process, connections included; by default nothing.
+    compiled : callable of (spec, experiment)
+    """
+    plan = compiled(args.spec, args.experiment)
     meant = plan.debate_digest(args.dataset, args.cell, args.shard)  # refuses a job that the spec does not have
     if args.digest and args.digest != meant:
         raise InputError(
             f"{args.spec} has changed since the workflow started\n    start snakemake again: what is finished is kept"
         )
     declare(plan.layout, declaration_of(plan))  # before the first call: the workflow may know of an edit only here
-    limits = replace(plan.limits, connections=args.connections or plan.limits.connections)
-    job = plan, args.dataset, args.cell, args.shard, args.out, limits
-    counts = asyncio.run(_debate(*job, errors_again=args.errors_again))
-    print(
+    alone = replace(plan.limits, connections=args.connections or plan.limits.connections)
+    job = plan, args.dataset, args.cell, args.shard, args.out, alone if commons is None else plan.limits
+    counts = await _debate(*job, errors_again=args.errors_again, commons=commons)
+    return (
         f"{args.dataset} {args.cell} {args.shard}: {counts.asked} calls asked, {counts.replayed} replayed, "
-        f"{counts.failed} failed",
-        file=sys.stderr,
+        f"{counts.failed} failed"
     )
-    return 0
 
 
 def ask_failures_again(plan: Plan, dataset: str, cell: str, shard: str) -> Counts:
@@ -89,6 +106,7 @@ async def _debate(
     *,
     offline: bool = False,
     errors_again: bool = False,
+    commons: Commons | None = None,
 ) -> Counts:
     cell, shard = plan.cell(slug), plan.shard(dataset, label)
     log = Path(plan.layout.call_log(dataset, slug, label))
@@ -108,6 +126,7 @@ async def _debate(
         job=Job(f"{dataset}~{slug}~{label}", dataset, slug, label),
         offline=offline,
         errors_again=errors_again,
+        commons=commons,
     )
     async with door:
         return await debate_shard(shift, door, Embedder(door, plan.models), Templates(plan.prompt_folders), out)

@@ -49,10 +49,35 @@ VERBS = {
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit status."""
-    given = list(arguments)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # letters that a terminal lacks are no reason to fail
             stream.reconfigure(errors="backslashreplace")
+    try:
+        parsed = parse(arguments)
+        status: int = parsed.run(parsed)
+        sys.stdout.flush()
+    except BrokenPipeError:  # `cortexdsl ... | head`: the reader has gone, which is no failure of ours
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (CortexError, OSError) as error:
+        status, said = failure(error)
+        print(said, file=sys.stderr)
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    return status
+
+
+def failure(error: CortexError | OSError) -> tuple[int, str]:
+    """Return the exit status and the one message of an error."""
+    if isinstance(error, CortexError):
+        return 2 if isinstance(error, InputError) else 1, f"error: {error}"
+    # A full disk, a folder that may not be written.
+    return 1, f"error: {error.filename or 'input or output'}: {error.strerror or error}"
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Read a command line, to a value whose `run` runs its verb."""
+    given = list(arguments)
     parser = argparse.ArgumentParser(
         prog="cortexdsl",
         description="Multi-agent debate experiments: written as YAML, run by Snakemake, judged by significance tests.",
@@ -71,31 +96,8 @@ def run(arguments: Sequence[str]) -> int:
     end = given.index("--") if asked == "run" and "--" in given else len(given)
     parsed = parser.parse_args(given[:end])
     parsed.handed_on = given[end + 1 :]
-    return _run(parsed)
+    return parsed
 
 
 def _module(verb: str) -> str:
     return f"{verb}_" if verb == "import" else verb
-
-
-def _run(parsed: argparse.Namespace) -> int:
-    try:
-        status: int = parsed.run(parsed)
-        sys.stdout.flush()
-        return status
-    except InputError as error:
-        return _complain(error, 2)
-    except CortexError as error:
-        return _complain(error, 1)
-    except BrokenPipeError:  # `cortexdsl ... | head`: the reader has gone, which is no failure of ours
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except OSError as error:  # a full disk, a folder that may not be written
-        return _complain(CortexError(f"{error.filename or 'input or output'}: {error.strerror or error}"), 1)
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
-
-
-def _complain(error: CortexError, status: int) -> int:
-    print(f"error: {error}", file=sys.stderr)
-    return status

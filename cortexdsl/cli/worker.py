@@ -2,32 +2,86 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
+import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+import traceback
+from collections.abc import Iterator, Sequence
 
-from cortexdsl.cli.verbs import run
+from cortexdsl.cli import debate
+from cortexdsl.cli.verbs import failure, parse, run
+from cortexdsl.errors import CortexError
+from cortexdsl.models.commons import Commons
+from cortexdsl.models.transports.litellm import load
+from cortexdsl.plan import compile_spec
+from cortexdsl.worker.desk import attend_all
+from cortexdsl.worker.holder import end_with_parent
+from cortexdsl.worker.plans import Plans
 from cortexdsl.worker.zygote import Zygote
 
-WARM = ("plan", "debate", "score", "join", "verdict", "report")
-"""Verbs in the order in which a run comes to need them."""
+WARM = ("score", "join", "verdict", "report")
+"""Verbs in the order in which a run comes to need them, after the debates."""
+LITELLM = "litellm"
 
 
-def warming() -> Iterator[str]:
+def main() -> int:
+    """Serve jobs until the run ends; in each fork, run its job.
+
+    The arguments are the files that listen and that end with the run, and the ways to the models that will be asked:
+    none where no job waits for a server.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    listener, lifeline, *ways = sys.argv[1:]
+    desk = _desk([int(listener), int(lifeline)], ways) if ways else None
+    job = Zygote(socket.socket(fileno=int(listener)), int(lifeline), desk).serve(_warming())
+    return 0 if job is None else run(job.arguments)
+
+
+def _warming() -> Iterator[str]:
     """Import what jobs need, one verb at a step."""
     for verb in WARM:
         importlib.import_module(f"cortexdsl.cli.{verb}")
         yield verb
 
 
-def main() -> int:
-    """Serve jobs until the run ends; in each fork, run its job."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    listener, lifeline = map(int, sys.argv[1:])
-    job = Zygote(socket.socket(fileno=listener), lifeline).serve(warming())
-    return 0 if job is None else run(job.arguments)
+def _desk(files: Sequence[int], ways: Sequence[str]) -> socket.socket:
+    """Fork the process that attends to all jobs which wait for servers; return the channel to it."""
+    channel, other = socket.socketpair()
+    if os.fork():
+        other.close()
+        return channel
+    channel.close()
+    for file in files:
+        os.close(file)
+    end_with_parent()
+    status = 1
+    try:
+        if LITELLM in ways:
+            load()  # seconds, while the run's first jobs are still on their way
+        asyncio.run(_attend_all(other))
+        status = 0
+    except Exception:
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+async def _attend_all(channel: socket.socket) -> None:
+    plans = Plans(compile_spec)
+    async with Commons() as commons:
+
+        async def attend(arguments: Sequence[str]) -> tuple[int, str]:
+            try:
+                return 0, await debate.attend(parse(arguments), commons, plans)
+            except (CortexError, OSError) as error:
+                return failure(error)
+            except Exception:
+                return 1, traceback.format_exc()
+
+        await attend_all(channel, attend)
 
 
 if __name__ == "__main__":

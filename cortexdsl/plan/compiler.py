@@ -65,7 +65,7 @@ class Judged:
         return replace(self, plan=None if problems else self.plan, problems=by_place(problems, files))
 
 
-def compile_spec(asked: str, *, experiment: str | None = None) -> Plan:
+def compile_spec(asked: str, experiment: str | None = None) -> Plan:
     """Compile a spec.
 
     Parameters

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,8 @@ MODULE = "cortexdsl.cli.worker"
 BACKLOG = 1024
 STOPPED_WITHIN = 5.0
 ONE_THREAD = {
-    f"{library}_NUM_THREADS": "1" for library in ("OMP", "GOTO", "OPENBLAS", "MKL", "VECLIB_MAXIMUM", "NUMEXPR")
+    f"{library}_THREADS": "1"
+    for library in ("OMP_NUM", "GOTO_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM", "NUMEXPR_NUM")
 }
 """What Snakemake sets for a job of one thread: sums of floats must not depend on who computes them."""
 
@@ -42,10 +44,15 @@ class Worker:
     lifeline: int
 
 
-def start_worker() -> list[Worker]:
+def start_worker(ways: Sequence[str] = ()) -> list[Worker]:
     """Start the worker, and tell the environment of jobs where it is and which run they belong to.
 
     Jobs may call at once: they are let in when the worker has come up.
+
+    Parameters
+    ----------
+    ways : sequence of str
+        To the models that jobs will ask over a network (`litellm`, `direct`); none: no job waits for a server.
 
     Returns
     -------
@@ -65,7 +72,7 @@ def start_worker() -> list[Worker]:
             shutil.rmtree(folder, ignore_errors=True)
             return []
         end, lifeline = os.pipe()
-        command = [sys.executable, "-m", MODULE, str(listener.fileno()), str(end)]
+        command = [sys.executable, "-m", MODULE, str(listener.fileno()), str(end), *ways]
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 
 from cortexdsl.worker.client import DECLINED, edition
 from cortexdsl.worker.holder import end_with_parent
@@ -43,10 +44,12 @@ class Zygote:
         Bound and listening.
     lifeline : int
         A file that ends when the run has ended.
+    desk : socket or None
+        The channel to the process that attends to jobs which only wait for servers.
     """
 
-    def __init__(self, listener: socket.socket, lifeline: int) -> None:
-        self._listener, self._lifeline = listener, lifeline
+    def __init__(self, listener: socket.socket, lifeline: int, desk: socket.socket | None = None) -> None:
+        self._listener, self._lifeline, self._desk = listener, lifeline, desk
         self._clients: dict[int, socket.socket] = {}  # by the process that runs their job
 
     def serve(self, warming: Iterator[object]) -> Job | None:
@@ -95,6 +98,13 @@ class Zygote:
         (said_edition, folder, length, *said), files = asked
         if said_edition != edition() or len(files) != FILES:
             _answer(connection, DECLINED)
+        elif self._desk is not None and waits(said[: int(length)]):
+            try:
+                send(self._desk, [folder, length, *said], [connection.fileno(), files[2]])
+                connection.close()
+            except OSError:  # the desk is lost
+                self._desk = None
+                _answer(connection, DECLINED)
         else:
             fork = os.fork()
             if not fork:
@@ -123,6 +133,8 @@ class Zygote:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         self._poll.close()
         self._listener.close()
+        if self._desk is not None:
+            self._desk.close()
         os.close(self._lifeline)
         for connection in self._clients.values():
             connection.close()
@@ -136,14 +148,16 @@ class Zygote:
         return job
 
     def _reap(self) -> None:
-        while self._clients:
+        while True:
             try:
                 fork, ended = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
                 return
             if not fork:
                 return
-            connection = self._clients.pop(fork)
+            connection = self._clients.pop(fork, None)
+            if connection is None:  # the desk
+                continue
             self._poll.unregister(connection)
             status = os.waitstatus_to_exitcode(ended)
             _answer(connection, str(status if status >= 0 else 128 - status))
@@ -153,6 +167,8 @@ class Zygote:
             os.killpg(fork, signal.SIGKILL)
 
     def _end(self) -> None:
+        if self._desk is not None:
+            self._desk.close()
         for fork in list(self._clients):
             self._stop(fork)
         for fork in list(self._clients):
@@ -164,6 +180,11 @@ def _renew_streams() -> None:
     sys.stdin = open(0, encoding=sys.stdin.encoding, errors=sys.stdin.errors, closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors, closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", 1, encoding=sys.stderr.encoding, errors=sys.stderr.errors, closefd=False)  # noqa: SIM115
+
+
+def waits(arguments: Sequence[str]) -> bool:
+    """Say whether a job needs no processor: it only waits for model servers."""
+    return list(arguments[:1]) == ["debate"] and ("--threads", "0") in pairwise(arguments)
 
 
 def _answer(connection: socket.socket, text: str) -> None:

@@ -1,0 +1,86 @@
+"""The worker's second process: it attends to all jobs that wait for model servers, in one event loop.
+
+What these jobs need is not processors but patience: one loop has one gate for each endpoint, one set of connections,
+one budget, and sees that two jobs ask the same. It is handed each job with the connection of the job's client, whose
+end is the end of the job.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+from cortexdsl.worker.client import DECLINED
+from cortexdsl.worker.wire import ADDRESS, receive, send
+
+Attend = Callable[[Sequence[str]], Awaitable[tuple[int, str]]]
+OF_ONE_JOB = {ADDRESS, "_", "SHLVL", "PWD", "OLDPWD", "PATH", "TMPDIR", "TMP", "TEMP", "TEMPDIR"}
+"""What a shell and Snakemake set anew for each job, and no call to a model depends on."""
+
+
+async def attend_all(channel: socket.socket, attend: Attend) -> None:
+    """Attend to each job that arrives, at the same time, until the channel ends; then stop those that are left.
+
+    Parameters
+    ----------
+    channel : socket
+        Brings (folder, length of the arguments, arguments, environment) with the files (connection, errors).
+    attend : callable
+        From a job's arguments to its exit status and what it says.
+    """
+    loop, ended, jobs = asyncio.get_running_loop(), asyncio.Event(), set[asyncio.Task[None]]()
+    at_home = os.getcwd(), settings(os.environ.items())  # noqa: PTH109 (as clients say it)
+
+    def arrived() -> None:
+        asked = receive(channel)
+        if asked is None:
+            loop.remove_reader(channel)
+            ended.set()
+            return
+        (folder, length, *said), (connection, errors) = asked
+        arguments, environment = said[: int(length)], said[int(length) :]
+        named = (each.partition("=")[::2] for each in environment)
+        is_at_home = (folder, settings(named)) == at_home
+        job = loop.create_task(_attend(socket.socket(fileno=connection), errors, arguments, attend, is_at_home))
+        jobs.add(job)
+        job.add_done_callback(jobs.discard)
+
+    loop.add_reader(channel, arrived)
+    await ended.wait()
+    for job in jobs:
+        job.cancel()
+    await asyncio.gather(*jobs, return_exceptions=True)
+
+
+def settings(environment: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return what of an environment a call to a model may depend on."""
+    return {
+        name: value
+        for name, value in environment
+        if name not in OF_ONE_JOB and not name.endswith("_THREADS") and not name.startswith("BASH_FUNC_")
+    }
+
+
+async def _attend(
+    connection: socket.socket, errors: int, arguments: Sequence[str], attend: Attend, is_at_home: bool
+) -> None:
+    loop, me = asyncio.get_running_loop(), asyncio.current_task()
+    assert me is not None
+    try:
+        answer = DECLINED
+        if is_at_home:
+            loop.add_reader(connection, me.cancel)  # the client says no more: it has gone
+            status, said = await attend(arguments)
+            if said:
+                os.write(errors, f"{said}\n".encode(errors="backslashreplace"))
+            answer = str(status)
+        loop.remove_reader(connection)
+        send(connection, [answer])
+    except OSError:
+        return  # the client has gone at the last moment
+    finally:
+        loop.remove_reader(connection)
+        os.close(errors)
+        connection.close()
