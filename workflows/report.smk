@@ -24,4 +24,4 @@ rule report:
     conda:
         "../environment.yml"
     shell:
-        "cortexdsl report results/{wildcards.experiment} > {log:q} 2>&1"
+        "cortexdsl report results/{wildcards.experiment:q} > {log:q} 2>&1"

@@ -18,4 +18,4 @@ rule verdict:
     conda:
         "../environment.yml"
     shell:
-        "cortexdsl verdict results/{wildcards.experiment} > {log:q} 2>&1"
+        "cortexdsl verdict results/{wildcards.experiment:q} > {log:q} 2>&1"

@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from cortexdsl.worker.client import DECLINED
 from cortexdsl.worker.wire import ADDRESS, receive, send
 
 Attend = Callable[[Sequence[str]], Awaitable[tuple[int, str]]]
-OF_ONE_JOB = {ADDRESS, "_", "SHLVL", "PWD", "OLDPWD", "PATH", "TMPDIR", "TMP", "TEMP", "TEMPDIR"}
+OF_ONE_JOB = {ADDRESS, "_", "SHLVL", "PWD", "OLDPWD", "PATH", "TMPDIR", "TMP", "TEMP", "TEMPDIR", "LINES", "COLUMNS"}
 """What a shell and Snakemake set anew for each job, and no call to a model depends on."""
 
 
@@ -31,7 +31,7 @@ async def attend_all(channel: socket.socket, attend: Attend) -> None:
         From a job's arguments to its exit status and what it says.
     """
     loop, ended, jobs = asyncio.get_running_loop(), asyncio.Event(), set[asyncio.Task[None]]()
-    at_home = os.getcwd(), settings(os.environ.items())  # noqa: PTH109 (as clients say it)
+    home = os.getcwd()  # noqa: PTH109 (as clients say it)
 
     def arrived() -> None:
         asked = receive(channel)
@@ -42,7 +42,7 @@ async def attend_all(channel: socket.socket, attend: Attend) -> None:
         (folder, length, *said), (connection, errors) = asked
         arguments, environment = said[: int(length)], said[int(length) :]
         named = (each.partition("=")[::2] for each in environment)
-        is_at_home = (folder, settings(named)) == at_home
+        is_at_home = folder == home and is_known(dict(named))
         job = loop.create_task(_attend(socket.socket(fileno=connection), errors, arguments, attend, is_at_home))
         jobs.add(job)
         job.add_done_callback(jobs.discard)
@@ -54,13 +54,16 @@ async def attend_all(channel: socket.socket, attend: Attend) -> None:
     await asyncio.gather(*jobs, return_exceptions=True)
 
 
-def settings(environment: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return what of an environment a call to a model may depend on."""
-    return {
-        name: value
-        for name, value in environment
+def is_known(environment: Mapping[str, str]) -> bool:
+    """Say whether this process has each variable of a job's environment on which a call to a model may depend.
+
+    It may have more: libraries that it has imported set some for themselves.
+    """
+    return all(
+        os.environ.get(name) == value
+        for name, value in environment.items()
         if name not in OF_ONE_JOB and not name.endswith("_THREADS") and not name.startswith("BASH_FUNC_")
-    }
+    )
 
 
 async def _attend(

@@ -217,3 +217,58 @@ def test_a_second_run_on_an_experiment_is_refused_while_the_first_lives(tmp_path
     lock = hold(tmp_path / "r")
     assert lock is not None
     os.close(lock)
+
+
+def test_two_jobs_that_wait_share_one_question_and_write_what_each_writes_alone(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the worker's loop the second cell hears the first one's reply: one request; then both by themselves."""
+    monkeypatch.setenv(ADDRESS, "")
+    monkeypatch.setenv(RUN, "")
+    monkeypatch.chdir(tmp_path)
+    both = "{solo: {protocol: voting}, pair: {protocol: self-consistency, samples: 1}}"
+    (tmp_path / "waiting.yaml").write_text(SPEC.replace("{solo: {protocol: standard}}", both))
+    pair = [word.replace("solo", "pair") for word in DEBATE]
+    tally = tmp_path / "results" / "waiting" / "spent" / "arithmetic~pair~r1-s01.json"
+    workers = start_worker(["direct"])
+    try:
+        first = subprocess.Popen([*DEBATE, "--threads", "0"], cwd=tmp_path, stderr=subprocess.PIPE)
+        asked = server.asked()
+        second = subprocess.Popen([*pair, "--threads", "0"], cwd=tmp_path, stderr=subprocess.PIPE)
+        until(lambda: tally.is_file() and json.loads(tally.read_text())["calls"]["shared"] == 1)
+        server.answer(asked)
+        said = [one.communicate()[1] for one in (first, second)]
+    finally:
+        stop_workers(workers)
+    assert b"1 calls asked" in said[0]
+    assert b"0 calls asked" in said[1]
+    records = sorted((tmp_path / "results" / "waiting" / "debates").rglob("*.jsonl"))
+    warm = [path.read_bytes() for path in records]
+    for path in records:
+        path.unlink()
+    for command in (DEBATE, pair):
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert len(warm) == 2
+    assert [path.read_bytes() for path in records] == warm
+
+
+def test_a_killed_job_that_waits_is_stopped_and_its_loop_goes_on(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`kill -9` of the client cuts the request that it waits for; the same job, asked for again, is attended to."""
+    monkeypatch.setenv(ADDRESS, "")
+    monkeypatch.setenv(RUN, "")
+    monkeypatch.chdir(tmp_path)
+    workers = start_worker(["direct"])
+    try:
+        waiting = subprocess.Popen([*DEBATE, "--threads", "0"], cwd=tmp_path)
+        asked = server.asked()
+        waiting.kill()
+        waiting.wait()
+        assert is_cut(asked)
+        again = subprocess.Popen([*DEBATE, "--threads", "0"], cwd=tmp_path, stderr=subprocess.PIPE)
+        server.answer(server.asked())
+        assert b"1 calls asked" in again.communicate()[1]
+        assert again.returncode == 0
+    finally:
+        stop_workers(workers)
