@@ -11,14 +11,6 @@ from cortexdsl.plan import PARTS, TABLES, Layout, compile_spec, sound_experiment
 from cortexdsl.plan.again import failed_jobs
 from cortexdsl.plan.looks import batches_by_cell, live_in, read_look
 
-# Jobs of this machine start warm from a worker that the run has beside it; they run by themselves where it is not
-# wanted (`--config worker=false`), and on a cluster.
-IS_WARM = (
-    workflow.is_main_process
-    and workflow.local_exec
-    and str(config.get("worker", True)).lower() != "false"
-)
-
 # Jobs find the command beside the Python that runs Snakemake, whether or not its environment is active; but not where
 # Snakemake makes an environment for each job (conda, a container): that one comes first, with a cortexdsl of its own.
 DEPLOYED = bool(workflow.deployment_settings.deployment_method)
@@ -26,6 +18,15 @@ BESIDE = (
     "" if DEPLOYED else f"export PATH={quote(str(Path(sys.executable).parent))}:$PATH; "
 )
 shell.prefix(f"set -euo pipefail; {BESIDE}")
+
+# Jobs of this machine start warm from a worker that the run has beside it; they run by themselves where it is not
+# wanted (`--config worker=false`), in environments of their own, and on a cluster.
+IS_WARM = (
+    workflow.is_main_process
+    and workflow.local_exec
+    and not DEPLOYED
+    and str(config.get("worker", True)).lower() != "false"
+)
 
 
 # An experiment may lie in a folder (examples/groups), but not in a stage of another one.

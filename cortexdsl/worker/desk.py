@@ -13,10 +13,11 @@ import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from cortexdsl.worker.client import DECLINED
-from cortexdsl.worker.wire import ADDRESS, receive, send
+from cortexdsl.worker.wire import receive, send
 
 Attend = Callable[[Sequence[str]], Awaitable[tuple[int, str]]]
-OF_ONE_JOB = {ADDRESS, "_", "SHLVL", "PWD", "OLDPWD", "PATH", "TMPDIR", "TMP", "TEMP", "TEMPDIR", "LINES", "COLUMNS"}
+OF_ONE_JOB = {"_", "SHLVL", "PWD", "OLDPWD", "PATH", "TMPDIR", "TMP", "TEMP", "TEMPDIR", "LINES", "COLUMNS"}
+OF_PROGRAMS = ("BASH_FUNC_", "CORTEXDSL_", "SNAKEMAKE_")
 """What a shell and Snakemake set anew for each job, and no call to a model depends on."""
 
 
@@ -59,11 +60,8 @@ def is_known(environment: Mapping[str, str]) -> bool:
 
     It may have more: libraries that it has imported set some for themselves.
     """
-    return all(
-        os.environ.get(name) == value
-        for name, value in environment.items()
-        if name not in OF_ONE_JOB and not name.endswith("_THREADS") and not name.startswith("BASH_FUNC_")
-    )
+    own = {name for name in environment if name.startswith(OF_PROGRAMS) or name.endswith("_THREADS")} | OF_ONE_JOB
+    return all(os.environ.get(name) == value for name, value in environment.items() if name not in own)
 
 
 async def _attend(
