@@ -48,7 +48,7 @@ grid:
     participation: [spoken, heard]
 """
 AGENTS = ", ".join(f"{{name: {name}, model: m}}" for name in "abcde")
-CASES = {"one": (100, 5, ""), "grid": (50, 1, GRID)}
+CASES = {"one": (100, 5, ""), "grid": (50, 3, GRID)}
 
 
 def serve(port: Connection, latency: float) -> None:
