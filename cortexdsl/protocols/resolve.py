@@ -174,7 +174,9 @@ def _resolved(protocol: Protocol, choice: Choice, problems: list[Found]) -> Reso
         passes=text.passes,  # type: ignore[arg-type]
     )
     unfit = [*misfits(method, node, substitution.called)]
-    problems += unfit or unlaid(method, node, substitution.called)
+    # In place of a wrong `hears` nobody is heard, which lays out no graph.
+    is_heard = not any(route[2:3] == ("hears",) for route in mended.doubtful.routes)
+    problems += unfit or (unlaid(method, node, substitution.called) if is_heard else ())
     return Resolved(method, {name: node.where(("steps", name, "prompt")) for name in steps})
 
 

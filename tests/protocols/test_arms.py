@@ -43,14 +43,14 @@ def test_teams_models_prompts_and_roles_as_axes(tmp_path: Path) -> None:
     text = SMALL + (
         "teams: {pair: [ann, ann]}\n"
         "grid: {full: {team: [pair, everyone], models.small.skill: [0.9], prompts.revise: [my/r.j2],"
-        " roles.debater: [everyone, [bob]]}}\n"
+        " roles.debater: [everyone, [bob, cai]]}}\n"
     )
     pair, bob, everyone, _ = load_arms(tmp_path, text)[2:]
     assert [agent.name for agent in pair.agents] == ["ann", "ann-2"]
     assert [agent.name for agent in everyone.debate.cast["debater"]] == ["ann", "bob", "cai", "dee"]
     assert {agent.model.options["skill"] for agent in pair.debate.cast["debater"]} == {0.9}
     assert pair.debate.steps["revise"].prompt == "my/r.j2"
-    assert [agent.name for agent in bob.debate.cast["debater"]] == ["bob"]
+    assert [agent.name for agent in bob.debate.cast["debater"]] == ["bob", "cai"]
 
 
 def test_two_words_of_one_model_vary_together(tmp_path: Path) -> None:
