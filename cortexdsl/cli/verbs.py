@@ -9,7 +9,7 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from io import TextIOWrapper
 
@@ -43,6 +43,7 @@ VERBS = {
     "replay": "run an experiment again from its call logs alone",
     "new": "write a new spec to start from",
     "schema": "print the JSON Schema of specs or protocols",
+    "completion": "print a script with which a shell completes this command",
 }
 """Every verb and its line in the help."""
 
@@ -78,6 +79,16 @@ def failure(error: CortexError | OSError) -> tuple[int, str]:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Read a command line, to a value whose `run` runs its verb."""
     given = list(arguments)
+    asked = next((word for word in given if not word.startswith("-")), None)
+    # What stands after -- is for another program, here Snakemake (argparse would mix it with the verb's own).
+    end = given.index("--") if asked == "run" and "--" in given else len(given)
+    parsed = parser_of([asked]).parse_args(given[:end])
+    parsed.handed_on = given[end + 1 :]
+    return parsed
+
+
+def parser_of(whole: Collection[str | None]) -> argparse.ArgumentParser:
+    """Return the parser of all verbs; only of some are the arguments looked up, which loads what they import."""
     parser = argparse.ArgumentParser(
         prog="cortexdsl",
         description="Multi-agent debate experiments: written as YAML, run by Snakemake, judged by significance tests.",
@@ -85,18 +96,13 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--version", action="version", version=f"cortexdsl {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    asked = next((word for word in given if not word.startswith("-")), None)
     for verb, summary in VERBS.items():
         verb_parser = verbs.add_parser(verb, help=summary, description=summary[0].upper() + summary[1:] + ".")
-        if verb == asked:
+        if verb in whole:
             module = import_module(f"cortexdsl.cli.{_module(verb)}")
             module.add_arguments(verb_parser)
             verb_parser.set_defaults(run=module.run)
-    # What stands after -- is for another program, here Snakemake (argparse would mix it with the verb's own).
-    end = given.index("--") if asked == "run" and "--" in given else len(given)
-    parsed = parser.parse_args(given[:end])
-    parsed.handed_on = given[end + 1 :]
-    return parsed
+    return parser
 
 
 def _module(verb: str) -> str:
