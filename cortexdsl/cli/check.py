@@ -15,7 +15,6 @@ from cortexdsl.errors import InputError, Problem, SpecError
 from cortexdsl.plan import Plan
 from cortexdsl.plan.compiler import Judged, judge
 from cortexdsl.plan.rehearse import misrendered
-from cortexdsl.protocols.templates import Templates
 from cortexdsl.serve import unset_variables
 
 MANY_JOBS = 3_000  # the greedy scheduler took 45 s for so many, and 356 s for 10,000
@@ -70,9 +69,8 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _warnings(plan: Plan) -> list[Problem]:
-    templates = Templates(plan.prompt_folders)
     prompts = {step.prompt: None for cell in plan.cells for step in cell.debate.steps.values()}
-    found = [problem for prompt in prompts for problem in templates.single_braces(prompt)]
+    found = [problem for prompt in prompts for problem in plan.templates.single_braces(prompt)]
     if plan.jobs > MANY_JOBS:
         remedy = "Snakemake takes minutes to schedule so many: use a larger shard_size, or fewer replicates or cells"
         found.append(Problem(plan.spec_path, f"{plan.jobs:,} debate jobs", remedy))

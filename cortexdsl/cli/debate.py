@@ -17,7 +17,6 @@ from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.declaration import declaration_of
 from cortexdsl.plan.ledger import declare
-from cortexdsl.protocols.templates import Templates
 from cortexdsl.records import Header, read_debates
 from cortexdsl.run import Shift, debate_shard
 from cortexdsl.terms import Cell, Debate, Limits, Method, Question
@@ -129,7 +128,7 @@ async def _debate(
         commons=commons,
     )
     async with door:
-        return await debate_shard(shift, door, Embedder(door, plan.models), Templates(plan.prompt_folders), out)
+        return await debate_shard(shift, door, Embedder(door, plan.models), plan.templates, out)
 
 
 def _method_for(plan: Plan, cell: Cell, dataset: str, shard: str) -> Callable[[Question], Method]:

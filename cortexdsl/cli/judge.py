@@ -14,7 +14,6 @@ from cortexdsl.models.door import Counts, Job, open_door
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.judging import Judging
 from cortexdsl.plan.looks import batches_of
-from cortexdsl.protocols.templates import Templates
 from cortexdsl.records import read_debates
 from cortexdsl.records.files import write_lines
 from cortexdsl.run import judge_answers
@@ -73,10 +72,9 @@ async def _judge(
         job=Job(f"{dataset}~{slug}~judge", dataset, slug),
         offline=offline,
     )
-    render = Templates(plan.prompt_folders).render
     async with door_of_job as door:
         found = await judge_answers(
-            answers, task, judging.model, door, render, seed=plan.seed, connections=limits.connections
+            answers, task, judging.model, door, plan.templates.render, seed=plan.seed, connections=limits.connections
         )
         door.check_failures()
     write_lines(out, judgement_lines(found))

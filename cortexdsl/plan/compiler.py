@@ -212,7 +212,7 @@ def _plan(
         knowledge=text.knowledge,
         servers=text.servers,
         models=spec.models,
-        prompt_folders=templates.own_folders,
+        templates=templates,
         reply_tokens=text.expected.reply_tokens if text.expected else 200,
         stopping=stopping,
     )

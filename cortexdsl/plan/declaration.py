@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 
 from cortexdsl.plan.digests import digest, method_digest
 from cortexdsl.plan.experiment import Plan, pool_sources
-from cortexdsl.protocols.templates import Templates
 from cortexdsl.terms import Cell
 
 Declaration: TypeAlias = Mapping[str, Any]
@@ -27,7 +26,6 @@ def declaration_of(plan: Plan) -> dict[str, Any]:
 
     A cell is the digest of its settings, prompts and models without the seed, so that another seed is one change.
     """
-    templates = Templates(plan.prompt_folders)
     return {
         "seed": plan.seed,
         "replicates": plan.replicates,
@@ -43,18 +41,18 @@ def declaration_of(plan: Plan) -> dict[str, Any]:
             label: {"name": task.name, "questions": len(task.questions), "digest": task.digest}
             for label, task in plan.tasks.items()
         },
-        "cells": {cell.name: _meaning(cell, plan, templates) for cell in plan.cells},
+        "cells": {cell.name: _meaning(cell, plan) for cell in plan.cells},
         "stopping": asdict(plan.stopping) if plan.stopping else None,
         "claims": [" ".join(claim.split()) for claim in plan.hypotheses],
     }
 
 
-def _meaning(cell: Cell, plan: Plan, templates: Templates) -> str:
+def _meaning(cell: Cell, plan: Plan) -> str:
     pools = [plan.knowledge[name].model_dump(mode="json") for name in pool_sources(cell) if name in plan.knowledge]
     budget = plan.budget_of(cell)
-    costs = _meaning(budget, plan, templates) if budget else None
+    costs = _meaning(budget, plan) if budget else None
     return digest(
-        method_digest(cell.debate, 0, templates.digest, cell.match),
+        method_digest(cell.debate, 0, plan.templates.digest, cell.match),
         pools,
         plan.models.get(cell.debate.similarity),
         costs,

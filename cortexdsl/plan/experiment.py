@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ from cortexdsl.plan.digests import digest
 from cortexdsl.plan.judging import Judging
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.shards import Shard, find
+from cortexdsl.protocols.templates import Templates
 from cortexdsl.spec.claim_checks import needs_answers
 from cortexdsl.spec.claims import parse_claim
 from cortexdsl.tasks.task import Task
@@ -55,8 +56,8 @@ class Plan:
         Model servers that the spec declares, by name.
     models : mapping of name to Model
         Entries of the spec: a similarity may name one.
-    prompt_folders : tuple of Path
-        Where templates are looked for before the shipped ones.
+    templates : Templates
+        As they were when the spec was compiled.
     reply_tokens : int
         Assumed length of a reply, for the estimate.
     stopping : StoppingRule or None
@@ -81,7 +82,7 @@ class Plan:
     knowledge: Mapping[str, Any]
     servers: Mapping[str, Any]
     models: Mapping[str, Model]
-    prompt_folders: tuple[Path, ...]
+    templates: Templates = field(compare=False, repr=False)
     reply_tokens: int
     stopping: StoppingRule | None = None
 

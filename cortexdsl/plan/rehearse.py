@@ -122,7 +122,7 @@ def longest_prompts(plan: Plan) -> dict[tuple[str, str], int]:
     """
     longest: dict[tuple[str, str], int] = {}
     for task in plan.tasks.values():
-        render = _renderer(Templates(plan.prompt_folders), task)
+        render = _renderer(plan.templates, task)
         sample = max(task.questions, key=lambda question: len(question.text) + len(question.context))
         for cell in plan.cells:
             rehearsal = Rehearsal(render, plan.reply_tokens)
@@ -135,7 +135,7 @@ def longest_prompts(plan: Plan) -> dict[tuple[str, str], int]:
 
 
 async def _rehearse_task(plan: Plan, task: Task, sample: Sequence[Question]) -> dict[str, Estimate]:
-    render = _renderer(Templates(plan.prompt_folders), task)
+    render = _renderer(plan.templates, task)
     seen: set[str] = set()
     found: dict[str, Estimate] = {}
     # A matched budget needs the calls of the cell that it is matched to, which is never matched itself.
@@ -153,7 +153,7 @@ async def _rehearse_task(plan: Plan, task: Task, sample: Sequence[Question]) -> 
 def _rehearse_judge(plan: Plan, task: Task, sample: Sequence[Question]) -> Estimate:
     """Rehearse the judge on an answer to each question: the first gold, which is about as long as any."""
     assert plan.judging is not None
-    judge, render = plan.judging.model, Templates(plan.prompt_folders).render
+    judge, render = plan.judging.model, plan.templates.render
     golds = [task.gold(question.id) for question in sample]
     calls = [
         judge_call(judge, question, gold, next(iter(gold), ""), render, seed=plan.seed)

@@ -7,11 +7,11 @@ template that includes itself) must be an error and not a machine that hangs.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
-from jinja2 import FileSystemLoader, StrictUndefined, nodes
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.runtime import Undefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -57,6 +57,19 @@ def _size(value: Any) -> int:
     return len(value) if isinstance(value, str | bytes | list | tuple) else 0
 
 
+class _ReadOnce(FileSystemLoader):
+    """Reads each template once, so that whoever looks at its text sees what is rendered."""
+
+    def __init__(self, folders: Sequence[str]) -> None:
+        super().__init__(folders)
+        self._read: dict[str, tuple[str, str, Callable[[], bool]]] = {}
+
+    def get_source(self, environment: Environment, template: str) -> tuple[str, str, Callable[[], bool]]:
+        if template not in self._read:
+            self._read[template] = super().get_source(environment, template)
+        return self._read[template]
+
+
 class Sandbox(ImmutableSandboxedEnvironment):
     """Jinja's sandbox with strict variables, and with bounds.
 
@@ -71,12 +84,14 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def __init__(self, folders: Sequence[str]) -> None:
         # Text goes to a model, not to a browser: escaping would change it. Pages escape where they show it.
         super().__init__(
-            loader=FileSystemLoader(list(folders)),
+            loader=_ReadOnce(list(folders)),
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
             autoescape=False,
+            auto_reload=False,
         )
+        self._loaded: dict[str, Template] = {}
         for name, function in list(self.filters.items()):
             self.filters[name] = _bounded(function, pads=name in _PADDING, formats=name == "format")
         del self.globals["lipsum"]
@@ -90,6 +105,17 @@ class Sandbox(ImmutableSandboxedEnvironment):
             loop.iter = _filtered(loop.iter, "_counted")
         counted: nodes.Template = _with_joins_counted(template)
         return counted
+
+    def get_template(
+        self, name: str | Template, parent: str | None = None, globals: MutableMapping[str, Any] | None = None
+    ) -> Template:
+        """Return a template; each is loaded once, since parts are asked for with every prompt that includes them."""
+        if not isinstance(name, str) or globals is not None:
+            return super().get_template(name, parent, globals)
+        found = self._loaded.get(name)
+        if found is None:
+            found = self._loaded[name] = super().get_template(name, parent)
+        return found
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """Compute `left operator right`, if it is of a reasonable size."""

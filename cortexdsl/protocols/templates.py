@@ -17,6 +17,7 @@ from jinja2 import Template, TemplateError, TemplateNotFound, TemplateSyntaxErro
 from jinja2.exceptions import SecurityError
 
 from cortexdsl.errors import Problem, SpecError
+from cortexdsl.protocols.renderings import Renderings, key_of
 from cortexdsl.protocols.sandbox import MOST_CHARACTERS, Budget, Sandbox
 from cortexdsl.spec.problems import nearest
 from cortexdsl.terms import Message
@@ -33,7 +34,7 @@ def shipped_prompts() -> Path:
 
 
 class Templates:
-    """The prompt templates of an experiment.
+    """The prompt templates of an experiment, each read once: what is digested is what is rendered.
 
     Parameters
     ----------
@@ -47,6 +48,8 @@ class Templates:
         self._environment = Sandbox([str(folder) for folder in self.folders])
         self._digests: dict[str, str] = {}
         self._uses: dict[str, frozenset[str] | None] = {}
+        self._names: dict[str, tuple[str, ...] | None] = {}
+        self._renderings = Renderings()
 
     def render(self, prompt: str, variables: Mapping[str, Any]) -> tuple[Message, ...]:
         """Render a prompt to the messages of a call: a system message where the speaker has a persona, and the prompt.
@@ -64,6 +67,28 @@ class Templates:
         return (*opening, {"role": "user", "content": user})
 
     def _text(self, prompt: str, variables: Mapping[str, Any]) -> str:
+        """Render a template, unless it was rendered with the same values before."""
+        if prompt not in self._names:
+            self._names[prompt] = self._used(prompt)
+        names = self._names[prompt]
+        key = None if names is None else key_of(prompt, names, variables)
+        if key is None:
+            return self._rendered(prompt, variables)
+        text = self._renderings.get(key)
+        if text is None:
+            text = self._rendered(prompt, variables)
+            self._renderings.keep(key, text)
+        return text
+
+    def _used(self, prompt: str) -> tuple[str, ...] | None:
+        """Return the variables that a template uses, in order; None where none can say."""
+        try:
+            uses = self.uses(prompt)
+        except SpecError:  # in a part that may never be rendered
+            return None
+        return None if uses is None else tuple(sorted(uses))
+
+    def _rendered(self, prompt: str, variables: Mapping[str, Any]) -> str:
         template = self._load(prompt)
         try:
             with Budget():

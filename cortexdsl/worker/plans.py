@@ -51,8 +51,8 @@ class Plans:
                 plan = self._compiled(asked, experiment)
             finally:
                 _opened.remove(opened)
-            folders = {str(part) for folder in plan.prompt_folders for part in (folder, *folder.rglob("*/"))}
-            kept = self._kept[where] = _Kept(plan, {file: _state(file) for file in opened | folders})
+            prompts = {str(part) for folder in plan.templates.folders for part in (folder, *folder.rglob("*"))}
+            kept = self._kept[where] = _Kept(plan, {file: _state(file) for file in opened | prompts})
         return kept.plan
 
 
