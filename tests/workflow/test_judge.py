@@ -86,7 +86,7 @@ def test_an_experiment_is_judged_from_its_debates_to_its_report(fresh: Bench) ->
     asked = (results / "judgements" / "words" / "calls").glob("*.jsonl")
     assert any(GOLD in path.read_text() for path in asked)
     debating = [*(results / "calls").rglob("*"), *(results / "debates").rglob("*"), results / "plan.json"]
-    assert not any(GOLD in path.read_text() for path in debating if path.is_file())
+    assert not any(GOLD.encode() in path.read_bytes() for path in debating if path.is_file())
 
     # Replayed, debates and judgements come out byte for byte; another judge runs what is judged again, no debate.
     assert "6 of 6 jobs replayed" in fresh.cortexdsl("replay", "specs/judged.yaml").text
@@ -96,10 +96,12 @@ def test_an_experiment_is_judged_from_its_debates_to_its_report(fresh: Bench) ->
     }  # fmt: skip
 
 
-def test_a_debater_cannot_be_asked_with_the_prompt_of_the_judge(fresh: Bench) -> None:
-    """Golds are no variable of any step, so that the template does not render."""
+def test_a_debater_cannot_be_asked_with_what_the_judge_is_told(fresh: Bench) -> None:
+    """Golds are no variable of any step, so that the template does not render; the judge's own gives no format."""
     fresh.write("specs/words.jsonl", json.dumps({"question": "Sea or lake?", "answer": "sea"}) + "\n")
-    fresh.write("specs/judged.yaml", SPEC.replace("voting}", "voting, prompts: {answer: common/judge.j2}}"))
-    run = fresh.cortexdsl("check", "specs/judged.yaml")
-    assert run.status == 2
-    assert "'golds' is undefined" in run.text
+    fresh.write("specs/prompts/told.j2", "{{ question.text }} It is {{ golds[0] }}. {{ answer_format }}\n")
+    for prompt, said in (("told.j2", "no variable golds"), ("common/judge.j2", "{{ answer_format }}")):
+        fresh.write("specs/judged.yaml", SPEC.replace("voting}", f"voting, prompts: {{answer: {prompt}}}}}"))
+        run = fresh.cortexdsl("check", "specs/judged.yaml")
+        assert run.status == 2
+        assert said in run.text

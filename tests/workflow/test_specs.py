@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from cortexdsl.worker.alone import hold
 from tests.workflow.bench import PROMPT, REPOSITORY, SPEC, Bench
 
 pytestmark = pytest.mark.workflow
@@ -137,15 +139,19 @@ def test_the_protocol_of_the_readme_runs_as_it_is_written_there(fresh: Bench) ->
     assert heard > 0
 
 
-def test_two_runs_at_once_in_one_folder_are_refused_by_the_lock(fresh: Bench) -> None:
-    """Snakemake's own lock, which the profile leaves on."""
+def test_a_run_is_refused_beside_another_one_and_not_for_locks_that_one_left(fresh: Bench) -> None:
+    """Snakemake's own locks are files that a killed run leaves; ours ends with the process that holds it."""
     fresh.write("specs/tiny.yaml", TINY)
     locks = fresh.folder / ".snakemake" / "locks"
     locks.mkdir(parents=True)
     (locks / "0.output.lock").write_text("results/tiny/report.html\n")
-    run = fresh.snakemake()
-    assert run.status == 1
-    assert "--unlock" in run.text
+    other = hold(fresh.folder / "results" / "tiny")
+    assert other is not None
+    run = fresh.snakemake("results/tiny/scores.csv")
+    assert run.status != 0
+    assert "another run is at work on this experiment" in run.text
+    os.close(other)
+    assert fresh.snakemake("results/tiny/scores.csv").status == 0
 
 
 def test_without_home_path_or_a_language_it_runs_all_the_same(fresh: Bench) -> None:
