@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from cortexdsl.errors import RecordError
 from cortexdsl.models.keys import call_key
 from cortexdsl.models.logs.appendlog import AppendLog
-from cortexdsl.models.logs.calls import CallLogs
+from cortexdsl.models.logs.calls import CallLogs, LogFolder
 from cortexdsl.models.logs.lines import call_record, reply_of
 from cortexdsl.models.transports.transport import Raw
 from cortexdsl.seals import sealed
@@ -61,6 +61,23 @@ def test_all_logs_of_a_folder_are_read_and_grow_while_others_write(tmp_path: Pat
     mine.refresh()
     assert mine.get(late) is not None
     assert len(mine) == 2
+
+
+def test_a_log_that_one_job_has_left_is_read_on_when_another_process_goes_on_with_it(tmp_path: Path) -> None:
+    """While a job writes a log nobody else can; afterwards somebody may, and the jobs here must hear of it."""
+    shared = LogFolder(tmp_path)
+    left = CallLogs(tmp_path, tmp_path / "a.jsonl", shared=shared)
+    first = write(left, "first")
+    left.close()
+    stays = CallLogs(tmp_path, tmp_path / "b.jsonl", shared=shared)
+    with_another = CallLogs(tmp_path, tmp_path / "a.jsonl")  # as another process would
+    second = write(with_another, "second")
+    with_another.close()
+    stays.refresh()
+    assert stays.get(first) is not None
+    assert stays.get(second) is not None
+    stays.close()
+    shared.close()
 
 
 def test_where_two_logs_differ_ones_own_counts(tmp_path: Path) -> None:

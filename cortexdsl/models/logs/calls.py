@@ -37,7 +37,8 @@ class LogFolder:
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
         self._logs: list[LogIndex] = []
-        self._numbers: dict[Path, int] = {}
+        self._numbers: dict[str, int] = {}
+        self._ours: set[str] = set()  # logs that this process is writing: nobody else can
         self._learned: list[int] = []
         self._first: dict[bytes, int] = {}  # a place is the number of a log and of a row, in one integer
         self._more: dict[bytes, list[int]] = {}
@@ -54,9 +55,9 @@ class LogFolder:
 
     def log(self, path: Path, *, is_writer: bool = False) -> int:
         """Return the number of a log, which is opened where it was not yet."""
-        number = self._numbers.get(path)
+        number = self._numbers.get(str(path))
         if number is None:
-            number = self._numbers[path] = len(self._logs)
+            number = self._numbers[str(path)] = len(self._logs)
             self._logs.append(LogIndex(path))
             self._learned.append(0)
             self._logs[number].catch_up()
@@ -64,20 +65,21 @@ class LogFolder:
         if is_writer:
             self._logs[number].become_writer()
             self._learn(number)
+            self._ours.add(str(path))
         return number
 
     def refresh(self) -> None:
         """Read what other processes have written since the last look."""
         try:
             with os.scandir(self.folder) as entries:
-                sizes = {entry.path: entry.stat().st_size for entry in entries if entry.name.endswith(".jsonl")}
+                logs = [entry for entry in entries if entry.name.endswith(".jsonl") and entry.path not in self._ours]
+                sizes = {entry.path: entry.stat().st_size for entry in logs}
         except FileNotFoundError:
             return
         for name in sorted(sizes):
-            path = Path(name)
-            number = self._numbers.get(path)
+            number = self._numbers.get(name)
             if number is None:
-                self.log(path)
+                self.log(Path(name))
             elif sizes[name] > self._logs[number].covered:
                 self._logs[number].catch_up()
                 self._learn(number)
@@ -157,8 +159,9 @@ class LogFolder:
         return bool(places) and all(self._entry(place).is_error for place in places)
 
     def leave(self, number: int) -> None:
-        """Stop keeping the index of a log that this process has written."""
+        """Stop keeping the index of a log that this process has written, and look for what others write there."""
         self._logs[number].close()
+        self._ours.discard(str(self._logs[number].path))
 
     def close(self) -> None:
         """Close all files."""
