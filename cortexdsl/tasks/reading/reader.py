@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from cortexdsl.tasks.reading.confidence import read_confidence, without_confidence
@@ -21,6 +22,9 @@ _REFUSAL = re.compile(
     r"|outside (?:of )?my (?:scope|expertise|area))",
     re.IGNORECASE,
 )
+
+# Debates that share a beginning read the same replies; one process may run many of them.
+MOST_KEPT, LONGEST_KEPT = 4096, 8192
 
 
 def answer_format(want: str) -> str:
@@ -49,6 +53,8 @@ class AnswerReader:
 
     def read(self, reads: Reads, text: str) -> Reading:
         """Read a reply to a step that reads `reads`."""
+        if reads == "answer" and len(text) <= LONGEST_KEPT:
+            return _answer(self, text)
         if reads == "answer":
             return self.lenient(text) if self.reading == "lenient" else self.strict(text)
         text = clean(text)
@@ -101,6 +107,11 @@ class AnswerReader:
         if refusal:
             return Reading(None, f"refuses: {refusal[0]!r}", confidence)
         return _reading(self.kind.search(text), confidence)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _answer(reader: AnswerReader, text: str) -> Reading:
+    return reader.lenient(text) if reader.reading == "lenient" else reader.strict(text)
 
 
 def _opened(text: str) -> tuple[str, float | None]:
