@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ NGRAM = "ngram"
 LOCAL = "sentence-transformers/"
 BATCH = 64
 REMEMBERED = 1024
+# Debates that share a beginning compare the same texts, and one process may run many of them.
+MOST_KEPT, LONGEST_KEPT = 2048, 16_384
 
 
 class Embedder:
@@ -73,6 +76,8 @@ class Embedder:
         """
         if embedding.startswith(NLI):
             return await self._entailment(embedding.removeprefix(NLI), texts)
+        if embedding == NGRAM and sum(map(len, texts)) <= LONGEST_KEPT:
+            return _ngram_cosines(tuple(texts))
         distinct = list(dict.fromkeys(texts))
         vectors = await self._vectors(embedding, [text for text in distinct if text.strip()])
         return cosines([vectors.get(text) for text in texts], texts)
@@ -132,6 +137,20 @@ def _load_encoder(name: str) -> Callable[[list[str]], Any]:
         return model.encode(texts, batch_size=BATCH, show_progress_bar=False, convert_to_numpy=True)
 
     return encode
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _ngram_cosines(texts: tuple[str, ...]) -> Floats:
+    found = cosines([_ngram_vector(text) if text.strip() else None for text in texts], texts)
+    found.setflags(write=False)
+    return found
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _ngram_vector(text: str) -> Floats:
+    vector = ngram_vector(text)
+    vector.setflags(write=False)
+    return vector
 
 
 def cosines(vectors: Sequence[Floats | None], texts: Sequence[str]) -> Floats:
