@@ -7,18 +7,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cortexdsl.errors import RecordError
 from cortexdsl.plan import Layout, Plan
+from cortexdsl.plan.looks import read_look
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A debate job: `cell` is the cell's name, `slug` what it is called in paths, `debates` their number."""
+    """A debate job: `cell` is the cell's name, `slug` what it is called in paths, `debates` their number.
+
+    `batch` is the look that comes after it, from 1, where looks may end the experiment early; else 0.
+    """
 
     dataset: str
     cell: str
     slug: str
     shard: str
     debates: int
+    batch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +37,11 @@ class Expected:
     jobs : tuple of Job
     needed : frozenset of (dataset, slug, shard) or None
         Those that this run does, where that is known: the others were finished before it.
-    may_stop : bool
-        Whether looks may end it early.
     """
 
     experiment: str
     jobs: tuple[Job, ...]
     needed: frozenset[tuple[str, str, str]] | None = None
-    may_stop: bool = False
 
     @property
     def layout(self) -> Layout:
@@ -54,13 +57,13 @@ class Expected:
 def expected_of(plan: Plan, needed: Iterable[tuple[str, str, str]] | None = None) -> Expected:
     """Return what a plan's run will do, as far as its jobs are needed."""
     jobs = tuple(
-        Job(dataset, cell.name, cell.slug, shard.label, shard.end - shard.first)
+        Job(dataset, cell.name, cell.slug, shard.label, shard.end - shard.first, shard.number if plan.stopping else 0)
         for dataset, shards in plan.shards.items()
         for cell in plan.cells
         for shard in shards
     )
     which = None if needed is None else frozenset(needed)
-    return Expected(plan.experiment, jobs, which, plan.stopping is not None)
+    return Expected(plan.experiment, jobs, which)
 
 
 def announce(plans: Sequence[Plan], jobs: Iterable[Any]) -> list[Expected]:
@@ -70,15 +73,45 @@ def announce(plans: Sequence[Plan], jobs: Iterable[Any]) -> list[Expected]:
         if job.rule.name == "debate":
             given = job.wildcards
             needed[given.experiment].add((given.dataset, given.cell, given.shard))
+    for plan in plans:
+        if plan.stopping is not None:  # later batches join the graph of jobs only when a look has asked for them
+            needed[plan.experiment] |= {
+                (job.dataset, job.slug, job.shard)
+                for job in expected_of(plan).jobs
+                if not Path(plan.layout.debates(job.dataset, job.slug, job.shard)).exists()
+            }
     return [expected_of(plan, needed[plan.experiment]) for plan in plans]
+
+
+def last_batches(expected: Expected) -> dict[str, int]:
+    """Return the cells, by slug, that looks have found need no more debates, each with its last batch."""
+    ends: dict[str, int] = {}
+    slugs = {job.slug for job in expected.jobs if job.batch}
+    batch = 1
+    while slugs - ends.keys() and Path(expected.layout.look(batch)).exists():
+        try:
+            look = read_look(Path(expected.layout.look(batch)))
+        except RecordError:  # the workflow says so when it reads it
+            break
+        live = set() if look["decided"] else set(look.get("live", slugs))
+        ends |= dict.fromkeys(slugs - live - ends.keys(), batch)
+        batch += 1
+    return ends
 
 
 def expected_from(record: Mapping[str, Any]) -> Expected:
     """Return what the plan of a plan.json does."""
     jobs = tuple(
-        Job(dataset, cell["cell"], cell["slug"], shard["label"], shard["end"] - shard["first"])
+        Job(
+            dataset,
+            cell["cell"],
+            cell["slug"],
+            shard["label"],
+            shard["end"] - shard["first"],
+            shard["number"] if record.get("stopping") else 0,
+        )
         for dataset, shards in record["shards"].items()
         for cell in record["cells"]
         for shard in shards
     )
-    return Expected(record["experiment"], jobs, None, bool(record.get("stopping")))
+    return Expected(record["experiment"], jobs)

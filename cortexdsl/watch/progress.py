@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from cortexdsl.records.tallies import Spending, Tally, total_of
 from cortexdsl.watch.expected import Expected, Job
@@ -64,6 +65,7 @@ def progress(
     now: float,
     since: float = 0.0,
     is_recorded: Callable[[Job], bool] = lambda job: False,
+    ends: Mapping[str, int] = MappingProxyType({}),
 ) -> Progress:
     """Put tallies beside what is expected.
 
@@ -77,6 +79,8 @@ def progress(
         When this run began: what a needed job said before is of an earlier run.
     is_recorded : callable
         Whether the records of a job without a tally are there (brought from elsewhere, or of an earlier version).
+    ends : mapping of slug to batch
+        The last batches of cells that looks have found need no more: what was not debated after it is not expected.
     """
     said = {(tally.dataset, tally.cell, tally.shard): tally for tally in tallies}
     found: dict[tuple[str, str], list[tuple[Job, Tally | None]]] = {}
@@ -86,6 +90,8 @@ def progress(
         is_old = expected.needed is not None and key in expected.needed and own is not None and own.updated < since
         if own is None and is_recorded(job):
             own = Tally(job.shard, job.dataset, job.slug, job.shard, "done", job.debates, job.debates)
+        if (own is None or is_old) and job.batch > ends.get(job.slug, job.batch):
+            continue
         found.setdefault((job.dataset, job.cell), []).append((job, None if is_old else own))
     needed = expected.needed
     rows = tuple(_row(dataset, cell, jobs, needed, now) for (dataset, cell), jobs in found.items())

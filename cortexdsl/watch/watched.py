@@ -10,7 +10,7 @@ from cortexdsl.errors import RecordError
 from cortexdsl.plan import Layout
 from cortexdsl.plan.store import read_plan
 from cortexdsl.records.tallies import Tallies
-from cortexdsl.watch.expected import Expected, Job, expected_from
+from cortexdsl.watch.expected import Expected, Job, expected_from, last_batches
 from cortexdsl.watch.progress import Pace, Progress, progress
 
 EVERY = 0.5  # seconds between two looks at the tallies
@@ -42,7 +42,8 @@ class Watched:
         now = self._clock()
         if self._shown is None or is_last or now - self._looked >= EVERY:
             self._looked = now
-            found = progress(self.expected, self._tallies.read(), now, self._since, self._is_recorded)
+            tallies, ends = self._tallies.read(), last_batches(self.expected)
+            found = progress(self.expected, tallies, now, self._since, self._is_recorded, ends)
             self._shown = self._pace.of(found, now)
         return self._shown
 

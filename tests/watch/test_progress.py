@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cortexdsl.records.tallies import Tallies, read_tally, total_of
-from cortexdsl.watch.expected import Expected
+from cortexdsl.watch.expected import Expected, last_batches
 from cortexdsl.watch.progress import Pace, Progress, progress
 from tests.watch.made import EXPECTED, said, write
 
@@ -116,3 +117,21 @@ def test_the_pace_is_that_of_the_last_moments(tmp_path: Path) -> None:
     pace.of(at(tmp_path, said()), 1021.0)
     later = at(tmp_path, said(calls={"asked": 100}, updated=1031.0), now=1031.0)
     assert pace.of(later, 1031.0).all.rate == pytest.approx(6.0)
+
+
+def test_what_a_look_found_unneeded_is_not_expected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches of 10: `a` is beaten after the first, `b` goes on to its second; 30 debates, not 40. Decided, 20."""
+    monkeypatch.chdir(tmp_path)
+    expected = Expected("e", tuple(replace(job, batch=int(job.shard[-1])) for job in EXPECTED.jobs))
+    whole = {"state": "done", "debates": {"done": 10, "total": 10}}
+    tallies = Tallies(write(tmp_path / "spent", said(**whole), said("b~keep=mean", **whole))).read()
+    assert last_batches(expected) == {}
+    path = tmp_path / "results/e/looks/1.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"schema_version": 1, "batch": 1, "decided": false, "live": ["b~keep=mean"]}')
+    shown = progress(expected, tallies, 1021.0, ends=last_batches(expected))
+    assert [(row.state, row.done, row.total) for row in shown.rows] == [("done", 10, 10), ("waiting", 10, 20)]
+    assert (shown.all.done, shown.all.total) == (20, 30)
+    path.write_text('{"schema_version": 1, "batch": 1, "decided": true, "live": ["a", "b~keep=mean"]}')
+    shown = progress(expected, tallies, 1021.0, ends=last_batches(expected))
+    assert (shown.all.state, shown.all.done, shown.all.total) == ("done", 20, 20)

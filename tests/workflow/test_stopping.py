@@ -109,6 +109,12 @@ def test_racing_drops_a_beaten_cell_and_debates_the_others_on(fresh: Bench) -> N
     assert run.status == 0, run.text
     after = {"score": 3, "join": 1, "verdict": 1, "report": 1, "all": 1}
     assert run.finished == Counter({"declare": 1, "plan": 1, "debate": 7, "look": 3, **after})
+    assert "early: 3 cells, 180 of 180 debates to do" in run.text
+    assert "early: 140 of 140 debates" in run.text
+    status = json.loads(fresh.cortexdsl("status", "early", "--json").text)
+    assert {each["cell"]: each["debates"] for each in status["cells"]} == {
+        "low": {"done": 20, "total": 20}, "high": {"done": 60, "total": 60}, "same": {"done": 60, "total": 60},
+    }  # fmt: skip
     scores = pd.read_csv(fresh.results("early") / "scores.csv")
     assert Counter(scores["cell"]) == {"low": 20, "high": 60, "same": 60}
     assert [(look["live"], look["calls"], look["calls_left"]) for look in _looks(fresh)] == [
