@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 from cortexdsl.worker.client import DECLINED, edition
 from cortexdsl.worker.holder import end_with_parent
@@ -173,6 +174,10 @@ class Zygote:
             self._stop(fork)
         for fork in list(self._clients):
             os.waitpid(fork, 0)
+        address = Path(self._listener.getsockname())
+        with suppress(OSError):  # who started this has removed them already, unless it was killed
+            address.unlink()
+            address.parent.rmdir()
 
 
 def _renew_streams() -> None:

@@ -173,12 +173,14 @@ def test_a_job_whose_worker_is_killed_runs_itself(worker: Worker, server: Server
 
 
 def test_nothing_is_left_when_the_run_is_killed(server: Server, tmp_path: Path) -> None:
-    """A program starts a worker and a job and is killed: worker, job and the job's fork end; the job does not go on."""
+    """A program starts a worker and a job and is killed: worker, its folder, job and fork end; nothing goes on."""
     run = (
         "import subprocess, sys; from cortexdsl.worker.start import start_worker; worker, = start_worker();"
         f"job = subprocess.Popen({DEBATE!r}); print(worker.process.pid, job.pid, flush=True); job.wait()"
     )
-    process = subprocess.Popen([sys.executable, "-c", run], cwd=tmp_path, stdout=subprocess.PIPE)
+    (tmp_path / "tmp").mkdir()
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
+    process = subprocess.Popen([sys.executable, "-c", run], cwd=tmp_path, stdout=subprocess.PIPE, env=environment)
     assert process.stdout is not None
     worker, waiting = (psutil.Process(int(word)) for word in process.stdout.readline().split())
     asked = server.asked()
@@ -188,6 +190,7 @@ def test_nothing_is_left_when_the_run_is_killed(server: Server, tmp_path: Path) 
     assert is_cut(asked)
     for one in (worker, waiting, fork):
         until(lambda one=one: is_gone(one))  # type: ignore[misc]
+    assert not list((tmp_path / "tmp").glob("cortexdsl-*"))
 
 
 def test_a_job_that_runs_itself_ends_with_its_run(server: Server, tmp_path: Path) -> None:
