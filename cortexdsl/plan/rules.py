@@ -177,6 +177,7 @@ def _debate(plan: Plan, dataset: str, cell: Cell, name: str, spec: str) -> list[
     inputs = [plan.layout.declared, *map(_literal, plan.paths[dataset]), *plan.pools(dataset, cell)]
     if budget is not None:
         inputs.append(plan.layout.debates(dataset, budget.slug, "{shard}"))
+    at_once = f"min(workflow.cores or 1, {plan.jobs})"
     digests = {label: plan.debate_digest(dataset, cell.slug, label) for label in labels}
     lines = _rule(
         f"debate_{name}",
@@ -189,7 +190,7 @@ def _debate(plan: Plan, dataset: str, cell: Cell, name: str, spec: str) -> list[
             "    wildcard_constraints:",
             f"        shard={'|'.join(labels)!r},",
             "    resources:",
-            f"        connections=lambda wildcards: max(1, {plan.limits.connections} // (workflow.cores or 1)),",
+            f"        connections=lambda wildcards: max(1, {plan.limits.connections} // {at_once}),",
         ],
     )
     at = next(k for k, line in enumerate(lines) if line.startswith("    params:"))

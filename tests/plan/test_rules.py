@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from cortexdsl.plan.rules import rules_text
 from tests.plan.specs import SPEC, plan
@@ -18,6 +22,16 @@ def test_each_cell_is_a_rule_with_its_settings(tmp_path: Path) -> None:
     assert "'results/small/debates/arithmetic/full/{shard}.jsonl'" in matched
     assert "            'rounds': 2," in text.partition("rule debate_arithmetic_sparse:")[2]
     assert "            'keep': {'top': 1}," in text.partition("rule debate_arithmetic_sparse_keep_top_1:")[2]
+
+
+@pytest.mark.parametrize("cores", [None, 1, 4, 64])
+def test_connections_are_divided_among_the_jobs_that_can_run_at_once(tmp_path: Path, cores: int | None) -> None:
+    """As our own workflow divides them: 64 cores do not make more jobs than there are."""
+    small = plan(tmp_path)
+    found = re.search(r"connections=(lambda wildcards: .*),\n", rules_text(small))
+    assert found is not None
+    connections = eval(found[1], {"workflow": SimpleNamespace(cores=cores)})
+    assert connections(None) == small.connections_per_job(cores)
 
 
 def test_texts_of_users_stay_texts(tmp_path: Path) -> None:
