@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from cortexdsl.errors import InputError
@@ -33,10 +34,19 @@ def run(args: argparse.Namespace) -> int:
     cores = ["--cores", args.cores or "all"] if args.cores or not profile else []
     logger = ["--logger", "cortexdsl"] if "--logger" not in args.handed_on else []
     snakefile = str(workflow_folder() / "Snakefile")
-    command = [sys.executable, "-m", "snakemake", "--snakefile", snakefile, "--config", *settings]
+    command = [sys.executable, "-m", "snakemake", "--snakefile", snakefile]
     remember(sys.argv[1:])
     sys.stdout.flush()
-    os.execv(command[0], [*command, *profile, *logger, *cores, *args.handed_on])
+    os.execv(command[0], [*command, *profile, *logger, *cores, *_configured(args.handed_on, settings)])
+
+
+def _configured(handed_on: Sequence[str], settings: Sequence[str]) -> list[str]:
+    """Add settings to Snakemake's arguments, among those of a `--config` there: it heeds only the last one."""
+    words = [part for word in handed_on for part in (word.split("=", 1) if word.startswith("--config=") else [word])]
+    places = [place for place, word in enumerate(words) if word in ("--config", "-C")]
+    if not places:
+        return [*words, "--config", *settings]
+    return [*words[: places[-1] + 1], *settings, *words[places[-1] + 1 :]]
 
 
 def find_profile(name: str) -> str:

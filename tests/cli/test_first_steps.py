@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from snakemake.cli import parse_args
 
 from cortexdsl.cli.main import main
 
@@ -83,3 +84,31 @@ def test_what_cannot_be_run_or_watched_is_one_clear_error(
     error = capsys.readouterr().err
     assert error.startswith(f"error: {said}")
     assert "\n    " in error
+
+
+@pytest.mark.parametrize(
+    ("given", "config"),
+    [
+        ([], ['spec="x.yaml"']),
+        (["--errors-again"], ['spec="x.yaml"', "errors_again=true"]),
+        (["--", "-n", "results/x/scores.csv"], ['spec="x.yaml"']),
+        (["--errors-again", "--", "--config", "worker=false"], ['spec="x.yaml"', "errors_again=true", "worker=false"]),
+        (["--", "-C", "worker=false", "-n"], ['spec="x.yaml"', "worker=false"]),
+        (["--", "--config=worker=false"], ['spec="x.yaml"', "worker=false"]),
+    ],
+)
+def test_run_hands_its_settings_to_the_workflow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: list[str], config: list[str]
+) -> None:
+    """As Snakemake's own parser reads the command: a second `--config` would replace the first, and run every spec."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.yaml").write_text(SPEC)
+    started: list[list[str]] = []
+    monkeypatch.setattr("os.execv", lambda program, command: started.append(command))
+    monkeypatch.setattr("cortexdsl.cli.run.remember", lambda arguments: None)
+    main(["run", "x.yaml", *given])
+    (command,) = started
+    assert command[1:3] == ["-m", "snakemake"]
+    _, read = parse_args(command[3:])
+    assert read.config == config
+    assert set(read.targets or ()) == {word for word in given if word.endswith(".csv")}
