@@ -70,7 +70,8 @@ def check_layout(method: Method, step: Step, principal: tuple[Agent, ...], group
     if isinstance(step.hears, Sparse):
         if method.cast[step.role] != principal or step.each in ("listener", "group"):
             raise DebateError(
-                f"step {step.name!r}: only those whose answers are weighed can hear by weight, each for itself"
+                f"step {step.name!r} of role {step.role!r}: only those whose answers are weighed can hear by weight, "
+                "each for itself"
             )
         return
     layout(method, step, principal, groups, lambda: random.Random(0))
