@@ -11,6 +11,7 @@ MOST_LETTERS = 120
 """The longest slug; file systems allow 255 bytes, and a slug shares its name with others."""
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]+")
+_LIST = re.compile(r"\[([A-Za-z0-9_.+-]+(?:, [A-Za-z0-9_.+-]+)+)\]")
 
 
 def value_name(value: Any) -> str:
@@ -39,7 +40,8 @@ def point_slug(method: str, axes: Mapping[str, Any]) -> str:
     """Return `sparse~keep=median~recalibration=none`: safe in a path on every system.
 
     Values that hold other letters than A-Z a-z 0-9 _ . + - get a digest, as does whatever is too long, so that
-    different points have different slugs.
+    different points have different slugs. Lists of such words are joined (`[4, 2, 2]` is `4-2-2`); only a text that is
+    spelled like that would be taken for the list.
     """
     slug = "~".join([method, *(f"{axis}={_safe(value_name(value))}" for axis, value in axes.items())])
     if len(slug) > MOST_LETTERS:
@@ -48,8 +50,9 @@ def point_slug(method: str, axes: Mapping[str, Any]) -> str:
 
 
 def _safe(text: str) -> str:
-    """Keep readable lists readable (`[4, 2, 2]` -> `4-2-2`); give a digest to what loses letters."""
-    plain = re.sub(r"[\[\]]", "", text.replace(", ", "-"))
+    """Keep what is safe, and lists of it, readable; give a digest to what loses letters."""
+    items = _LIST.fullmatch(text)
+    plain = items[1].replace(", ", "-") if items else text
     safe = _UNSAFE.sub("-", plain).strip("-.")
     return safe if safe == plain else f"{safe[:40].strip('-.')}-{_digest(text)}".strip("-")
 
