@@ -1,4 +1,4 @@
-"""Model servers that specs declare: what the workflow's handlers call.
+"""What the workflow's handlers call: model servers that specs declare, and what jobs are told of the run.
 
 A server's address goes to jobs as an environment variable, which `api_base: env:NAME` reads; it is part of no
 digest, so that a server on another port is the same server.
@@ -19,6 +19,20 @@ from cortexdsl.models.servers import processes as servers
 from cortexdsl.plan import Plan
 
 Running = Popen[bytes]
+AT_ONCE = "CORTEXDSL_JOBS_AT_ONCE"
+"""The environment variable that tells a job how many of its kind may run at once."""
+
+
+def tell_jobs_at_once(number: int | None) -> int:
+    """Tell jobs how many run at once; a job of a cluster reads the rules again and knows only itself."""
+    os.environ[AT_ONCE] = str(number or 1)
+    return number or 1
+
+
+def told_jobs_at_once() -> int:
+    """Return how many jobs run at once, as this one was told; 1 where nobody told it."""
+    said = os.environ.get(AT_ONCE, "")
+    return int(said) if said.isdigit() and int(said) > 0 else 1
 
 
 def unset_variables(plan: Plan) -> list[str]:

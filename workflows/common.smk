@@ -1,6 +1,5 @@
 # What the rules share: which experiments are asked for, and what their specs mean.
 
-import os
 import sys
 from functools import cache
 from pathlib import Path
@@ -10,6 +9,7 @@ from cortexdsl.errors import CortexError, InputError
 from cortexdsl.plan import PARTS, TABLES, Layout, compile_spec, sound_experiments
 from cortexdsl.plan.again import failed_jobs
 from cortexdsl.plan.looks import batches_by_cell, live_in, read_look
+from cortexdsl.serve import tell_jobs_at_once, told_jobs_at_once
 
 # Jobs find the command beside the Python that runs Snakemake, whether or not its environment is active; but not where
 # Snakemake makes an environment for each job (conda, a container): that one comes first, with a cortexdsl of its own.
@@ -57,14 +57,10 @@ def plan_of(experiment):
 
 
 def jobs_at_once():
-    """On this machine one a core, on a cluster as many as its profile says; where jobs run is known after parsing.
-
-    A job of a cluster reads the rules again, knows only itself, and is told by its environment.
-    """
-    if workflow.is_main_process:
-        found = workflow.cores if workflow.local_exec else workflow.nodes
-        os.environ["CORTEXDSL_JOBS_AT_ONCE"] = str(found)
-    return int(os.environ.get("CORTEXDSL_JOBS_AT_ONCE") or 1)
+    """On this machine one a core, on a cluster as many as its profile says; where jobs run is known after parsing."""
+    if not workflow.is_main_process:
+        return told_jobs_at_once()
+    return tell_jobs_at_once(workflow.cores if workflow.local_exec else workflow.nodes)
 
 
 def is_waiting(wildcards):
@@ -97,7 +93,7 @@ def to_score(wildcards):
 def to_look(wildcards):
     """What a look reads: the debates of its batch. With racing the look before says whose they are."""
     plan, batch = plan_of(wildcards.experiment), int(wildcards.batch)
-    if plan.stopping.rule == "racing" and batch > 1:
+    if plan.is_racing and batch > 1:
         checkpoints.look.get(experiment=wildcards.experiment, batch=str(batch - 1))
         return plan.look_inputs(batch, live_in(plan, batch))
     return plan.look_inputs(batch)

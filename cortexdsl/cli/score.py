@@ -55,7 +55,7 @@ def score_cell(plan: Plan, dataset: str, slug: str) -> None:
     is_judged, said = plan.is_judged(dataset), Path(plan.layout.judgements(dataset, slug))
     judged = {JUDGED: Judgements(said)} if is_judged else {}
     rows = cell_scores(plan, dataset, slug, records, grade, judged)
-    if plan.stopping and plan.stopping.rule == "racing":  # a question that a cell was never asked is not missing
+    if plan.is_racing:  # a question that a cell was never asked is not missing
         asked = len(plan.question_ids(batches_of(plan, slug))[dataset])
         rows = [{**row, ASKED: asked} for row in rows]
     write_scores(part("scores"), rows)

@@ -197,6 +197,11 @@ class Plan:
         """How many jobs debate, where the experiment does not stop early."""
         return sum(len(shards) for shards in self.shards.values()) * len(self.cells)
 
+    @property
+    def is_racing(self) -> bool:
+        """Say whether cells whose comparisons are decided are debated no more."""
+        return self.stopping is not None and self.stopping.rule == "racing"
+
     @cached_property
     def batches(self) -> int:
         """The number of looks where the experiment does not stop early."""

@@ -71,7 +71,7 @@ def live_in(plan: Plan, batch: int) -> list[str]:
         That look was not taken.
     """
     every = [cell.slug for cell in plan.cells]
-    if batch == 1 or plan.stopping is None or plan.stopping.rule != "racing":
+    if batch == 1 or not plan.is_racing:
         return every
     named = set(read_look(Path(plan.layout.look(batch - 1))).get("live", ()))
     return [slug for slug in every if slug in named]

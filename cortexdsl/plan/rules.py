@@ -75,7 +75,7 @@ def rules_text(plan: Plan) -> str:
     InputError
         The plan races its cells: which jobs there are is then known from look to look, by our own workflow alone.
     """
-    if plan.stopping and plan.stopping.rule == "racing":
+    if plan.is_racing:
         raise InputError(
             f"{plan.spec_path}: racing decides from look to look which cells go on, and has no rules of its own\n"
             "    run it with the workflow, or write stopping: {rule: together}"
