@@ -65,7 +65,7 @@ def plan(results: Path, name: str) -> dict[str, Any]:
 
 
 @pytest.mark.workflow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_runs_to_its_report(results: Path, name: str) -> None:
     """Every question of every cell and replicate is scored once; every claim has a verdict; the page is there."""
@@ -88,7 +88,7 @@ def mean(results: Path, name: str, cell: str, metric: str) -> float:
 
 
 @pytest.mark.workflow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
     ("name", "cell", "calls"),
     [
@@ -109,7 +109,7 @@ def test_calls_that_the_records_hold(results: Path, name: str, cell: str, calls:
 
 
 @pytest.mark.workflow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_samples_are_matched_question_by_question(results: Path) -> None:
     """A budget in calls is met exactly on every question, though debates end early on some."""
     calls = {(row["cell"], row["question_id"]): row["calls"] for row in rows(results / "baselines" / "scores.csv")}
@@ -119,7 +119,7 @@ def test_samples_are_matched_question_by_question(results: Path) -> None:
 
 
 @pytest.mark.workflow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_pools_are_built_once_and_chosen_from(results: Path) -> None:
     """BM25 finds the passage that was written for its question; debaters choose some and not all of the pool."""
     pools = jsonl(results / "madke/pools/pond-questions/wiki.jsonl")
