@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from cortexdsl.analysis.claims.designs import Design, design_of
-from cortexdsl.analysis.sequential.sequential import finding_of, judge_anytime, leaves_of, sizes_of
+from cortexdsl.analysis.sequential.sequential import finding_of, judge_anytime, leaves_of, look_ends, sizes_of
 from cortexdsl.analysis.sequential.streams import asked_so_far
 from cortexdsl.analysis.units.arms import Arm, arms_of
 from cortexdsl.analysis.units.table import ScoreTable, score_table
@@ -105,7 +105,7 @@ def race(
     planned = sizes_of(table)
     total = max(planned.values())
     live, ends = table.cells, dict.fromkeys(table.cells, 0)
-    for end in [*range(min(fewest, total), total, batch), total]:
+    for end in look_ends(total, batch, fewest):
         ends |= dict.fromkeys(live, end)
         so_far = asked_so_far(table, ends, planned)
         live = live_cells(so_far, claims, arms, planned=planned, alpha=alpha, correction=correction, among=live)

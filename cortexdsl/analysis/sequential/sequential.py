@@ -123,13 +123,13 @@ def stopping_point(
     batch, fewest : int
         Questions of the largest dataset between two looks, and before the first; of others as large a share.
     """
-    if batch < 1 or fewest < 1 or not claims:
-        raise InputError("stopping needs a claim, a batch of at least 1 and at least 1 question before the first look")
+    if not claims:
+        raise InputError("stopping needs a claim")
     table = scores if isinstance(scores, ScoreTable) else score_table(scores)
     planned = sizes_of(table)
     total = max(planned.values())
     looks = []
-    for end in [*range(min(fewest, total), total, batch), total]:
+    for end in look_ends(total, batch, fewest):
         asked = {name: in_step(end, size, total) for name, size in planned.items()}
         so_far = asked_so_far(table, dict.fromkeys(table.cells, end), planned)
         verdicts = judge_anytime(so_far, claims, arms, planned=planned, alpha=alpha, correction=correction)
@@ -139,6 +139,13 @@ def stopping_point(
             break
     shown = pd.DataFrame(looks, columns=["questions", "decided"])
     return Stopping(asked, planned, verdicts, shown, _saved(table, so_far))
+
+
+def look_ends(total: int, batch: int, fewest: int) -> list[int]:
+    """After how many questions one looks: the first `fewest`, each `batch` more, and all of them."""
+    if batch < 1 or fewest < 1:
+        raise InputError("looks need a batch of at least 1 and at least 1 question before the first one")
+    return [*range(min(fewest, total), total, batch), total]
 
 
 def sizes_of(table: ScoreTable) -> dict[str, int]:
