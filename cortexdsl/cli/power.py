@@ -17,7 +17,7 @@ from cortexdsl.analysis.units.table import ScoreTable, read_table
 from cortexdsl.errors import InputError
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.rehearse import rehearse_plan
-from cortexdsl.report.words import wording
+from cortexdsl.report.words.numbers import wording
 from cortexdsl.spec.claims import Claim, Comparison, parse_claim
 from cortexdsl.spec.load import load_spec
 from cortexdsl.spec.sheet import ExpectedText

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from cortexdsl.report.agreement import agreement_table
-from cortexdsl.report.beside import read_beside
-from cortexdsl.report.curves import confidence_figure, cost_figure, rounds_figure
-from cortexdsl.report.dotplots import accuracy_figure, differences_figure
-from cortexdsl.report.history import read_history
-from cortexdsl.report.inputs import read_results
-from cortexdsl.report.page import page
-from cortexdsl.report.provenance import versions
-from cortexdsl.report.rankings import ranks_figure
-from cortexdsl.report.spending import spent
-from cortexdsl.report.summaries import tables
+from cortexdsl.report.figures.curves import confidence_figure, cost_figure, rounds_figure
+from cortexdsl.report.figures.dotplots import accuracy_figure, differences_figure
+from cortexdsl.report.figures.rankings import ranks_figure
+from cortexdsl.report.inputs.beside import read_beside
+from cortexdsl.report.inputs.history import read_history
+from cortexdsl.report.inputs.results import read_results
+from cortexdsl.report.page.page import page
+from cortexdsl.report.tables.agreement import agreement_table
+from cortexdsl.report.tables.spending import spent
+from cortexdsl.report.tables.summaries import tables
+from cortexdsl.report.words.provenance import versions
 
 
 def build_report(folder: Path, provenance: Mapping[str, str] | None = None) -> Path:

@@ -6,16 +6,16 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from cortexdsl.report import provenance
-from cortexdsl.report.beside import Beside, read_beside
-from cortexdsl.report.health import health_line
-from cortexdsl.report.history import read_history
-from cortexdsl.report.inputs import Results, read_results
-from cortexdsl.report.losses import losses_line
-from cortexdsl.report.names import grouped
-from cortexdsl.report.sentences import answer, families_in_words
-from cortexdsl.report.spending import spent
-from cortexdsl.report.words import HARD, NOTHING, THIN, estimate, interval, wording
+from cortexdsl.report.inputs.beside import Beside, read_beside
+from cortexdsl.report.inputs.health import health_line
+from cortexdsl.report.inputs.history import read_history
+from cortexdsl.report.inputs.results import Results, read_results
+from cortexdsl.report.tables.spending import spent
+from cortexdsl.report.words import provenance
+from cortexdsl.report.words.losses import losses_line
+from cortexdsl.report.words.names import grouped
+from cortexdsl.report.words.numbers import HARD, NOTHING, THIN, estimate, interval, wording
+from cortexdsl.report.words.sentences import answer, families_in_words
 
 COLUMNS = 96
 _COLOURS = {"supported": "32", "contradicted": "31", "undecided": "33"}

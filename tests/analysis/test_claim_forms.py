@@ -22,7 +22,7 @@ from cortexdsl.analysis.units.scores import score_rows
 from cortexdsl.analysis.units.table import ScoreTable, score_table
 from cortexdsl.analysis.units.units import units_of
 from cortexdsl.errors import DataError, InputError, SpecError
-from cortexdsl.report.sentences import claim_in_words
+from cortexdsl.report.words.sentences import claim_in_words
 from cortexdsl.spec.claims import Quantity, parse_claim
 from cortexdsl.terms import Floats
 from tests.analysis.made import grade, made, record

@@ -15,7 +15,7 @@ from cortexdsl.cli.history import AFTER, BEFORE, NEVER, with_history
 from cortexdsl.plan.declaration import binding, changes, declaration_of
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.ledger import LATE, declare, read_ledger, record_verdicts
-from cortexdsl.report.history import read_history
+from cortexdsl.report.inputs.history import read_history
 from tests.plan.specs import SPEC, plan
 
 CLAIM, OTHER = "accuracy(a) > accuracy(b)", "accuracy(b) > accuracy(c)"

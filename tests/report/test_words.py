@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from cortexdsl.report.sentences import claim_in_words
-from cortexdsl.report.words import Kind, difference, estimate, interval, number, p_clause, p_value
+from cortexdsl.report.words.numbers import Kind, difference, estimate, interval, number, p_clause, p_value
+from cortexdsl.report.words.sentences import claim_in_words
 from cortexdsl.spec.claims import parse_claim
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cortexdsl.report.health import Health
-from cortexdsl.report.inputs import Results
-from cortexdsl.report.words import counted
+from cortexdsl.report.inputs.health import Health
+from cortexdsl.report.inputs.results import Results
+from cortexdsl.report.words.numbers import counted
 from cortexdsl.terms import Limits
 
 

@@ -8,10 +8,10 @@ from math import ceil, log10
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 
-from cortexdsl.report.drawing import MUTED, Drawing, colours, figure, finish, label_points, spread, tick
-from cortexdsl.report.inputs import Results, Round
-from cortexdsl.report.names import grouped
-from cortexdsl.report.words import THIN, estimate, number, wording
+from cortexdsl.report.figures.drawing import MUTED, Drawing, colours, figure, finish, label_points, spread, tick
+from cortexdsl.report.inputs.results import Results, Round
+from cortexdsl.report.words.names import grouped
+from cortexdsl.report.words.numbers import THIN, estimate, number, wording
 
 COSTS = ("input_tokens_per_agent", "input_tokens", "total_tokens", "calls")
 

@@ -11,9 +11,9 @@ from typing import Any
 from cortexdsl.errors import DataError
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.looks import last_look
-from cortexdsl.report.health import Health, read_health
-from cortexdsl.report.rows import read_rows
-from cortexdsl.report.words import wording
+from cortexdsl.report.inputs.health import Health, read_health
+from cortexdsl.report.inputs.rows import read_rows
+from cortexdsl.report.words.numbers import wording
 
 ALPHA = 0.05
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from cortexdsl.plan.layout import Layout
 from cortexdsl.records.tallies import Spending, Tallies, Tally, total_of
-from cortexdsl.report.tables import Column, Entry, Table, words
-from cortexdsl.report.words import NOTHING, counted, number
+from cortexdsl.report.tables.table import Column, Entry, Table, words
+from cortexdsl.report.words.numbers import NOTHING, counted, number
 from cortexdsl.watch.words import duration
 
 NAME = "spent"

@@ -10,8 +10,8 @@ from typing import Any
 
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.ledger import EARLIER, Entry, Ledger, read_ledger
-from cortexdsl.report.rows import read_rows
-from cortexdsl.report.words import counted
+from cortexdsl.report.inputs.rows import read_rows
+from cortexdsl.report.words.numbers import counted
 
 
 @dataclass(frozen=True, slots=True)

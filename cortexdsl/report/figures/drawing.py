@@ -24,7 +24,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
-from cortexdsl.report.words import MINUS, THIN
+from cortexdsl.report.words.numbers import MINUS, THIN
 from cortexdsl.terms import EMPTY
 
 INK, MUTED, FAINT, PAPER, ACCENT = "#1d2026", "#6a7079", "#dcdfe3", "#fefefe", "#0067a5"

@@ -6,8 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cortexdsl.errors import SpecError
-from cortexdsl.report.inputs import Contrast, Results, Verdict
-from cortexdsl.report.words import THIN, Kind, counted, difference, estimate, interval, number, p_clause, wording
+from cortexdsl.report.inputs.results import Contrast, Results, Verdict
+from cortexdsl.report.words.numbers import (
+    THIN,
+    Kind,
+    counted,
+    difference,
+    estimate,
+    interval,
+    number,
+    p_clause,
+    wording,
+)
 from cortexdsl.spec.claims import (
     OTHERS,
     All,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cortexdsl.analysis.units.replicates import absent_replicates, said_absent
-from cortexdsl.report.rows import read_rows
-from cortexdsl.report.words import counted
+from cortexdsl.report.inputs.rows import read_rows
+from cortexdsl.report.words.numbers import counted
 
 TROUBLES = ("failures", "unparsed_turns", "unparsed", "unanswered", "was_tied")
 

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from cortexdsl.report.drawing import ACCENT, INK, MUTED, PAPER, Drawing, figure, finish, tick
-from cortexdsl.report.inputs import Contrast, Metric, Results
-from cortexdsl.report.names import Name, grouped
-from cortexdsl.report.words import THIN, Kind, difference, estimate, interval, wording
+from cortexdsl.report.figures.drawing import ACCENT, INK, MUTED, PAPER, Drawing, figure, finish, tick
+from cortexdsl.report.inputs.results import Contrast, Metric, Results
+from cortexdsl.report.words.names import Name, grouped
+from cortexdsl.report.words.numbers import THIN, Kind, difference, estimate, interval, wording
 
 PITCH = 0.235  # inches from row to row
 ACROSS = 3  # panels side by side

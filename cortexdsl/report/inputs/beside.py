@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cortexdsl.plan.layout import Layout
-from cortexdsl.report.rows import Row, read_rows
-from cortexdsl.report.words import counted, number, p_clause, wording
+from cortexdsl.report.inputs.rows import Row, read_rows
+from cortexdsl.report.words.numbers import counted, number, p_clause, wording
 
 SHOWN = 3  # comparisons, or cells, that a sentence names
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl import __version__
-from cortexdsl.report.inputs import Results
-from cortexdsl.report.words import counted, number
+from cortexdsl.report.inputs.results import Results
+from cortexdsl.report.words.numbers import counted, number
 
 PACKAGES = ("litellm", "snakemake", "numpy", "scipy", "statsmodels", "scikit-posthocs", "pandas", "matplotlib")
 BUILT_IN = "builtin/"

@@ -10,17 +10,17 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
-from cortexdsl.report import provenance
-from cortexdsl.report.beside import Beside
-from cortexdsl.report.drawing import Drawing
-from cortexdsl.report.health import health_line
-from cortexdsl.report.history import History
-from cortexdsl.report.inputs import Results
-from cortexdsl.report.losses import losses_line
-from cortexdsl.report.sentences import answer, correction_in_words, families_in_words
-from cortexdsl.report.spending import Spent
-from cortexdsl.report.tables import Table
-from cortexdsl.report.words import p_value, wording
+from cortexdsl.report.figures.drawing import Drawing
+from cortexdsl.report.inputs.beside import Beside
+from cortexdsl.report.inputs.health import health_line
+from cortexdsl.report.inputs.history import History
+from cortexdsl.report.inputs.results import Results
+from cortexdsl.report.tables.spending import Spent
+from cortexdsl.report.tables.table import Table
+from cortexdsl.report.words import provenance
+from cortexdsl.report.words.losses import losses_line
+from cortexdsl.report.words.numbers import p_value, wording
+from cortexdsl.report.words.sentences import answer, correction_in_words, families_in_words
 
 FOLDED = 12  # a longer table is folded away
 
@@ -43,7 +43,7 @@ def page(
     figures : sequence of Drawing
         By name: accuracy, cost, differences, ranks, rounds, confidence; each may be absent.
     tables : sequence of Table
-        Of `cortexdsl.report.summaries.tables`.
+        Of `cortexdsl.report.tables.summaries.tables`.
     versions : mapping
         Of what produced the results.
     history : History

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cortexdsl.report.rows import read_rows
-from cortexdsl.report.tables import Column, Entry, Table, words
-from cortexdsl.report.words import estimate, number
+from cortexdsl.report.inputs.rows import read_rows
+from cortexdsl.report.tables.table import Column, Entry, Table, words
+from cortexdsl.report.words.numbers import estimate, number
 
 NAME = "agreement"
 _SHARES = (("Correct", "correct"), ("Exact match", "exact"), ("Agree", "agree"))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cortexdsl.report.inputs import Contrast, Metric, Results
-from cortexdsl.report.names import grouped
-from cortexdsl.report.sentences import answer, correction_in_words, family_notes, references
-from cortexdsl.report.tables import Column, Entry, Table, words
-from cortexdsl.report.words import (
+from cortexdsl.report.inputs.results import Contrast, Metric, Results
+from cortexdsl.report.tables.table import Column, Entry, Table, words
+from cortexdsl.report.words.names import grouped
+from cortexdsl.report.words.numbers import (
     HARD,
     NOTHING,
     THIN,
@@ -20,6 +19,7 @@ from cortexdsl.report.words import (
     p_value,
     wording,
 )
+from cortexdsl.report.words.sentences import answer, correction_in_words, family_notes, references
 
 _TROUBLES = (
     ("No reply", ("failures",)),

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pandas as pd
 
 from cortexdsl.analysis.tests.datasets import draw_ranks
-from cortexdsl.report.beside import Ranks
-from cortexdsl.report.drawing import ACCENT, INK, Drawing, figure, finish
-from cortexdsl.report.words import HARD, wording
+from cortexdsl.report.figures.drawing import ACCENT, INK, Drawing, figure, finish
+from cortexdsl.report.inputs.beside import Ranks
+from cortexdsl.report.words.numbers import HARD, wording
 
 
 def ranks_figure(ranked: Sequence[Ranks]) -> Drawing | None:

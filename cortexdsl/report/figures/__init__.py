@@ -1,0 +1,1 @@
+"""The figures of a report, and their files."""

@@ -1,0 +1,1 @@
+"""How a report says things: numbers, names, claims and findings in sentences."""
