@@ -1,0 +1,91 @@
+"""Where the explorer shows what: the fragments of its address, which reports, tables and people link to.
+
+An address is a path and filters, every part percent-encoded, so that any view can be sent:
+
+    #/x/EXPERIMENT                        the experiment
+    #/x/EXPERIMENT/find?FILTERS           the debates that some filters leave
+    #/x/EXPERIMENT/q/DATASET/QUESTION     one question, its cells side by side
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+from urllib.parse import quote, urlencode
+
+Mark: TypeAlias = Literal["right", "wrong", "tied", "unread", "unanswered", "failed", "to-right", "to-wrong"]
+"""What a debate may be: its answer right or wrong; tied; a turn unreadable; no answer at all; a call failed; an agent
+that changed from wrong to right, or from right to wrong."""
+Order: TypeAlias = Literal["persuasive", "tokens", "flips", "rounds"]
+
+
+def experiment_link(experiment: str) -> str:
+    """Return the fragment of an experiment."""
+    return f"#/x/{_part(experiment)}"
+
+
+def find_link(
+    experiment: str,
+    *,
+    dataset: str | None = None,
+    cell: str | None = None,
+    replicate: int | None = None,
+    marks: Sequence[Mark] = (),
+    right: str | None = None,
+    wrong: str | None = None,
+    apart: tuple[str, str] | None = None,
+    agent: str | None = None,
+    text: str | None = None,
+    sort: Order | None = None,
+) -> str:
+    """Return the fragment of the debates that some filters leave; cells by the names that tables give them.
+
+    Parameters
+    ----------
+    experiment : str
+    dataset, cell, replicate
+        Of the debates; dataset `all` means every dataset.
+    marks : sequence of Mark
+        All of them hold.
+    right, wrong : str
+        Cells: questions that the one answered right and the other wrong, in the same replicate.
+    apart : pair of str
+        Cells of which one was right and the other wrong, whichever.
+    agent : str
+        It took part.
+    text : str
+        Words that were said.
+    sort : Order
+        The most of it first.
+    """
+    filters = {
+        "dataset": None if dataset == "all" else dataset,
+        "cell": cell,
+        "replicate": replicate,
+        "is": ",".join(marks),
+        "right": right,
+        "wrong": wrong,
+        "apart": None if apart is None else ",".join(map(_part, apart)),
+        "agent": agent,
+        "text": text,
+        "sort": sort,
+    }
+    return f"{experiment_link(experiment)}/find{_query(filters)}"
+
+
+def question_link(
+    experiment: str, dataset: str, question: str, *, cells: Sequence[str] = (), replicate: int | None = None
+) -> str:
+    """Return the fragment of a question; without cells those that the explorer chooses."""
+    filters = {"cells": ",".join(map(_part, cells)), "replicate": replicate}
+    return f"{experiment_link(experiment)}/q/{_part(dataset)}/{_part(question)}{_query(filters)}"
+
+
+def _query(filters: dict[str, str | int | None]) -> str:
+    """What is set, as a query; names in lists are encoded before they are joined, so that they may hold commas."""
+    said = {name: value for name, value in filters.items() if value not in (None, "")}
+    return f"?{urlencode(said, quote_via=quote, safe='')}" if said else ""
+
+
+def _part(text: str) -> str:
+    return quote(text.encode("utf-8", "surrogatepass"), safe="")
