@@ -9,7 +9,7 @@ An address is a path and filters, every part percent-encoded, so that any view c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 from urllib.parse import quote, urlencode
 
@@ -17,6 +17,7 @@ Mark: TypeAlias = Literal["right", "wrong", "tied", "unread", "unanswered", "fai
 """What a debate may be: its answer right or wrong; tied; a turn unreadable; no answer at all; a call failed; an agent
 that changed from wrong to right, or from right to wrong."""
 Order: TypeAlias = Literal["persuasive", "tokens", "flips", "rounds"]
+_Filters: TypeAlias = Mapping[str, str | int | Sequence[str] | None]
 
 
 def experiment_link(experiment: str) -> str:
@@ -28,7 +29,7 @@ def find_link(
     experiment: str,
     *,
     dataset: str | None = None,
-    cell: str | None = None,
+    cell: str | Sequence[str] | None = None,
     replicate: int | None = None,
     marks: Sequence[Mark] = (),
     right: str | None = None,
@@ -44,7 +45,7 @@ def find_link(
     ----------
     experiment : str
     dataset, cell, replicate
-        Of the debates; dataset `all` means every dataset.
+        Of the debates; dataset `all` means every dataset; several cells may be named.
     marks : sequence of Mark
         All of them hold.
     right, wrong : str
@@ -58,14 +59,14 @@ def find_link(
     sort : Order
         The most of it first.
     """
-    filters = {
+    filters: _Filters = {
         "dataset": None if dataset == "all" else dataset,
         "cell": cell,
         "replicate": replicate,
         "is": ",".join(marks),
         "right": right,
         "wrong": wrong,
-        "apart": None if apart is None else ",".join(map(_part, apart)),
+        "apart": apart,
         "agent": agent,
         "text": text,
         "sort": sort,
@@ -77,14 +78,14 @@ def question_link(
     experiment: str, dataset: str, question: str, *, cells: Sequence[str] = (), replicate: int | None = None
 ) -> str:
     """Return the fragment of a question; without cells those that the explorer chooses."""
-    filters = {"cells": ",".join(map(_part, cells)), "replicate": replicate}
+    filters: _Filters = {"cell": tuple(cells), "replicate": replicate}
     return f"{experiment_link(experiment)}/q/{_part(dataset)}/{_part(question)}{_query(filters)}"
 
 
-def _query(filters: dict[str, str | int | None]) -> str:
-    """What is set, as a query; names in lists are encoded before they are joined, so that they may hold commas."""
-    said = {name: value for name, value in filters.items() if value not in (None, "")}
-    return f"?{urlencode(said, quote_via=quote, safe='')}" if said else ""
+def _query(filters: _Filters) -> str:
+    """What is set, as a query; a filter with several values stands there once for each."""
+    said = {name: value for name, value in filters.items() if value not in (None, "", ())}
+    return f"?{urlencode(said, doseq=True, quote_via=quote, safe='', errors='surrogatepass')}" if said else ""
 
 
 def _part(text: str) -> str:

@@ -19,10 +19,11 @@ def test_without_filters_there_is_no_question_mark() -> None:
     assert find_link("q") == "#/x/q/find"
 
 
-def test_cells_in_a_list_may_hold_commas() -> None:
+def test_several_cells_stand_there_once_each_and_may_hold_commas() -> None:
     link = question_link("q", "d", "a/1", cells=("m[a=1,b=2]", "vote"), replicate=2)
-    assert link == "#/x/q/q/d/a%2F1?cells=m%255Ba%253D1%252Cb%253D2%255D%2Cvote&replicate=2"
-    assert find_link("q", apart=("a,b", "c")) == "#/x/q/find?apart=a%252Cb%2Cc"
+    assert link == "#/x/q/q/d/a%2F1?cell=m%5Ba%3D1%2Cb%3D2%5D&cell=vote&replicate=2"
+    assert find_link("q", apart=("a,b", "c")) == "#/x/q/find?apart=a%2Cb&apart=c"
+    assert find_link("q", cell=["a", "b"]) == "#/x/q/find?cell=a&cell=b"
 
 
 def test_a_lone_surrogate_has_an_address() -> None:
