@@ -19,8 +19,10 @@ from cortexdsl.debate.confidence import recalibrate
 from cortexdsl.debate.decide import Decision, decide
 from cortexdsl.debate.transcript import Transcript
 from cortexdsl.debate.views import Address, Quotes, View, view
+from cortexdsl.debate.without import deaf, present, without_edges
 from cortexdsl.errors import DebateError
 from cortexdsl.terms import (
+    NOTHING,
     Agent,
     Call,
     Debate,
@@ -30,9 +32,11 @@ from cortexdsl.terms import (
     Question,
     Reading,
     Repeat,
+    Sparse,
     Step,
     Turn,
     Until,
+    Without,
 )
 
 
@@ -44,6 +48,7 @@ async def debate(
     seed: int,
     replicate: int,
     given: Sequence[Turn] = (),
+    without: Without = NOTHING,
 ) -> Debate:
     """Run one debate.
 
@@ -58,6 +63,8 @@ async def debate(
         Of the experiment; every draw derives from them and the question.
     given : sequence of Turn
         The first turns, taken as they are in place of asking: a branch of an earlier debate.
+    without : Without
+        What is left out of it. Seeds do not depend on that: a call whose messages stay the same stays the same call.
 
     Returns
     -------
@@ -69,17 +76,26 @@ async def debate(
         The protocol cannot go on: a weight is no number, a graph does not fit the agents, or a given turn is not
         one of its schedule.
     """
-    return await _Run(method, question, hands, seed, replicate, given).whole()
+    return await _Run(method, question, hands, seed, replicate, given, without).whole()
 
 
 class _Run:
     """One debate under way."""
 
     def __init__(
-        self, method: Method, question: Question, hands: Hands, seed: int, replicate: int, given: Sequence[Turn]
+        self,
+        method: Method,
+        question: Question,
+        hands: Hands,
+        seed: int,
+        replicate: int,
+        given: Sequence[Turn],
+        without: Without,
     ) -> None:
         self.method, self.question, self.hands = method, question, hands
-        self.seed, self.replicate, self.given = seed, replicate, given
+        self.seed, self.replicate, self.given, self.without = seed, replicate, given, without
+        self.present = present(method, without)
+        self.left_out = 0  # rounds so far
         self.principal = principal_role(method)
         names = tuple(agent.name for agent in method.cast[self.principal])
         self.transcript = Transcript(names)
@@ -97,7 +113,7 @@ class _Run:
         decision = self._decide()
         return Debate(
             question_id=self.question.id,
-            agents=tuple({a.name: a for agents in self.method.cast.values() for a in agents}.values()),
+            agents=tuple({a.name: a for agents in self.present.cast.values() for a in agents}.values()),
             turns=tuple(self.transcript.turns),
             graphs=tuple(self.transcript.graphs),
             answer=decision.answer,
@@ -111,18 +127,28 @@ class _Run:
     async def _run(self, schedule: Sequence[str | Repeat], in_loop: bool = False) -> None:
         for part in schedule:
             if isinstance(part, str):
-                if not self._is_capped(self.method.steps[part], in_loop):
-                    await self._speak(self.method.steps[part])
+                step = self.method.steps[part]
+                if not self._is_capped(step, in_loop) and not self._is_left_out(step):
+                    await self._speak(step)
             elif not self._holds(part.unless):
                 for _ in range(part.times):
+                    before = self.left_out
                     await self._run(part.body, in_loop=True)
-                    if self._holds(part.until):
+                    if self.left_out == before and self._holds(part.until):
                         break
 
     def _is_capped(self, step: Step, in_loop: bool) -> bool:
         """Say whether the cap on rounds silences a step: it ends every loop, and lets what concludes a debate pass."""
-        cap = self.method.rounds_cap
-        return cap is not None and self.transcript.round >= cap and (in_loop or self._is_round(step))
+        cap, round_ = self.method.rounds_cap, self.transcript.round + self.left_out
+        return cap is not None and round_ >= cap and (in_loop or self._is_round(step))
+
+    def _is_left_out(self, step: Step) -> bool:
+        """Say whether a step is not spoken here; a round that is left out is counted when it would have been given."""
+        if step.name in self.without.steps or not self.present.cast[step.role]:
+            return True
+        is_left_out = self.transcript.round + self.left_out in self.without.rounds
+        self.left_out += is_left_out and self._is_round(step)
+        return is_left_out
 
     def _is_round(self, step: Step) -> bool:
         return step.reads == "answer" and step.role == self.principal
@@ -138,13 +164,17 @@ class _Run:
     # ------------------------------------------------------------ one step
     async def _speak(self, step: Step) -> None:
         execution = self.transcript.executions
-        agents = self.method.cast[step.role]
+        agents = self.present.cast[step.role]
+        # Those who are there weigh each other; a fixed layout is made for all, so that it stays as it was.
+        method = self.present if isinstance(step.hears, Sparse) else self.method
         graph = await step_graph(
-            self.method, step, self.method.cast[self.principal], self.transcript, self.groups,
+            method, step, method.cast[self.principal], self.transcript, self.groups,
             self.hands.similarity, self.quotes,
             lambda: self._chance("edges", self.transcript.round, step.name, execution),
         )  # fmt: skip
-        calls = addresses(step, agents, graph)
+        if self.without != NOTHING:
+            graph = without_edges(graph, step, self.without, self.groups)
+        calls = [deaf(address, step, self.without) for address in addresses(step, agents, graph)]
         for batch in [[call] for call in calls] if step.order == "sequential" else [calls]:
             self.transcript.add(await self._utter(step, batch, execution))
         if is_worth_recording(step):

@@ -26,9 +26,11 @@ from cortexdsl.terms.graphs import (
 from cortexdsl.terms.hands import Ask, Hands, Reader, Render, Similarity
 from cortexdsl.terms.protocol import Bin, Decide, Each, Method, Own, Reads, Repeat, Step, Tells, Until
 from cortexdsl.terms.questions import Dataset, Question, Reading
+from cortexdsl.terms.without import NOTHING, Without
 
 __all__ = [
     "EMPTY",
+    "NOTHING",
     "Agent",
     "Ask",
     "Bin",
@@ -75,5 +77,6 @@ __all__ = [
     "Topology",
     "Turn",
     "Until",
+    "Without",
     "in_step",
 ]

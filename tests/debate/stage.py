@@ -16,6 +16,7 @@ import numpy as np
 
 from cortexdsl.debate import engine
 from cortexdsl.terms import (
+    NOTHING,
     Agent,
     Call,
     Debate,
@@ -32,6 +33,7 @@ from cortexdsl.terms import (
     Reply,
     Step,
     Turn,
+    Without,
 )
 
 QUESTION = Question("q1", "What is 6 * 7?")
@@ -154,8 +156,8 @@ def run(
     replicate: int = 1,
     question: Question = QUESTION,
     given: Sequence[Turn] = (),
+    without: Without = NOTHING,
 ) -> Debate:
     """One debate on a stage."""
-    return asyncio.run(
-        engine.debate(of, question, (stage or Stage()).hands(), seed=seed, replicate=replicate, given=given)
-    )
+    hands = (stage or Stage()).hands()
+    return asyncio.run(engine.debate(of, question, hands, seed=seed, replicate=replicate, given=given, without=without))

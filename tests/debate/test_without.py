@@ -1,0 +1,185 @@
+"""Counterfactual debates: one thing is left out, and nothing else changes, not even a number or a seed."""
+
+from typing import Any
+
+import pytest
+
+from cortexdsl.debate.needs import needed
+from cortexdsl.terms import (
+    Debate,
+    Decide,
+    Everyone,
+    Groups,
+    Keep,
+    Method,
+    OfRole,
+    RandomEdges,
+    Repeat,
+    Sparse,
+    Without,
+)
+from tests.debate.stage import Stage, method, run
+
+TALK: dict[str, dict[str, Any]] = {"answer": {}, "revise": {"hears": Everyone()}}
+TWICE = method(TALK, ["answer", Repeat(2, ("revise",), until="consensus")])
+DIFFER = {
+    f"{step}:{name}{r}": f"{name}|0.5" for step, r in (("answer", 0), ("revise", 1), ("revise", 2)) for name in "abc"
+}
+
+
+def without(of: Method, **left_out: Any) -> tuple[Debate, Stage]:
+    stage = Stage(dict(DIFFER))
+    return run(of, stage, without=Without(**left_out)), stage
+
+
+def test_an_agent_that_is_left_out_says_and_hears_nothing_and_has_no_vote() -> None:
+    debate, stage = without(TWICE, agents=("b",))
+    assert [agent.name for agent in debate.agents] == ["a", "c"]
+    assert stage.trace()[:4] == ["answer:a0", "answer:c0", "revise:a1 <- answer:c0", "revise:c1 <- answer:a0"]
+    assert sorted(debate.votes) == ["a", "c"]
+    assert debate.graphs[0].speakers == debate.graphs[0].listeners == ("a", "c")
+
+
+def test_those_who_are_left_keep_their_numbers() -> None:
+    _, stage = without(TWICE, agents=("a",))
+    assert [stage.views[label]["agent"]["number"] for label in ("answer:b0", "answer:c0")] == [2, 3]
+
+
+def test_calls_whose_messages_stay_the_same_are_the_same_calls() -> None:
+    """All of the opening, and what is said by who heard nobody that is gone."""
+    whole, fewer = Stage(dict(DIFFER)), Stage(dict(DIFFER))
+    run(TWICE, whole)
+    run(TWICE, fewer, without=Without(edges=(("a", "b"),)))
+    known = {(call.messages[0]["content"], call.seed) for call in whole.calls}
+    asked = [call.messages[0]["content"].splitlines()[0] for call in fewer.calls
+             if (call.messages[0]["content"], call.seed) not in known]  # fmt: skip
+    assert asked == ["revise:b1", "revise:b2"]  # b's answers are scripted, so that a and c hear what they heard
+
+
+def test_an_edge_that_is_left_out_is_heard_by_nobody_in_its_place() -> None:
+    debate, stage = without(TWICE, edges=(("a", "b"),))
+    assert [line for line in stage.trace() if line.startswith("revise:b")] == [
+        "revise:b1 <- answer:c0",
+        "revise:b2 <- revise:c1",
+    ]
+    assert not any(graph.heard[0, 1] for graph in debate.graphs)
+    assert all(graph.heard[1, 0] for graph in debate.graphs)  # b is still heard by a
+
+
+def test_a_round_that_is_left_out_is_never_spoken() -> None:
+    debate, stage = without(TWICE, rounds=(1,))
+    assert debate.rounds == 1
+    assert [line.split()[0] for line in stage.trace()][3:] == ["revise:a1", "revise:b1", "revise:c1"]
+    none, _ = without(TWICE, rounds=(1, 2))
+    assert none.rounds == 0
+
+
+def test_nothing_ends_after_a_round_that_is_left_out() -> None:
+    """All agree from the start: the loop looks at that after a pass, and a pass that was not spoken is none."""
+    stage = Stage()
+    assert run(TWICE, stage).rounds == 1
+    assert run(TWICE, Stage(), without=Without(rounds=(1,))).rounds == 1
+
+
+def test_a_cap_counts_rounds_that_are_left_out() -> None:
+    capped = method(TALK, ["answer", Repeat(9, ("revise",))], rounds_cap=3)
+    assert without(capped)[0].rounds == 2
+    assert without(capped, rounds=(1,))[0].rounds == 1
+
+
+def test_a_step_that_is_left_out_is_never_spoken() -> None:
+    steps = {**TALK, "check": {"reads": "comment", "hears": Everyone()}}
+    debate, _ = without(method(steps, ["answer", "check", "revise"]), steps=("check",))
+    assert {turn.step for turn in debate.turns} == {"answer", "revise"}
+
+
+def test_groups_stay_those_that_they_were() -> None:
+    grouped = method({"answer": {}, "revise": {"hears": Groups(2)}}, ["answer", "revise"], "a b c d e")
+    whole, _ = without(grouped)
+    fewer, _ = without(grouped, agents=("a",))
+    assert (fewer.graphs[0].heard == whole.graphs[0].heard[1:, 1:]).all()
+
+
+def test_drawn_edges_stay_those_that_they_were() -> None:
+    drawn = method({"answer": {}, "revise": {"hears": RandomEdges(0.5)}}, ["answer", "revise"], "a b c d e")
+    whole, fewer = without(drawn)[0].graphs[0].heard, without(drawn, agents=("a",))[0].graphs[0].heard
+    assert (fewer == whole[1:, 1:]).all()
+
+
+def test_a_summary_for_a_group_of_which_nobody_is_left_is_not_written() -> None:
+    steps = {
+        "answer": {},
+        "sum": {"role": "scribe", "each": "group", "hears": Groups(3), "reads": "summary"},
+        "revise": {"hears": OfRole(("scribe",))},
+    }
+    debate, _ = without(method(steps, ["answer", "sum", "revise"], {"debater": "a b c", "scribe": "s"}), agents=("a",))
+    assert len([turn for turn in debate.turns if turn.step == "sum"]) == 2
+
+
+def test_who_speaks_for_listeners_does_not_hear_along_an_edge_that_is_left_out() -> None:
+    steps = {
+        "answer": {},
+        "tell": {"role": "scribe", "each": "listener", "hears": OfRole(("debater",)), "reads": "summary"},
+    }
+    debate, _ = without(method(steps, ["answer", "tell"], {"debater": "a b c", "scribe": "s"}), edges=(("a", "s"),))
+    speakers = [{debate.turns[n].speaker for n in turn.heard} for turn in debate.turns if turn.step == "tell"]
+    assert speakers == [{"b", "c"}, {"c"}, {"b"}]
+
+
+def test_weights_are_made_among_those_who_are_left() -> None:
+    sparse = method(
+        {"answer": {}, "revise": {"hears": Sparse("reliability * n_agents", Keep("all"))}}, ["answer", "revise"]
+    )
+    debate, _ = without(sparse, agents=("b",))
+    assert debate.graphs[0].weight[0, 1] == pytest.approx(0.5 * 2)
+    cut, _ = without(sparse, edges=(("a", "b"),))
+    assert (cut.graphs[0].weight[0, 1], cut.graphs[0].heard[0, 1]) == (pytest.approx(1.5), False)
+
+
+JUDGED = method(
+    {
+        **TALK,
+        "judge": {"role": "judge", "hears": OfRole(("debater",)), "reads": "verdict"},
+        "conclude": {"role": "judge", "hears": OfRole(("debater",))},
+    },
+    ["answer", Repeat(2, ("revise", "judge"), until="agreed"), "conclude"],
+    {"debater": "a b", "judge": "j"},
+    Decide("last", "judge"),
+)
+
+
+@pytest.mark.parametrize(
+    ("left_out", "why"),
+    [
+        (Without(agents=("a", "b")), "nobody is left to debate as debater"),
+        (Without(steps=("answer",)), "step answer opens the debate"),
+        (Without(steps=("judge",)), "a loop ends at the verdict of step judge"),
+        (Without(steps=("conclude",)), "the answer of the debate is that of judge"),
+        (Without(agents=("j",)), "the answer of the debate is that of judge"),
+    ],
+)
+def test_what_a_debate_cannot_do_without_is_said(left_out: Without, why: str) -> None:
+    found = needed(JUDGED, left_out)
+    assert found is not None
+    assert why in found[0]
+
+
+def test_a_step_that_hears_nobody_else_needs_what_it_hears() -> None:
+    steps = {
+        "answer": {},
+        "sum": {"role": "scribe", "hears": OfRole(("debater",)), "reads": "summary"},
+        "revise": {"hears": OfRole(("scribe",))},
+    }
+    told = method(steps, ["answer", "sum", "revise"], {"debater": "a b", "scribe": "s"})
+    assert needed(told, Without(steps=("sum",))) == (
+        "step revise hears nobody but step sum",
+        "leave out both: step=sum+revise",
+    )
+    assert needed(told, Without(steps=("sum", "revise"))) is None
+    assert needed(told, Without(agents=("a",))) is None
+
+
+def test_what_is_left_out_is_written_as_it_is_asked_for() -> None:
+    assert str(Without(agents=("a", "b"), edges=(("a", "c"),), rounds=(1, 2), steps=("x",))) == (
+        "agent=a+b, edge=a:c, round=1+2, step=x"
+    )
