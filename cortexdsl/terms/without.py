@@ -34,7 +34,7 @@ class Without:
             "round": [str(number) for number in self.rounds],
             "step": self.steps,
         }
-        return ", ".join(f"{kind}={'+'.join(names)}" for kind, names in named.items() if names)
+        return " ".join(f"{kind}={','.join(names)}" for kind, names in named.items() if names)
 
 
 NOTHING = Without()

@@ -173,7 +173,7 @@ def test_a_step_that_hears_nobody_else_needs_what_it_hears() -> None:
     told = method(steps, ["answer", "sum", "revise"], {"debater": "a b", "scribe": "s"})
     assert needed(told, Without(steps=("sum",))) == (
         "step revise hears nobody but step sum",
-        "leave out both: step=sum+revise",
+        "leave out both: step=sum,revise",
     )
     assert needed(told, Without(steps=("sum", "revise"))) is None
     assert needed(told, Without(agents=("a",))) is None
@@ -181,5 +181,5 @@ def test_a_step_that_hears_nobody_else_needs_what_it_hears() -> None:
 
 def test_what_is_left_out_is_written_as_it_is_asked_for() -> None:
     assert str(Without(agents=("a", "b"), edges=(("a", "c"),), rounds=(1, 2), steps=("x",))) == (
-        "agent=a+b, edge=a:c, round=1+2, step=x"
+        "agent=a,b edge=a:c round=1,2 step=x"
     )
