@@ -79,7 +79,6 @@ class APIError(Exception):
         (RateLimitError("slow down"), Kind.RATE_LIMIT),
         (RateLimitError("insufficient_quota"), Kind.QUOTA),
         (InternalServerError("oops"), Kind.TRANSIENT),
-        (InternalServerError("Expecting ':' delimiter: line 1 column 119 (char 118)"), Kind.MALFORMED),
         (APIError("x"), Kind.TRANSIENT),
         (TimeoutError("x"), Kind.TRANSIENT),
         (KeyError("x"), Kind.BAD_REQUEST),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import resource
 import zlib
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -26,7 +27,9 @@ MB = 2**20
 def said(**choice: Any) -> dict[str, Any]:
     """A chat completion whose choice says something odd."""
     usage = choice.pop("usage", {"prompt_tokens": 7, "completion_tokens": 5})
-    return {"choices": [{"finish_reason": "stop", "message": {"content": "Answer: 4"}, **choice}], "usage": usage}
+    told = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "usage": usage}
+    message = {"role": "assistant", "content": "Answer: 4"}
+    return {**told, "choices": [{"index": 0, "finish_reason": "stop", "message": message, **choice}]}
 
 
 def fixed(body: str | bytes, status: int = 200, **headers: str) -> Handler:
@@ -38,7 +41,7 @@ def fixed(body: str | bytes, status: int = 200, **headers: str) -> Handler:
     return handler
 
 
-async def ask(tmp_path: Path, handler: Handler, calls: int = 1, **limits: Any) -> list[Any]:
+async def ask(tmp_path: Path, handler: Handler, calls: int = 1, way: str = "direct", **limits: Any) -> list[Any]:
     app = web.Application()
     app.router.add_post("/v1/chat/completions", handler)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
@@ -49,7 +52,7 @@ async def ask(tmp_path: Path, handler: Handler, calls: int = 1, **limits: Any) -
         hooks = Time().hooks(BASE=base)
         log = tmp_path / "calls" / "own.jsonl"
         async with open_door(log, hooks=hooks, limits=Limits(**limits), ledgers=tmp_path / "spent") as door:
-            asked = [door(call_of(seed=k, model="direct/m", api_base="env:BASE")) for k in range(calls)]
+            asked = [door(call_of(seed=k, model=f"{way}/m", api_base="env:BASE")) for k in range(calls)]
             return list(await asyncio.gather(*asked, return_exceptions=True))
     finally:
         await runner.cleanup()
@@ -69,6 +72,11 @@ BOMB = gzip.compress(b" " * (256 * MB), 1)
 NESTED = "[" * 200_000
 
 
+WAYS = ("direct", "openai", "hosted_vllm")
+"""Straight, by litellm's client of OpenAI, and by the one that it has for most others."""
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     ("handler", "error"),
     [
@@ -76,23 +84,44 @@ NESTED = "[" * 200_000
         (endless, "malformed reply: the reply is larger than 16 MB"),
         (fixed(BOMB, Content_Encoding="gzip"), "malformed reply: the reply is larger than 16 MB"),
         (fixed("xyz", Content_Encoding="gzip"), "malformed reply: the body says that it is gzip, and is not"),
-        (fixed("xyz", Content_Encoding="br"), "malformed reply: the body is compressed by 'br', which was not asked for"),  # noqa: E501
+        (
+            fixed("xyz", Content_Encoding="br"),
+            "malformed reply: the body is compressed by 'br', which was not asked for",
+        ),
+    ],
+)
+def test_a_body_without_measure_is_read_up_to_a_bound(tmp_path: Path, way: str, handler: Handler, error: str) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    [reply] = asyncio.run(ask(tmp_path, handler, way=way))
+    assert isinstance(reply, Reply)
+    assert (reply.text, reply.error) == ("", error)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 * 1024  # KB: a bomb would take 256 MB
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("handler", "error"),
+    [
         (fixed(NESTED), "malformed reply: the body is no chat completion"),
         (fixed('{"choices": ' + NESTED), "malformed reply: the body is no chat completion"),
         (fixed('{"status": "ok"}'), "malformed reply: the body is no chat completion"),
-        (fixed(json.dumps(said(message={"content": ["x"]}))), "malformed reply: the content of the reply is no text"),
+        (fixed(json.dumps(said(message={"role": "assistant", "content": ["x"]}))), "malformed reply: the "),
     ],
 )  # fmt: skip
-def test_what_is_no_reply_is_a_failure_of_the_call(tmp_path: Path, handler: Handler, error: str) -> None:
-    [reply] = asyncio.run(ask(tmp_path, handler))
-    assert isinstance(reply, Reply)
-    assert (reply.text, reply.error) == ("", error)
+def test_what_is_no_reply_is_a_failure_of_the_call(tmp_path: Path, way: str, handler: Handler, error: str) -> None:
+    [reply] = asyncio.run(ask(tmp_path, handler, way=way))
+    assert isinstance(reply, Reply), reply
+    assert not reply.text
+    assert (reply.error or "").startswith(error)  # litellm says less of a content that is no text
 
 
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
-def test_a_body_that_is_compressed_unasked_is_read(tmp_path: Path, encoding: str) -> None:
+def test_a_body_that_is_compressed_unasked_is_read(tmp_path: Path, way: str, encoding: str) -> None:
     pack = gzip.compress if encoding == "gzip" else zlib.compress
-    [reply] = asyncio.run(ask(tmp_path, fixed(pack(json.dumps(said()).encode()), Content_Encoding=encoding)))
+    packed = fixed(pack(json.dumps(said()).encode()), Content_Encoding=encoding)
+    [reply] = asyncio.run(ask(tmp_path, packed, way=way))
+    assert isinstance(reply, Reply)
     assert reply.text == "Answer: 4"
 
 
@@ -119,12 +148,14 @@ def test_odd_fields_are_unknown_and_never_kept_as_they_came(
         assert (reply.prompt_tokens, reply.completion_tokens) == tokens
 
 
-def test_a_redirect_is_not_followed_and_ends_the_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("status", [302, 307])
+def test_a_redirect_is_not_followed_and_ends_the_run(tmp_path: Path, way: str, status: int) -> None:
     """The prompt would go to another host."""
-    handler = fixed("", 307, Location="http://me:secret@elsewhere.example/v1/chat/completions")
-    [error] = asyncio.run(ask(tmp_path, handler))
+    handler = fixed("", status, Location="http://me:secret@elsewhere.example/v1/chat/completions")
+    [error] = asyncio.run(ask(tmp_path, handler, way=way))
     assert isinstance(error, ModelError)
-    assert "HTTP 307: it redirects to http://elsewhere.example/v1/chat/completions" in str(error)
+    assert f"HTTP {status}: it redirects to http://elsewhere.example/v1/chat/completions" in str(error)
     assert "secret" not in str(error)
 
 
@@ -135,10 +166,11 @@ def test_an_error_body_of_any_depth_is_told(tmp_path: Path, status: int) -> None
     assert f"HTTP {status}" in str(error)
 
 
-def test_a_web_page_ends_the_run_and_is_never_data(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_a_web_page_ends_the_run_and_is_never_data(tmp_path: Path, way: str) -> None:
     """A proxy's page with status 200 made 72 of 72 calls failures that were kept, and the run ended well."""
     page = fixed("\n<!DOCTYPE html><html><body>Welcome</body></html>", Content_Type="text/html")
-    results = asyncio.run(ask(tmp_path, page, calls=72, connections=8))
+    results = asyncio.run(ask(tmp_path, page, calls=72, way=way, connections=8))
     assert all(isinstance(each, ModelError) for each in results)
     assert "no model answers there" in str(results[0])
     assert "web page" in str(results[0])

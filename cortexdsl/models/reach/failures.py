@@ -168,9 +168,6 @@ def _kind_of(status: int, said: str) -> Kind:
 NO_COMPLETION = "the body is no chat completion"
 TOO_LARGE = "the reply is larger than 16 MB"
 _NAMES = re.compile(r"^(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)(?:: | - ))+")
-_NO_JSON = re.compile(
-    r"JSONDecodeError|Unable to get json|(?:Expecting|Unterminated|Invalid|Extra data)[^\n]{0,60}: line \d+ column \d+"
-)
 
 # litellm's classes by name, so that nothing here imports it; the most special names come first in an MRO.
 _BY_CLASS: Mapping[str, Kind] = {
@@ -196,18 +193,30 @@ _BY_CLASS: Mapping[str, Kind] = {
 
 
 def from_exception(error: BaseException, now: float) -> Failure:
-    """Return the failure that an exception of litellm means; by class, then by status and text."""
+    """Return the failure that an exception of litellm means: one of ours below it; else by class, status and text."""
+    ours = _below(error)
+    if ours is not None:
+        return ours
     said = _NAMES.sub("", str(error))
     kind = next((_BY_CLASS[c.__name__] for c in type(error).__mro__ if c.__name__ in _BY_CLASS), None)
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and status >= 400 and kind in (None, Kind.RATE_LIMIT, Kind.BAD_REQUEST):
         kind = _kind_of(status, said.lower())
-    elif kind is Kind.TRANSIENT and _NO_JSON.search(said):
-        kind, said = Kind.MALFORMED, NO_COMPLETION  # a body that is no JSON comes as an internal error there
     response = getattr(error, "response", None)
     headers: Mapping[str, str] = getattr(response, "headers", None) or {}
     is_late = any(c.__name__ in ("Timeout", "TimeoutError") for c in type(error).__mro__)
     return Failure(kind or Kind.BAD_REQUEST, said, retry_after=retry_after(headers, now), may_have_cost=is_late or None)
+
+
+def _below(error: BaseException | None) -> Failure | None:
+    """Return the failure that an exception was raised for, where there is one: it knows more than its wrapping."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        if isinstance(error, Failure):
+            return error
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return None
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 import re
 import time
-import zlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from cortexdsl.models.keys import plain
-from cortexdsl.models.reach.failures import NO_COMPLETION, TOO_LARGE, Failure, Kind, from_status
-from cortexdsl.models.reach.secrets import shown
-from cortexdsl.models.transports.transport import LARGEST_REPLY, MOST_TOKENS, Raw, SeedsRefused
+from cortexdsl.models.reach.failures import NO_COMPLETION, Failure, Kind, from_status
+from cortexdsl.models.transports.bodies import refuse_page, refuse_redirect, whole
+from cortexdsl.models.transports.transport import MOST_TOKENS, Raw, SeedsRefused
 from cortexdsl.terms import Call
 
 if TYPE_CHECKING:
@@ -56,9 +55,7 @@ class DirectTransport:
     async def _post(self, api_base: str, api_key: str | None, body: Mapping[str, Any], seed: int | None) -> Raw:
         said = dict(body) if seed is None else {**body, "seed": seed}
         status, text, headers = await self._exchange(f"{api_base.rstrip('/')}/chat/completions", api_key, said)
-        if 300 <= status < 400:
-            where = shown(headers.get("Location", "nowhere"))
-            raise Failure(Kind.NOT_FOUND, f"HTTP {status}: it redirects to {where}, and redirects are not followed")
+        refuse_redirect(status, headers)
         if status >= 400:
             raise from_status(status, text, headers, time.time())
         return read_completion(text, seed_refused=seed is None)
@@ -79,7 +76,9 @@ class DirectTransport:
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         try:
             async with self._session.post(url, json=body, headers=headers, allow_redirects=False) as response:
-                content = await _body(response)
+                content = await whole(response.content.iter_any(), response.headers)
+                if response.status < 300:
+                    refuse_page(content)
                 return response.status, content.decode("utf-8", "replace"), response.headers
         except TimeoutError:
             raise Failure(Kind.TRANSIENT, "no reply in time", may_have_cost=True) from None
@@ -93,48 +92,15 @@ class DirectTransport:
             self._session = None
 
 
-async def _body(response: aiohttp.ClientResponse) -> bytes:
-    """Read a body up to the largest reply that there is.
-
-    Raises
-    ------
-    Failure
-        Malformed where it is longer, or compressed in a way that was not asked for and is not known.
-    """
-    body = bytearray()
-    async for part in response.content.iter_any():
-        body += part
-        if len(body) > LARGEST_REPLY:
-            response.close()
-            raise Failure(Kind.MALFORMED, TOO_LARGE, is_certain=True)
-    encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
-    return bytes(body) if encoding in ("", "identity") else _unpacked(bytes(body), encoding)
-
-
-def _unpacked(body: bytes, encoding: str) -> bytes:
-    bits = {"gzip": 31, "x-gzip": 31, "deflate": 15}.get(encoding)
-    if bits is None:
-        raise Failure(Kind.MALFORMED, f"the body is compressed by {encoding[:20]!r}, which was not asked for")
-    try:
-        text = zlib.decompressobj(bits).decompress(body, LARGEST_REPLY + 1)
-    except zlib.error:
-        raise Failure(Kind.MALFORMED, f"the body says that it is {encoding}, and is not") from None
-    if len(text) > LARGEST_REPLY:
-        raise Failure(Kind.MALFORMED, TOO_LARGE, is_certain=True)
-    return text
-
-
 def read_completion(text: str, *, seed_refused: bool) -> Raw:
     """Read the body of a chat completion.
 
     Raises
     ------
     Failure
-        Malformed where it is no JSON or no chat completion; foreign where it is a page of the web; content filter
-        where the model's refusal is all that it holds.
+        Malformed where it is no JSON or no chat completion; content filter where the model's refusal is all that it
+        holds.
     """
-    if text.lstrip("\ufeff \t\r\n").startswith("<"):
-        raise Failure(Kind.FOREIGN, "a web page came in place of a chat completion")
     try:
         said = json.loads(text)
         choice = said["choices"][0]

@@ -6,13 +6,16 @@ the door.
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import importlib
 import logging
 import os
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
@@ -21,11 +24,16 @@ import numpy as np
 from cortexdsl.models.keys import plain
 from cortexdsl.models.reach.failures import NO_COMPLETION, Failure, Kind, from_exception
 from cortexdsl.models.solver.solver import solve
+from cortexdsl.models.transports.bodies import refuse_page, refuse_redirect, whole
 from cortexdsl.models.transports.direct import TIMEOUT, completion
 from cortexdsl.models.transports.transport import Raw, SeedsRefused
 from cortexdsl.terms import Call, Floats, Message, Model
 
 BUILTIN = "builtin"
+_ANSWERED: ContextVar[list[int]] = ContextVar("_ANSWERED")
+"""The statuses of whole replies without an error that came within the attempt under way."""
+_OF_BODY = {"content-encoding", "content-length", "transfer-encoding"}
+"""Headers that say how a body came, and no longer hold once it is read."""
 
 
 class LitellmTransport:
@@ -56,7 +64,7 @@ class LitellmTransport:
         return await self._seeds.send(call, api_base, post)
 
     async def _post(self, litellm: Any, call: Call, api_base: str | None, api_key: str | None, seed: int | None) -> Raw:
-        try:
+        async with _told(self._timeout):
             answer = await litellm.acompletion(
                 model=call.model.model,
                 messages=[dict(message) for message in call.messages],
@@ -69,14 +77,37 @@ class LitellmTransport:
                 **({} if seed is None else {"seed": seed}),
                 **plain(call.model.options),
             )
-        except Exception as error:  # litellm lets exceptions of every client through
-            raise from_exception(error, time.time()) from None
         return _read(call, answer, seed_refused=seed is None)
 
     async def close(self) -> None:
         """Close litellm's clients, if litellm was ever loaded."""
         if load.cache_info().currsize:
             await load().close_litellm_async_clients()
+
+
+@asynccontextmanager
+async def _told(seconds: float) -> AsyncIterator[None]:
+    """Bound an attempt in all (litellm's timeout is for each part of a body), and word what becomes of it.
+
+    Raises
+    ------
+    Failure
+    """
+    answered: list[int] = []
+    before = _ANSWERED.set(answered)
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError:
+        raise Failure(Kind.TRANSIENT, "no reply in time", may_have_cost=True) from None
+    except Exception as error:  # litellm lets exceptions of every client through
+        failure = from_exception(error, time.time())
+        if answered and not failure.kind.is_data:
+            # The server said that all is well, and litellm could not read the rest.
+            failure = Failure(Kind.MALFORMED, NO_COMPLETION)
+        raise failure from None
+    finally:
+        _ANSWERED.reset(before)
 
 
 def _read(call: Call, answer: Any, *, seed_refused: bool) -> Raw:
@@ -105,7 +136,7 @@ async def embed(
     ------
     Failure
     """
-    try:
+    async with _told(TIMEOUT):
         answer = await load().aembedding(
             model=model.model,
             input=list(texts),
@@ -115,12 +146,11 @@ async def embed(
             max_retries=0,
             **plain(model.options),
         )
+    try:
         rows = sorted(answer.data, key=lambda row: row["index"])
         vectors = [np.asarray(row["embedding"], dtype=np.float64) for row in rows]
     except (LookupError, AttributeError, TypeError, ValueError):
         raise Failure(Kind.MALFORMED, "no embeddings") from None
-    except Exception as error:  # litellm lets exceptions of every client through
-        raise from_exception(error, time.time()) from None
     if len(vectors) != len(texts) or any(v.ndim != 1 or not np.isfinite(v).all() for v in vectors):
         raise Failure(Kind.MALFORMED, f"{len(vectors)} embeddings for {len(texts)} texts, or numbers that are none")
     return vectors, getattr(getattr(answer, "usage", None), "prompt_tokens", None)
@@ -163,9 +193,38 @@ def load() -> Any:
     litellm.disable_hf_tokenizer_download = True
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    _bound_bodies()
     handler = type("BuiltinSolver", (litellm.CustomLLM,), {"acompletion": _solve_for_litellm})
     litellm.custom_provider_map = [{"provider": BUILTIN, "custom_handler": handler()}]
     return litellm
+
+
+def _bound_bodies() -> None:
+    """Have litellm's connections read no body beyond what a reply can be, and follow no redirect.
+
+    litellm has no setting for either: what all its clients go through is wrapped. A failure that is raised there comes
+    back as the cause of one of litellm's exceptions, where `from_exception` finds it.
+    """
+    httpx: Any = importlib.import_module("httpx")
+    transport: Any = importlib.import_module("litellm.llms.custom_httpx.aiohttp_transport").LiteLLMAiohttpTransport
+    send = transport.handle_async_request
+
+    @functools.wraps(send)
+    async def bounded(self: Any, request: Any) -> Any:
+        request.headers["Accept-Encoding"] = "identity"
+        response = await send(self, request)
+        try:
+            refuse_redirect(response.status_code, response.headers)
+            body = await whole(response.stream.__aiter__(), response.headers)
+            if response.status_code < 300:
+                refuse_page(body)
+                _ANSWERED.get().append(response.status_code)
+        finally:
+            await response.stream.aclose()
+        headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _OF_BODY]
+        return httpx.Response(response.status_code, headers=headers, stream=httpx.ByteStream(body), request=request)
+
+    transport.handle_async_request = bounded
 
 
 async def _solve_for_litellm(
