@@ -1,9 +1,10 @@
-"""Do the tests notice a mistake? Mutants of the rooms of `analysis` and `debate`, each against its room's tests.
+"""Do the tests notice a mistake? Mutants of the rooms of `analysis` and `debate`, each against its folder's tests.
 
 A mutant is the program with one operator, number or word changed. The tests should fail on it; one that they let live
 is either equivalent or a hole in the tests. All mutants of a room take hours; a seeded sample says how many die, with
 Clopper and Pearson's interval. It runs on a copy of the tracked files, and leaves the checkout alone. Annotations are
-no program and are left out: `float >> None` is never run.
+no program and are left out: `float >> None` is never run. A mutant meets the tests that call its function, quickest
+first, in a fork of a process that has the libraries imported (`mutation/`).
 
     python benchmarks/mutants.py [--sample 200] [--seed 1] [--room debate]
 """
@@ -11,46 +12,43 @@ no program and are left out: `float >> None` is never run.
 from __future__ import annotations
 
 import argparse
-import ast
-import os
+import difflib
 import random
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.plugins import get_operator
 from cosmic_ray.work_db import WorkDB, use_db
-from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkItem, WorkResult
+from cosmic_ray.work_item import MutationSpec
+from mutation import fork
+from mutation.reach import Reach, Watcher, annotated, function_at
 from statsmodels.stats.proportion import proportion_confint
 
 ROOT = Path(__file__).parent.parent
+ANALYSIS = ("claims", "metrics", "planning", "sequential", "tests", "units")
 ROOMS = {
     "debate": ("cortexdsl/debate", "tests/debate"),
-    "metrics": (
-        "cortexdsl/analysis/metrics",
-        "tests/analysis/test_metrics_calibration.py tests/analysis/test_metrics_debate.py "
-        "tests/analysis/test_metrics_tables.py tests/analysis/test_metrics_token_model.py",
-    ),
-    "planning": ("cortexdsl/analysis/planning", "tests/analysis/test_planning.py tests/analysis/test_power.py"),
-    "tests": (
-        "cortexdsl/analysis/tests",
-        "tests/analysis/test_compare.py tests/analysis/test_intervals.py tests/analysis/test_signflip.py "
-        "tests/analysis/test_datasets.py tests/analysis/test_random_effects.py tests/analysis/test_experiments.py "
-        "tests/analysis/test_hypotheses.py",
-    ),
-    "units": ("cortexdsl/analysis/units", "tests/analysis"),
-    "claims": ("cortexdsl/analysis/claims", "tests/analysis -k 'not metrics'"),
-    "sequential": ("cortexdsl/analysis/sequential", "tests/analysis -k 'not metrics'"),
+    **{room: (f"cortexdsl/analysis/{room}", "tests/analysis") for room in ANALYSIS},
+    "models": ("cortexdsl/models", "tests/models"),
+    "records": ("cortexdsl/records", "tests/records"),
 }
+"""Each room, and the folder of its tests."""
+DEFAULT = ("debate", *ANALYSIS)
+LIVED, DIED, SLOW = "lived", "died", "too slow"
+ALL_SECONDS = 1800.0
+"""Of the processor, for all tests of a folder while their calls are noted."""
 CONFIG = """\
 [cosmic-ray]
 module-path = "{module}"
-timeout = {timeout}
+timeout = 600
 excluded-modules = []
-test-command = "{python} -m pytest -q -x -n 0 -p no:cacheprovider {tests}"
+test-command = "false"
 
 [cosmic-ray.distributor]
 name = "local"
@@ -67,80 +65,89 @@ def copy_of(folder: Path) -> Path:
     return folder
 
 
-def annotated(path: Path) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Where a file's annotations begin and end: (line, column) each."""
-    found: list[ast.expr | None] = []
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.arg | ast.AnnAssign):
-            found.append(node.annotation)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            found.append(node.returns)
-    return [
-        ((node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0))
-        for node in found
-        if node is not None
-    ]
+def reach_of(folder: Path, tests: str) -> Reach:
+    """Run the tests once as they are, and note what each calls: a mutant that dies of what fails anyway is no news."""
+    notes = folder / f"{tests.replace('/', '-')}.json"
+    if not notes.exists() and fork.run(folder, [tests], ALL_SECONDS, Watcher(folder, notes), keep=True) != 0:
+        sys.exit(f"{tests} fail without a mutant:\n{(folder / 'pytest.log').read_text('utf-8')}")
+    return Reach.read(notes)
 
 
-def mutations(work: WorkDB) -> list[MutationSpec]:
-    """Every single change of a session."""
-    return [one for item in work.work_items for one in item.mutations]
-
-
-def _is_type(one: MutationSpec, types: Mapping[str, list[tuple[tuple[int, int], tuple[int, int]]]]) -> bool:
-    return any(begin <= tuple(one.start_pos) < end for begin, end in types[str(one.module_path)])
-
-
-def mutate(room: str, sample: int, seed: int, timeout: int, folder: Path) -> list[tuple[WorkItem, WorkResult]]:
-    """Run a seeded sample of a room's mutants."""
-    module, tests = ROOMS[room]
-    settings = CONFIG.format(module=module, tests=tests, python=sys.executable, timeout=timeout)
-    (folder / "mutants.toml").write_text(settings, "utf-8")
-    environment = os.environ | {"PYTHONPATH": str(folder)}
+def mutants(folder: Path, room: str) -> list[MutationSpec]:
+    """Every single change of a room's program, in an order that is the same each time."""
     session = folder / f"{room}.sqlite"
-
-    def cosmic_ray(*words: str) -> None:
-        program = Path(sys.executable).with_name("cosmic-ray")
-        subprocess.run([program, *words], cwd=folder, env=environment, check=True)
-
-    cosmic_ray("baseline", "mutants.toml")  # a mutant that dies of tests that fail anyway says nothing
-    cosmic_ray("init", "mutants.toml", str(session))
+    (folder / "mutants.toml").write_text(CONFIG.format(module=ROOMS[room][0]), "utf-8")
+    program = Path(sys.executable).with_name("cosmic-ray")
+    subprocess.run([program, "init", "mutants.toml", str(session)], cwd=folder, check=True)
     with use_db(str(session), WorkDB.Mode.open) as work:
-        types = {path: annotated(folder / path) for path in {str(one.module_path) for one in mutations(work)}}
-        items = [item for item in work.work_items if not any(_is_type(one, types) for one in item.mutations)]
-        items.sort(key=lambda item: str(item.mutations))
-        chosen = random.Random(seed).sample(items, min(sample, len(items)))
-        work.clear()
-        work.add_work_items(chosen)
-        print(f"{room}: {len(chosen)} of {len(items)} mutants", flush=True)
-    cosmic_ray("exec", "mutants.toml", str(session))
-    with use_db(str(session), WorkDB.Mode.open) as work:
-        by_job = {item.job_id: item for item in chosen}
-        return [(by_job[job], result) for job, result in work.results]
+        found = [one for item in work.work_items for one in item.mutations]
+    types = {path: annotated((folder / path).read_text("utf-8")) for path in {str(one.module_path) for one in found}}
+    program_only = [
+        one
+        for one in found
+        if not any(begin <= tuple(one.start_pos) < end for begin, end in types[str(one.module_path)])
+    ]
+    return sorted(program_only, key=str)
+
+
+def fate(folder: Path, one: MutationSpec, reach: Reach) -> tuple[str, str]:
+    """What became of a mutant, and what it changed."""
+    path = folder / one.module_path
+    source = path.read_text("utf-8")
+    changed = mutate_code(source, get_operator(one.operator_name)(**one.operator_args), one.occurrence)
+    if changed is None:
+        raise RuntimeError(f"no mutant where the session names one: {one}")
+    file = str(Path(one.module_path).relative_to("cortexdsl"))
+    tests = reach.tests(function_at(source, file, one.start_pos[0]))
+    lines = difflib.unified_diff(source.splitlines(), changed.splitlines(), lineterm="", n=0)
+    shown = f"{one.module_path}:{one.start_pos[0]}  " + "  ".join(line for line in list(lines)[3:])
+    if not tests:
+        return LIVED, f"{shown}  (no test calls it)"
+    for compiled in path.parent.glob(f"__pycache__/{path.stem}.*.pyc"):
+        compiled.unlink()
+    path.write_text(changed, "utf-8")
+    try:
+        status = fork.run(folder, tests, 60 + 10 * sum(reach.seconds[test] for test in tests))
+    finally:
+        path.write_text(source, "utf-8")
+    return (SLOW if status is None else DIED if status else LIVED), shown
+
+
+def fates(folder: Path, room: str, sample: int, seed: int) -> Iterator[tuple[str, str]]:
+    """Run a seeded sample of a room's mutants."""
+    reach = reach_of(folder, ROOMS[room][1])
+    found = mutants(folder, room)
+    chosen = random.Random(seed).sample(found, min(sample, len(found)))
+    print(f"{room}: {len(chosen)} of {len(found)} mutants", file=sys.stderr, flush=True)
+    for one in chosen:
+        yield fate(folder, one, reach)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, default=200, help="mutants of each room")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--room", action="append", choices=ROOMS)
-    parser.add_argument("--timeout", type=int, default=600, help="seconds that a mutant's tests may take")
     args = parser.parse_args()
     print("| room | mutants | died | share | 95 % interval |\n|---|---|---|---|---|", flush=True)
-    lived: list[WorkItem] = []
+    lived: list[str] = []
     with tempfile.TemporaryDirectory() as place:
-        folder = copy_of(Path(place))
-        for room in args.room or ROOMS:
-            found = mutate(room, args.sample, args.seed, args.timeout, folder)
-            counts = Counter(result.test_outcome for _, result in found)
-            died, total = counts[TestOutcome.KILLED], len(found)
+        folder = copy_of(Path(place).resolve())
+        fork.warm(folder)
+        for room in args.room or DEFAULT:
+            counts: Counter[str] = Counter()
+            for what, shown in fates(folder, room, args.sample, args.seed):
+                counts[what] += 1
+                if what == LIVED:
+                    lived.append(shown)
+                print(f"  {what}: {shown}", file=sys.stderr, flush=True)
+            total = counts.total()
+            died = total - counts[LIVED]
             low, high = proportion_confint(died, total, method="beta")
             print(f"| {room} | {total} | {died} | {died / total:.0%} | {low:.0%} to {high:.0%} |", flush=True)
-            lived += [item for item, result in found if result.test_outcome == TestOutcome.SURVIVED]
     print("\nlived:")
-    for item in lived:
-        for one in item.mutations:
-            print(f"  {one.module_path}:{one.start_pos[0]}:{one.start_pos[1]} {one.operator_name} {one.occurrence}")
+    for shown in lived:
+        print(f"  {shown}")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +18,11 @@ from cortexdsl.analysis.units.table import ScoreTable, score_table
 from cortexdsl.analysis.units.units import units
 from cortexdsl.terms import Floats
 
-SIZES = (20, 50, 100)
+SKEWED: dict[str, tuple[Callable[[Generator, int], Floats], tuple[int, ...]]] = {
+    "lognormal": (lambda random, size: random.lognormal(0, 1, size) - np.exp(0.5), (20, 50, 100)),
+    "gamma": (lambda random, size: random.gamma(0.3, 1, size) - 0.3, (20, 50, 100, 400)),
+    "two lognormals": (lambda random, size: random.lognormal(0, 1, size) - random.lognormal(0, 1, size), (20, 50, 100)),
+}
 CONFIDENCES = np.array([0.55, 0.65, 0.75, 0.85, 0.95])
 
 
@@ -31,15 +36,11 @@ def decided(frame: pd.DataFrame | ScoreTable, claims: dict[str, str]) -> Marks:
 def skewed(random: Generator) -> Marks:
     """Differences of mean 0: lognormal (sigma 1) and gamma (shape 0.3), centred; and of two lognormals."""
     marks = {}
-    for size in SIZES:
-        made = {
-            "lognormal": random.lognormal(0, 1, size) - np.exp(0.5),
-            "gamma": random.gamma(0.3, 1, size) - 0.3,
-            "two lognormals": random.lognormal(0, 1, size) - random.lognormal(0, 1, size),
-        }
-        for name, difference in made.items():
+    for name, (draw, sizes) in SKEWED.items():
+        for size in sizes:
             base = random.uniform(50, 60, size)
-            sample = units(score_table(table({"a": (base + difference)[None], "b": base[None]}, "t")), "t", ["a", "b"])
+            values = {"a": (base + draw(random, size))[None], "b": base[None]}
+            sample = units(score_table(table(values, "t")), "t", ["a", "b"])
             found = contrast_outcomes(sample, np.array([[1.0, -1.0]]), [0.0], 1, DRAWS)[0]
             marks[f"error: {name}, {size} questions"] = found.p <= 0.05
             marks[f"cover: {name}, {size} questions"] = found.low <= 0 <= found.high
