@@ -20,6 +20,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from cosmic_ray.mutating import mutate_code
@@ -90,22 +91,31 @@ def mutants(folder: Path, room: str) -> list[MutationSpec]:
     return sorted(program_only, key=str)
 
 
-def fate(folder: Path, one: MutationSpec, reach: Reach) -> tuple[str, str]:
+def changed(folder: Path, one: MutationSpec) -> str | None:
+    """The file with its mutant, or None where that is no Python: `def f(>>, a)` dies of no test."""
+    source = (folder / one.module_path).read_text("utf-8")
+    text: str | None = mutate_code(source, get_operator(one.operator_name)(**one.operator_args), one.occurrence)
+    if text is None:
+        raise RuntimeError(f"no mutant where the session names one: {one}")
+    try:
+        compile(text, str(one.module_path), "exec")
+    except SyntaxError:
+        return None
+    return text
+
+
+def fate(folder: Path, one: MutationSpec, text: str, reach: Reach) -> tuple[str, str]:
     """What became of a mutant, and what it changed."""
     path = folder / one.module_path
     source = path.read_text("utf-8")
-    changed = mutate_code(source, get_operator(one.operator_name)(**one.operator_args), one.occurrence)
-    if changed is None:
-        raise RuntimeError(f"no mutant where the session names one: {one}")
-    file = str(Path(one.module_path).relative_to("cortexdsl"))
-    tests = reach.tests(function_at(source, file, one.start_pos[0]))
-    lines = difflib.unified_diff(source.splitlines(), changed.splitlines(), lineterm="", n=0)
-    shown = f"{one.module_path}:{one.start_pos[0]}  " + "  ".join(line for line in list(lines)[3:])
+    tests = reach.tests(function_at(source, str(Path(one.module_path).relative_to("cortexdsl")), one.start_pos[0]))
+    lines = difflib.unified_diff(source.splitlines(), text.splitlines(), lineterm="", n=0)
+    shown = f"{one.module_path}:{one.start_pos[0]}  " + "  ".join(list(lines)[3:])
     if not tests:
         return LIVED, f"{shown}  (no test calls it)"
     for compiled in path.parent.glob(f"__pycache__/{path.stem}.*.pyc"):
         compiled.unlink()
-    path.write_text(changed, "utf-8")
+    path.write_text(text, "utf-8")
     try:
         status = fork.run(folder, tests, 60 + 10 * sum(reach.seconds[test] for test in tests))
     finally:
@@ -117,10 +127,11 @@ def fates(folder: Path, room: str, sample: int, seed: int) -> Iterator[tuple[str
     """Run a seeded sample of a room's mutants."""
     reach = reach_of(folder, ROOMS[room][1])
     found = mutants(folder, room)
-    chosen = random.Random(seed).sample(found, min(sample, len(found)))
-    print(f"{room}: {len(chosen)} of {len(found)} mutants", file=sys.stderr, flush=True)
-    for one in chosen:
-        yield fate(folder, one, reach)
+    random.Random(seed).shuffle(found)
+    runnable = ((one, text) for one in found if (text := changed(folder, one)) is not None)
+    print(f"{room}: {sample} of about {len(found)} mutants", file=sys.stderr, flush=True)
+    for one, text in islice(runnable, sample):
+        yield fate(folder, one, text, reach)
 
 
 def main() -> None:
