@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
-from cortexdsl.analysis.tests.signflip import joint_sign_flip, mcnemar_mid_p, sign_flip
+from cortexdsl.analysis.tests.joint import joint_sign_flip
+from cortexdsl.analysis.tests.signflip import mcnemar_mid_p, sign_flip
 
 
 def _p(differences: list[float], step: float | None = None, draws: int = 10_000) -> float:

@@ -16,7 +16,8 @@ from cortexdsl.analysis.claims.designs import Design
 from cortexdsl.analysis.claims.samples import sample_of
 from cortexdsl.analysis.tests.contrasts import Outcome, contrast_outcomes, gap_of, mean_outcome, ratio_outcome, untested
 from cortexdsl.analysis.tests.corrections import reaching
-from cortexdsl.analysis.tests.signflip import DRAWS, joint_sign_flip
+from cortexdsl.analysis.tests.joint import joint_p
+from cortexdsl.analysis.tests.signflip import DRAWS
 from cortexdsl.analysis.units.table import ScoreTable
 from cortexdsl.analysis.units.units import Units, bounded
 
@@ -175,9 +176,8 @@ def _jointly(design: Design, sample: Units, scene: Scene) -> Finding:
     found = found_of(outcomes[largest], True, sample, design.notes[largest])
     if len(outcomes) == 1:
         return found
-    flip = joint_sign_flip(sample.parts.T @ design.weights.T, scene.seed, scene.draws)[1]
-    precision = "exact" if flip.error is None else f"({scene.draws} draws, se {flip.error:.2g})"
-    return replace(found, p=flip.p, test=f"joint sign-flip {precision}", note=f"largest {found.note}")
+    p, test = joint_p(sample, sample.parts.T @ design.weights.T, scene.seed, scene.draws)
+    return replace(found, p=p, test=test, note=f"largest {found.note}")
 
 
 def _with_means(note: str, design: Design, sample: Units) -> str:

@@ -47,7 +47,7 @@ class Resampled:
 def resample_counts(sample: Units, draws: int, seed: int) -> Iterator[Floats]:
     """How often each unit is drawn, in blocks of (up to 500, units); the same for the same arguments."""
     random = np.random.default_rng([seed, len(sample.share), len(sample.sizes)])
-    strata = [np.flatnonzero(sample.stratum == k) for k in range(len(sample.sizes))]
+    strata = strata_of(sample)
     for start in range(0, draws, _BLOCK):
         size = min(_BLOCK, draws - start)
         counts = np.zeros((size, len(sample.share)))
@@ -60,7 +60,7 @@ def resample_counts(sample: Units, draws: int, seed: int) -> Iterator[Floats]:
 
 def resample(sample: Units, contributions: Floats, seed: int, draws: int = DRAWS) -> Resampled:
     """Bootstrap the sums of contributions, (units, tests)."""
-    centred = contributions - _stratum_means(sample, contributions) * sample.share[:, None]
+    centred = contributions - stratum_means(sample, contributions) * sample.share[:, None]
     rounding = np.abs(centred).max(axis=0) <= 1e-12 * np.abs(contributions).max(axis=0, initial=0)
     centred[:, rounding] = 0
     estimate = contributions.sum(axis=0)
@@ -69,7 +69,7 @@ def resample(sample: Units, contributions: Floats, seed: int, draws: int = DRAWS
     for counts in resample_counts(sample, draws, seed):
         moved = counts @ centred
         spread = counts @ centred**2
-        for rows in _strata(sample):
+        for rows in strata_of(sample):
             count = len(rows)
             spread -= (counts[:, rows] @ centred[rows]) ** 2 / count
         first.append(moved)
@@ -196,13 +196,14 @@ def log_ratio(sample: Units, powers: Floats, seed: int, draws: int = DRAWS) -> R
     )
 
 
-def _strata(sample: Units) -> list[np.ndarray[tuple[int], np.dtype[np.int64]]]:
+def strata_of(sample: Units) -> list[np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    """The units of each dataset."""
     return [np.flatnonzero(sample.stratum == k) for k in range(len(sample.sizes))]
 
 
-def _stratum_means(sample: Units, contributions: Floats) -> Floats:
+def stratum_means(sample: Units, contributions: Floats) -> Floats:
     """Each unit's stratum mean per unit of share, (units, tests)."""
     means = np.empty_like(contributions)
-    for rows in _strata(sample):
+    for rows in strata_of(sample):
         means[rows] = contributions[rows].sum(axis=0) / sample.share[rows].sum()
     return means

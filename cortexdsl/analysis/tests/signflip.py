@@ -19,8 +19,8 @@ from cortexdsl.terms import Floats
 
 DRAWS = 10_000
 _LATTICE = 20_000  # the most steps of the convolved distribution
-_ENUMERATED = 13  # 2^13 patterns are fewer than the draws
-_TIE = 1e-9
+ENUMERATED = 13  # 2^13 patterns are fewer than the draws
+TIE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +73,11 @@ def _exact(values: Floats, step: float | None) -> Flip | None:
     moved = values[values != 0]
     if step and (whole := _lattice(moved, step)) is not None:
         return Flip(_convolved(whole))
-    moved = moved[np.abs(moved) > _TIE * np.abs(values).max(initial=0)]
-    if len(moved) > _ENUMERATED:
+    moved = moved[np.abs(moved) > TIE * np.abs(values).max(initial=0)]
+    if len(moved) > ENUMERATED:
         return None
-    sums = _patterns(len(moved)) @ moved
-    return Flip(float(np.mean(np.abs(sums) >= abs(moved.sum()) - _TIE * np.abs(moved).sum())))
+    sums = patterns(len(moved)) @ moved
+    return Flip(float(np.mean(np.abs(sums) >= abs(moved.sum()) - TIE * np.abs(moved).sum())))
 
 
 def _lattice(values: Floats, step: float) -> Floats | None:
@@ -102,8 +102,9 @@ def _convolved(whole: Floats) -> float:
     return min(1.0, float(distribution[np.abs(sums) >= abs(whole.sum()) - 0.5].sum()))
 
 
-@lru_cache(maxsize=_ENUMERATED + 1)
-def _patterns(count: int) -> Floats:
+@lru_cache(maxsize=ENUMERATED + 1)
+def patterns(count: int) -> Floats:
+    """All patterns of signs, (2^count, count)."""
     bits = (np.arange(2**count)[:, None] >> np.arange(count)) & 1
     return np.asarray(2.0 * bits - 1)
 
@@ -116,37 +117,12 @@ def random_signs(units: int, draws: int, seed: int) -> list[Floats]:
 
 
 def _drawn(contributions: Floats, seed: int, draws: int) -> list[Flip]:
-    observed = np.abs(contributions.sum(axis=0)) - _TIE * np.abs(contributions).sum(axis=0)
+    observed = np.abs(contributions.sum(axis=0)) - TIE * np.abs(contributions).sum(axis=0)
     beyond = np.zeros(contributions.shape[1])
     for signs in random_signs(len(contributions), draws, seed):
         beyond += (np.abs(signs @ contributions) >= observed).sum(axis=0)
     p = (beyond + 1) / (draws + 1)
     return [Flip(float(value), float(np.sqrt(value * (1 - value) / draws))) for value in p]
-
-
-def joint_sign_flip(contributions: Floats, seed: int, draws: int = DRAWS) -> tuple[float, Flip]:
-    """Test that all columns' sums are 0 at once: every unit's whole row turns its sign.
-
-    Returns
-    -------
-    float
-        The statistic s' (C'C)^- s of the sums s of the rows of C; C'C does not change under sign flips.
-    Flip
-    """
-    inverse = np.linalg.pinv(contributions.T @ contributions)
-    total = contributions.sum(axis=0)
-    observed = float(total @ inverse @ total)
-    moved = contributions[(contributions != 0).any(axis=1)]
-    if len(moved) <= _ENUMERATED:
-        sums = _patterns(len(moved)) @ moved
-        beyond = ((sums @ inverse) * sums).sum(axis=1) >= observed * (1 - _TIE)
-        return observed, Flip(float(beyond.mean()))
-    beyond_count = 0
-    for signs in random_signs(len(contributions), draws, seed):
-        sums = signs @ contributions
-        beyond_count += int((((sums @ inverse) * sums).sum(axis=1) >= observed * (1 - _TIE)).sum())
-    p = (beyond_count + 1) / (draws + 1)
-    return observed, Flip(p, float(np.sqrt(p * (1 - p) / draws)))
 
 
 def mcnemar_mid_p(first_only: int, second_only: int) -> float:

@@ -1,0 +1,80 @@
+"""Several contrasts at once: flips of whole questions for rows of 0 and 1, Hotelling's T-squared for numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cortexdsl.analysis.claims.hypotheses import judge_claims
+from cortexdsl.analysis.tests.bootstrap import resample
+from cortexdsl.analysis.tests.joint import joint_bootstrap, joint_p
+from cortexdsl.analysis.units.table import score_table
+from cortexdsl.analysis.units.units import Units, units
+from cortexdsl.terms import Floats
+from tests.analysis.tables import long_table
+
+CELLS = tuple(f"s[keep={keep}, rounds={rounds}]" for keep in ("mean", "median") for rounds in (1, 2, 3))
+INTERACTING = np.array([[1.0, -1, 0, -1, 1, 0], [1, 0, -1, -1, 0, 1]])
+
+
+def _tokens(questions: int, seed: int = 3, lift: float = 0.0) -> dict[str, Floats]:
+    random = np.random.default_rng(seed)
+    base = random.lognormal(6, 0.6, questions)
+    values = {cell: (base * random.lognormal(0, 0.3, questions))[None] for cell in CELLS}
+    values[CELLS[-1]] = values[CELLS[-1]] + lift
+    return values
+
+
+def _sample(questions: int = 40, lift: float = 0.0) -> Units:
+    return units(score_table(long_table(_tokens(questions, lift=lift), "tokens")), "tokens", CELLS)
+
+
+def test_statistic_is_hotellings() -> None:
+    """T-squared is n (n - 1) m' (X'X)^-1 m of the mean m and the centred rows X; here without the n - 1 of both."""
+    sample = _sample()
+    rows = (INTERACTING @ sample.values).T
+    mean, centred = rows.mean(axis=0), rows - rows.mean(axis=0)
+    hotelling = len(rows) * (len(rows) - 1) * mean @ np.linalg.inv(centred.T @ centred) @ mean
+    found = joint_bootstrap(sample, sample.parts.T @ INTERACTING.T, seed=1, draws=99)[0]
+    assert found * (len(rows) - 1) / len(rows) == pytest.approx(hotelling)
+
+
+def test_one_contrast_is_the_symmetric_studentised_bootstrap() -> None:
+    sample = _sample()
+    contributions = sample.parts.T @ INTERACTING[:1].T
+    drawn = resample(sample, contributions, 1, 999)
+    deviation = np.abs((drawn.draws - drawn.estimate) / drawn.errors)[:, 0]
+    observed = abs(drawn.estimate[0] / drawn.error[0])
+    expected = ((deviation >= observed).sum() + 1) / 1000
+    assert joint_bootstrap(sample, contributions, 1, 999)[1] == pytest.approx(expected)
+
+
+def test_p_does_not_depend_on_the_level_that_others_are_held_against() -> None:
+    sample = _sample(lift=80.0)
+    other = np.array([[-1.0, 1, 0, 1, -1, 0], [0, 1, -1, 0, -1, 1]])
+    first, second = (joint_bootstrap(sample, sample.parts.T @ w.T, 1, 999) for w in (INTERACTING, other))
+    assert first == pytest.approx(second)
+
+
+def test_numbers_are_studentised_and_answers_flipped() -> None:
+    claim = "tokens(s[keep, rounds]) interacting"
+    row = judge_claims(long_table(_tokens(60, lift=400.0), "tokens"), [claim], seed=1, draws=999).iloc[0]
+    assert (row["verdict"], row["test"]) == ("supported", "joint studentised bootstrap (999 draws)")
+    random = np.random.default_rng(1)
+    right = {cell: (random.random((1, 60)) < 0.5).astype(float) for cell in CELLS}
+    row = judge_claims(long_table(right), [claim.replace("tokens", "accuracy")], seed=1, draws=999).iloc[0]
+    assert row["test"].startswith("joint sign-flip (999 draws")
+
+
+def test_fewer_questions_than_contrasts_show_nothing() -> None:
+    """Their covariance has no inverse: what they differ by may be anything."""
+    sample = _sample(3, lift=1e4)
+    assert joint_p(sample, sample.parts.T @ INTERACTING.T, 1, 999)[0] > 0.2
+
+
+def test_differences_that_never_vary_are_flipped() -> None:
+    """There is no spread to studentise by: ten questions that all say the same are a coin that fell ten times alike."""
+    values = {cell: np.full((1, 10), 100.0) + 7 * (cell == CELLS[-1]) for cell in CELLS}
+    sample = units(score_table(long_table(values, "tokens")), "tokens", CELLS)
+    p, name = joint_p(sample, sample.parts.T @ INTERACTING.T, 1, 999)
+    assert (p, name) == (pytest.approx(2 / 2**10), "joint sign-flip exact")
