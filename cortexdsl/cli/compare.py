@@ -19,11 +19,13 @@ from cortexdsl.analysis.tests.datasets import critical_difference, rank_cells
 from cortexdsl.analysis.tests.experiments import POOLED, pool_experiments
 from cortexdsl.analysis.tests.omnibus import omnibus_families
 from cortexdsl.analysis.tests.signflip import DRAWS
+from cortexdsl.analysis.units.answer_table import answers_beside, with_answers
 from cortexdsl.analysis.units.arms import arms_of, find_arm
 from cortexdsl.analysis.units.replicates import absent_of, said_absent
 from cortexdsl.analysis.units.table import ScoreTable, read_table
 from cortexdsl.errors import DataError, InputError
-from cortexdsl.spec.claims import parse_claim
+from cortexdsl.spec.claim_checks import needs_answers
+from cortexdsl.spec.claims import Claim, parse_claim
 from cortexdsl.terms import Family
 
 SHOWN = (
@@ -51,6 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--claim", action="append", default=[], metavar="TEXT", help="also judge a claim; may be repeated"
     )
+    parser.add_argument(
+        "--answers", type=Path, metavar="FILE", help="every answer with its confidence, for claims about ece, brier, "
+        "auroc and single agents: columns cell, question_id, right, stated (and agent, round ...); "
+        "an experiment's own results have it",
+    )  # fmt: skip
     parser.add_argument("--rope", type=float, metavar="WIDTH", help="also give probabilities of worse, same, better")
     parser.add_argument(
         "--stopping",
@@ -70,11 +77,11 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--draws is at least 1, --seed at least 0")
     if len(args.scores) > 1:
         return _pool(args)
-    table = read_table(_scores(args.scores[0]))
+    claims = [parse_claim(text, "--claim") for text in args.claim]
+    table = _table(args, claims)
     arms = arms_of(table.cells)
     reference = find_arm(arms, args.to).cell
     cells = tuple(args.cells or (cell for cell in table.cells if cell != reference))
-    claims = [parse_claim(text, "--claim") for text in args.claim]
     families = [Family("comparison", cells, reference, args.correction)]
     metrics = tuple(dict.fromkeys(args.metric or ["score"]))
     found = compare_families(table, families, metrics, args.seed, draws=args.draws)
@@ -106,14 +113,26 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _table(args: argparse.Namespace, claims: Sequence[Claim]) -> ScoreTable:
+    """The scores, and the answers where a claim asks for them."""
+    path = _scores(args.scores[0])
+    table = read_table(path)
+    if args.answers:
+        return with_answers(table, [args.answers])
+    found = answers_beside(path) if any(needs_answers(claim) for claim in claims) else []
+    return with_answers(table, found) if found else table
+
+
 def _scores(path: Path) -> Path:
     return path / "scores.csv" if path.is_dir() else path
 
 
 def _pool(args: argparse.Namespace) -> int:
     """Pool several experiments."""
-    if args.claim or args.stopping is not None or args.rope is not None:
-        raise InputError("--claim, --stopping and --rope are about one experiment; leave them out, or give one table")
+    if args.claim or args.answers or args.stopping is not None or args.rope is not None:
+        raise InputError(
+            "--claim, --answers, --stopping and --rope are about one experiment; leave them out, or give one table"
+        )
     tables = {str(path): read_table(_scores(path)) for path in args.scores}
     if len(tables) < len(args.scores):
         raise InputError("an experiment is named twice; it would count as two")

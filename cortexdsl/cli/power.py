@@ -12,6 +12,7 @@ import pandas as pd
 
 from cortexdsl.analysis.planning.planning import Expected, plan_power
 from cortexdsl.analysis.planning.simulate import RUNS
+from cortexdsl.analysis.units.answer_table import answers_beside, with_answers
 from cortexdsl.analysis.units.arms import Arm
 from cortexdsl.analysis.units.table import ScoreTable, read_table
 from cortexdsl.errors import InputError
@@ -26,7 +27,12 @@ from cortexdsl.spec.sheet import ExpectedText
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("spec", help="the spec")
-    parser.add_argument("--earlier", type=Path, metavar="SCORES", help="scores.csv of an earlier run of the same cells")
+    parser.add_argument(
+        "--earlier",
+        type=Path,
+        metavar="SCORES",
+        help="results of an earlier run of the same cells: the folder, or its scores.csv",
+    )
     parser.add_argument(
         "--simulate", type=int, default=RUNS, metavar="N", help=f"experiments per claim (default: {RUNS})"
     )
@@ -39,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     if not plan.hypotheses:
         raise InputError(f"{plan.spec_path}: there are no hypotheses, so there is nothing to plan for")
     text = _expected(plan)
-    earlier = read_table(args.earlier) if args.earlier else None
+    earlier = _earlier(args.earlier) if args.earlier else None
     found = _planned(plan, text, max(args.simulate, 0), earlier)
     if args.json:
         sys.stdout.write(found.to_json(orient="records", lines=True))
@@ -47,6 +53,13 @@ def run(args: argparse.Namespace) -> int:
         print(_report(plan, found, text.power))
     _refuse(plan, text, found)
     return 0
+
+
+def _earlier(path: Path) -> ScoreTable:
+    """Earlier results: their scores, and their answers where they lie beside them."""
+    path = path / "scores.csv" if path.is_dir() else path
+    table, answers = read_table(path), answers_beside(path)
+    return with_answers(table, answers) if answers else table
 
 
 def refuse_unanswerable(plan: Plan) -> None:

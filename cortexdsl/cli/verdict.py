@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from cortexdsl.analysis.metrics.table import metrics_table
 from cortexdsl.analysis.tests.compare import compare_families, missing_bounds
 from cortexdsl.analysis.tests.datasets import rank_table
 from cortexdsl.analysis.tests.omnibus import omnibus_families
-from cortexdsl.analysis.units.answers import read_answers
+from cortexdsl.analysis.units.answer_table import answers_beside, with_answers
 from cortexdsl.analysis.units.arms import Arm
 from cortexdsl.analysis.units.table import ScoreTable, read_table
 from cortexdsl.cli.history import with_history
@@ -54,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     declared = history.claims if history.entries or history.faults else claims  # a table from elsewhere has neither
     correction = plan["analysis"].get("correction", "holm")
     if any(needs_answers(parse_claim(claim)) for claim in claims):
-        scores = replace(scores, answers=read_answers(sorted(Path(layout.root).glob("parts/*/*/answers.csv"))))
+        scores = with_answers(scores, answers_beside(Path(layout.table("scores"))))
     if stopping:
         alpha = stopping["alpha"]
         planned = {dataset: len(ids) for dataset, ids in plan["questions"].items()}

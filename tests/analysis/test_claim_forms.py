@@ -16,7 +16,7 @@ from cortexdsl.analysis.metrics.calibration import expected_calibration_error
 from cortexdsl.analysis.planning.planning import Expected, plan_power
 from cortexdsl.analysis.sequential.sequential import judge_anytime
 from cortexdsl.analysis.tests.random_effects import random_effect
-from cortexdsl.analysis.units.answers import COLUMNS as ANSWERS
+from cortexdsl.analysis.units.answer_table import COLUMNS as ANSWERS
 from cortexdsl.analysis.units.arms import Arm
 from cortexdsl.analysis.units.scores import score_rows
 from cortexdsl.analysis.units.table import ScoreTable, score_table
@@ -236,7 +236,7 @@ def test_claims_about_confidences_before_and_after_recalibration_and_by_agent() 
     assert opening["estimate"] == _row(table, "auroc(a) > 0.5")["estimate"]
     with pytest.raises(DataError, match="a has no agent 'slow' on data; it has quick, careful"):
         _row(table, "brier(a, agent=slow) < 0.2")
-    with pytest.raises(DataError, match="needs every answer and confidence, which this table does not hold"):
+    with pytest.raises(DataError, match="needs every answer and confidence, which scores do not hold"):
         _row(replace(table, answers=None), "ece(a) < 0.2")
 
 

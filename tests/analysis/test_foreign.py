@@ -51,7 +51,8 @@ def test_a_whole_import_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[st
     metrics = pd.read_csv(out / "metrics.csv").set_index("metric")
     assert metrics.loc["accuracy", "n_questions"] == 2
     assert {p.name for p in out.iterdir()} == {"debates", "scores.csv", "rounds.csv", "metrics.csv", "agents.csv",
-                                              "calibration.csv", "reliability.csv", "tokens.csv"}  # fmt: skip
+                                              "answers.csv", "calibration.csv", "reliability.csv",
+                                              "tokens.csv"}  # fmt: skip
 
 
 def test_without_golds_there_are_records_but_no_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,14 +12,12 @@ normal distribution); what is left of that bias where confidences are almost per
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 from scipy import stats
 
 from cortexdsl.analysis.metrics.calibration import BINS, bin_of
+from cortexdsl.analysis.units.answer_table import WHAT
 from cortexdsl.analysis.units.layer import Layer
 from cortexdsl.analysis.units.table import Ints, ScoreTable
 from cortexdsl.errors import DataError
@@ -27,32 +25,7 @@ from cortexdsl.spec.claims import Quantity
 from cortexdsl.spec.metric_names import CALIBRATION_METRICS
 from cortexdsl.terms import Floats
 
-COLUMNS = (
-    "dataset", "cell", "replicate", "question_id", "agent", "round", "score", "right", "stated", "recalibrated",
-)  # fmt: skip
 _BRIER = ("brier", "brier_stated", "brier_recalibrated")
-
-
-def read_answers(paths: Iterable[Path]) -> pd.DataFrame:
-    """Read tables of answers, such as each cell's part.
-
-    Raises
-    ------
-    DataError
-        A file is missing or lacks a column.
-    """
-    frames = []
-    for path in paths:
-        try:
-            frame = pd.read_csv(path, dtype={"dataset": str, "cell": str, "question_id": str, "agent": str})
-        except (OSError, ValueError) as error:
-            raise DataError(
-                f"{path}: cannot be read as a table of answers: {error}\n    score the cell again"
-            ) from None
-        if absent := [name for name in COLUMNS if name not in frame]:
-            raise DataError(f"{path}: no column {', '.join(absent)}; a table of answers has {', '.join(COLUMNS)}")
-        frames.append(frame)
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(COLUMNS))
 
 
 def answer_layer(table: ScoreTable, quantity: Quantity, dataset: int) -> Layer:
@@ -94,8 +67,8 @@ def answer_layer(table: ScoreTable, quantity: Quantity, dataset: int) -> Layer:
 def _rows(table: ScoreTable, quantity: Quantity, dataset: int) -> pd.DataFrame:
     if table.answers is None:
         raise DataError(
-            f"{table.source}: {quantity} needs every answer and confidence, which this table does not hold\n"
-            "    an experiment's own results do (parts/*/*/answers.csv)"
+            f"{table.source}: {quantity} needs every answer and confidence, which scores do not hold\n"
+            f"    give the folder of an experiment's results, or --answers FILE: {WHAT}"
         )
     frame, label = table.answers, table.datasets[dataset]
     here = frame[(frame["dataset"] == label) & (frame["cell"] == quantity.name)]
@@ -103,7 +76,8 @@ def _rows(table: ScoreTable, quantity: Quantity, dataset: int) -> pd.DataFrame:
         agents = here["agent"].unique()
         here = here[here["agent"] == quantity.agent]
         if here.empty:
-            raise DataError(f"{quantity.name} has no agent {quantity.agent!r} on {label}; it has {', '.join(agents)}")
+            known = ", ".join(filter(None, agents)) or "none: its table of answers has no column agent"
+            raise DataError(f"{quantity.name} has no agent {quantity.agent!r} on {label}; it has {known}")
     if here.empty:
         raise DataError(f"{table.source}: no answers of {quantity.name} on {label}")
     if quantity.round is not None:

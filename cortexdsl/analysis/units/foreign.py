@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from cortexdsl.analysis.metrics.by_answer import answer_rows
 from cortexdsl.analysis.metrics.by_round import round_rows
 from cortexdsl.analysis.metrics.description import TABLES, description
 from cortexdsl.analysis.metrics.round_table import round_table
 from cortexdsl.analysis.metrics.table import metrics_table
 from cortexdsl.analysis.metrics.view import graded_at_once
+from cortexdsl.analysis.units.answer_table import COLUMNS
 from cortexdsl.analysis.units.scores import Row, score_rows, write_scores
 from cortexdsl.analysis.units.table import read_table
 from cortexdsl.errors import DataError
@@ -76,10 +78,11 @@ def write_foreign(root: Path, found: Sequence[Foreign]) -> None:
     """Write records and tables into a results folder, laid out as the workflow lays out its own.
 
     `debates/<dataset>/<cell>/r<replicate>-s01.jsonl`; of datasets with golds also `scores.csv`, `rounds.csv`,
-    `metrics.csv`, `agents.csv`, `calibration.csv`, `reliability.csv` and `tokens.csv`.
+    `metrics.csv`, `answers.csv`, `agents.csv`, `calibration.csv`, `reliability.csv` and `tokens.csv`.
     """
     scores: list[Row] = []
     rounds: list[Row] = []
+    answers: list[Row] = []
     tables: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLES}
     for each in found:
         files: dict[Path, list[Record]] = {}
@@ -94,12 +97,14 @@ def write_foreign(root: Path, found: Sequence[Foreign]) -> None:
             labels = {"cluster": clusters, "group": each.groups}
             scores += score_rows(each.records, grade, labels=labels)
             rounds += round_rows(each.records, grade, clusters)
+            answers += answer_rows(each.records, grade)
             for name, table in description(each.records, grade).items():
                 tables[name].append(table)
     if scores:
         write_scores(root / "scores.csv", scores)
         _write(root / "rounds.csv", round_table(rounds))
         _write(root / "metrics.csv", metrics_table(read_table(root / "scores.csv")))
+        _write(root / "answers.csv", pd.DataFrame(answers, columns=list(COLUMNS)))
         for name, parts in tables.items():
             _write(root / f"{name}.csv", pd.concat(parts, ignore_index=True))
 

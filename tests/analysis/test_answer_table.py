@@ -1,0 +1,102 @@
+"""Claims about confidences and single agents on tables of any program: the answers are given beside the scores."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cortexdsl.analysis.units.answer_table import read_answers, with_answers
+from cortexdsl.analysis.units.table import score_table
+from cortexdsl.cli.main import main
+from cortexdsl.errors import DataError
+
+
+def _made(folder: Path, questions: int = 200) -> tuple[Path, Path]:
+    """Scores and answers of `calm`, which says .6 and is right as often, and `bold`, which says .95."""
+    random = np.random.default_rng(5)
+    rows = [
+        {"cell": cell, "question_id": f"q{i}", "agent": agent, "right": int(random.random() < 0.6), "stated": stated}
+        for cell, stated in (("calm", 0.6), ("bold", 0.95))
+        for i in range(questions)
+        for agent in ("ann", "bob")
+    ]
+    answers = pd.DataFrame(rows)
+    scores = answers.groupby(["cell", "question_id"], sort=False)["right"].max().rename("score").reset_index()
+    paths = folder / "scores.csv", folder / "said.csv"
+    scores.assign(replicate=1).to_csv(paths[0], index=False)
+    answers.to_csv(paths[1], index=False)
+    return paths
+
+
+def _judged(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, str]:
+    """The verdict of each claim."""
+    assert main(["compare", *words, "--to", "calm", "--draws", "999", "--json"]) == 0
+    lines = map(json.loads, capsys.readouterr().out.splitlines())
+    return {line["claim"]: line["verdict"] for line in lines if "claim" in line}
+
+
+def test_claims_about_confidences_and_agents_on_any_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores, answers = _made(tmp_path)
+    claims = ["ece(calm) < ece(bold)", "brier(bold, agent=ann) > brier(calm, agent=ann)", "auroc(calm) == 0.5 +- 0.1"]
+    words = [word for claim in claims for word in ("--claim", claim)]
+    found = _judged(capsys, str(scores), "--answers", str(answers), *words)
+    assert found == dict.fromkeys(claims, "supported")
+
+
+def test_an_experiments_folder_has_its_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, answers = _made(tmp_path)
+    for cell, rows in pd.read_csv(answers).groupby("cell"):
+        part = tmp_path / "parts" / "data" / str(cell)
+        part.mkdir(parents=True)
+        rows.to_csv(part / "answers.csv", index=False)
+    claim = "ece(calm) < ece(bold)"
+    assert _judged(capsys, str(tmp_path), "--claim", claim) == {claim: "supported"}
+
+
+def test_without_answers_the_error_says_how_to_give_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores, _ = _made(tmp_path)
+    assert main(["compare", str(scores), "--to", "calm", "--claim", "ece(calm) < ece(bold)"]) == 2
+    said = capsys.readouterr().err
+    assert "scores.csv: ece(calm) needs every answer and confidence, which scores do not hold" in said
+    assert "--answers FILE: a table of answers has the columns cell, question_id, right, stated" in said
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("stated", "60", "row 2: stated is 60, which is no number from 0 to 1\n    confidences are shares: 0.6 for"),
+        ("right", "yes", "row 2: right is 'yes', which is no number from 0 to 1"),
+        ("right", "", "row 2: right is empty"),
+        ("cell", "", "row 2: cell is empty"),
+        ("round", "-1", "row 2: round is -1, which is no number of at least 0"),
+    ],
+)
+def test_a_wrong_value_is_named_with_its_row(tmp_path: Path, column: str, value: str, message: str) -> None:
+    rows = pd.DataFrame({"cell": "a", "question_id": ["1", "2"], "right": "1", "stated": "0.5", "round": "0"})
+    rows.loc[1, column] = value
+    rows.to_csv(tmp_path / "said.csv", index=False)
+    with pytest.raises(DataError, match=message):
+        read_answers([tmp_path / "said.csv"])
+
+
+def test_a_table_without_columns_or_datasets_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "said.csv"
+    path.write_text("cell,question_id,right\na,1,1\n")
+    with pytest.raises(DataError, match="no column stated; a table of answers has the columns cell, question_id"):
+        read_answers([path])
+    path.write_text("cell,question_id,right,stated\na,1,1,0.5\n")
+    two = pd.DataFrame({"dataset": ["x", "y"], "cell": "a", "replicate": 1, "question_id": "1", "score": 1})
+    with pytest.raises(DataError, match="no column dataset, and the scores table has x, y"):
+        with_answers(score_table(two), [path])
+
+
+def test_an_agent_of_a_table_without_agents_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores, answers = _made(tmp_path)
+    pd.read_csv(answers).drop_duplicates(["cell", "question_id"]).drop(columns="agent").to_csv(answers, index=False)
+    claim = "brier(calm, agent=ann) < brier(bold, agent=ann)"
+    assert main(["compare", str(scores), "--answers", str(answers), "--to", "calm", "--claim", claim]) == 2
+    assert "no agent 'ann' on data; it has none: its table of answers has no column agent" in capsys.readouterr().err
