@@ -43,6 +43,19 @@ def test_as_many_samples_as_the_tokens_hold(tokens: tuple[tuple[int | None, int 
     assert matched(SAMPLING, spent(*tokens), "tokens").steps["answer"].draws == draws
 
 
+def test_a_debate_without_an_opening_is_matched_by_its_calls() -> None:
+    """What one of its answers cost is not known."""
+    debate = spent((50, 50), (50, 50), (9, 9), (9, 9))
+    later = tuple(dataclasses.replace(turn, round=1) for turn in debate.turns)
+    assert matched(SAMPLING, dataclasses.replace(debate, turns=later), "tokens").steps["answer"].draws == 4
+
+
+def test_where_no_step_samples_those_that_answer_do() -> None:
+    steps = {"answer": {}, "check": {"reads": "comment"}, "judge": {"reads": "verdict"}}
+    of = method(steps, ["answer", "check", "judge"])
+    assert {name: step.draws for name, step in with_draws(of, 8).steps.items()} == {"answer": 8, "check": 1, "judge": 1}
+
+
 def test_steps_that_draw_once_are_left_alone() -> None:
     of = method({"answer": {"draws": 3}, "revise": {}}, ["answer", "revise"])
     assert [step.draws for step in with_draws(of, 8).steps.values()] == [8, 1]

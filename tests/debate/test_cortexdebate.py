@@ -288,6 +288,31 @@ def test_peer_evaluation_hears_those_above_the_mean_score() -> None:
     assert debate.graphs[1].factors["participation"].tolist() == [0, 0, 0]  # reviews are no debate
 
 
+def test_the_last_scores_of_a_peer_are_what_counts() -> None:
+    """Two who review each other twice, once a round: the second score is heeded, not the mean, and not the first."""
+    script = {
+        "review:b1>a": "poor|0.2",
+        "review:b2>a": "good|0.9",
+        "review:a1>b": "good|1.0",
+        "review:a2>b": "fair|0.5",
+    }
+    steps, settings = peer_evaluation().steps, {"recalibration": BINS}
+    words = {"answer": {}, "review": {"hears": Everyone(), "each": "edge", "reads": "review"},
+             "revise": {"hears": steps["revise"].hears}}  # fmt: skip
+    debate = run(method(words, ["answer", Repeat(2, ("review", "revise"))], "a b", **settings), Stage(script))
+    sparse = [graph.factors["peer_score"].tolist() for graph in debate.graphs if "peer_score" in graph.factors]
+    assert sparse == [[0.2, 1.0], [0.9, 0.5]]
+
+
+def test_trust_is_each_ones_share_of_the_weight_that_is_heard() -> None:
+    """By confidence .8 and .6: b, who hears both, trusts a by .8 / 1.4."""
+    steps = {"answer": {}, "revise": {"hears": Sparse("confidence", Keep("all"))}}
+    stage = Stage({"answer:a0": "1|0.8", "answer:c0": "2|0.6"})
+    run(method(steps, ["answer", "revise"]), stage)
+    trust = {turn["speaker"]: turn["trust"] for turn in stage.views["revise:b1"]["heard"]}
+    assert trust == {"a": pytest.approx(0.8 / 1.4), "c": pytest.approx(0.6 / 1.4)}
+
+
 def test_a_weight_without_what_it_needs_is_an_error() -> None:
     of = dataclasses.replace(cortexdebate(), cast={"debater": tuple(Agent(n, Model(n, "fake/model")) for n in "abc")})
     with pytest.raises(DebateError, match="the weight uses credibility, which needs parameters and tokens"):

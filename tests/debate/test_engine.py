@@ -13,6 +13,7 @@ from cortexdsl.errors import DebateError, ModelError
 from cortexdsl.terms import (
     Call,
     Decide,
+    Edges,
     Everyone,
     Groups,
     Keep,
@@ -203,6 +204,16 @@ def test_steps_that_talk_in_different_groups_are_refused() -> None:
     steps = {"answer": {}, "two": {"hears": Groups(2)}, "three": {"hears": Groups(3)}}
     with pytest.raises(DebateError, match="different groups"):
         run(method(steps, ["answer", "two", "three"]))
+
+
+def test_a_call_for_each_pair_that_a_speaker_hears() -> None:
+    """a hears b, c and d, which are three pairs, and says which two it was asked about."""
+    edges = Edges((("b", "a"), ("c", "a"), ("d", "a"), ("a", "b"), ("c", "b")))
+    steps = {"answer": {}, "compare": {"hears": edges, "each": "pair", "reads": "similarity"}}
+    debate = run(method(steps, ["answer", "compare"], "a b c d"))
+    assert [name_of(turn) for turn in debate.turns[4:]] == [
+        "compare:a1>bandc", "compare:a1>bandd", "compare:a1>candd", "compare:b1>aandc",
+    ]  # fmt: skip
 
 
 def test_a_step_in_which_nobody_has_to_speak_makes_no_round() -> None:

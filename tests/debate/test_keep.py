@@ -26,9 +26,11 @@ def one_listener(rule: Keep, column: list[float] = COLUMN) -> list[float]:
     [
         (Keep("mean"), [10.0]),
         (Keep("median"), [3.0, 10.0]),
+        (Keep("top"), [10.0]),  # of one, where no number is said
         (Keep("top", 1), [10.0]),
         (Keep("top", 3), [2.0, 3.0, 10.0]),
         (Keep("top", 9), [1.0, 2.0, 3.0, 10.0]),
+        (Keep("drop_bottom"), [1.0, 2.0, 3.0, 10.0]),
         (Keep("drop_bottom", 1), [2.0, 3.0, 10.0]),
         (Keep("drop_bottom", 3), [10.0]),
         (Keep("drop_bottom", 9), [10.0]),  # somebody is always left

@@ -88,6 +88,7 @@ def test_a_random_networkx_graph_comes_from_the_seed_unless_it_has_its_own() -> 
     topology = NetworkX("erdos_renyi_graph", {"p": 0.5})
     assert drawn(topology, seed=1) == drawn(topology, seed=1)
     assert drawn(topology, seed=1) != drawn(topology, seed=2)
+    assert len({str(drawn(topology, seed=seed)) for seed in range(200)}) > 150, "1,024 graphs are equally probable"
     fixed = NetworkX("erdos_renyi_graph", {"p": 0.5, "seed": 3})
     assert drawn(fixed, seed=1) == drawn(fixed, seed=2)
 

@@ -15,7 +15,8 @@ from cortexdsl.analysis.claims.over import find_over
 from cortexdsl.analysis.tests.corrections import adjust
 from cortexdsl.analysis.tests.signflip import DRAWS
 from cortexdsl.analysis.units.arms import Arm, arms_of
-from cortexdsl.analysis.units.table import Ints, ScoreTable, score_table
+from cortexdsl.analysis.units.columns import Ints
+from cortexdsl.analysis.units.table import ScoreTable, score_table
 from cortexdsl.spec.claim_checks import check_ranges
 from cortexdsl.spec.claims import EVERY, NONE, All, Claim, Comparison, parse_claim, parts_of
 from cortexdsl.spec.metric_names import KNOWN_METRICS, range_of

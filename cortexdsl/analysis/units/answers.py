@@ -18,8 +18,9 @@ from scipy import stats
 
 from cortexdsl.analysis.metrics.calibration import BINS, bin_of
 from cortexdsl.analysis.units.answer_table import WHAT
+from cortexdsl.analysis.units.columns import Ints
 from cortexdsl.analysis.units.layer import Layer
-from cortexdsl.analysis.units.table import Ints, ScoreTable
+from cortexdsl.analysis.units.table import ScoreTable
 from cortexdsl.errors import DataError
 from cortexdsl.spec.claims import Quantity
 from cortexdsl.spec.metric_names import CALIBRATION_METRICS

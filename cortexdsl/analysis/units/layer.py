@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from cortexdsl.analysis.units.table import Ints
+from cortexdsl.analysis.units.columns import Ints
 from cortexdsl.terms import Bools, Floats
 
 

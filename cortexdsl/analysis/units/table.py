@@ -9,25 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from cortexdsl.analysis.metrics.registry import Metric, metric_named
+from cortexdsl.analysis.units.columns import PARSED, Ints, clusters_of, codes_of, number_of
 from cortexdsl.errors import DataError, InputError
 from cortexdsl.terms import Bools, Floats
 
-Ints: TypeAlias = NDArray[np.int64]
 ALL = "all"
 ASKED = "asked"
 AFTER = "@"
 """Between a column and the round after which it holds: `score@0`."""
-_TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 _LARGEST = 1e100
-_NOTHING = {"", "nan", "none", "null", "na", "n/a", "<na>", "nat"}
-_PARSED = _NOTHING | {"0", "0.0", "false", "no"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +109,7 @@ class ScoreTable:
         if pd.api.types.is_numeric_dtype(raw.dtype):
             values = raw.to_numpy(dtype=np.float64, na_value=np.nan)
         else:
-            values = np.array([_number(value, self.source, name, row) for row, value in enumerate(raw)])
+            values = np.array([number_of(value, self.source, name, row) for row, value in enumerate(raw)])
         if (beyond := np.abs(np.nan_to_num(values, nan=0.0)) > _LARGEST).any():
             row = int(np.flatnonzero(beyond)[0])
             what = "infinite" if np.isinf(values[row]) else "too large to be squared"
@@ -228,7 +223,7 @@ def score_table(frame: pd.DataFrame, source: str = "the scores table") -> ScoreT
         frame = frame.assign(dataset="data")
     codes, names = {}, {}
     for column in ("dataset", "cell", "replicate", "question_id"):
-        codes[column], names[column] = _codes(frame[column], column, source)
+        codes[column], names[column] = codes_of(frame[column], column, source)
     questions, question = [], np.zeros(len(frame), dtype=np.int64)
     for index in range(len(names["dataset"])):
         rows = codes["dataset"] == index
@@ -242,12 +237,12 @@ def score_table(frame: pd.DataFrame, source: str = "the scores table") -> ScoreT
             + ", ".join(f"{c} {frame[c].iloc[row]!r}" for c in ("dataset", "cell", "replicate", "question_id"))
             + "; keep one row per dataset, cell, replicate and question"
         )
-    clusters = _clusters(frame, codes["dataset"], question, questions, source)
+    clusters = clusters_of(frame, codes["dataset"], question, questions, source)
     unparsed = np.zeros(len(frame), dtype=bool)
     # Our own tables count a debate's unreadable answers in `unparsed`; its row is doubtful only without any answer.
     flag = "unanswered" if "unanswered" in frame else "unparsed"
     if flag in frame:
-        unparsed = ~frame[flag].astype(str).str.strip().str.lower().isin(_PARSED).to_numpy()
+        unparsed = ~frame[flag].astype(str).str.strip().str.lower().isin(PARSED).to_numpy()
     return ScoreTable(
         source, frame, names["dataset"], names["cell"], codes["dataset"], codes["cell"], codes["replicate"],
         question, tuple(questions), clusters, unparsed,
@@ -256,46 +251,3 @@ def score_table(frame: pd.DataFrame, source: str = "the scores table") -> ScoreT
 
 def _place(table: ScoreTable, row: int) -> str:
     return ", ".join(f"{c} {table.frame[c].iloc[row]}" for c in ("cell", "replicate", "question_id"))
-
-
-def _number(value: Any, source: str, column: str, row: int) -> float:
-    """Read one value of a column that is not numeric as a whole."""
-    text = str(value).strip().lower()
-    if text in _NOTHING:
-        return np.nan
-    try:
-        return _TRUTH[text] if text in _TRUTH else float(text)
-    except ValueError:
-        raise DataError(f"{source}: row {row + 1}: {column} is {value!r}, which is no number") from None
-
-
-def _codes(column: pd.Series[Any], name: str, source: str) -> tuple[Ints, tuple[str, ...]]:
-    """Codes in order of appearance, and the labels as text (1, 1.0 and "1" are one label)."""
-    raw, unique = pd.factorize(column, use_na_sentinel=True)
-    labels = [str(int(u)) if isinstance(u, float | np.floating) and u == int(u) else str(u).strip() for u in unique]
-    if (raw < 0).any() or "" in labels:
-        row = int(np.flatnonzero((raw < 0) | np.isin(raw, [i for i, u in enumerate(labels) if not u]))[0])
-        raise DataError(f"{source}: row {row + 1}: {name} is empty")
-    merged, names = pd.factorize(np.array(labels, dtype=object))
-    return np.asarray(merged[raw], dtype=np.int64), tuple(names)
-
-
-def _clusters(
-    frame: pd.DataFrame, dataset: Ints, question: Ints, questions: list[tuple[str, ...]], source: str
-) -> tuple[Ints, ...]:
-    """The cluster of each question, per dataset. A question without one is a cluster of its own."""
-    if "cluster" not in frame:
-        return tuple(np.arange(len(ids)) for ids in questions)
-    labels = frame["cluster"].astype(str).str.strip()
-    found = []
-    for index, ids in enumerate(questions):
-        rows = dataset == index
-        pairs = pd.DataFrame({"question": question[rows], "cluster": labels[rows]}).drop_duplicates()
-        if pairs["question"].duplicated().any():
-            which = int(pairs.loc[pairs["question"].duplicated(), "question"].iloc[0])
-            raise DataError(f"{source}: question {ids[which]!r} has two clusters")
-        names = pairs.sort_values("question")["cluster"]
-        own = [f"\0{i}" if str(c).lower() in _NOTHING else str(c) for i, c in enumerate(names)]
-        codes = np.asarray(pd.factorize(np.array(own, dtype=object))[0], dtype=np.int64)
-        found.append(codes if codes.max() else np.arange(len(ids)))
-    return tuple(found)

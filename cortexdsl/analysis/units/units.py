@@ -15,8 +15,9 @@ from math import lcm
 import numpy as np
 
 from cortexdsl.analysis.units.answers import answer_layer
+from cortexdsl.analysis.units.columns import Ints
 from cortexdsl.analysis.units.layer import Layer
-from cortexdsl.analysis.units.table import Ints, ScoreTable
+from cortexdsl.analysis.units.table import ScoreTable
 from cortexdsl.errors import DataError
 from cortexdsl.spec.claims import Quantity
 from cortexdsl.terms import Bools, Floats
