@@ -1,10 +1,10 @@
 """What survives `kill -9`: whole runs killed at random moments, each gone on with by the same command.
 
-Whole runs (Snakemake, its worker, its jobs, up to the report) ask a stub server; at a moment drawn evenly over the time
 Whole runs (Snakemake, its worker, its jobs, up to the report) ask a stub server; at a moment drawn evenly over the
 time that an undisturbed run takes, one process of a run, or all at once, is killed; the same command is then run
 again, until the run is finished. The records of every finished run are compared, byte by byte, with those of one that
 nothing disturbed; the server notes which replies it delivered, so that what was asked again is counted.
+
     python benchmarks/kills.py [--kills 100] [--seed 1] [--declared]
 
 With `--declared` the spec declares the server, so that each run starts its own (and that one may be killed, too). A run

@@ -179,7 +179,7 @@ class Door:
             seconds = self._clock() - begun
             # While the door is closing nothing is tried again, so that a malformed reply says nothing of the call.
             if not failure.kind.is_data or (self._is_closing and failure.kind is Kind.MALFORMED):
-                self.tally.retries.update({**retries, failure.kind.slug: retries.get(failure.kind.slug, 0) + 1})
+                self.tally.failed(failure.kind)
                 raise self._commons.reach.error(call.model, given_up) from None
             self.budget.spend(Spent(replies=not was_failure, failed=not was_failure))
         record = call_record(
@@ -197,11 +197,12 @@ class Door:
             self.tally.asked_again(kind_of(before))
         self.counts.asked += 1
         self.counts.failed += failure is not None
-        self.tally.ended(gist(record), record["dollars"], retries, failure.kind.slug if failure else None)
+        self.tally.ended(gist(record), record["dollars"], failure.kind if failure else None)
         return reply_of(record)
 
     async def _insist(self, model: Model, send: Callable[[str | None, str | None], Awaitable[T]]) -> Obtained[T]:
-        return await self._commons.reach.obtain(model, send, self._account.outages, self._account.limits)
+        account = self._account
+        return await self._commons.reach.obtain(model, send, account.outages, account.limits, self.tally.failed)
 
     async def _try(
         self, transport: Transport, call: Call, address: str | None, secret: str | None, was_failure: bool
@@ -279,6 +280,7 @@ class Door:
                 model, lambda base, key: self._book(model, prompt_tokens, lambda: send(base, key), cost)
             )
         except GaveUp as given_up:
+            self.tally.failed(given_up.failure.kind)
             raise self._commons.reach.error(model, given_up) from None
 
     def at_close(self, close: Callable[[], None]) -> None:

@@ -6,12 +6,13 @@ import asyncio
 import json
 import random
 from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cortexdsl.errors import ModelError
+from cortexdsl.errors import BudgetError, ModelError
 from cortexdsl.models.door import open_door
 from cortexdsl.models.limits.ledger import spent_so_far
 from cortexdsl.models.limits.tally import read_tallies
@@ -27,10 +28,12 @@ def dead(_: object) -> Failure:
     return Failure(Kind.TRANSIENT, "connection refused")
 
 
-async def job(name: str, root: Path, fake: Fake, time: Time, calls: int = 8, **limits: Any) -> list[Any]:
-    """One job of a run, as a process of its own would do it."""
+async def job(
+    name: str, root: Path, fake: Fake, time: Time, calls: int = 8, most: int | None = None, **limits: Any
+) -> list[Any]:
+    """One job of a run, as a process of its own would do it; it may make `most` calls."""
     log = root / "calls" / f"{name}.jsonl"
-    allowed = Limits(connections=4, **limits)
+    allowed = Limits(connections=4, calls=most, **limits)
     door_of_job = open_door(
         log, limits=allowed, ledgers=root / "spent", job=name, transports=fake.transports, hooks=time.hooks()
     )
@@ -107,12 +110,9 @@ def test_waiting_ends(tmp_path: Path) -> None:
     asyncio.run(scene())
 
 
-def test_every_attempt_of_a_fault_mix_is_accounted_for_by_kind(tmp_path: Path) -> None:
-    """A fifth of all attempts fail, in five ways drawn by a seeded generator: what the server saw is what is kept,
-    in the log by call, in the tally by kind, in the ledger as calls."""
+def mixed(seen: Counter[str], kinds: Sequence[Kind]) -> Callable[[object], Failure | str]:
+    """A fifth of all attempts fail, in ways drawn by a seeded generator and counted in `seen`."""
     chance = random.Random(7)
-    kinds = [Kind.RATE_LIMIT, Kind.TRANSIENT, Kind.MALFORMED, Kind.FOREIGN, Kind.CONTENT_FILTER]
-    seen: Counter[str] = Counter()
 
     def answer(_: object) -> Failure | str:
         if chance.random() >= 0.2:
@@ -121,9 +121,19 @@ def test_every_attempt_of_a_fault_mix_is_accounted_for_by_kind(tmp_path: Path) -
         seen[kind.slug] += 1
         return Failure(kind, "made up")
 
+    return answer
+
+
+PASSING = [Kind.RATE_LIMIT, Kind.TRANSIENT, Kind.MALFORMED, Kind.FOREIGN]
+
+
+def test_every_attempt_of_a_fault_mix_is_accounted_for_by_kind(tmp_path: Path) -> None:
+    """What the server saw is what is kept, in the log by call, in the tally by kind, in the ledger as calls."""
+    seen: Counter[str] = Counter()
+
     async def scene() -> None:
         fake = Fake()
-        fake.answer = answer
+        fake.answer = mixed(seen, [*PASSING, Kind.CONTENT_FILTER])
         found = await job("mix", tmp_path, fake, Time(), calls=500, failed=1.0)
         assert all(isinstance(each, Reply) for each in found)
         lines = [json.loads(line) for line in (tmp_path / "calls" / "mix.jsonl").read_text().splitlines()]
@@ -135,12 +145,40 @@ def test_every_attempt_of_a_fault_mix_is_accounted_for_by_kind(tmp_path: Path) -
             if line["error"] is not None:
                 kept["content_filter"] += line["error"] == "content filter: made up"
         assert kept == seen
-        [tally] = read_tallies(tmp_path / "spent")
-        assert Counter(tally["retries"]) + Counter(tally["failures"]) == seen
-        assert tally["calls"]["asked"] + tally["calls"]["retried"] == len(fake.asked)
-        assert spent_so_far(tmp_path / "spent").calls == len(fake.asked)
+        assert_all_is_told(tmp_path, fake, seen)
 
     asyncio.run(scene())
+
+
+@pytest.mark.parametrize("last", [None, Failure(Kind.AUTHENTICATION, "no such key")], ids=["a limit", "an error"])
+def test_attempts_before_an_end_are_accounted_for_too(tmp_path: Path, last: Failure | None) -> None:
+    """Calls that were being tried again when a limit was reached, or the key was refused, leave no line in a log."""
+    seen: Counter[str] = Counter()
+
+    async def scene() -> None:
+        fake = Fake()
+        answer = mixed(seen, PASSING)
+
+        def until_the_key_expires(call: object) -> Failure | str:
+            if last is None or len(fake.asked) <= 100:
+                return answer(call)
+            seen[last.kind.slug] += 1
+            return Failure(last.kind, last.what)
+
+        fake.answer = until_the_key_expires
+        found = await job("mix", tmp_path, fake, Time(), calls=300, most=100 if last is None else None)
+        assert any(isinstance(each, BudgetError if last is None else ModelError) for each in found)
+        assert_all_is_told(tmp_path, fake, seen)
+
+    asyncio.run(scene())
+
+
+def assert_all_is_told(root: Path, fake: Fake, seen: Counter[str]) -> None:
+    """By the tally, kind by kind, and by the ledger: every attempt that the server saw, and no other."""
+    [tally] = read_tallies(root / "spent")
+    assert Counter(tally["retries"]) + Counter(tally["failures"]) == seen
+    assert tally["calls"]["asked"] + tally["calls"]["retried"] == len(fake.asked)
+    assert spent_so_far(root / "spent").calls == len(fake.asked)
 
 
 @pytest.mark.parametrize("kept", ["[]", "{", '{"fake": "x"}', "[" * 100_000])

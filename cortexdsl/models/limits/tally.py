@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from cortexdsl.models.logs.index import Totals
 from cortexdsl.models.logs.lines import Gist, is_amount, is_count
+from cortexdsl.models.reach.failures import Kind
 
 SCHEMA_VERSION = 2
 EVERY = 1.0
@@ -86,15 +87,18 @@ class Tally:
         """Note how many debates (or judgements, or searches) are done, of how many."""
         self.debates_done, self.debates_total = done, total
 
-    def ended(self, cost: Gist, dollars: float | None, retries: Mapping[str, int], failure: str | None) -> None:
-        """Note a call that was logged: what it has cost, what it was tried again for, and how it failed, if it did."""
+    def failed(self, kind: Kind) -> None:
+        """Note an attempt that failed and settles nothing: it is made again, now or by a later run."""
+        self.retries[kind.slug] += 1
+
+    def ended(self, cost: Gist, dollars: float | None, failure: Kind | None) -> None:
+        """Note a call that was logged: what it has cost, and how it failed, if it did."""
         self.input_tokens += cost.prompt_tokens
         self.output_tokens += cost.completion_tokens
         if dollars is not None:
             self.dollars = (self.dollars or 0.0) + dollars
-        self.retries.update(retries)
         if failure is not None:
-            self.failures[failure] += 1
+            self.failures[failure.slug] += 1
 
     def asked_again(self, kind: str) -> None:
         """Note that a failure of an earlier run was asked again, and counts no longer."""

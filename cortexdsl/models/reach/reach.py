@@ -42,6 +42,7 @@ class Reach:
         send: Callable[[str | None, str | None], Awaitable[T]],
         outages: Outages,
         limits: Limits,
+        failed: Callable[[Kind], None] = lambda kind: None,
     ) -> Obtained[T]:
         """Send to a model.
 
@@ -55,6 +56,8 @@ class Reach:
         limits : Limits
             Of the experiment: the most calls in flight through one gate (that of the experiment which first asks
             there), and how long a dead server is waited for.
+        failed : callable
+            Told of each attempt that failed and is to be made again.
 
         Raises
         ------
@@ -69,7 +72,7 @@ class Reach:
         if endpoint is None:
             name = shown(address) if address else where[0]
             endpoint = self._endpoints[where] = Endpoint(AdaptiveLimit(limits.connections), self._clock, name)
-        return await self._insistence.obtain(endpoint, lambda: send(address, key), outages, limits.wait)
+        return await self._insistence.obtain(endpoint, lambda: send(address, key), outages, limits.wait, failed)
 
     def error(self, model: Model, given_up: GaveUp) -> ModelError:
         """Return the error that tells a user what failed, which model, at which address, and the remedy."""

@@ -105,7 +105,12 @@ class Insistence:
         self._clock, self._sleep, self._chance = clock, sleep, chance
 
     async def obtain(
-        self, endpoint: Endpoint, send: Callable[[], Awaitable[T]], outages: Outages, wait: float = 0.0
+        self,
+        endpoint: Endpoint,
+        send: Callable[[], Awaitable[T]],
+        outages: Outages,
+        wait: float = 0.0,
+        failed: Callable[[Kind], None] = lambda kind: None,
     ) -> Obtained[T]:
         """Return what `send` gives.
 
@@ -118,6 +123,9 @@ class Insistence:
             Of the experiment: an address that another job has just found dead is tried once, and not six times.
         wait : float
             Seconds to wait for a dead server to be back.
+        failed : callable
+            Told of each attempt that failed and is to be made again, as it happens: what comes after it may end
+            otherwise than by a reply or by giving up (a limit is reached, the job is stopped).
 
         Raises
         ------
@@ -147,6 +155,7 @@ class Insistence:
                 elif is_last:
                     raise GaveUp(failure, retries.total() + 1, retries) from None
                 retries[failure.kind.slug] += 1
+                failed(failure.kind)
             if pause:
                 await self._sleep(pause)
 
