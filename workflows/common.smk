@@ -9,6 +9,12 @@ from cortexdsl.errors import CortexError, InputError
 from cortexdsl.plan import PARTS, TABLES, Layout, compile_spec, sound_experiments
 from cortexdsl.plan.again import failed_jobs
 from cortexdsl.plan.looks import batches_by_cell, live_in, read_look
+from cortexdsl.plan.waiting import (
+    connections_per_job,
+    debates_wait,
+    judge_waits,
+    pool_waits,
+)
 from cortexdsl.serve import tell_jobs_at_once, told_jobs_at_once
 
 # Jobs find the command beside the Python that runs Snakemake, whether or not its environment is active; but not where
@@ -64,12 +70,21 @@ def jobs_at_once():
 
 
 def is_waiting(wildcards):
-    """Say whether a debate job only waits, in the worker's loop beside others."""
-    return (
-        IS_WARM
-        and workflow.local_exec
-        and plan_of(wildcards.experiment).waits(wildcards.cell)
-    )
+    """Say whether a job only waits, in the worker's loop beside others: a debate, or what names a source or judges."""
+    if not (IS_WARM and workflow.local_exec):
+        return False
+    plan = plan_of(wildcards.experiment)
+    if "shard" in wildcards.keys():
+        return debates_wait(plan, wildcards.cell)
+    if "source" in wildcards.keys():
+        return pool_waits(plan, wildcards.source)
+    return judge_waits(plan)
+
+
+def connections(wildcards):
+    """Connections that a job takes of those that the run may have."""
+    plan = plan_of(wildcards.experiment)
+    return connections_per_job(plan, jobs_at_once(), is_warm=is_waiting(wildcards))
 
 
 def looks_of(experiment):

@@ -16,9 +16,7 @@ rule debate:
     # Beside a worker, a job that waits for model servers takes no core, but its share of the connections.
     threads: lambda wildcards: 0 if is_waiting(wildcards) else 1
     resources:
-        connections=lambda wildcards: plan_of(
-            wildcards.experiment
-        ).connections_per_job(jobs_at_once(), is_warm=is_waiting(wildcards)),
+        connections=connections,
     params:
         spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
         digest=lambda wildcards: plan_of(wildcards.experiment).debate_digest(

@@ -11,10 +11,9 @@ rule judge:
         "results/{experiment}/logs/judgements/{dataset}/{cell}.log",
     conda:
         "../environment.yml"
+    threads: lambda wildcards: 0 if is_waiting(wildcards) else 1
     resources:
-        connections=lambda wildcards: plan_of(
-            wildcards.experiment
-        ).connections_per_job(jobs_at_once()),
+        connections=connections,
     params:
         spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
         digest=lambda wildcards: plan_of(wildcards.experiment).judge_digest(
@@ -22,7 +21,8 @@ rule judge:
         ),
     shell:
         "cortexdsl judge {params.spec:q} --experiment {wildcards.experiment:q} --dataset {wildcards.dataset:q}"
-        " --cell {wildcards.cell:q} --connections {resources.connections} --out {output:q}"
+        " --cell {wildcards.cell:q} --connections {resources.connections}"
+        " --threads {threads} --out {output:q}"
         " > {log:q} 2>&1"
 
 

@@ -12,10 +12,9 @@ rule pool:
         "results/{experiment}/logs/pools/{dataset}/{source}.log",
     conda:
         "../environment.yml"
+    threads: lambda wildcards: 0 if is_waiting(wildcards) else 1
     resources:
-        connections=lambda wildcards: plan_of(
-            wildcards.experiment
-        ).connections_per_job(jobs_at_once()),
+        connections=connections,
     params:
         spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
         digest=lambda wildcards: plan_of(wildcards.experiment).pool_digest(
@@ -23,5 +22,6 @@ rule pool:
         ),
     shell:
         "cortexdsl pool {params.spec:q} --experiment {wildcards.experiment:q} --dataset {wildcards.dataset:q}"
-        " --source {wildcards.source:q} --connections {resources.connections} --out {output:q}"
+        " --source {wildcards.source:q} --connections {resources.connections}"
+        " --threads {threads} --out {output:q}"
         " > {log:q} 2>&1"

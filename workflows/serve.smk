@@ -1,6 +1,7 @@
 # What runs beside the jobs, started when there is work and stopped whatever happens: model servers that a spec declares
 # (docs/decisions/002-model-servers.md), and the worker that jobs start warm from (docs/decisions/017-warm-worker.md).
 
+from cortexdsl.plan.waiting import ways
 from cortexdsl.serve import refuse_unset, start_servers, stop_servers
 from cortexdsl.watch.expected import announce
 from cortexdsl.worker.alone import hold
@@ -29,8 +30,9 @@ onstart:
         refuse(error)
     # Where jobs run is known after parsing. A job of another machine cannot watch this process, and must not try.
     if IS_WARM and workflow.local_exec:
-        ways = {way for name in asking for way in plan_of(name).ways}
-        WORKERS.extend(start_worker(sorted(ways)))
+        asked = {way for name in asking for way in ways(plan_of(name))}
+        log = Path(Layout(f"results/{experiments[0]}").root) / "logs" / "worker.log"
+        WORKERS.extend(start_worker(sorted(asked), log))
     announced = announce([plan_of(name) for name in sorted(asking)], needed)
     logger.info(None, extra={"announced": announced})
 

@@ -14,7 +14,7 @@ from cortexdsl.errors import InputError
 from cortexdsl.knowledge.pool import read_pools
 from cortexdsl.models.door import Commons, Counts, Job, open_door
 from cortexdsl.models.similarity.embeddings import Embedder
-from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan import Compiled, Plan, compile_spec
 from cortexdsl.plan.declaration import declaration_of
 from cortexdsl.plan.ledger import declare
 from cortexdsl.records import Header, read_debates
@@ -42,11 +42,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-async def attend(
-    args: argparse.Namespace,
-    commons: Commons | None = None,
-    compiled: Callable[[str, str | None], Plan] = compile_spec,
-) -> str:
+async def attend(args: argparse.Namespace, commons: Commons | None = None, compiled: Compiled = compile_spec) -> str:
     """Run the verb, and return what there is to say of it.
 
     Parameters

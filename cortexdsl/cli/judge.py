@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from cortexdsl.errors import InputError
-from cortexdsl.models.door import Counts, Job, open_door
-from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.models.door import Commons, Counts, Job, open_door
+from cortexdsl.plan import Compiled, Plan, compile_spec
 from cortexdsl.plan.judging import Judging
 from cortexdsl.plan.looks import batches_of
 from cortexdsl.records import read_debates
@@ -29,20 +29,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cell", required=True, help="the cell, as in file names: sparse~keep=median")
     parser.add_argument("--out", required=True, type=Path, help="the judgements to write")
     parser.add_argument("--connections", type=int, help="calls in flight to one endpoint at most")
+    parser.add_argument("--threads", type=int, help="processors it takes; 0: it only waits, beside others in one loop")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
-    plan = compile_spec(args.spec, experiment=args.experiment)
-    limits = replace(plan.limits, connections=args.connections or plan.limits.connections)
-    found, counts = asyncio.run(_judge(plan, args.dataset, args.cell, args.out, limits))
-    unread = sum(one.is_right is None for one in found)
-    print(
-        f"{args.dataset} {args.cell}: {len(found)} different answers judged, {unread} judgements unreadable; "
-        f"{counts.asked} calls asked, {counts.replayed} replayed, {counts.failed} failed",
-        file=sys.stderr,
-    )
+    print(asyncio.run(attend(args)), file=sys.stderr)
     return 0
+
+
+async def attend(args: argparse.Namespace, commons: Commons | None = None, compiled: Compiled = compile_spec) -> str:
+    """Run the verb, and return what there is to say of it; parameters as in `cli.debate.attend`."""
+    plan = compiled(args.spec, args.experiment)
+    alone = replace(plan.limits, connections=args.connections or plan.limits.connections)
+    limits = alone if commons is None else plan.limits
+    found, counts = await _judge(plan, args.dataset, args.cell, args.out, limits, commons=commons)
+    unread = sum(one.is_right is None for one in found)
+    return (
+        f"{args.dataset} {args.cell}: {len(found)} different answers judged, {unread} judgements unreadable; "
+        f"{counts.asked} calls asked, {counts.replayed} replayed, {counts.failed} failed"
+    )
 
 
 def replay(plan: Plan, dataset: str, cell: str, out: Path) -> None:
@@ -57,7 +63,14 @@ def replay(plan: Plan, dataset: str, cell: str, out: Path) -> None:
 
 
 async def _judge(
-    plan: Plan, dataset: str, slug: str, out: Path, limits: Limits, *, offline: bool = False
+    plan: Plan,
+    dataset: str,
+    slug: str,
+    out: Path,
+    limits: Limits,
+    *,
+    offline: bool = False,
+    commons: Commons | None = None,
 ) -> tuple[Sequence[Judgement], Counts]:
     judging, task = _judging(plan, dataset), plan.task(dataset)
     paths = plan.debates_of(dataset, slug, batches_of(plan, slug))
@@ -71,6 +84,7 @@ async def _judge(
         ledgers=Path(plan.layout.ledgers),
         job=Job(f"{dataset}~{slug}~judge", dataset, slug),
         offline=offline,
+        commons=commons,
     )
     async with door_of_job as door:
         found = await judge_answers(

@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from cortexdsl.errors import InputError
 from cortexdsl.knowledge.entries import Entry, open_sources, read_entry
 from cortexdsl.knowledge.pool import build_pool
-from cortexdsl.models.door import Job, open_door
+from cortexdsl.models.door import Commons, Job, open_door
 from cortexdsl.models.logs.appendlog import AppendLog, parse, whole_lines
 from cortexdsl.models.similarity.embeddings import Embedder
-from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan import Compiled, Plan, compile_spec
 from cortexdsl.records.files import write_lines
+from cortexdsl.terms import Limits
 
 SUMMARY = "build the knowledge pools of a dataset (a workflow job)"
 
@@ -27,34 +29,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", required=True, help="name of the knowledge entry")
     parser.add_argument("--out", required=True, type=Path, help="the pools to write")
     parser.add_argument("--connections", type=int, help="searches in flight at most")
+    parser.add_argument("--threads", type=int, help="processors it takes; 0: it only waits, beside others in one loop")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
-    plan = compile_spec(args.spec, experiment=args.experiment)
+    print(asyncio.run(attend(args)), file=sys.stderr)
+    return 0
+
+
+async def attend(args: argparse.Namespace, commons: Commons | None = None, compiled: Compiled = compile_spec) -> str:
+    """Run the verb, and return what there is to say of it; parameters as in `cli.debate.attend`."""
+    plan = compiled(args.spec, args.experiment)
     if args.source not in plan.knowledge:
         there = ", ".join(plan.knowledge) or "none"
         raise InputError(f"{args.spec}: there is no knowledge entry {args.source!r}; there are: {there}")
     values = plan.knowledge[args.source].model_dump(exclude_none=True)
     entry = read_entry(args.source, values, Path(plan.spec_path).parent)
-    asyncio.run(_build(plan, entry, args))
-    return 0
+    if commons is not None:
+        return await _build(plan, entry, args, plan.limits, commons)
+    limits = replace(plan.limits, connections=args.connections or plan.limits.connections)
+    async with Commons() as own:
+        return await _build(plan, entry, args, limits, own)
 
 
-async def _build(plan: Plan, entry: Entry, args: argparse.Namespace) -> None:
+async def _build(plan: Plan, entry: Entry, args: argparse.Namespace, limits: Limits, commons: Commons) -> str:
     """Build the pools; what is found is appended to a log at once, so that a crash asks nothing again."""
     log = args.out.parent / "searches" / args.out.name
-    connections = args.connections or plan.limits.connections
     with AppendLog(log) as writer:
         kept = [record for _, line in whole_lines(log) if (record := parse(line))]
         door_of_job = open_door(
             args.out.parent / "calls" / args.out.name,
-            limits=plan.limits,
+            limits=limits,
             ledgers=Path(plan.layout.ledgers),
             job=Job(f"{args.dataset}~pool~{entry.name}", args.dataset),
+            commons=commons,
         )
         async with door_of_job as door, open_sources([entry], Embedder(door, plan.models).embed) as sources:
             questions = plan.task(args.dataset).questions
-            lines = await build_pool(questions, sources, kept, writer.append, connections)
+            gate = commons.gate(entry.asks, limits.connections)
+            lines = await build_pool(questions, sources, kept, writer.append, gate)
     write_lines(args.out, lines)
-    print(f"{args.dataset} {entry.name}: {len(lines)} questions, {len(kept)} searches kept before", file=sys.stderr)
+    return f"{args.dataset} {entry.name}: {len(lines)} questions, {len(kept)} searches kept before"

@@ -11,19 +11,21 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 
-from cortexdsl.cli import debate
+from cortexdsl.cli import debate, judge, pool
 from cortexdsl.cli.verbs import failure, parse, run
 from cortexdsl.errors import CortexError
 from cortexdsl.models.commons import Commons
 from cortexdsl.models.transports.litellm import load
 from cortexdsl.plan import compile_spec
-from cortexdsl.worker.desk import attend_all
+from cortexdsl.worker.desk import attend_all, warn_jobs
 from cortexdsl.worker.holder import end_with_parent
 from cortexdsl.worker.plans import Plans
 from cortexdsl.worker.zygote import Zygote
 
 WARM = ("score", "join", "verdict", "report")
 """Verbs in the order in which a run comes to need them, after the debates."""
+WAITING = {"debate": debate.attend, "judge": judge.attend, "pool": pool.attend}
+"""Verbs whose jobs may wait for servers beside others, in one loop."""
 LITELLM = "litellm"
 
 
@@ -61,6 +63,7 @@ def _desk(files: Sequence[int], ways: Sequence[str]) -> socket.socket:
     try:
         if LITELLM in ways:
             load()  # seconds, while the run's first jobs are still on their way
+        warn_jobs()
         asyncio.run(_attend_all(other))
         status = 0
     except Exception:
@@ -75,7 +78,7 @@ async def _attend_all(channel: socket.socket) -> None:
 
         async def attend(arguments: Sequence[str]) -> tuple[int, str]:
             try:
-                return 0, await debate.attend(parse(arguments), commons, plans)
+                return 0, await WAITING[arguments[0]](parse(arguments), commons, plans)
             except (CortexError, OSError) as error:
                 return failure(error)
             except Exception:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -61,6 +62,11 @@ class Entry:
     embedding: str = "ngram"
     api_base: str = SERPER
     api_key_env: str = "SERPER_API_KEY"
+
+    @property
+    def asks(self) -> str:
+        """What its queries go to: an address that all searches there share, or itself."""
+        return self.api_base if self.retriever == "search" else self.name
 
 
 def read_entry(name: str, values: Mapping[str, Any], base: Path) -> Entry:
@@ -142,7 +148,7 @@ async def _open(entry: Entry, session: aiohttp.ClientSession, embed: EmbedBy, en
     if entry.index:
         return Lucene(entry.name, entry.index)
     assert entry.corpus is not None  # read_entry: a corpus or an index
-    corpus = read_corpus(entry.corpus)
+    corpus = await asyncio.to_thread(read_corpus, entry.corpus)
     if entry.retriever == "bm25":
         return Bm25(entry.name, corpus)
     return await open_dense(entry.name, corpus, entry.embedding, partial(embed, entry.embedding))

@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
@@ -28,7 +29,7 @@ async def build_pool(
     sources: Sequence[tuple[Source, int]],
     kept: Iterable[Mapping[str, Any]] = (),
     keep: Callable[[Mapping[str, Any]], object] = lambda record: None,
-    connections: int = 8,
+    gate: AbstractAsyncContextManager[object] | None = None,
 ) -> tuple[str, ...]:
     """Retrieve passages for every question from every source.
 
@@ -43,8 +44,8 @@ async def build_pool(
         identity, the query and the number asked for, whatever the source is called.
     keep : function
         Called once with every result as it comes, `{schema_version, key, query, passages}`.
-    connections : int
-        Queries at once.
+    gate : asynchronous context manager or None
+        Entered by each query; by default eight may be under way at once.
 
     Returns
     -------
@@ -58,10 +59,10 @@ async def build_pool(
         The first failure of a source; what came before it was kept.
     """
     found = {record["key"]: record["passages"] for record in kept}
-    gate = asyncio.Semaphore(connections)
+    entered = gate or asyncio.Semaphore(8)
 
     async def ask(key: str, source: Source, query: str, top: int) -> None:
-        async with gate:
+        async with entered:
             passages = [asdict(passage) for passage in await source.retrieve(query, top)]
         keep({"schema_version": SCHEMA_VERSION, "key": key, "query": query, "passages": passages})
         found[key] = passages

@@ -88,12 +88,17 @@ class Commons:
         self.secrets = Secrets(hooks.environment)
         insistence = Insistence(hooks.patience, hooks.clock, hooks.sleep, hooks.chance)
         self.reach = Reach(self.secrets, insistence, hooks.clock)
+        self._gates: dict[str, asyncio.Semaphore] = {}
         self._accounts: dict[tuple[Path | None, Limits], Account] = {}
         self._shelves: dict[tuple[Path, bool], Shelf] = {}
 
     def transport(self, model: Model) -> Transport:
         """Return the way to a model."""
         return self._transports.get(model.model.partition("/")[0]) or self._transports[LITELLM]
+
+    def gate(self, where: str, most: int) -> asyncio.Semaphore:
+        """Return the gate to what is no model (a search service); it lets in as many as who first asked there may."""
+        return self._gates.setdefault(where, asyncio.Semaphore(most))
 
     def account(self, limits: Limits, ledgers: Path | None) -> Account:
         """Return the account of an experiment, opened where it was not yet.

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from cortexdsl.errors import DataError, Problem, SpecDataError, SpecError
 from cortexdsl.plan.asked import experiment_name, spec_path
@@ -63,6 +64,10 @@ class Judged:
         _add(problems, more)
         files = [] if self.spec is None else [self.spec.path, *self.spec.files]
         return replace(self, plan=None if problems else self.plan, problems=by_place(problems, files))
+
+
+Compiled: TypeAlias = Callable[[str, str | None], Plan]
+"""Compiles the spec of a path or a name for an experiment: `compile_spec`, or one that remembers."""
 
 
 def compile_spec(asked: str, experiment: str | None = None) -> Plan:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,8 +20,6 @@ from cortexdsl.tasks.task import Task
 from cortexdsl.terms import Cell, Family, Limits, Model, Question, StoppingRule
 
 Found = TypeVar("Found")
-WAITING_AT_ONCE = 5
-"""Jobs that wait at once: Snakemake (9.27) has so many threads more than cores, and those are for jobs that compute."""
 
 
 @dataclass(frozen=True)
@@ -251,28 +248,6 @@ class Plan:
         """Every cell's answers, where a claim is about single agents or about confidences."""
         claims = [parse_claim(claim) for claim in self.hypotheses]
         return self.parts("answers") if any(map(needs_answers, claims)) else []
-
-    def connections_per_job(self, cores: int | None, *, is_warm: bool = False) -> int:
-        """Connections that one job may take: those of the experiment, divided among the jobs that run at once.
-
-        Beside a worker as many jobs wait for servers as keep all connections busy, in one loop.
-        """
-        at_once = WAITING_AT_ONCE if is_warm else min(max(1, cores or 1), max(1, self.jobs))
-        return math.ceil(self.limits.connections / at_once) if is_warm else max(1, self.limits.connections // at_once)
-
-    def waits(self, cell: str) -> bool:
-        """Say whether a cell's debates need no processor: other machines or processes do what takes long."""
-        found = self.cell(cell).debate
-        models = [agent.model.model for cast in found.cast.values() for agent in cast]
-        is_local = found.similarity.startswith(("sentence-transformers/", "nli/"))
-        return not is_local and not any(model.startswith("builtin/") for model in models)
-
-    @property
-    def ways(self) -> list[str]:
-        """The ways to the models of debates that wait: `direct`, `litellm`."""
-        casts = [cell.debate.cast for cell in self.cells if self.waits(cell.slug)]
-        models = {agent.model.model for cast in casts for agents in cast.values() for agent in agents}
-        return sorted({"direct" if model.startswith("direct/") else "litellm" for model in models})
 
     def questions(self, dataset: str, shard: Shard) -> Sequence[Question]:
         """The questions of a shard, in order."""

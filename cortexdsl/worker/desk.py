@@ -8,9 +8,12 @@ end is the end of the job.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
 
 from cortexdsl.worker.client import DECLINED
 from cortexdsl.worker.wire import receive, send
@@ -19,6 +22,36 @@ Attend = Callable[[Sequence[str]], Awaitable[tuple[int, str]]]
 OF_ONE_JOB = {"_", "SHLVL", "PWD", "OLDPWD", "PATH", "TMPDIR", "TMP", "TEMP", "TEMPDIR", "LINES", "COLUMNS"}
 OF_PROGRAMS = ("BASH_FUNC_", "CORTEXDSL_", "SNAKEMAKE_")
 """What a shell and Snakemake set anew for each job, and no call to a model depends on."""
+
+
+@dataclass(slots=True)
+class Errors:
+    """Where a job's errors go while it is attended to; what it began may outlive it, and the file is then gone."""
+
+    file: int | None
+
+
+_ERRORS: ContextVar[Errors] = ContextVar("_ERRORS")
+STDERR = 2
+
+
+class ToTheJob(logging.Handler):
+    """Writes a warning into the log of the job that it is about; into the worker's own where it is about none."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a warning."""
+        errors = _ERRORS.get(None)
+        file = STDERR if errors is None or errors.file is None else errors.file
+        try:
+            os.write(file, f"{self.format(record)}\n".encode(errors="backslashreplace"))
+        except OSError:  # the client has gone, or the disk is full
+            return
+
+
+def warn_jobs() -> None:
+    """Have what this process warns of stand where the job itself would have written it."""
+    logging.captureWarnings(True)
+    logging.getLogger().addHandler(ToTheJob(logging.WARNING))
 
 
 async def attend_all(channel: socket.socket, attend: Attend) -> None:
@@ -67,8 +100,9 @@ def is_known(environment: Mapping[str, str]) -> bool:
 async def _attend(
     connection: socket.socket, errors: int, arguments: Sequence[str], attend: Attend, is_at_home: bool
 ) -> None:
-    loop, me = asyncio.get_running_loop(), asyncio.current_task()
+    loop, me, told = asyncio.get_running_loop(), asyncio.current_task(), Errors(errors)
     assert me is not None
+    _ERRORS.set(told)  # of this task and of those that it starts
     try:
         answer = DECLINED
         if is_at_home:
@@ -83,5 +117,6 @@ async def _attend(
         return  # the client has gone at the last moment
     finally:
         loop.remove_reader(connection)
+        told.file = None
         os.close(errors)
         connection.close()

@@ -44,7 +44,7 @@ class Worker:
     lifeline: int
 
 
-def start_worker(ways: Sequence[str] = ()) -> list[Worker]:
+def start_worker(ways: Sequence[str] = (), log: Path = Path(os.devnull)) -> list[Worker]:
     """Start the worker, and tell the environment of jobs where it is and which run they belong to.
 
     Jobs may call at once: they are let in when the worker has come up.
@@ -52,7 +52,9 @@ def start_worker(ways: Sequence[str] = ()) -> list[Worker]:
     Parameters
     ----------
     ways : sequence of str
-        To the models that jobs will ask over a network (`litellm`, `direct`); none: no job waits for a server.
+        To what jobs will ask over a network (`litellm`, `direct`, `search`); none: no job waits for a server.
+    log : Path
+        Where it says what is of no single job.
 
     Returns
     -------
@@ -73,13 +75,17 @@ def start_worker(ways: Sequence[str] = ()) -> list[Worker]:
             return []
         end, lifeline = os.pipe()
         command = [sys.executable, "-m", MODULE, str(listener.fileno()), str(end), *ways]
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            env={**os.environ, **ONE_THREAD},
-            pass_fds=[listener.fileno(), end],
-            start_new_session=True,  # Ctrl-C is for jobs, which tell the worker by going
-        )
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as said:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                env={**os.environ, **ONE_THREAD},
+                pass_fds=[listener.fileno(), end],
+                start_new_session=True,  # Ctrl-C is for jobs, which tell the worker by going
+            )
         os.close(end)
     os.environ[ADDRESS] = address
     return [Worker(process, folder, lifeline)]

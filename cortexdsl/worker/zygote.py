@@ -188,8 +188,8 @@ def _renew_streams() -> None:
 
 
 def waits(arguments: Sequence[str]) -> bool:
-    """Say whether a job needs no processor: it only waits for model servers."""
-    return list(arguments[:1]) == ["debate"] and ("--threads", "0") in pairwise(arguments)
+    """Say whether a job needs no processor: it only waits for servers."""
+    return ("--threads", "0") in pairwise(arguments)
 
 
 def _answer(connection: socket.socket, text: str) -> None:

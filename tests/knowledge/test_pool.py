@@ -105,7 +105,7 @@ def test_no_more_queries_at_once_than_allowed() -> None:
     """Twenty different questions and three places."""
     source = Echo("web")
     questions = [Question(str(n), f"q {n}") for n in range(20)]
-    asyncio.run(build_pool(questions, [(source, 1)], connections=3))
+    asyncio.run(build_pool(questions, [(source, 1)], gate=asyncio.Semaphore(3)))
     assert source.most_at_once == 3
 
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from cortexdsl.plan.rules import rules_text
+from cortexdsl.plan.waiting import connections_per_job
 from tests.plan.specs import SPEC, plan
 
 
@@ -31,7 +32,7 @@ def test_connections_are_divided_among_the_jobs_that_can_run_at_once(tmp_path: P
     found = re.search(r"connections=(lambda wildcards: .*),\n", rules_text(small))
     assert found is not None
     connections = eval(found[1], {"workflow": SimpleNamespace(cores=cores)})
-    assert connections(None) == small.connections_per_job(cores)
+    assert connections(None) == connections_per_job(small, cores)
 
 
 def test_texts_of_users_stay_texts(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ class Stub:
 
     def __init__(self, latency: float, faults: dict[str, float], key: str | None) -> None:
         self.latency, self.faults, self.key = latency, faults, key
-        self.calls = 0
+        self.calls = self.in_flight = self.most_in_flight = 0
         self.attempts: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
 
@@ -53,7 +53,12 @@ class Stub:
             assert request.transport is not None
             request.transport.close()
             return web.Response()
-        await asyncio.sleep(self.latency)
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            await asyncio.sleep(self.latency)
+        finally:
+            self.in_flight -= 1
         return self._answer(name, body, fault)
 
     def _fault(self, name: str) -> str:
@@ -93,6 +98,7 @@ class Stub:
         """Say what was asked."""
         repeated = sum(self.answered.values()) - len(self.answered)
         found = {"calls": self.calls, "distinct_bodies": len(self.answered), "repeated_bodies": repeated}
+        found["most_in_flight"] = self.most_in_flight
         return web.json_response(found)
 
 
