@@ -13,6 +13,7 @@ include: "workflows/look.smk"
 include: "workflows/judge.smk"
 include: "workflows/score.smk"
 include: "workflows/statistics.smk"
+include: "workflows/whatif.smk"
 include: "workflows/report.smk"
 include: "workflows/serve.smk"
 

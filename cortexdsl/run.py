@@ -16,7 +16,7 @@ from cortexdsl.records import Header, Record, write_debates
 from cortexdsl.tasks.grading.judge import Rendering, judge_call, read_judgement
 from cortexdsl.tasks.grading.judgements import Answered, Judgement
 from cortexdsl.tasks.task import Task
-from cortexdsl.terms import Ask, Debate, Hands, Message, Method, Model, Question
+from cortexdsl.terms import NOTHING, Ask, Debate, Hands, Message, Method, Model, Question, Without
 
 Done = TypeVar("Done")
 AT_ONCE_PER_CONNECTION = 2  # debates under way for each call that may be in flight: their steps leave gaps
@@ -39,6 +39,8 @@ class Shift:
         Of the experiment.
     connections : int
         The most calls in flight to one endpoint.
+    without : Without
+        What its debates leave out.
     """
 
     header: Header
@@ -47,6 +49,7 @@ class Shift:
     method_for: Callable[[Question], Method]
     seed: int
     connections: int
+    without: Without = NOTHING
 
 
 async def debate_shard(shift: Shift, door: Door, embedder: Embedder, templates: Templates, out: Path) -> Counts:
@@ -71,6 +74,7 @@ async def debate_shard(shift: Shift, door: Door, embedder: Embedder, templates: 
                 Hands(door, _renderer(templates, shift.task, question), shift.task.reader(question), embedder),
                 seed=shift.seed,
                 replicate=shift.header.replicate,
+                without=shift.without,
             )
             door.tally.debates(door.tally.debates_done + 1, len(shift.questions))
             return done

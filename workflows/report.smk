@@ -17,6 +17,11 @@ rule report:
             if plan_of(wildcards.experiment).judging
             else []
         ),
+        effects=lambda wildcards: (
+            Layout(f"results/{wildcards.experiment}").effects
+            if plan_of(wildcards.experiment).whatifs
+            else []
+        ),
     output:
         page=Layout("results/{experiment}").report,
     log:

@@ -103,16 +103,8 @@ async def _debate(
     errors_again: bool = False,
     commons: Commons | None = None,
 ) -> Counts:
-    cell, shard = plan.cell(slug), plan.shard(dataset, label)
     log = Path(plan.layout.call_log(dataset, slug, label))
-    shift = Shift(
-        header=Header(plan.experiment, dataset, cell.name, shard.replicate),
-        task=plan.task(dataset),
-        questions=plan.questions(dataset, shard),
-        method_for=_method_for(plan, cell, dataset, label),
-        seed=plan.seed,
-        connections=limits.connections,
-    )
+    shift = shift_of(plan, dataset, slug, label, limits)
     door = open_door(
         None if offline else log,
         folder=log.parent,
@@ -125,6 +117,19 @@ async def _debate(
     )
     async with door:
         return await debate_shard(shift, door, Embedder(door, plan.models), plan.templates, out)
+
+
+def shift_of(plan: Plan, dataset: str, slug: str, label: str, limits: Limits) -> Shift:
+    """Return what one job of a plan does."""
+    cell, shard = plan.cell(slug), plan.shard(dataset, label)
+    return Shift(
+        header=Header(plan.experiment, dataset, cell.name, shard.replicate),
+        task=plan.task(dataset),
+        questions=plan.questions(dataset, shard),
+        method_for=_method_for(plan, cell, dataset, label),
+        seed=plan.seed,
+        connections=limits.connections,
+    )
 
 
 def _method_for(plan: Plan, cell: Cell, dataset: str, shard: str) -> Callable[[Question], Method]:

@@ -20,6 +20,7 @@ VERBS = {
     "check": "say at once what is wrong in a spec, and where",
     "plan": "say what a spec will cost before anything is spent",
     "compile": "print what a spec means to Snakemake, as rules that run by themselves",
+    "whatif": "leave an agent, edge, round or step out of finished debates, and say what that changes",
     "explain": "draw a protocol's schedule and who hears whom",
     "run": "run an experiment to its report, and show how it goes",
     "status": "say how far an experiment is, from any terminal",

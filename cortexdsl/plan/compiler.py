@@ -16,6 +16,7 @@ from cortexdsl.plan.families import judge_families
 from cortexdsl.plan.judging import JUDGED, judge_of, judging_of
 from cortexdsl.plan.money import check_money
 from cortexdsl.plan.shards import Shard, cut, cut_in_step, shard_size
+from cortexdsl.plan.whatif import Whatif, judge_whatifs
 from cortexdsl.protocols.arms import Arm, judge_arms
 from cortexdsl.protocols.prompting import amiss
 from cortexdsl.protocols.templates import Templates
@@ -112,6 +113,8 @@ def judge(asked: str, *, experiment: str | None = None) -> Judged:
     cells = _cells(spec, sound, templates, problems)
     families, more = judge_families(spec, cells, doubtful)
     _add(problems, more)
+    whatifs, more = judge_whatifs(spec, cells, doubtful)
+    _add(problems, more)
     if not spec.doubtful.has("models") and not spec.doubtful.has("limits"):
         _add(problems, _told(lambda: check_money(spec, cells, judge_of(spec))))
     is_text_right = not problems
@@ -120,7 +123,7 @@ def judge(asked: str, *, experiment: str | None = None) -> Judged:
     plan = None
     if cells and is_text_right and not lost:
         try:
-            plan = _plan(spec, path, experiment, cells, tasks, families, templates)
+            plan = _plan(spec, path, experiment, cells, tasks, families, whatifs, templates)
         except SpecError as error:
             problems += error.problems
             is_text_right = False
@@ -193,6 +196,7 @@ def _plan(
     cells: tuple[Cell, ...],
     tasks: Mapping[str, Task],
     families: tuple[Family, ...],
+    whatifs: tuple[Whatif, ...],
     templates: Templates,
 ) -> Plan:
     text = spec.text
@@ -220,6 +224,7 @@ def _plan(
         templates=templates,
         reply_tokens=text.expected.reply_tokens if text.expected else 200,
         stopping=stopping,
+        whatifs=whatifs,
     )
 
 

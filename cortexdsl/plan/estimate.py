@@ -15,7 +15,20 @@ import numpy as np
 
 from cortexdsl.debate.engine import debate
 from cortexdsl.models.keys import call_key
-from cortexdsl.terms import Call, Floats, Hands, Message, Method, Question, Reading, Reads, Render, Reply
+from cortexdsl.terms import (
+    NOTHING,
+    Call,
+    Floats,
+    Hands,
+    Message,
+    Method,
+    Question,
+    Reading,
+    Reads,
+    Render,
+    Reply,
+    Without,
+)
 
 CHARACTERS_PER_TOKEN = 4
 REPLY_TOKENS = 200
@@ -108,7 +121,14 @@ def input_tokens(messages: Iterable[Message]) -> int:
 
 
 async def rehearse(
-    method: Method, questions: Sequence[Question], render: Render, *, seed: int, reply_tokens: int, seen: set[str]
+    method: Method,
+    questions: Sequence[Question],
+    render: Render,
+    *,
+    seed: int,
+    reply_tokens: int,
+    seen: set[str],
+    without: Without = NOTHING,
 ) -> Estimate:
     """Rehearse a method on some questions, one replicate.
 
@@ -123,10 +143,12 @@ async def rehearse(
     reply_tokens : int
     seen : set of str
         Keys of the calls that other cells make; calls among them count as shared. This method's are added.
+    without : Without
+        What the debates leave out.
     """
     rehearsal = Rehearsal(render, reply_tokens)
     for question in questions:
-        await debate(method, question, rehearsal.hands(), seed=seed, replicate=1)
+        await debate(method, question, rehearsal.hands(), seed=seed, replicate=1, without=without)
     calls = rehearsal.calls
     shared = len(seen & calls.keys())
     seen.update(calls)

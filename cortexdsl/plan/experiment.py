@@ -13,6 +13,7 @@ from cortexdsl.plan.digests import digest
 from cortexdsl.plan.judging import Judging
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.shards import Shard, find
+from cortexdsl.plan.whatif import Whatif
 from cortexdsl.protocols.templates import Templates
 from cortexdsl.spec.claim_checks import needs_answers
 from cortexdsl.spec.claims import parse_claim
@@ -59,6 +60,8 @@ class Plan:
         Assumed length of a reply, for the estimate.
     stopping : StoppingRule or None
         Where the experiment may stop early: a shard is then a batch, and its number the look's.
+    whatifs : tuple of Whatif
+        Counterfactuals that the spec asks for.
     """
 
     experiment: str
@@ -82,6 +85,7 @@ class Plan:
     templates: Templates = field(compare=False, repr=False)
     reply_tokens: int
     stopping: StoppingRule | None = None
+    whatifs: tuple[Whatif, ...] = ()
 
     # ------------------------------------------------------------ look-ups
     @cached_property
@@ -147,6 +151,12 @@ class Plan:
         cells = [(cell.name, cell.aliases, cell.method, cell.axes) for cell in self.cells]
         correction = self.analysis.get("correction")
         return digest(self.replicates, cells, self._questions, self.hypotheses, correction, *self._stopping)
+
+    @cached_property
+    def whatif_digest(self) -> str:
+        """Of everything besides the debates that the counterfactuals depend on."""
+        asked = [(one, self.cell_named(one.cell).digest) for one in self.whatifs]
+        return digest(self.seed, self.replicates, asked, self._questions)
 
     @property
     def _stopping(self) -> tuple[StoppingRule, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from itertools import groupby
 
@@ -43,7 +44,9 @@ def rehearsed(method: Method) -> Debate:
     def render(prompt: str, view: object) -> tuple[Message, ...]:
         return ({"role": "user", "content": f"{prompt} {view}"},)
 
-    return asyncio.run(debate(method, QUESTION, Rehearsal(render).hands(), seed=0, replicate=1))
+    work = debate(method, QUESTION, Rehearsal(render).hands(), seed=0, replicate=1)
+    with ThreadPoolExecutor(1) as thread:  # a plan may be compiled where a loop runs already
+        return thread.submit(asyncio.run, work).result()
 
 
 def listening_trace(debated: Debate, indent: str = "") -> Iterator[str]:

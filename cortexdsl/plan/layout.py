@@ -114,6 +114,24 @@ class Layout:
         """Claims and their verdicts."""
         return f"{self.root}/hypotheses.csv"
 
+    def whatif_debates(self, dataset: str, slug: str, shard: str) -> str:
+        """Counterfactual records of one shard; `slug` says of which cell and without what."""
+        return f"{self.root}/whatif/debates/{dataset}/{slug}/{shard}.jsonl"
+
+    def whatif_calls(self, dataset: str, cell: str, shard: str) -> str:
+        """The call log of one cell's counterfactuals, beside those of the debates: what they share is asked once."""
+        return f"{self.calls(dataset, shard)}/whatif~{cell}.jsonl"
+
+    @property
+    def effects(self) -> str:
+        """What leaving something out does to a cell's score."""
+        return f"{self.root}/whatif/effects.csv"
+
+    @property
+    def shapley(self) -> str:
+        """What each agent of a cell is worth to its score."""
+        return f"{self.root}/whatif/shapley.csv"
+
     @property
     def report(self) -> str:
         """The page."""

@@ -13,15 +13,17 @@ from cortexdsl.errors import DebateError, Problem, SpecError
 from cortexdsl.plan.compiler import Judged
 from cortexdsl.plan.estimate import REPLY_TOKENS, Estimate, Rehearsal, estimate_of, input_tokens, rehearse
 from cortexdsl.plan.experiment import Plan, pool_sources
+from cortexdsl.plan.whatif import Whatif
 from cortexdsl.protocols.templates import Templates
 from cortexdsl.tasks.grading.judge import judge_call
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task
-from cortexdsl.terms import Cell, Dataset, Message, Method, Question, Render, Sparse
+from cortexdsl.terms import Cell, Dataset, Message, Method, Question, Render, Sparse, Without
 
 SAMPLE = 3  # questions of each dataset: prompts of one dataset differ little in length
 MANY_CELLS = 100  # with more of them one question stands for all: 496 cells took 11 s of CPU with three
 JUDGE = "(judge)"  # no cell can be called so
+WHAT_IF = "(what if: {})"
 MADE_UP_PASSAGES = ({"title": "A made-up passage", "text": "words " * 80},) * 5  # of each source
 
 
@@ -32,7 +34,8 @@ def rehearse_plan(plan: Plan) -> tuple[Estimate, dict[str, Estimate]]:
     -------
     (Estimate, mapping of cell name to Estimate)
         Of all datasets and replicates together. Where answers are judged, the judge is the last entry, `JUDGE`:
-        it is asked about as many answers as there are debates at most, since equal answers are judged once.
+        it is asked about as many answers as there are debates at most, since equal answers are judged once. After it
+        come counterfactuals, one entry a cell.
 
     Raises
     ------
@@ -48,7 +51,39 @@ def rehearse_plan(plan: Plan) -> tuple[Estimate, dict[str, Estimate]]:
         if plan.is_judged(label):
             judged = _rehearse_judge(plan, task, sample).times(factor * len(plan.cells))
             by_cell[JUDGE] = by_cell.get(JUDGE, Estimate()) + judged
+    for (name, _), estimate in rehearse_whatifs(plan, plan.whatifs).items():
+        by_cell[WHAT_IF.format(name)] = by_cell.get(WHAT_IF.format(name), Estimate()) + estimate
     return sum(by_cell.values(), Estimate()), by_cell
+
+
+def rehearse_whatifs(plan: Plan, whatifs: Sequence[Whatif]) -> dict[tuple[str, Without], Estimate]:
+    """Estimate the cost of counterfactuals, by cell and by what is left out.
+
+    Calls that the debates themselves make, or counterfactuals before, count as shared.
+    """
+    found: dict[tuple[str, Without], Estimate] = {}
+    for task in plan.tasks.values() if whatifs else ():
+        sample = _sample(task, len(plan.cells))
+        factor = plan.replicates * len(task.questions) / max(1, len(sample))
+        for key, estimate in asyncio.run(_rehearse_whatifs(plan, task, sample, whatifs)).items():
+            found[key] = found.get(key, Estimate()) + estimate.times(factor)
+    return found
+
+
+async def _rehearse_whatifs(
+    plan: Plan, task: Task, sample: Sequence[Question], whatifs: Sequence[Whatif]
+) -> dict[tuple[str, Without], Estimate]:
+    seen: set[str] = set()
+    methods = await _rehearsed_methods(plan, task, sample, seen)
+    render = _renderer(plan.templates, task)
+    return {
+        (one.cell, without): await rehearse(
+            methods[one.cell][0], sample, render, seed=plan.seed, reply_tokens=plan.reply_tokens, seen=seen,
+            without=without,
+        )
+        for one in whatifs
+        for without in one.debated
+    }  # fmt: skip
 
 
 def _sample(task: Task, cells: int) -> tuple[Question, ...]:
@@ -135,18 +170,24 @@ def longest_prompts(plan: Plan) -> dict[tuple[str, str], int]:
 
 
 async def _rehearse_task(plan: Plan, task: Task, sample: Sequence[Question]) -> dict[str, Estimate]:
+    rehearsed = await _rehearsed_methods(plan, task, sample, set())
+    return {name: estimate for name, (_, estimate) in rehearsed.items()}
+
+
+async def _rehearsed_methods(
+    plan: Plan, task: Task, sample: Sequence[Question], seen: set[str]
+) -> dict[str, tuple[Method, Estimate]]:
+    """Return the method of each cell as it was rehearsed, and what it costs."""
     render = _renderer(plan.templates, task)
-    seen: set[str] = set()
-    found: dict[str, Estimate] = {}
+    found: dict[str, tuple[Method, Estimate]] = {}
     # A matched budget needs the calls of the cell that it is matched to, which is never matched itself.
     for cell in sorted(plan.cells, key=lambda cell: cell.match is not None):
         method = with_pool(cell.debate, MADE_UP_PASSAGES * len(pool_sources(cell)))
         budget = plan.budget_of(cell)
         if budget is not None:
-            method = with_draws(method, max(1, found[budget.name].calls // len(sample)))
-        found[cell.name] = await rehearse(
-            method, sample, render, seed=plan.seed, reply_tokens=plan.reply_tokens, seen=seen
-        )
+            method = with_draws(method, max(1, found[budget.name][1].calls // len(sample)))
+        estimate = await rehearse(method, sample, render, seed=plan.seed, reply_tokens=plan.reply_tokens, seen=seen)
+        found[cell.name] = method, estimate
     return found
 
 

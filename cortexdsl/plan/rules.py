@@ -130,7 +130,10 @@ def _parts(plan: Plan) -> Iterator[list[str]]:
     agreement = [layout.agreement] if plan.judging else []
     if agreement:
         yield _rule("agreement", plan.judgements(), agreement, {}, f"agreement {spec}")
-    shown = [layout.plan, scores, rounds, *verdict, *agreement]
+    whatif = [layout.effects, layout.shapley] if plan.whatifs else []
+    if whatif:
+        yield _rule("whatif", [layout.plan, scores], whatif, {"digest": plan.whatif_digest}, f"whatif {spec}")
+    shown = [layout.plan, scores, rounds, *verdict, *agreement, *whatif]
     yield _rule("report", shown, [layout.report], {}, f"report {layout.root}")
 
 

@@ -33,6 +33,9 @@ class Header:
         From 1.
     guided : bool
         An agent was told the gold answer (training data): such a record can never be scored.
+    without : str
+        What a counterfactual debate leaves out, as it was asked for (`agent=ann`); empty: a debate of its cell as it
+        is. A counterfactual is no result of its cell, and is never scored as one.
     """
 
     experiment: str
@@ -40,6 +43,7 @@ class Header:
     cell: str
     replicate: int
     guided: bool = False
+    without: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,7 @@ def debate_to_json(debate: Debate, header: Header) -> str:
         "cell": header.cell,
         "replicate": header.replicate,
         "guided": header.guided,
+        **({"without": header.without} if header.without else {}),
         "question_id": debate.question_id,
         "agents": [_agent(agent) for agent in debate.agents],
         "turns": [_turn(turn) for turn in debate.turns],

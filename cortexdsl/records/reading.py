@@ -94,6 +94,7 @@ def _read_header(fields: Fields) -> Header:
         cell=fields.text("cell"),
         replicate=fields.whole("replicate"),
         guided=fields.truth("guided"),
+        without=fields.text("without") if "without" in fields else "",
     )
 
 

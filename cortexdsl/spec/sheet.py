@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from cortexdsl.spec.entries import AgentText, DatasetText, KnowledgeText, LimitsText, ModelText, ServerText
 from cortexdsl.spec.protocol import ProtocolText, RoleText
+from cortexdsl.spec.whatif import WhatifText
 from cortexdsl.spec.words import Entry, Flag, Name, Number, Plain, Share, Template, Text, Variable, Whole, said
 
 Correction: TypeAlias = Literal["holm", "hommel", "bh", "by", "none"]
@@ -171,6 +172,9 @@ class SpecText(Entry):
     grid: GridText = Field(default_factory=dict)
     analysis: AnalysisText = Field(default_factory=lambda: AnalysisText.model_validate({}))
     hypotheses: tuple[Text, ...] = ()
+    whatif: dict[Text, WhatifText] = Field(
+        default_factory=dict, description="Counterfactuals, by the cell whose debates they branch from."
+    )
     limits: LimitsText = Field(default_factory=lambda: LimitsText.model_validate({}))
     protocols: dict[Name, ProtocolText] = Field(default_factory=dict)
     knowledge: dict[Name, KnowledgeText] = Field(default_factory=dict)

@@ -67,7 +67,7 @@ def score_rows(
     Raises
     ------
     RecordError
-        Records of two datasets, or a guided record: its agents were told the gold answer.
+        Records of two datasets, a guided record (its agents were told the gold answer), or a counterfactual one.
     """
     rows: list[Row] = []
     for record in records:
@@ -196,6 +196,11 @@ def _check(header: Header, rows: Sequence[Row]) -> None:
         raise RecordError(
             f"cell {header.cell!r}: guided debates were told the gold answer and cannot be scored\n"
             "    score the debates of the experiment, not those of the training data"
+        )
+    if header.without:
+        raise RecordError(
+            f"cell {header.cell!r}: debates without {header.without} are counterfactual, and no results of the cell\n"
+            "    cortexdsl whatif compares them with those they branch from"
         )
     if rows and rows[0]["dataset"] != header.dataset:
         raise RecordError(

@@ -1,0 +1,96 @@
+"""Counterfactuals of a spec: what there is to leave out, what a debate cannot do without, and what they will cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cortexdsl.errors import SpecError
+from cortexdsl.plan import Plan
+from cortexdsl.plan.rehearse import WHAT_IF, rehearse_plan, rehearse_whatifs
+from tests.plan.specs import SPEC, plan
+
+
+def asked(folder: Path, whatif: str) -> Plan:
+    return plan(folder, f"{SPEC}whatif:\n  {whatif}\n")
+
+
+def left_out(folder: Path, whatif: str) -> list[str]:
+    (one,) = asked(folder, whatif).whatifs
+    return [str(without) for without in one.debated]
+
+
+@pytest.mark.parametrize(
+    ("whatif", "found"),
+    [
+        ("full: {without: agent}", ["agent=first", "agent=second", "agent=third"]),
+        ("full: {without: [round]}", ["round=1"]),
+        ("full: {without: step}", ["step=revise"]),
+        ("full: {without: ['agent=first,third', edge=first:second]}", ["agent=first,third", "edge=first:second"]),
+        ("full: {without: [agent=first], shapley: exact}", ["agent=first", "agent=second,third", "agent=first,third",
+                                                            "agent=first,second", "agent=third", "agent=second"]),
+    ],
+)  # fmt: skip
+def test_what_is_left_out(tmp_path: Path, whatif: str, found: list[str]) -> None:
+    assert left_out(tmp_path, whatif) == found
+
+
+def test_along_edges_that_depend_on_weights_anybody_may_hear_anybody(tmp_path: Path) -> None:
+    assert len(left_out(tmp_path, "sparse: {without: edge}")) == 6
+
+
+def test_drawn_orders_are_those_of_the_seed(tmp_path: Path) -> None:
+    first, again = (asked(tmp_path / name, "full: {shapley: {permutations: 4}}").whatifs[0] for name in "ab")
+    assert first == again
+    assert first.coalitions is not None
+    assert [sorted(order) for order in first.coalitions.orders] == [["first", "second", "third"]] * 4
+
+
+@pytest.mark.parametrize(
+    ("whatif", "place", "what"),
+    [
+        ("full: {without: [agent=frst]}", "27:20", "there is no agent frst in full\n    did you mean first?"),
+        ("full: {without: [agent, edge=first:fourth]}", "27:27", "there is no agent fourth"),
+        ("vote: {without: agent}", "27:9", "there is no cell 'vote'"),
+        ("full: {without: round=2}", "27:19", "there is no round 2 in full\n    rounds: 1"),
+        ("full: {without: round=0}", "27:19", "round 0 is the opening"),
+        ("full: {without: step=answer}", "27:19", "step answer opens the debate"),
+        ("full: {without: [agents]}", "27:20", "'agents' is nothing that can be left out\n    did you mean agent?"),
+        ("full: {without: 'agent=first,second,third'}", "27:19", "nobody is left to debate as debater"),
+        ("full: {without: 'agent=first,first'}", "27:19", "names one agent twice"),
+        ("full: {}", "27:9", "nothing is left out"),
+        ("full: {shapley: {permutations: 1}}", "27:34", "at least 2"),
+        ("matched: {shapley: exact}", "27:22", "matched has one debater, third"),
+        ("matched: {without: agent}", "27:22", "matched has no agent that it could do without"),
+        ("matched: {without: edge}", "27:22", "matched has no edge that it could do without"),
+    ],
+)
+def test_what_cannot_be_left_out_is_said_at_its_place(tmp_path: Path, whatif: str, place: str, what: str) -> None:
+    with pytest.raises(SpecError) as refused:
+        asked(tmp_path, whatif)
+    assert f"specs/small.yaml:{place}: " in str(refused.value)
+    assert what in str(refused.value)
+
+
+def test_only_calls_whose_messages_change_are_counted(tmp_path: Path) -> None:
+    """By hand, of each question: without one of three, two open as they did and answer anew.
+
+    Without the round nothing is new. Along the edge that is left out `second` reads what it reads without `first`.
+    """
+    found = asked(tmp_path, "full: {without: [agent=first, round=1, edge=first:second]}")
+    cost = rehearse_whatifs(found, found.whatifs)
+    debates = 2 * 6
+    assert {str(without): (one.calls, one.calls - one.shared_calls) for (_, without), one in cost.items()} == {
+        "agent=first": (4 * debates, 2 * debates),
+        "round=1": (3 * debates, 0),
+        "edge=first:second": (6 * debates, 0),
+    }
+    total, by_cell = rehearse_plan(found)
+    assert by_cell[WHAT_IF.format("full")].calls == 13 * debates
+    assert total.calls == sum(one.calls for one in by_cell.values())
+
+
+def test_a_spec_without_counterfactuals_means_what_it_meant(tmp_path: Path) -> None:
+    with_them, without = asked(tmp_path / "a", "full: {without: agent}"), plan(tmp_path / "b")
+    assert [cell.digest for cell in with_them.cells] == [cell.digest for cell in without.cells]

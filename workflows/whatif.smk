@@ -1,0 +1,25 @@
+# Counterfactuals: finished debates once more without an agent, an edge, a round or a step. One job for an experiment:
+# most of its calls are in the logs.
+
+
+rule whatif:
+    input:
+        scores=Layout("results/{experiment}").table("scores"),
+        plan=Layout("results/{experiment}").plan,
+    output:
+        effects=Layout("results/{experiment}").effects,
+        shapley=Layout("results/{experiment}").shapley,
+    log:
+        "results/{experiment}/logs/whatif.log",
+    conda:
+        "../environment.yml"
+    resources:
+        connections=lambda wildcards: plan_of(
+            wildcards.experiment
+        ).connections_per_job(jobs_at_once()),
+    params:
+        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
+        digest=lambda wildcards: plan_of(wildcards.experiment).whatif_digest,
+    shell:
+        "cortexdsl whatif {params.spec:q} --experiment {wildcards.experiment:q}"
+        " --connections {resources.connections} > {log:q} 2>&1"
