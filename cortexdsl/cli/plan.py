@@ -61,12 +61,19 @@ def _table(plan: Plan, total: Estimate, by_cell: dict[str, Estimate]) -> str:
         f"At most {total.calls - total.shared_calls:,} calls are sent: {total.shared_calls:,} are shared between cells"
         " and asked once.",
         "Calls are an upper bound (no debate ends early). "
-        f"Tokens assume 4 characters each and {plan.reply_tokens} a reply.",
+        f"Tokens assume 4 characters each and {plan.reply_tokens} a reply{_thinking(plan)}.",
     ]
     if total.dollars is None:
         lines.append("Dollars are unknown: a model has no price (price: {input: ..., output: ...} per million tokens).")
     lines += [f"also called: {cell.name} = {', '.join(cell.aliases)}" for cell in plan.cells if cell.aliases]
     return "\n".join(lines)
+
+
+def _thinking(plan: Plan) -> str:
+    models = {a.model.name: a.model for cell in plan.cells for team in cell.debate.cast.values() for a in team}
+    thought = {name: model.reasoning_tokens for name, model in models.items() if model.reasoning_tokens}
+    said = [f"{tokens:,} of reasoning before each of {name}" for name, tokens in thought.items()]
+    return ", and " + ", ".join(said) if said else ""
 
 
 def _line(name: str, estimate: Estimate, width: int) -> str:

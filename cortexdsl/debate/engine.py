@@ -228,6 +228,9 @@ class _Run:
             prompt_tokens=reply.prompt_tokens,
             completion_tokens=reply.completion_tokens,
             call=reply.key,
+            reasoning=reply.reasoning,
+            reasoning_tokens=reply.reasoning_tokens,
+            ended=None if reply.finish_reason == "stop" else reply.finish_reason,
         )
 
     # ------------------------------------------------------------ the end, and chance

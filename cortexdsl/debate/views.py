@@ -62,7 +62,8 @@ class Quotes:
     Parameters
     ----------
     passes : str
-        `whole`: the reply without its confidence line; `answer`: the answer alone.
+        `whole`: the reply without its confidence line; `answer`: the answer alone; `reasoning`: the whole reply after
+        what the model thought, where it shows that.
     reader : Reader
     """
 
@@ -83,6 +84,8 @@ class Quotes:
             whole = self._reader.without_confidence(turn.text) if turn.text.strip() else ""
             alone = "(no readable answer)" if turn.answer is None else turn.answer
             text = alone if self._passes == "answer" and turn.reads == "answer" else whole
+            if self._passes == "reasoning" and turn.reasoning:
+                text = f"{turn.reasoning}\n\n{whole}"
             self._known[turn.turn] = text, bool(whole.strip())
         return self._known[turn.turn]
 
@@ -107,7 +110,7 @@ def view(
     heard : list of mappings speaker, number, is_mine, round, reads, text, answer, confidence, weight, trust, about,
         is_own_group
         `number` counts the agents that debate, from 1, and stays an agent's own (None for an extra role). `text` is
-        the reply without its confidence line, or the answer alone (`passes: answer`). `trust` is the weight as a share
+        the reply without its confidence line, or as `passes` says. `trust` is the weight as a share
         of the weights of all that the listener hears.
     by_answer : list of mappings answer, turns (as in `heard`); most supported first
     own : list of mappings, as `heard`: what the speaker remembers

@@ -191,6 +191,7 @@ class Door:
             retries=retries,
             error=f"{failure.kind.value}: {self.secrets.clean(failure.what)}" if failure else None,
             dollars=_dollars(call.model, raw),
+            reasoning=failure.reasoning if failure else "",
         )
         self.logs.write(record)
         if before is not None:
@@ -211,7 +212,11 @@ class Door:
 
         def cost(raw: Raw) -> Spent:
             asked = prompt if raw.prompt_tokens is None else raw.prompt_tokens
-            said = estimated_tokens([{"content": raw.text}]) if raw.completion_tokens is None else raw.completion_tokens
+            said = (
+                estimated_tokens([{"content": raw.text + raw.reasoning}])
+                if raw.completion_tokens is None
+                else raw.completion_tokens
+            )
             dollars = _dollars(call.model, raw) or 0.0
             return Spent(1, asked + said, dollars, 0.0, replies=not was_failure, failed=-was_failure)
 

@@ -90,7 +90,16 @@ class Rehearsal:
         """Make up a reply that is a function of the call."""
         key = call_key(call)
         self.calls[key] = call
-        return Reply(key, _made_up(key, self.reply_tokens), "stop", input_tokens(call.messages), self.reply_tokens)
+        thought = call.model.reasoning_tokens
+        return Reply(
+            key,
+            _made_up(key, self.reply_tokens),
+            "stop",
+            input_tokens(call.messages),
+            self.reply_tokens + thought,
+            reasoning=_made_up(key, thought),
+            reasoning_tokens=thought,
+        )
 
     def read(self, reads: Reads, text: str) -> Reading:
         """Read a made-up reply: everybody answers differently, every judge says no, a selection takes all."""
@@ -160,7 +169,7 @@ def estimate_of(calls: Sequence[Call], reply_tokens: int, shared: int = 0) -> Es
     return Estimate(
         calls=len(calls),
         input_tokens=sum(input_tokens(call.messages) for call in calls),
-        output_tokens=len(calls) * reply_tokens,
+        output_tokens=sum(_said(call, reply_tokens) for call in calls),
         dollars=_dollars(calls, reply_tokens),
         shared_calls=shared,
     )
@@ -173,5 +182,9 @@ def _dollars(calls: Iterable[Call], reply_tokens: int) -> float | None:
             continue
         if call.model.price is None:
             return None
-        total += call.model.price[0] * input_tokens(call.messages) + call.model.price[1] * reply_tokens
+        total += call.model.price[0] * input_tokens(call.messages) + call.model.price[1] * _said(call, reply_tokens)
     return total
+
+
+def _said(call: Call, reply_tokens: int) -> int:
+    return reply_tokens + call.model.reasoning_tokens

@@ -100,6 +100,8 @@ def _agent(agent: Agent) -> dict[str, Any]:
 
 
 def _turn(turn: Turn) -> dict[str, Any]:
+    # What most turns have nothing to say of stands only in those that do.
+    rare = {"reasoning": turn.reasoning or None, "reasoning_tokens": turn.reasoning_tokens, "ended": turn.ended}
     return {
         "turn": turn.turn,
         "execution": turn.execution,
@@ -118,6 +120,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "prompt_tokens": turn.prompt_tokens,
         "completion_tokens": turn.completion_tokens,
         "call": turn.call,
+        **{name: value for name, value in rare.items() if value is not None},
     }
 
 

@@ -68,6 +68,8 @@ def _lines(record: Record, width: int) -> Iterator[str]:
         yield ""
         yield _speaker(turn) + _hears(turn, debate, graph)
         yield _INDENT + _read(turn)
+        if turn.reasoning:
+            yield from (f"{_INDENT}~ {line}" for line in printable(turn.reasoning).split("\n"))
         yield from (f"{_INDENT}| {line}" for line in printable(turn.text).split("\n"))
     yield ""
     yield "─" * width
@@ -103,6 +105,8 @@ def _read(turn: Turn) -> str:
         read = f"{turn.reads}: unreadable ({_word(turn.unparsed)})"
     else:
         read = turn.reads if turn.answer is None else f"{turn.reads}: {_word(turn.answer)}"
+    if turn.ended == "length":
+        read += ", cut at its length limit"
     if turn.confidence_stated is not None:
         read += f", confidence {turn.confidence_stated:g}"
         if turn.confidence is not None and turn.confidence != turn.confidence_stated:

@@ -143,6 +143,9 @@ def _read_turn(value: Any, where: str) -> Turn:
         prompt_tokens=fields.whole_or_none("prompt_tokens"),
         completion_tokens=fields.whole_or_none("completion_tokens"),
         call=fields.text("call"),
+        reasoning=fields.text("reasoning") if "reasoning" in fields else "",
+        reasoning_tokens=fields.whole("reasoning_tokens") if "reasoning_tokens" in fields else None,
+        ended=fields.text("ended") if "ended" in fields else None,
     )
     if where != f"turns[{turn.turn}]":
         raise FieldError(f"{where}.turn is {turn.turn}: turns are numbered from 0 in the order they were spoken")

@@ -123,6 +123,9 @@ class ModelText(Entry):
     max_tokens: Annotated[Whole, Field(ge=1, le=10_000_000)] | None = None
     parameters: Positive | None = Field(None, description="Parameter count, such as 7.6e9.")
     tokens: Positive | None = Field(None, description="Pre-training tokens, such as 18e12.")
+    reasoning_tokens: Annotated[Whole, Field(ge=0, le=10_000_000)] = Field(
+        0, description="Assumed length of what it thinks before a reply; for plans alone."
+    )
     price: PriceText | None = Field(None, description="Dollars per million tokens: {input, output}.")
     options: Annotated[dict[Text, Plain], AfterValidator(_options)] = Field(
         default_factory=dict, description="Any other option of litellm, sent as it is."

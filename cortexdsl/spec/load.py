@@ -193,6 +193,7 @@ def model_of(name: str, entry: ModelText) -> Model:
         parameters=entry.parameters,
         tokens=entry.tokens,
         price=price,
+        reasoning_tokens=entry.reasoning_tokens,
     )
 
 

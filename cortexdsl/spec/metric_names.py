@@ -11,12 +11,12 @@ from typing import Literal
 
 METRIC_NAMES = (
     "accuracy", "opening_accuracy", "agent_accuracy", "gain", "improvement", "consensus", "co2", "rounds", "calls",
-    "input_tokens", "output_tokens", "total_tokens", "input_tokens_per_agent", "output_tokens_per_agent",
-    "extra_calls", "extra_input_tokens", "extra_output_tokens", "dvc", "cvr", "debates", "flips", "wrong_to_right",
-    "right_to_wrong", "wrong_to_wrong", "conformity", "stubbornness", "influence", "influence_right",
-    "influence_wrong", "density", "reciprocity", "most_heard", "brier_stated", "brier_recalibrated", "ties",
-    "unparsed", "unanswered", "unparsed_turns", "failures", "strict_accuracy", "lenient_accuracy",
-    "strict_unparsed", "lenient_unparsed",
+    "input_tokens", "output_tokens", "reasoning_tokens", "total_tokens", "input_tokens_per_agent",
+    "output_tokens_per_agent", "extra_calls", "extra_input_tokens", "extra_output_tokens", "dvc", "cvr", "debates",
+    "flips", "wrong_to_right", "right_to_wrong", "wrong_to_wrong", "conformity", "stubbornness", "influence",
+    "influence_right", "influence_wrong", "density", "reciprocity", "most_heard", "brier_stated",
+    "brier_recalibrated", "ties", "unparsed", "unanswered", "unparsed_turns", "failures", "cut", "repetitive",
+    "strict_accuracy", "lenient_accuracy", "strict_unparsed", "lenient_unparsed",
 )  # fmt: skip
 """Metrics of every experiment."""
 
@@ -54,7 +54,7 @@ _ALIKE = (
     ("ece", "ece_stated", "ece_recalibrated"),
     ("auroc", "auroc_stated", "auroc_recalibrated"),
     ("flips", "wrong_to_right", "right_to_wrong", "wrong_to_wrong"),
-    ("input_tokens", "output_tokens", "total_tokens", "extra_input_tokens", "extra_output_tokens"),
+    ("input_tokens", "output_tokens", "reasoning_tokens", "total_tokens", "extra_input_tokens", "extra_output_tokens"),
     ("calls", "extra_calls"),
     ("consensus", "cons"),
     ("influence", "influence_right", "influence_wrong"),
@@ -65,10 +65,11 @@ _NEITHER = (
     "reciprocity", "most_heard",
 )  # fmt: skip
 _LOWER = (
-    "rounds", "calls", "input_tokens", "output_tokens", "total_tokens", "input_tokens_per_agent",
+    "rounds", "calls", "input_tokens", "output_tokens", "reasoning_tokens", "total_tokens", "input_tokens_per_agent",
     "output_tokens_per_agent", "extra_calls", "extra_input_tokens", "extra_output_tokens", "right_to_wrong",
     "influence_wrong", "brier", "brier_stated", "brier_recalibrated", "ece", "ece_stated", "ece_recalibrated",
-    "ties", "unparsed", "unanswered", "unparsed_turns", "failures", "strict_unparsed", "lenient_unparsed",
+    "ties", "unparsed", "unanswered", "unparsed_turns", "failures", "cut", "repetitive", "strict_unparsed",
+    "lenient_unparsed",
 )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ from cortexdsl.terms import Each, Own, Reads, Tells, Until
 
 Fallback: TypeAlias = Literal["confidence", "none"]
 Participation: TypeAlias = Literal["spoken", "heard", "both"]
-PassesOn: TypeAlias = Literal["whole", "answer"]
+PassesOn: TypeAlias = Literal["whole", "answer", "reasoning"]
 
 
 # ---------------------------------------------------------------- steps

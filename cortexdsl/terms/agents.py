@@ -28,6 +28,8 @@ class Model:
         Parameter count and pre-training tokens of the model; CortexDebate's credibility needs them.
     price : (float, float) or None
         Dollars per input token and per output token; None where unknown.
+    reasoning_tokens : int
+        Tokens that it is expected to think before each reply; for plans alone.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Model:
     parameters: float | None = None
     tokens: float | None = None
     price: tuple[float, float] | None = None
+    reasoning_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

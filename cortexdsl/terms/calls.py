@@ -35,6 +35,10 @@ class Reply:
         As the server counted them; None where it said nothing (never estimated).
     error : str or None
         A failure that is data (content filter, context window exceeded, malformed reply), never a transient one.
+    reasoning : str
+        What the model thought before it spoke, where the server shows it; no part of `text`.
+    reasoning_tokens : int or None
+        How many of the completion tokens were thought, where the server counted them.
     """
 
     key: str
@@ -43,3 +47,5 @@ class Reply:
     prompt_tokens: int | None
     completion_tokens: int | None
     error: str | None = None
+    reasoning: str = ""
+    reasoning_tokens: int | None = None

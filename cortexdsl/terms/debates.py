@@ -31,6 +31,11 @@ class Turn:
         What was read (of an answer, review, verdict or selection).
     call : str
         Key in the call log.
+    reasoning : str
+        What the model thought before it spoke; nobody hears it unless the protocol says `passes: reasoning`.
+    reasoning_tokens : int or None
+    ended : str or None
+        How the reply ended where the model did not end it itself (`length`: cut at its limit).
     """
 
     turn: int
@@ -50,6 +55,9 @@ class Turn:
     prompt_tokens: int | None
     completion_tokens: int | None
     call: str
+    reasoning: str = ""
+    reasoning_tokens: int | None = None
+    ended: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

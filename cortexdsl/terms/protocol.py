@@ -103,7 +103,8 @@ class Method:
         The embedding that similarity is taken in: `ngram`, a litellm embedding model, or
         `sentence-transformers/NAME`.
     passes : str
-        A heard reply is passed whole (without its confidence line) or as its answer alone.
+        A heard reply is passed whole (without its confidence line), as its answer alone, or whole after the
+        reasoning that led to it.
     """
 
     protocol: str
@@ -115,4 +116,4 @@ class Method:
     recalibration: tuple[Bin, ...] = ()
     participation: Literal["spoken", "heard", "both"] = "spoken"
     similarity: str = "ngram"
-    passes: Literal["whole", "answer"] = "whole"
+    passes: Literal["whole", "answer", "reasoning"] = "whole"

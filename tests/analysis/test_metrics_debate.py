@@ -70,6 +70,9 @@ BY_HAND = {
     "unparsed_turns": 0.0,
     "unanswered": 0.0,
     "failures": 0.0,
+    "cut": 0.0,
+    "repetitive": 0.0,
+    "reasoning_tokens": 0.0,
     "brier_stated": None,  # nobody states a confidence
     "brier_recalibrated": None,
 }
@@ -157,6 +160,35 @@ def test_one_unknown_count_makes_a_sum_unknown_rather_than_smaller() -> None:
     assert usage.extra_input_tokens(view) is None
     assert usage.input_tokens_per_agent(view) == 45.0
     assert usage.output_tokens(view) == 28.0
+
+
+def test_a_reply_cut_at_its_limit_is_counted() -> None:
+    assert health.cut(graded(with_extra(DEBATE, ended="length"), grade)) == 1.0
+    assert health.cut(graded(with_extra(DEBATE, ended="other"), grade)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "is_loop"),
+    [
+        ("The average age is 51 years. " * 30, True),
+        ("8*7*6*4*3*2 = " * 100, True),
+        ("The average age is 51 years. " * 3, False),
+        ("\ud800" * 400, True),
+        (
+            "".join(f"Step {k}: {k} + {3 * k} = {4 * k}, so the sum so far is {2 * k * (k + 1)}. " for k in range(30)),
+            False,
+        ),
+        ("", False),
+    ],
+)
+def test_a_reply_that_says_the_same_over_and_over_is_counted(text: str, is_loop: bool) -> None:
+    assert health.repetitive(graded(with_extra(DEBATE, text=text), grade)) == float(is_loop)
+
+
+def test_tokens_of_reasoning_are_those_that_servers_count_and_unknown_where_one_did_not() -> None:
+    assert usage.reasoning_tokens(graded(DEBATE, grade)) == 0.0
+    assert usage.reasoning_tokens(graded(with_extra(DEBATE, reasoning="x", reasoning_tokens=7), grade)) == 7.0
+    assert usage.reasoning_tokens(graded(with_extra(DEBATE, reasoning="x"), grade)) is None
 
 
 def test_a_refused_call_is_a_failure_and_an_unparsed_turn() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cortexdsl.terms import Everyone, Groups, Message, Method, OfRole, Repeat, Self
+from cortexdsl.terms import Call, Everyone, Groups, Message, Method, OfRole, Repeat, Reply, Self
 from tests.debate.stage import QUESTION, Stage, label, method, run
 
 
@@ -324,3 +324,28 @@ def test_a_turn_records_exactly_what_its_prompt_held() -> None:
         texts = [f"heard {debate.turns[k].text.rpartition('|')[0]}" for k in turn.heard]
         texts += [f"own {debate.turns[k].text.rpartition('|')[0]}" for k in turn.recalled]
         assert prompt.splitlines()[1:] == texts
+
+
+def thinking(call: Call) -> Reply:
+    mine = call.messages[0]["content"].splitlines()[0]
+    return Reply(f"key-{mine}", f"{mine}|42|0.5", "stop", 10, 10, reasoning=f"thought of {mine}", reasoning_tokens=4)
+
+
+@pytest.mark.parametrize(
+    ("passes", "heard"),
+    [("whole", "answer:b0|42"), ("answer", "42"), ("reasoning", "thought of answer:b0\n\nanswer:b0|42")],
+)
+def test_what_a_model_thought_reaches_others_only_where_the_protocol_says_so(passes: Any, heard: str) -> None:
+    steps: dict[str, Any] = {"answer": {}, "revise": {"hears": Everyone()}}
+    stage = Stage({label("answer", "b", 0): thinking})
+    debate = run(method(steps, ["answer", "revise"], passes=passes), stage)
+    assert next(t["text"] for t in stage.views["revise:a1"]["heard"] if t["speaker"] == "b") == heard
+    assert [(t.reasoning, t.reasoning_tokens) for t in debate.turns if t.reasoning] == [("thought of answer:b0", 4)]
+
+
+def test_a_reply_that_its_model_did_not_end_says_how_it_ended() -> None:
+    def cut(call: Call) -> Reply:
+        return Reply("key", "answer:b0|42|0.5", "length", 10, 10)
+
+    debate = run(revising(), Stage({label("answer", "b", 0): cut}))
+    assert [turn.ended for turn in debate.turns[:3]] == [None, "length", None]

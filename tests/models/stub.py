@@ -85,6 +85,18 @@ class Stub:
                 choice["finish_reason"], choice["message"]["content"] = "length", ""
             case "garbage":
                 choice["message"]["content"] = "\u202e\x00{{ 7*7 }}<script>\ud800 ÿ"
+            case "thinks":
+                choice["message"]["reasoning_content"] = "2+2 is 4"
+                answer["usage"]["completion_tokens_details"] = {"reasoning_tokens": 3}
+            case "thinks aloud":
+                choice["message"]["content"] = f"<think>2+2 is 4</think>\n\n{text}"
+            case "thinks too long":
+                choice["finish_reason"], choice["message"]["content"] = "length", "<think>2+2 is"
+            case "calls a tool":
+                choice["finish_reason"] = "tool_calls"
+                choice["message"] |= {"content": None, "tool_calls": [
+                    {"id": "1", "type": "function", "function": {"name": "add", "arguments": "{}"}}
+                ]}  # fmt: skip
             case "nousage":
                 del answer["usage"]
             case "truncated" | "badjson":

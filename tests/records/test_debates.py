@@ -55,6 +55,24 @@ def test_a_line_has_the_contracts_keys_in_the_contracts_order() -> None:
     assert set(line["turns"][0]) - set(TURN) == {"execution", "reads", "recalled"}
 
 
+def test_what_few_turns_have_stands_only_in_those_and_is_read_back(tmp_path: Path) -> None:
+    thought = turn(0, "a", reasoning="2+2\u202e", reasoning_tokens=4, ended="length")
+    line = debate_to_json(debate(turns=(thought, turn(1, "b"))), HEADER)
+    first, second = json.loads(line)["turns"]
+    assert (first["reasoning"], first["reasoning_tokens"], first["ended"]) == ("2+2\u202e", 4, "length")
+    assert not {"reasoning", "reasoning_tokens", "ended"} & set(second)
+    assert record_from_json(line, "here").debate.turns == (thought, turn(1, "b"))
+
+
+@pytest.mark.parametrize("change", [{"reasoning": 5}, {"reasoning_tokens": "4"}, {"ended": True}], ids=str)
+def test_a_wrong_type_in_what_few_turns_have_is_named(change: dict[str, Any]) -> None:
+    line = json.loads(debate_to_json(debate(turns=(turn(0, "a"),), graphs=()), HEADER))
+    del line["checksum"]
+    line["turns"][0] |= change
+    with pytest.raises(RecordError, match=rf"turns\[0\].{next(iter(change))} is "):
+        record_from_json(sealed(json.dumps(line)), "here")
+
+
 def test_numbers_are_written_as_the_shortest_text_that_gives_them_back_and_absent_weights_as_null() -> None:
     text = debate_to_json(debate(), HEADER)
     assert '"weight":[[null,0.30000000000000004],[0.3333333333333333,null]]' in text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 from cortexdsl.analysis.metrics.view import Graded
 
 
@@ -23,6 +25,29 @@ def unanswered(view: Graded) -> float:
 def failures(view: Graded) -> float:
     """Calls that brought no words: refused, filtered, beyond the context window."""
     return float(sum(turn.text == "" and turn.unparsed is not None for turn in view.debate.turns))
+
+
+def cut(view: Graded) -> float:
+    """Turns whose reply was cut at its length limit, whether an answer stood before the cut or not."""
+    return float(sum(turn.ended == "length" for turn in view.debate.turns))
+
+
+def repetitive(view: Graded) -> float:
+    """Turns whose reply says the same over and over, until it was cut or gave up: see `repeats_itself`."""
+    return float(sum(repeats_itself(turn.text) for turn in view.debate.turns))
+
+
+REPEATS = 6.0
+"""Of 631 real replies of 200 characters or more, five compress to a sixth or less, all of them caught in a loop; the
+next ones, at 4.8 and less, go on. (Recorded replies of several models on BBH, MMLU, GSM8K and other benchmarks.)"""
+
+_SHORTEST = 300
+
+
+def repeats_itself(text: str) -> bool:
+    """Say whether a text of some length compresses so well (DEFLATE) that it is a loop and no argument."""
+    written = text.encode("utf-8", "replace")
+    return len(written) >= _SHORTEST and len(written) >= REPEATS * len(zlib.compress(written))
 
 
 def tied(view: Graded) -> float:

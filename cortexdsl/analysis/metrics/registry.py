@@ -22,6 +22,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "calls": usage.calls,
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
         "total_tokens": usage.total_tokens,
         "input_tokens_per_agent": usage.input_tokens_per_agent,
         "output_tokens_per_agent": usage.output_tokens_per_agent,
@@ -58,6 +59,8 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "unanswered": health.unanswered,
         "unparsed_turns": health.unparsed_turns,
         "failures": health.failures,
+        "cut": health.cut,
+        "repetitive": health.repetitive,
     }
 )
 """Columns of scores.csv: one value a debate; the docstring of each function is its definition."""
@@ -118,6 +121,7 @@ METRICS: Mapping[str, Metric] = _named(
     Metric("calls", "calls", "count", "lower", "model calls a question"),
     Metric("input_tokens", "input_tokens", "tokens", "lower", "prompt tokens a question, all calls"),
     Metric("output_tokens", "output_tokens", "tokens", "lower", "completion tokens a question, all calls"),
+    Metric("reasoning_tokens", "reasoning_tokens", "tokens", "lower", "completion tokens thought and not said"),
     Metric("total_tokens", "total_tokens", "tokens", "lower", "prompt and completion tokens a question"),
     Metric("input_tokens_per_agent", "input_tokens_per_agent", "tokens", "lower", "prompt tokens a debater"),
     Metric("output_tokens_per_agent", "output_tokens_per_agent", "tokens", "lower", "completion tokens a debater"),
@@ -151,6 +155,8 @@ METRICS: Mapping[str, Metric] = _named(
     Metric("unanswered", "unanswered", "share", "lower", "debates without an answer", binary=True),
     Metric("unparsed_turns", "unparsed_turns", "count", "lower", "turns that could not be read"),
     Metric("failures", "failures", "count", "lower", "calls that brought no reply"),
+    Metric("cut", "cut", "count", "lower", "replies cut at their length limit"),
+    Metric("repetitive", "repetitive", "count", "lower", "replies that say the same over and over"),
     Metric("strict_accuracy", "strict_score", "share", "higher", "accuracy, had one read strictly", binary=True),
     Metric("lenient_accuracy", "lenient_score", "share", "higher", "accuracy, had one read leniently", binary=True),
     Metric("strict_unparsed", "strict_unparsed", "count", "lower", "last answers that the strict reading cannot read"),

@@ -37,6 +37,14 @@ def output_tokens(view: Graded) -> float | None:
     return total(view.debate.turns, "completion_tokens")
 
 
+def reasoning_tokens(view: Graded) -> float | None:
+    """Completion tokens that were thought and not said; None where a model thought and its server did not count."""
+    turns = view.debate.turns
+    if any(turn.reasoning and turn.reasoning_tokens is None for turn in turns):
+        return None
+    return float(sum(turn.reasoning_tokens or 0 for turn in turns))
+
+
 def total_tokens(view: Graded) -> float | None:
     """Prompt and completion tokens of all calls: GroupDebate's token cost (section 3.2)."""
     prompt, completion = input_tokens(view), output_tokens(view)

@@ -47,15 +47,17 @@ def call_record(
     retries: Mapping[str, int] = EMPTY,
     error: str | None = None,
     dollars: float | None = None,
+    reasoning: str = "",
 ) -> dict[str, Any]:
     """Return one line of the call log.
 
     `parameters` are the model's options, `api_base` is the address as the spec writes it (the two and the
     messages and seed are what the key is made of), `dollars` what the call cost where a price is known, `retries`
-    what the attempts before the last one failed of, by kind. Text is written with JSON's escapes, so that NUL
+    what the attempts before the last one failed of, by kind. `reasoning` (by default the reply's) and
+    `reasoning_tokens` stand at the end where there are any. Text is written with JSON's escapes, so that NUL
     characters and lone surrogates come back as they were.
     """
-    return {
+    record = {
         "schema_version": SCHEMA_VERSION,
         "key": key,
         "error": error,
@@ -76,6 +78,12 @@ def call_record(
         "messages": [dict(message) for message in call.messages],
         "reply": raw.text if raw is not None and error is None else None,
     }
+    thought = raw.reasoning if raw is not None else reasoning
+    if thought:
+        record["reasoning"] = thought
+    if raw is not None and raw.reasoning_tokens is not None:
+        record["reasoning_tokens"] = raw.reasoning_tokens
+    return record
 
 
 def reply_of(record: Mapping[str, Any]) -> Reply:
@@ -88,6 +96,8 @@ def reply_of(record: Mapping[str, Any]) -> Reply:
         prompt_tokens=usage.get("prompt_tokens"),
         completion_tokens=usage.get("completion_tokens"),
         error=record.get("error"),
+        reasoning=record.get("reasoning") or "",
+        reasoning_tokens=record.get("reasoning_tokens"),
     )
 
 
@@ -131,7 +141,7 @@ def gist(record: Mapping[str, Any]) -> Gist:
     if asked is None:
         asked = estimated_tokens(record.get("messages") or ())
     if said is None:
-        said = len(record.get("reply") or "") // _CHARACTERS_PER_TOKEN
+        said = sum(len(record.get(part) or "") for part in ("reply", "reasoning")) // _CHARACTERS_PER_TOKEN
     dollars = record.get("dollars") or 0.0
     return Gist(record["key"], record.get("error") is not None, record.get("attempts") or 1, asked, said, dollars)
 
@@ -145,6 +155,9 @@ def _is_call(record: Mapping[str, Any]) -> bool:
     text, error = record.get("reply"), record.get("error")
     usage, messages = record.get("usage"), record.get("messages", [])
     if not (isinstance(text, str) if error is None else isinstance(error, str)):
+        return False
+    thought, thought_tokens = record.get("reasoning", ""), record.get("reasoning_tokens")
+    if not isinstance(thought, str) or not (thought_tokens is None or is_count(thought_tokens, MOST_TOKENS)):
         return False
     if usage is not None and not isinstance(usage, dict):
         return False

@@ -85,6 +85,8 @@ class Failure(Exception):  # noqa: N818 (it says what happened; whether it is an
         What these cost by the transport's own price list.
     may_have_cost : bool
         The model has worked, or may have: the attempt is charged with its prompt where nothing was counted.
+    reasoning : str
+        What the model thought, where it was cut before it spoke.
     """
 
     def __init__(
@@ -97,9 +99,10 @@ class Failure(Exception):  # noqa: N818 (it says what happened; whether it is an
         counted: tuple[int | None, int | None] = (None, None),
         dollars: float | None = None,
         may_have_cost: bool | None = None,
+        reasoning: str = "",
     ) -> None:
         self.kind = kind
-        self.counted, self.dollars = counted, dollars
+        self.counted, self.dollars, self.reasoning = counted, dollars, reasoning
         worked = kind in (Kind.MALFORMED, Kind.CONTENT_FILTER)
         self.may_have_cost = worked if may_have_cost is None else may_have_cost
         self.what = " ".join(what.split())[:LONGEST_EXCERPT]

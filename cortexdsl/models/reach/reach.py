@@ -97,12 +97,16 @@ def checked(raw: Raw, secrets: Secrets) -> Raw:
         raise Failure(Kind.CONTENT_FILTER, "the provider withheld the reply", counted=counted, dollars=raw.dollars)
     if not raw.text.strip():
         is_cut = raw.finish_reason == "length"
-        what = "empty reply, cut at its length limit: raise `max_tokens`" if is_cut else "empty reply"
-        raise Failure(Kind.MALFORMED, what, is_certain=is_cut, counted=counted, dollars=raw.dollars)
-    if len(raw.text) > LARGEST_REPLY:
+        thought = secrets.hide(raw.reasoning)
+        what = ("reasoning without a reply" if thought else "empty reply") + (
+            ", cut at its length limit: raise `max_tokens`" if is_cut else ""
+        )
+        raise Failure(Kind.MALFORMED, what, is_certain=is_cut, counted=counted, dollars=raw.dollars, reasoning=thought)
+    if len(raw.text) + len(raw.reasoning) > LARGEST_REPLY:
         raise Failure(Kind.MALFORMED, TOO_LARGE, is_certain=True, counted=counted, dollars=raw.dollars)
-    text = secrets.hide(raw.text)
-    return raw if text is raw.text else replace(raw, text=text)
+    text, thought = secrets.hide(raw.text), secrets.hide(raw.reasoning)
+    is_clean = text is raw.text and thought is raw.reasoning
+    return raw if is_clean else replace(raw, text=text, reasoning=thought)
 
 
 def too_many_failed(failed: int, calls: int, whose: str, last: str, share: float) -> BudgetError:

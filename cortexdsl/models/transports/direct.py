@@ -6,16 +6,15 @@ bodies are read up to a bound, also when they are compressed, and no redirect is
 
 from __future__ import annotations
 
-import json
-import re
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from cortexdsl.models.keys import plain
-from cortexdsl.models.reach.failures import NO_COMPLETION, Failure, Kind, from_status
+from cortexdsl.models.reach.failures import Failure, Kind, from_status
 from cortexdsl.models.transports.bodies import refuse_page, refuse_redirect, whole
-from cortexdsl.models.transports.transport import MOST_TOKENS, Raw, SeedsRefused
+from cortexdsl.models.transports.completion import read_completion
+from cortexdsl.models.transports.transport import Raw, SeedsRefused
 from cortexdsl.terms import Call
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 PREFIX = "direct/"
 TIMEOUT = 300.0
 CONNECT = 15.0
-_WORD = re.compile(r"[A-Za-z][A-Za-z_-]{0,39}")
 
 
 class DirectTransport:
@@ -90,48 +88,3 @@ class DirectTransport:
         if self._session is not None:
             await self._session.close()
             self._session = None
-
-
-def read_completion(text: str, *, seed_refused: bool) -> Raw:
-    """Read the body of a chat completion.
-
-    Raises
-    ------
-    Failure
-        Malformed where it is no JSON or no chat completion; content filter where the model's refusal is all that it
-        holds.
-    """
-    try:
-        said = json.loads(text)
-        choice = said["choices"][0]
-        message = choice["message"]
-        content, refusal = message.get("content"), message.get("refusal")
-        usage = said.get("usage") or {}
-        counted = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        raise Failure(Kind.MALFORMED, NO_COMPLETION) from None
-    return completion(content, refusal, choice.get("finish_reason"), counted, seed_refused=seed_refused)
-
-
-def completion(content: Any, refusal: Any, finish_reason: Any, counted: tuple[Any, Any], *, seed_refused: bool) -> Raw:
-    """Return what a chat completion says, by whatever client it was read.
-
-    A finish reason that is no word is `other`, one that is no text is none; a count of tokens that is no whole number
-    up to 10**12 is unknown.
-
-    Raises
-    ------
-    Failure
-        Malformed where the content is no text; content filter where there is a refusal in its place.
-    """
-    if content is None and refusal:
-        raise Failure(Kind.CONTENT_FILTER, f"the model refused: {refusal}")
-    if content is not None and not isinstance(content, str):
-        raise Failure(Kind.MALFORMED, "the content of the reply is no text")
-    prompt, reply = (
-        n if isinstance(n, int) and not isinstance(n, bool) and 0 <= n <= MOST_TOKENS else None for n in counted
-    )
-    reason = finish_reason if isinstance(finish_reason, str) else None
-    if reason is not None and not _WORD.fullmatch(reason):
-        reason = "other"
-    return Raw(content or "", reason, prompt, reply, seed_refused=seed_refused)

@@ -25,7 +25,8 @@ from cortexdsl.models.keys import plain
 from cortexdsl.models.reach.failures import NO_COMPLETION, Failure, Kind, from_exception
 from cortexdsl.models.solver.solver import solve
 from cortexdsl.models.transports.bodies import refuse_page, refuse_redirect, whole
-from cortexdsl.models.transports.direct import TIMEOUT, completion
+from cortexdsl.models.transports.completion import completion
+from cortexdsl.models.transports.direct import TIMEOUT
 from cortexdsl.models.transports.transport import Raw, SeedsRefused
 from cortexdsl.terms import Call, Floats, Message, Model
 
@@ -113,14 +114,13 @@ async def _told(seconds: float) -> AsyncIterator[None]:
 def _read(call: Call, answer: Any, *, seed_refused: bool) -> Raw:
     try:
         choice = answer.choices[0]
-        content, refusal = choice.message.content, getattr(choice.message, "refusal", None)
-        finish_reason, usage = choice.finish_reason, getattr(answer, "usage", None)
+        message, finish_reason = choice.message, choice.finish_reason
     except (LookupError, AttributeError, TypeError):
         raise Failure(Kind.MALFORMED, NO_COMPLETION) from None
-    counted = getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None)
-    if not counted[0]:  # litellm writes zeros where the server counted nothing; no prompt has no token
-        counted = None, None
-    raw = completion(content, refusal, finish_reason, counted, seed_refused=seed_refused)
+    usage = getattr(answer, "usage", None)
+    if not getattr(usage, "prompt_tokens", None):
+        usage = None  # litellm writes zeros where the server counted nothing; no prompt has no token
+    raw = completion(message, finish_reason, usage, seed_refused=seed_refused)
     price = prices(call.model.model)
     if price is None or raw.prompt_tokens is None:
         return raw

@@ -28,6 +28,7 @@ class Raw:
     Attributes
     ----------
     text : str
+        Without what it thought.
     finish_reason : str or None
     prompt_tokens, completion_tokens : int or None
         As the server counted them; None where it said nothing.
@@ -35,6 +36,10 @@ class Raw:
         The provider takes no seed, so that none was sent.
     dollars : float or None
         What the call cost by the transport's own price list; None where it has no price.
+    reasoning : str
+        What the model thought before it spoke; empty where it did not, or kept it to itself.
+    reasoning_tokens : int or None
+        How many of the completion tokens were thought, where the server says so.
     """
 
     text: str
@@ -43,6 +48,8 @@ class Raw:
     completion_tokens: int | None = None
     seed_refused: bool = False
     dollars: float | None = None
+    reasoning: str = ""
+    reasoning_tokens: int | None = None
 
 
 @runtime_checkable

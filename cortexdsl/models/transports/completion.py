@@ -1,0 +1,84 @@
+"""What a chat completion of the OpenAI protocol says, by whatever client it was fetched. No field of it is trusted."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from cortexdsl.models.reach.failures import NO_COMPLETION, Failure, Kind
+from cortexdsl.models.transports.reasoning import reasoning_field, separated
+from cortexdsl.models.transports.transport import MOST_TOKENS, Raw
+
+_WORD = re.compile(r"[A-Za-z][A-Za-z_-]{0,39}")
+
+
+def read_completion(text: str, *, seed_refused: bool) -> Raw:
+    """Read the body of a chat completion.
+
+    Raises
+    ------
+    Failure
+        Malformed where it is no JSON or no chat completion; content filter where the model's refusal is all that it
+        holds.
+    """
+    try:
+        said = json.loads(text)
+        choice, usage = said["choices"][0], said.get("usage")
+        message, finish_reason = choice["message"], choice.get("finish_reason")
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        raise Failure(Kind.MALFORMED, NO_COMPLETION) from None
+    if not isinstance(message, Mapping) or not isinstance(usage or {}, Mapping):
+        raise Failure(Kind.MALFORMED, NO_COMPLETION)
+    return completion(message, finish_reason, usage, seed_refused=seed_refused)
+
+
+def completion(message: Any, finish_reason: Any, usage: Any, *, seed_refused: bool) -> Raw:
+    """Return what a chat completion says.
+
+    What the model thought is told apart from what it says, whether it came in a field of its own or in tags. A finish
+    reason that is no word is `other`, one that is no text is none; a count of tokens that is no whole number up to
+    10**12 is unknown.
+
+    Parameters
+    ----------
+    message, usage : mapping or object
+        As they were parsed, or as a client gives them; `usage` may be None.
+
+    Raises
+    ------
+    Failure
+        Malformed where the content is no text, or tools are called in its place; content filter where there is a
+        refusal in its place.
+    """
+    content, refusal = _field(message, "content"), _field(message, "refusal")
+    if content is None and refusal:
+        raise Failure(Kind.CONTENT_FILTER, f"the model refused: {refusal}")
+    if content is None and _field(message, "tool_calls"):
+        raise Failure(Kind.MALFORMED, "the model called a tool in place of answering, and none was offered")
+    if content is not None and not isinstance(content, str):
+        raise Failure(Kind.MALFORMED, "the content of the reply is no text")
+    reason = finish_reason if isinstance(finish_reason, str) else None
+    if reason is not None and not _WORD.fullmatch(reason):
+        reason = "other"
+    text, in_tags = separated(content or "")
+    thought = "\n\n".join(filter(None, (reasoning_field(message).strip(), in_tags)))
+    return Raw(
+        text.strip() if thought else text,  # clients that take the tags out themselves leave the lines between
+        reason,
+        _count(usage, "prompt_tokens"),
+        _count(usage, "completion_tokens"),
+        seed_refused=seed_refused,
+        reasoning=thought,
+        reasoning_tokens=_count(_field(usage, "completion_tokens_details"), "reasoning_tokens"),
+    )
+
+
+def _field(owner: Any, name: str) -> Any:
+    return owner.get(name) if isinstance(owner, Mapping) else getattr(owner, name, None)
+
+
+def _count(usage: Any, name: str) -> int | None:
+    n = _field(usage, name)
+    return n if isinstance(n, int) and not isinstance(n, bool) and 0 <= n <= MOST_TOKENS else None
