@@ -22,7 +22,6 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "calls": usage.calls,
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
-        "reasoning_tokens": usage.reasoning_tokens,
         "total_tokens": usage.total_tokens,
         "input_tokens_per_agent": usage.input_tokens_per_agent,
         "output_tokens_per_agent": usage.output_tokens_per_agent,
@@ -61,6 +60,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "failures": health.failures,
         "cut": health.cut,
         "repetitive": health.repetitive,
+        "reasoning_tokens": usage.reasoning_tokens,
     }
 )
 """Columns of scores.csv: one value a debate; the docstring of each function is its definition."""
