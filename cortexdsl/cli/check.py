@@ -69,7 +69,8 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _warnings(plan: Plan) -> list[Problem]:
-    prompts = {step.prompt: None for cell in plan.cells for step in cell.debate.steps.values()}
+    steps = [step for cell in plan.cells for step in cell.debate.steps.values()]
+    prompts = dict.fromkeys(prompt for step in steps for prompt in step.prompts)
     found = [problem for prompt in prompts for problem in plan.templates.single_braces(prompt)]
     if plan.jobs > MANY_JOBS:
         remedy = "Snakemake takes minutes to schedule so many: use a larger shard_size, or fewer replicates or cells"

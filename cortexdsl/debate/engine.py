@@ -188,7 +188,7 @@ class _Run:
         prepared: list[tuple[Address, View, Call]] = []
         for address in batch:
             seen = view(step, address, self.method, self.transcript, self.question, self.quotes, self.groups)
-            messages = self.hands.render(step.prompt, seen.variables)
+            messages = self.hands.render(step.prompt_of(address.speaker.name), seen.variables)
             prepared += [(address, seen, self._call(address.speaker, messages)) for _ in range(step.draws)]
         return await _all([
             self._turn(number, execution, step, *utterance)

@@ -169,7 +169,7 @@ def _with_templates(
     for arm in arms:
         wrong = [problem for step in arm.debate.steps.values() for problem in amiss(step, arm, templates)]
         _add(problems, wrong)
-        prompts.update({step.prompt: str(arm.prompts[step.name]) for step in arm.debate.steps.values()})
+        prompts.update({prompt: str(arm.prompts[s.name]) for s in arm.debate.steps.values() for prompt in s.prompts})
         if not wrong:
             sound.append(arm)
     return sound, prompts

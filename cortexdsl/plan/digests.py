@@ -35,7 +35,7 @@ def method_digest(method: Method, seed: int, prompt_digest: Callable[[str], str]
     more : values
         What else the records depend on (the budget that is matched, knowledge).
     """
-    prompts = {step.prompt: prompt_digest(step.prompt) for step in method.steps.values()}
+    prompts = {prompt: prompt_digest(prompt) for step in method.steps.values() for prompt in step.prompts}
     return digest(ENGINE_VERSION, seed, method, prompts, *more)
 
 

@@ -68,7 +68,7 @@ def _turn(turn: Turn) -> str:
 
 
 def _step(step: Step) -> str:
-    parts = [f"{step.role} hears {_topology(step.hears)}", f"reads {step.reads}", step.prompt]
+    parts = [f"{step.role} hears {_topology(step.hears)}", f"reads {step.reads}", _prompts(step)]
     if step.tells != ("latest",):
         parts.insert(1, f"told {', '.join(step.tells)}")
     if step.own != "none":
@@ -80,6 +80,11 @@ def _step(step: Step) -> str:
     if step.order == "sequential":
         parts.insert(1, "one after the other")
     return "; ".join(parts)
+
+
+def _prompts(step: Step) -> str:
+    named = [f"{agent}: {prompt}" for agent, prompt in step.by_agent.items()]
+    return ", ".join([step.prompt, *named]) if named else step.prompt
 
 
 def _topology(hears: Topology) -> str:

@@ -23,26 +23,27 @@ def amiss(step: Step, arm: Arm, templates: Templates) -> Iterator[Problem]:
     arm : Arm
     templates : Templates
     """
+    for prompt in step.prompts:
+        yield from _amiss(step, prompt, arm, templates)
+
+
+def _amiss(step: Step, prompt: str, arm: Arm, templates: Templates) -> Iterator[Problem]:
     where = str(arm.prompts[step.name])
     try:
-        used, system = templates.uses(step.prompt), templates.uses(SYSTEM)
+        used, system = templates.uses(prompt), templates.uses(SYSTEM)
     except SpecError as error:
         for problem in error.problems:
-            own = problem.where == step.prompt
+            own = problem.where == prompt
             said = problem.what if own else f"{problem.what} (used at {where})"
             yield replace(problem, where=where if own else problem.where, what=said)
         return
     if used is None or system is None:  # it includes a template whose name is computed
         return
-    file = templates.path(step.prompt)
+    file = templates.path(prompt)
     for what, names, remedy in _needed(step):
         if not used & set(names):
             yield Problem(where, f"methods.{arm.method}: step {step.name} {what}, and {file} never uses it", remedy)
-    if (
-        step.reads == "answer"
-        and "answer_format" not in used
-        and not _ANSWER_LINE.search(templates.text_of(step.prompt))
-    ):
+    if step.reads == "answer" and "answer_format" not in used and not _ANSWER_LINE.search(templates.text_of(prompt)):
         said = f"methods.{arm.method}: step {step.name} reads an answer, and {file} does not say how to give one"
         yield Problem(where, said, "end the template with {{ answer_format }}")
 

@@ -10,9 +10,10 @@ from typing import Any
 from cortexdsl.debate.engine import spoken
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.protocols.cast import bind
+from cortexdsl.protocols.dealing import dealt
 from cortexdsl.protocols.fit import misfits, unlaid
 from cortexdsl.protocols.loader import FOLDER, Protocol
-from cortexdsl.protocols.soundness import unchosen
+from cortexdsl.protocols.soundness import Finder, unchosen
 from cortexdsl.protocols.substitute import Substitution
 from cortexdsl.spec.bins import bins
 from cortexdsl.spec.hears import number, topology
@@ -157,7 +158,7 @@ def _resolved(protocol: Protocol, choice: Choice, problems: list[Found]) -> Reso
         return None
     schedule = _schedule(text.schedule)
     steps = {
-        name: _step(name, text.steps[name], node.find(("steps", name)))
+        name: _step(name, text.steps[name], node.find(("steps", name)), cast, found, problems)
         for name in text.steps
         if name in set(spoken(schedule))
     }
@@ -216,12 +217,22 @@ def _overridden(protocol: Node, method: Node) -> Node:
     return Node(entries, protocol.mark, keys, protocol.size)
 
 
-def _step(name: str, text: StepText, node: Node | None) -> Step:
+def _step(
+    name: str,
+    text: StepText,
+    node: Node | None,
+    cast: Mapping[str, tuple[Agent, ...]],
+    found: Finder,
+    problems: list[Found],
+) -> Step:
     material = node.find(("with",)) if node is not None else None
+    prompt, by_agent, wrong = dealt(text.prompt, [agent.name for agent in cast.get(text.role, ())])
+    problems += [found(("steps", name, "prompt", *below), what, remedy) for below, what, remedy in wrong]
     return Step(
         name=name,
         role=text.role,
-        prompt=text.prompt,
+        prompt=prompt,
+        by_agent=MappingProxyType(by_agent),
         hears=topology(text.hears),
         tells=text.tells,  # type: ignore[arg-type]
         own=text.own,  # type: ignore[arg-type]

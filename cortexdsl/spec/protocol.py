@@ -35,6 +35,17 @@ PassesOn: TypeAlias = Literal["whole", "answer", "reasoning"]
 
 
 # ---------------------------------------------------------------- steps
+ELSE = "else"
+"""The agents that a mapping of templates does not name."""
+
+PromptText: TypeAlias = Annotated[
+    Annotated[Template, Tag("<template>")]
+    | Annotated[tuple[Template, ...], Field(min_length=1), Tag("<list>")]
+    | Annotated[dict[Name, Template], Field(min_length=1), Tag("<agents>")],
+    Discriminator(lambda value: {list: "<list>", dict: "<agents>"}.get(type(value), "<template>")),
+]
+
+
 def _listed(value: Any) -> Any:
     return value if isinstance(value, list | tuple) else [value]
 
@@ -48,7 +59,9 @@ class StepText(Entry):
     example: ClassVar[str] = "{role: debater, prompt: my/answer.j2}"
 
     role: Name = Field(description="Who speaks.")
-    prompt: Template = Field(description="The template, below prompts/ or beside the spec.")
+    prompt: PromptText = Field(
+        description="The template; a list that is dealt to the role's agents in turn; or templates by agent, and else."
+    )
     hears: HearsText = Field("nobody", description="Who hears whom.")
     tells: Annotated[
         tuple[_Tells, ...],

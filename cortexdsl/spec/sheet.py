@@ -8,9 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from cortexdsl.spec.entries import AgentText, DatasetText, KnowledgeText, LimitsText, ModelText, ServerText
-from cortexdsl.spec.protocol import ProtocolText, RoleText
+from cortexdsl.spec.protocol import PromptText, ProtocolText, RoleText
 from cortexdsl.spec.whatif import WhatifText
-from cortexdsl.spec.words import Entry, Flag, Name, Number, Plain, Share, Template, Text, Variable, Whole, said
+from cortexdsl.spec.words import Entry, Flag, Name, Number, Plain, Share, Text, Variable, Whole, said
 
 Correction: TypeAlias = Literal["holm", "hommel", "bh", "by", "none"]
 
@@ -40,7 +40,7 @@ class MethodText(Entry, extra="allow"):
     team: Name | None = Field(None, description="The team that debates; else every agent.")
     agents: Annotated[tuple[Name, ...], Field(min_length=1)] | None = Field(None, description="Or agents by name.")
     roles: dict[Variable, RoleText] = Field(default_factory=dict, description="Roles, bound otherwise.")
-    prompts: dict[Variable, Template] = Field(default_factory=dict, description="Steps, and other templates.")
+    prompts: dict[Variable, PromptText] = Field(default_factory=dict, description="Steps, and other templates.")
 
     @model_validator(mode="after")
     def _source(self) -> Self:

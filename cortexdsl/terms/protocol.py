@@ -19,7 +19,15 @@ Until: TypeAlias = Literal["consensus", "agreed", "never"]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One kind of utterance: who speaks, whom it hears, what reaches the prompt, what is read from the reply."""
+    """One kind of utterance: who speaks, whom it hears, what reaches the prompt, what is read from the reply.
+
+    Attributes
+    ----------
+    prompt : str
+        The template.
+    by_agent : mapping of agent to template
+        Those who are asked otherwise.
+    """
 
     name: str
     role: str
@@ -32,6 +40,16 @@ class Step:
     each: Each = "speaker"
     draws: int = 1
     reads: Reads = "answer"
+    by_agent: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+
+    def prompt_of(self, agent: str) -> str:
+        """Return the template that an agent is asked with."""
+        return self.by_agent.get(agent, self.prompt)
+
+    @property
+    def prompts(self) -> tuple[str, ...]:
+        """All its templates, each once."""
+        return tuple(dict.fromkeys([self.prompt, *self.by_agent.values()]))
 
 
 @dataclass(frozen=True, slots=True)
