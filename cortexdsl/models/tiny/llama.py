@@ -1,0 +1,205 @@
+"""A Llama in numpy: the logits of tokens, with the keys and values of what came before kept.
+
+Every sum is exact (`exact`), everything else works number by number: what a sequence gets depends on its own tokens
+alone, not on the batch that it is in, on how its prompt was cut, or on what lies beside it in the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cortexdsl.errors import InputError
+from cortexdsl.models.tiny.config import Config
+from cortexdsl.models.tiny.exact import DOUBLE, Matrix, bits_of, wholes
+from cortexdsl.terms import Floats
+
+Ints = npt.NDArray[np.int64]
+_Taken = Callable[..., Floats]
+
+_SHARES = 30  # bits of exp(score - largest), whose sum over a window stays a whole number
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    attend: Matrix  # queries, keys and values at once; the norm before it is multiplied in
+    merge: Matrix
+    gate_up: Matrix  # likewise
+    down: Matrix
+
+
+class Cache:
+    """Keys and values of sequences, one slot each, as whole numbers and scales.
+
+    Parameters
+    ----------
+    config : Config
+    slots : int
+    """
+
+    def __init__(self, config: Config, slots: int) -> None:
+        self._config = config
+        self.length = 0
+        c = config
+        self.keys = np.zeros((c.layers, slots, c.groups, 0, c.head))
+        self.values = np.zeros((c.layers, slots, c.groups, 0, c.head))
+        self.key_scales = np.zeros((c.layers, slots, c.groups, 0))
+        self.value_scales = np.zeros((c.layers, slots, c.groups, 0))
+
+    def reserve(self, length: int) -> None:
+        """Make room for sequences of so many tokens."""
+        if length <= self.length:
+            return
+        more = min(self._config.window, max(length, 2 * self.length, 128)) - self.length
+        for name in ("keys", "values", "key_scales", "value_scales"):
+            old = getattr(self, name)
+            pad = [(0, 0)] * old.ndim
+            pad[3] = (0, more)
+            setattr(self, name, np.pad(old, pad))
+        self.length += more
+
+    def copy(self, source: int, target: int, length: int) -> None:
+        """Copy the first tokens of one slot to another."""
+        for array in (self.keys, self.values, self.key_scales, self.value_scales):
+            array[:, target, :, :length] = array[:, source, :, :length]
+
+
+class Llama:
+    """A model, made of its configuration and its weights by the names that Hugging Face gives them.
+
+    Raises
+    ------
+    InputError
+        A weight is missing or of another shape.
+    """
+
+    def __init__(self, config: Config, weights: Mapping[str, Floats]) -> None:
+        self.config = c = config
+        self._normed = (DOUBLE - bits_of(c.width)) // 2  # bits of a row whose squares are summed
+        self._plain = 22
+        self._values = 21
+        self._attention = DOUBLE - self._values - bits_of(c.window)
+        self._pairs = (DOUBLE - bits_of(c.head)) // 2
+
+        def taken(name: str, *shape: int) -> Floats:
+            found = weights.get(name)
+            if found is None or found.shape != shape:
+                there = "missing" if found is None else f"of shape {list(found.shape)}"
+                raise InputError(f"the weight {name} is {there}, where config.json asks for {list(shape)}")
+            return found.astype(np.float64)
+
+        self._embedding = taken("model.embed_tokens.weight", c.vocabulary, c.width)
+        self._layers = [self._layer(f"model.layers.{k}.", taken) for k in range(c.layers)]
+        last = self._embedding if c.is_tied else taken("lm_head.weight", c.vocabulary, c.width)
+        self._last = Matrix.of(last * taken("model.norm.weight", c.width), self._normed)
+        # As PyTorch has them: frequencies and angles in single precision.
+        steps = np.arange(0, c.head, 2, dtype=np.float32) / np.float32(c.head)
+        frequencies = np.float32(1.0) / (np.float32(c.theta) ** steps)
+        angles = (np.arange(c.window, dtype=np.float32)[:, None] * frequencies[None, :]).astype(np.float64)
+        self._cos, self._sin = (np.rint(f(angles) * 2.0**30) / 2.0**30 for f in (np.cos, np.sin))
+
+    def _layer(self, at: str, taken: _Taken) -> _Layer:
+        c = self.config
+        queries, keys = c.heads * c.head, c.groups * c.head
+        before = taken(f"{at}input_layernorm.weight", c.width)
+        after = taken(f"{at}post_attention_layernorm.weight", c.width)
+        attend = [
+            taken(f"{at}self_attn.{name}_proj.weight", size, c.width)
+            for name, size in (("q", queries), ("k", keys), ("v", keys))
+        ]
+        feed = [taken(f"{at}mlp.{name}_proj.weight", c.hidden, c.width) for name in ("gate", "up")]
+        return _Layer(
+            attend=Matrix.of(np.concatenate(attend) * before, self._normed),
+            merge=Matrix.of(taken(f"{at}self_attn.o_proj.weight", c.width, queries), self._plain),
+            gate_up=Matrix.of(np.concatenate(feed) * after, self._normed),
+            down=Matrix.of(taken(f"{at}mlp.down_proj.weight", c.width, c.hidden), self._plain),
+        )
+
+    def logits(self, tokens: Ints, starts: Ints, cache: Cache, first: int) -> Floats:
+        """Take in the next tokens of sequences, and return the logits after the last one of each.
+
+        Parameters
+        ----------
+        tokens : array of int (n, t)
+            Of n sequences that lie in neighbouring slots.
+        starts : array of int (n,)
+            How many tokens of each the cache has.
+        cache : Cache
+            Gets theirs, too.
+        first : int
+            The slot of the first sequence.
+
+        Returns
+        -------
+        array (n, vocabulary)
+
+        Raises
+        ------
+        InputError
+            The numbers overflow.
+        """
+        n, t = tokens.shape
+        cache.reserve(int(starts.max()) + t)
+        places = starts[:, None] + np.arange(t)
+        x = self._embedding[tokens].reshape(n * t, -1)
+        for k, layer in enumerate(self._layers):
+            x = x + layer.merge.times(self._attend(k, self._normalised(x, layer.attend), places, cache, first))
+            gate, up = np.split(self._normalised(x, layer.gate_up), 2, axis=1)
+            x = x + layer.down.times(gate / (1.0 + np.exp(-gate)) * up)
+        found = self._normalised(x.reshape(n, t, -1)[:, -1], self._last)
+        if not np.isfinite(found).all():
+            raise InputError("the weights of the model are so large that its numbers overflow")
+        return found
+
+    def _normalised(self, x: Floats, matrix: Matrix) -> Floats:
+        """Divide rows by their root mean square, and multiply them."""
+        found, scale = wholes(x, self._normed)
+        mean = np.einsum("nd,nd->n", found, found)[:, None] * scale**2 / self.config.width
+        return matrix.times_wholes(found, scale / np.sqrt(mean + self.config.epsilon))
+
+    def _attend(self, k: int, mixed: Floats, places: Ints, cache: Cache, first: int) -> Floats:
+        c = self.config
+        n, t = places.shape
+        parts = np.split(mixed.reshape(n, t, -1), [c.heads * c.head, (c.heads + c.groups) * c.head], axis=2)
+        queries, keys, values = (part.reshape(n, t, -1, c.head).transpose(0, 2, 1, 3) for part in parts)
+        slots = slice(first, first + n)
+        self._keep(k, self._turned(keys, places), values, places, cache, slots)
+        asked, asked_scale = wholes(self._turned(queries, places), self._pairs)
+        seen = int(places.max()) + 1
+        shape = (n, c.groups, c.heads // c.groups * t)
+        scores = asked.reshape(*shape, c.head) @ cache.keys[k, slots, :, :seen].transpose(0, 1, 3, 2)
+        scores *= asked_scale.reshape(*shape, 1) / np.sqrt(c.head)
+        scores *= cache.key_scales[k, slots, :, None, :seen]
+        hidden = np.arange(seen) > places[:, None, None, :, None]
+        scores = np.where(hidden, -np.inf, scores.reshape(n, c.groups, -1, t, seen)).reshape(*shape, seen)
+        shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        shares = np.rint(shares * 2.0**_SHARES)
+        total = shares.sum(axis=-1, keepdims=True)
+        weighed, scale = wholes(shares * cache.value_scales[k, slots, :, None, :seen], self._attention)
+        heard = weighed @ cache.values[k, slots, :, :seen]
+        heard *= scale / total
+        return heard.reshape(n, c.heads, t, c.head).transpose(0, 2, 1, 3).reshape(n * t, -1)
+
+    def _turned(self, heads: Floats, places: Ints) -> Floats:
+        """Turn pairs of numbers by an angle that grows with the place: the rotary position code."""
+        low, high = np.split(heads, 2, axis=3)
+        cos, sin = self._cos[places][:, None], self._sin[places][:, None]
+        return np.concatenate([low * cos - high * sin, high * cos + low * sin], axis=3)
+
+    def _keep(self, k: int, keys: Floats, values: Floats, places: Ints, cache: Cache, slots: slice) -> None:
+        for found, bits, kept, scales in (
+            (keys, self._pairs, cache.keys, cache.key_scales),
+            (values, self._values, cache.values, cache.value_scales),
+        ):
+            whole, scale = wholes(found, bits)
+            if len(places) == 1:
+                at = slice(int(places[0, 0]), int(places[0, -1]) + 1)
+                kept[k, slots, :, at] = whole
+                scales[k, slots, :, at] = scale[..., 0]
+            else:
+                each, at_each = np.arange(slots.start, slots.stop)[:, None], places
+                kept[k][each, :, at_each] = whole.transpose(0, 2, 1, 3)
+                scales[k][each, :, at_each] = scale[..., 0].transpose(0, 2, 1)

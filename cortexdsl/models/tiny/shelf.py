@@ -1,0 +1,41 @@
+"""Where the folder of `tiny/NAME` lies: among the models that ship, or at a path."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+from cortexdsl.errors import InputError
+from cortexdsl.models.tiny.folder import CONFIG, Folder
+
+PREFIX = "tiny/"
+SHIPPED = Path(__file__).parent / "shipped"
+
+
+def names() -> list[str]:
+    """Return the names of the models that ship."""
+    return sorted(path.parent.name for path in SHIPPED.glob(f"*/{CONFIG}"))
+
+
+def find(model: str) -> Folder:
+    """Return the folder of a model.
+
+    Parameters
+    ----------
+    model : str
+        `tiny/NAME`, a model that ships; or `tiny/PATH` with at least one more slash (`tiny/./mine`, `tiny//data/mine`):
+        a folder in Hugging Face's format, seen from where the run was started.
+
+    Raises
+    ------
+    InputError
+    """
+    said = model.removeprefix(PREFIX)
+    if "/" in said:
+        return Folder(Path(said))
+    shipped = names()
+    if said in shipped:
+        return Folder(SHIPPED / said)
+    near = difflib.get_close_matches(said, shipped, n=1)
+    there = f"did you mean {PREFIX}{near[0]}?" if near else f"there are: {', '.join(shipped) or 'none in this version'}"
+    raise InputError(f"no model {said!r} ships; {there}\n    a folder of your own is {PREFIX}./PATH")

@@ -1,0 +1,1 @@
+"""Making the small models that ship: questions, lessons in this project's prompts, pieces, training, folders."""
