@@ -24,10 +24,11 @@ from cortexdsl.models.reach.secrets import Secrets
 from cortexdsl.models.transports.builtin import BuiltinTransport
 from cortexdsl.models.transports.direct import DirectTransport
 from cortexdsl.models.transports.litellm import BUILTIN, LitellmTransport
+from cortexdsl.models.transports.tiny import TinyTransport
 from cortexdsl.models.transports.transport import Transport
 from cortexdsl.terms import Limits, Model, Reply
 
-DIRECT, LITELLM = "direct", "litellm"
+DIRECT, TINY, LITELLM = "direct", "tiny", "litellm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +68,8 @@ class Commons:
     Parameters
     ----------
     transports : mapping or None
-        In place of, or on top of, the usual: `builtin` (models `builtin/...`), `direct` (`direct/...`), `litellm`
-        (every other).
+        In place of, or on top of, the usual: `builtin` (models `builtin/...`), `direct` (`direct/...`), `tiny`
+        (`tiny/...`), `litellm` (every other).
     hooks : Hooks
         Time, waiting, chance and environment.
     """
@@ -81,6 +82,7 @@ class Commons:
         usual: dict[str, Transport] = {
             BUILTIN: BuiltinTransport(),
             DIRECT: DirectTransport(),
+            TINY: TinyTransport(),
             LITELLM: LitellmTransport(),
         }
         self._transports: Mapping[str, Transport] = {**usual, **(transports or {})}

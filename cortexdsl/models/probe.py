@@ -13,6 +13,7 @@ from cortexdsl.models.commons import Commons
 from cortexdsl.models.reach.failures import REMEDIES, Failure, Kind
 from cortexdsl.models.reach.reach import checked
 from cortexdsl.models.reach.secrets import shown
+from cortexdsl.models.tiny.shelf import PREFIX, window_of
 from cortexdsl.models.transports.prices import context_of, is_listed
 from cortexdsl.models.transports.transport import Raw
 from cortexdsl.terms import Call, Model
@@ -67,8 +68,12 @@ async def probe(models: Sequence[Model], commons: Commons | None = None) -> list
         return list(await asyncio.gather(*(_probe(model, ways) for model in models)))
 
 
+def _is_priced(model: Model) -> bool:
+    return model.price is not None or model.model.startswith(PREFIX) or is_listed(model.model)
+
+
 async def _probe(model: Model, commons: Commons) -> Probe:
-    found = Probe(model.name, model.model, "", is_priced=model.price is not None or is_listed(model.model))
+    found = Probe(model.name, model.model, "", is_priced=_is_priced(model))
     try:
         address, key = commons.secrets.address(model), commons.secrets.key(model)
     except ModelError as error:
@@ -78,7 +83,7 @@ async def _probe(model: Model, commons: Commons) -> Probe:
     listed = await _listed(address, key)
     served = listed.get(model.model.partition("/")[2]) or {}
     said = next((served[name] for name in _WINDOWS if isinstance(served.get(name), int)), None)
-    found = replace(found, context=said or context_of(model.model))
+    found = replace(found, context=said or window_of(model.model) or context_of(model.model))
 
     async def ask(asked: Model, seed: int) -> Raw:
         call = Call(asked, ({"role": "user", "content": PROMPT},), seed)

@@ -16,6 +16,7 @@ from cortexdsl.plan.families import judge_families
 from cortexdsl.plan.judging import JUDGED, judge_of, judging_of
 from cortexdsl.plan.money import check_money
 from cortexdsl.plan.shards import Shard, cut, cut_in_step, shard_size
+from cortexdsl.plan.weights import with_weights
 from cortexdsl.plan.whatif import Whatif, judge_whatifs
 from cortexdsl.protocols.arms import Arm, judge_arms
 from cortexdsl.protocols.prompting import amiss
@@ -105,6 +106,8 @@ def judge(asked: str, *, experiment: str | None = None) -> Judged:
     problems = list(in_order(found))
     if spec is None:
         return Judged(None, None, by_place(problems, [path]))
+    spec, unweighed = with_weights(spec)
+    _add(problems, unweighed)
     templates = Templates(_prompt_folders(path))
     resolved = judge_arms(spec)
     _add(problems, resolved.problems)

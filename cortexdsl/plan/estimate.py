@@ -178,7 +178,7 @@ def estimate_of(calls: Sequence[Call], reply_tokens: int, shared: int = 0) -> Es
 def _dollars(calls: Iterable[Call], reply_tokens: int) -> float | None:
     total = 0.0
     for call in calls:
-        if call.model.model.startswith("builtin/"):
+        if call.model.model.startswith(("builtin/", "tiny/")):
             continue
         if call.model.price is None:
             return None

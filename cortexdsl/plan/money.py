@@ -38,7 +38,7 @@ def check_money(spec: Spec, cells: Sequence[Cell], judge: Model | None) -> None:
 
 def may_cost(model: Model) -> bool:
     """Say whether a model may cost money: it has a price, or it is a hosted one without an address of one's own."""
-    if model.model.startswith("builtin/"):
+    if model.model.startswith(("builtin/", "tiny/")):
         return False
     if model.price is not None:
         return any(model.price)

@@ -9,7 +9,8 @@ from cortexdsl.plan.experiment import Plan, pool_sources
 
 AT_ONCE = 5
 """Jobs that wait at once: Snakemake (9.27) has so many threads more than cores, and those are for jobs that compute."""
-BUILTIN = "builtin/"
+IN_PROCESS = ("builtin/", "tiny/")
+"""Models that this machine computes."""
 HERE = ("ngram", "sentence-transformers/", "nli/")
 """How texts are compared by processors of this machine."""
 
@@ -21,12 +22,12 @@ def debates_wait(plan: Plan, cell: str) -> bool:
     """
     found = plan.cell(cell).debate
     models = [agent.model.model for cast in found.cast.values() for agent in cast]
-    return not found.similarity.startswith(HERE[1:]) and not any(model.startswith(BUILTIN) for model in models)
+    return not found.similarity.startswith(HERE[1:]) and not any(model.startswith(IN_PROCESS) for model in models)
 
 
 def judge_waits(plan: Plan) -> bool:
     """Say whether judge jobs wait."""
-    return plan.judging is not None and not plan.judging.model.model.startswith(BUILTIN)
+    return plan.judging is not None and not plan.judging.model.model.startswith(IN_PROCESS)
 
 
 def pool_waits(plan: Plan, source: str) -> bool:

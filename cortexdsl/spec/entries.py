@@ -115,7 +115,9 @@ class ModelText(Entry):
 
     example: ClassVar[str] = "{model: openai/NAME}"
 
-    model: Text = Field(description="builtin/solver, or a litellm model name such as openai/NAME.")
+    model: Text = Field(
+        description="builtin/solver, tiny/NAME or tiny/./PATH, or a litellm model name such as openai/NAME."
+    )
     api_base: Address | None = Field(None, description="The address, or env:NAME.")
     api_key_env: KeyName | None = Field(None, description="The environment variable that holds the key.")
     temperature: Annotated[float, Field(ge=0, le=10, strict=True)] | None = None
@@ -143,7 +145,9 @@ class ModelText(Entry):
                 raise said(f"there is no model {self.model}", f"the only built-in one is {BUILTIN}")
             if self.api_base or self.api_key_env:
                 raise said("the built-in solver has no address and no key", "remove api_base and api_key_env")
-        elif told:
+        if self.model.startswith("tiny/") and (self.api_base or self.api_key_env):
+            raise said("a tiny model runs in the process: no address, no key", "remove api_base and api_key_env")
+        if told and not self.model.startswith("builtin/"):
             raise said(f"{told[0]} is a parameter of {BUILTIN} alone", "remove it")
         return self
 

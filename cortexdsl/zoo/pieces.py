@@ -1,7 +1,7 @@
 """The pieces of text that a small model knows: a byte-level BPE, and phrases that prompts repeat word for word.
 
-Every digit is a piece of its own, so that numbers are seen figure by figure. Lines of prompts that stand in many lessons
-become one piece each: a prompt is then a few dozen tokens long, which is what makes training on two cores short.
+Every digit is a piece of its own, so that numbers are seen figure by figure. Lines of prompts that stand in many
+lessons become one piece each: a prompt is then a few dozen tokens long, which makes training on two cores short.
 Whatever is written otherwise falls into smaller pieces, down to bytes: every text has tokens.
 """
 
@@ -69,13 +69,10 @@ def train_pieces(texts: Sequence[str], size: int, phrases: int) -> Tokenizer:
     return tokenizer
 
 
-def frequent_phrases(texts: Iterable[str], most: int) -> list[str]:
+def frequent_phrases(texts: Sequence[str], most: int) -> list[str]:
     """Return the lines and sentences that most texts have word for word, those that save most characters first."""
-    counts: Counter[str] = Counter()
-    n = 0
-    for n, text in enumerate(texts, 1):
-        counts.update(set(_PHRASE.findall(text)))
-    frequent = [phrase for phrase, count in counts.items() if count >= max(2, _LEAST_SHARE * n)]
+    counts = Counter(phrase for text in texts for phrase in set(_PHRASE.findall(text)))
+    frequent = [phrase for phrase, count in counts.items() if count >= max(2, _LEAST_SHARE * len(texts))]
     return sorted(frequent, key=lambda phrase: (-counts[phrase] * len(phrase), phrase))[:most]
 
 

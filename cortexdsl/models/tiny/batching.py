@@ -1,4 +1,4 @@
-"""One thread a model: requests that are there at once go through it together, each with the reply that it would get alone.
+"""One thread a model: requests that are there at once go through it together, each answered as it would be alone.
 
 Sequences lie in neighbouring slots of the cache. A new one is taken in at the end; the place of one that is done is
 filled by the last. What a slot still holds of an earlier prompt is used again by whatever begins the same way.

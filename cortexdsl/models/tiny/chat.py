@@ -90,7 +90,8 @@ class Chat:
 
     def _encoded(self, text: str, *, allows_special: bool) -> list[int]:
         self._tokenizer.encode_special_tokens = not allows_special
-        return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
+        whole = text.encode("utf-8", "replace").decode()  # half a surrogate pair is no text: it becomes "?"
+        return list(self._tokenizer.encode(whole, add_special_tokens=False).ids)
 
 
 def _content(value: Any) -> str:

@@ -104,7 +104,7 @@ class Folder:
 
         path = self.path / WEIGHTS
         try:
-            found = deserialize(path.read_bytes())
+            found: list[tuple[str, Any]] = deserialize(path.read_bytes())  # type: ignore[no-untyped-call]
         except (SafetensorError, ValueError) as error:
             raise InputError(f"{path}: the weights cannot be read ({error})") from None
         return {name: _numbers(tensor, name, path) for name, tensor in found}

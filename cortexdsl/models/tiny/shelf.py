@@ -17,6 +17,14 @@ def names() -> list[str]:
     return sorted(path.parent.name for path in SHIPPED.glob(f"*/{CONFIG}"))
 
 
+def window_of(model: str) -> int | None:
+    """Return the window of a model that runs in the process; None for others, and where it cannot be read."""
+    try:
+        return find(model).config.window if model.startswith(PREFIX) else None
+    except InputError:
+        return None
+
+
 def find(model: str) -> Folder:
     """Return the folder of a model.
 

@@ -1,0 +1,62 @@
+"""An experiment belongs to the weights of its small models, not to the name of a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cortexdsl.errors import SpecError
+from cortexdsl.models.tiny.folder import Folder
+from cortexdsl.plan import compile_spec
+from tests.models.tiny.made import made
+
+SPEC = """\
+title: Small ones
+dataset: {name: arithmetic, size: 3}
+models:
+  small: {model: tiny/MODEL, max_tokens: 20, temperature: 1.0PINNED}
+agents:
+  - {name: a, model: small}
+  - {name: b, model: small}
+methods:
+  vote: {protocol: voting}
+"""
+
+
+def _spec(folder: Path, model: Path, pinned: str = "") -> str:
+    path = folder / "small.yaml"
+    path.write_text(SPEC.replace("MODEL", str(model)).replace("PINNED", pinned))
+    return str(path)
+
+
+def test_weights_are_part_of_a_cell_and_the_card_says_how_large_a_model_is(tmp_path: Path) -> None:
+    model = made(tmp_path / "model")
+    spec = _spec(tmp_path, model)
+    plan = compile_spec(spec)
+    agent = plan.cells[0].debate.cast["debater"][0]
+    assert agent.model.options["weights"] == Folder(model).digest
+    assert agent.model.parameters == Folder(model).config.parameters
+    assert agent.model.tokens == 1000
+    made(model, seed=2)
+    again = compile_spec(spec)
+    assert again.cells[0].digest != plan.cells[0].digest
+    made(model, seed=1)
+    assert compile_spec(spec).cells[0].digest == plan.cells[0].digest
+
+
+def test_a_missing_folder_is_wrong_where_it_is_named_unless_the_spec_names_the_weights(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"small\.yaml:4:18: .*nowhere is no folder"):
+        compile_spec(_spec(tmp_path, tmp_path / "nowhere"))
+    plan = compile_spec(_spec(tmp_path, tmp_path / "nowhere", ", options: {weights: 0123456789abcdef}"))
+    assert plan.cells[0].debate.cast["debater"][0].model.options["weights"] == "0123456789abcdef"
+
+
+def test_other_weights_than_the_spec_names_are_wrong(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="the spec asks for 0123456789abcdef"):
+        compile_spec(_spec(tmp_path, made(tmp_path / "model"), ", options: {weights: 0123456789abcdef}"))
+
+
+def test_a_tiny_model_has_no_address(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="no address, no key"):
+        compile_spec(_spec(tmp_path, made(tmp_path / "model"), ", api_base: 'http://127.0.0.1:1/v1'"))
