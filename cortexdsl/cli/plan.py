@@ -63,6 +63,8 @@ def _table(plan: Plan, total: Estimate, by_cell: dict[str, Estimate]) -> str:
         "Calls are an upper bound (no debate ends early). "
         f"Tokens assume 4 characters each and {plan.reply_tokens} a reply{_thinking(plan)}.",
     ]
+    if any(question.images for task in plan.tasks.values() for question in task.questions):
+        lines.append("Tokens of images are not among them: how many an image has, each server decides.")
     if total.dollars is None:
         lines.append("Dollars are unknown: a model has no price (price: {input: ..., output: ...} per million tokens).")
     lines += [f"also called: {cell.name} = {', '.join(cell.aliases)}" for cell in plan.cells if cell.aliases]

@@ -121,6 +121,7 @@ class _Run:
             was_tied=decision.was_tied,
             rounds=max(0, len(self.transcript.answered) - 1),
             stop=self.stop,
+            images=tuple(image.digest for image in self.question.images),
         )
 
     # ------------------------------------------------------------ schedule
@@ -199,7 +200,8 @@ class _Run:
         sent = (agent.name, tuple(tuple(sorted(message.items())) for message in messages))
         repeat = self.sent[sent]
         self.sent[sent] += 1
-        return Call(agent.model, messages, call_seed(self.seed, self.replicate, self.question.id, agent.name, repeat))
+        seed = call_seed(self.seed, self.replicate, self.question.id, agent.name, repeat)
+        return Call(agent.model, messages, seed, self.question.images)
 
     async def _turn(self, number: int, execution: int, step: Step, address: Address, seen: View, call: Call) -> Turn:
         if number < len(self.given):

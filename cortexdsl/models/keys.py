@@ -31,7 +31,8 @@ def call_key(call: Call) -> str:
     """Return the key of a call: 32 hexadecimal digits of SHA-256 over canonical JSON.
 
     The key covers the model's name, its options, its address *as the spec writes it* (`env:NAME`, never the
-    value, so that a server on another port is the same server), the messages and the seed. It does not cover
+    value, so that a server on another port is the same server), the messages and the seed, and the digests of
+    the images, wherever they lie, if there are any. It does not cover
     what cannot change a reply: price, the name of the key variable, parameter counts, connections.
 
     Raises
@@ -46,5 +47,7 @@ def call_key(call: Call) -> str:
         "messages": [dict(message) for message in call.messages],
         "seed": call.seed,
     }
+    if call.images:
+        said["images"] = [image.digest for image in call.images]
     text = json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:KEY_LENGTH]

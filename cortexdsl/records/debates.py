@@ -79,6 +79,7 @@ def debate_to_json(debate: Debate, header: Header) -> str:
         "was_tied": debate.was_tied,
         "rounds": debate.rounds,
         "stop": debate.stop,
+        **({"images": list(debate.images)} if debate.images else {}),
     }
     return sealed(json.dumps(line, ensure_ascii=True, allow_nan=False, separators=(",", ":")))
 

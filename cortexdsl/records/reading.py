@@ -109,6 +109,7 @@ def _read_debate(fields: Fields) -> Debate:
         was_tied=fields.truth("was_tied"),
         rounds=fields.whole("rounds"),
         stop=cast(Any, fields.word("stop", STOPS)),
+        images=fields.sequence("images", text_item) if "images" in fields else (),
     )
 
 

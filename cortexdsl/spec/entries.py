@@ -173,7 +173,8 @@ Texts: TypeAlias = Annotated[
     BeforeValidator(_several, json_schema_input_type=Text | tuple[Text | int, ...]),
 ]
 
-COLUMNS = ("id", "question", "answer", "context", "choices", "cluster", "group", "labels", "gold", "records")
+COLUMNS = ("id", "question", "answer", "context", "choices", "cluster", "group", "labels", "gold", "records",
+           "images")  # fmt: skip
 """The words of a dataset that say where its rows hold what."""
 
 
@@ -203,6 +204,7 @@ class DatasetText(Entry):
         | None
     ) = Field(None, description="A column that holds a list of options, or one column an option.")
     cluster: Text | None = Field(None, description="What questions share (a passage, a template).")
+    images: Texts = Field((), description="Columns with images: files beside the dataset, data URIs, or bytes.")
     group: Text | None = None
     labels: Texts = Field((), description="The answers that there are, for labels.")
     gold: Text | None = None

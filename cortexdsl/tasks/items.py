@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from cortexdsl.errors import DataError
@@ -13,8 +14,9 @@ from cortexdsl.tasks.reading.kinds import kind_named
 from cortexdsl.tasks.registry import Entry
 from cortexdsl.tasks.sources.fields import field, options_of, passage_of, split_options
 from cortexdsl.tasks.sources.golds import CONVERTERS
+from cortexdsl.tasks.sources.images import images_of
 from cortexdsl.tasks.task import Item
-from cortexdsl.terms import Question
+from cortexdsl.terms import Image, Question
 
 
 def _numbered(number: int) -> str:
@@ -22,7 +24,10 @@ def _numbered(number: int) -> str:
 
 
 def items_of(
-    entry: Entry, rows: Iterable[Mapping[str, Any]], where: Callable[[int], str] = _numbered
+    entry: Entry,
+    rows: Iterable[Mapping[str, Any]],
+    where: Callable[[int], str] = _numbered,
+    folder: Callable[[], Path] = Path,
 ) -> Iterator[Item]:
     """Yield one item a row, ids made unique within the dataset.
 
@@ -32,6 +37,8 @@ def items_of(
     rows : iterable of mapping
     where : function
         From a row's number to what a message calls its place.
+    folder : function
+        Gives the folder that paths in the row being read start from.
 
     Raises
     ------
@@ -41,7 +48,7 @@ def items_of(
     seen: Counter[str] = Counter()
     for number, row in enumerate(rows, 1):
         subset = _text(field(row, entry.subset_field)) or _text(row.get("subset"))
-        item = _item(entry.of_subset(subset), row, where(number))
+        item = _item(entry.of_subset(subset), row, where(number), folder())
         identity = item.question.id
         seen[identity] += 1
         if seen[identity] > 1:
@@ -56,7 +63,7 @@ def items_of(
         yield item
 
 
-def _item(entry: Entry, row: Mapping[str, Any], place: str) -> Item:
+def _item(entry: Entry, row: Mapping[str, Any], place: str, folder: Path) -> Item:
     text = _required(entry, row, place, "question")
     options = options_of(row, entry.options)
     if isinstance(entry.options, Mapping) and "inside" in entry.options and options:
@@ -74,12 +81,14 @@ def _item(entry: Entry, row: Mapping[str, Any], place: str) -> Item:
             "    is this the right kind, and the right field?"
         )
     context = passage_of(field(row, entry.context))
+    images = images_of(row, entry.images, folder, f"dataset {entry.name}, {place}")
     question = Question(
-        id=_identity(entry, row, text, context),
+        id=_identity(entry, row, text, context, images),
         text="\n".join(part for part in (text, entry.ask) if part),
         options=options,
         context=context,
         cluster=_cluster(entry, row),
+        images=images,
     )
     plain = {key: str(value) for key, value in row.items() if isinstance(value, str | int) and len(str(value)) < 200}
     withheld = {*_names(entry.answer), *_names(entry.question)}
@@ -88,14 +97,17 @@ def _item(entry: Entry, row: Mapping[str, Any], place: str) -> Item:
     )
 
 
-def _identity(entry: Entry, row: Mapping[str, Any], text: str, context: str) -> str:
+def _identity(entry: Entry, row: Mapping[str, Any], text: str, context: str, images: Sequence[Image]) -> str:
     """The dataset's own id, else a digest of the question: it does not move when rows are added."""
     stated = _text(field(row, entry.id))
     place = "-".join(str(row[name]) for name in ("folder", "subset", "subject") if name in row and name != entry.id)
     if stated:
         return f"{place}-{stated}" if entry.id == "id" and "folder" in row else stated
     options = "\n".join(option for _, option in options_of(row, entry.options))
-    digest = hashlib.sha256("\n".join((text, context, options)).encode("utf-8", "surrogatepass")).hexdigest()[:10]
+    shown = (image.digest for image in images)
+    digest = hashlib.sha256("\n".join((text, context, options, *shown)).encode("utf-8", "surrogatepass")).hexdigest()[
+        :10
+    ]
     return f"{place}-{digest}" if place else digest
 
 

@@ -62,7 +62,7 @@ def all_items(entry: Entry, dataset: Dataset) -> list[Item]:
     rows = _rows(entry, dataset, subsets, place)
     if subsets:
         rows = _selected(rows, entry.subset_field, subsets)
-    items = list(items_of(entry, rows, place.of))
+    items = list(items_of(entry, rows, place.of, place.folder))
     if not items:
         remedy = "is the subset there?" if dataset.name else "the file has no row"
         raise DataError(f"dataset {entry.name}: no question in {dataset.path or 'the hub'}\n    {remedy}", word="file")
@@ -123,6 +123,10 @@ class _Place:
     def of(self, number: int) -> str:
         """Say where a row is; its number in the whole dataset where it comes from no file."""
         return f"row {number}" if self.file is None else f"{self.file}, row {self.row}"
+
+    def folder(self) -> Path:
+        """Return the folder of the file being read."""
+        return Path() if self.file is None else self.file.parent
 
 
 def _rows(entry: Entry, dataset: Dataset, subsets: tuple[str, ...], place: _Place) -> Iterator[Mapping[str, Any]]:

@@ -15,7 +15,7 @@ from cortexdsl.tasks.sources.fields import field
 from cortexdsl.tasks.sources.files import rows_of
 from cortexdsl.terms import Dataset
 
-FIELDS = ("question", "answer", "id", "context", "choices", "cluster", "group", "labels", "gold", "records")
+FIELDS = ("question", "answer", "id", "context", "choices", "cluster", "group", "labels", "gold", "records", "images")
 
 
 def own_entry(dataset: Dataset) -> Entry:
@@ -56,6 +56,7 @@ def own_entry(dataset: Dataset) -> Entry:
         group=str(words.get("group", "")),
         gold=str(words.get("gold", "label" if kind == "choice" else "boolean" if kind == "yesno" else "plain")),
         records=str(words.get("records", "")),
+        images=tuple(words.get("images", ())),
     )
 
 

@@ -42,6 +42,7 @@ class Entry:
     options: Any = None
     context: Any = None
     cluster: Any = None
+    images: tuple[str, ...] = ()
     gold: str = "plain"
     ask: str = ""
     subset_field: str = "subset"
@@ -82,7 +83,9 @@ def entry_of(name: str, words: Mapping[str, Any]) -> Entry:
     for word in words:
         if word not in known:
             raise DataError(f"dataset {name}: unknown word {word!r}{nearest(word, known)}")
-    tuples = {word: tuple(words[word]) for word in ("labels", "hub", "hub_subsets", "columns") if word in words}
+    tuples = {
+        word: tuple(words[word]) for word in ("labels", "hub", "hub_subsets", "columns", "images") if word in words
+    }
     entry = Entry(name, **{**words, **tuples})
     for part in [entry, *(entry.of_subset(subset) for subset in entry.subsets)]:
         if part.kind not in KINDS:

@@ -152,6 +152,7 @@ class Task:
             [
                 *(item.question.id, item.question.text, item.question.options, item.question.context),
                 *(item.question.cluster, item.gold, item.kind, item.metric, item.labels),
+                *(image.digest for image in item.question.images),
             ]
             for item in self.items
         ]

@@ -25,7 +25,7 @@ from cortexdsl.terms.graphs import (
 )
 from cortexdsl.terms.hands import Ask, Hands, Reader, Render, Similarity
 from cortexdsl.terms.protocol import Bin, Decide, Each, Method, Own, Reads, Repeat, Step, Tells, Until
-from cortexdsl.terms.questions import Dataset, Question, Reading
+from cortexdsl.terms.questions import Dataset, Image, Question, Reading
 from cortexdsl.terms.without import NOTHING, Without
 
 __all__ = [
@@ -48,6 +48,7 @@ __all__ = [
     "Graph",
     "Groups",
     "Hands",
+    "Image",
     "Keep",
     "Limits",
     "Match",

@@ -7,17 +7,22 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from cortexdsl.terms.agents import Model
+from cortexdsl.terms.questions import Image
 
 Message: TypeAlias = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A question to a model: all that can change the reply, and nothing else."""
+    """A question to a model: all that can change the reply, and nothing else.
+
+    `images` stand before the text of the last message.
+    """
 
     model: Model
     messages: tuple[Message, ...]
     seed: int
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,8 @@ class Debate:
         Rounds after the opening.
     stop : str
         `consensus`, `agreed`, `rounds` (the schedule or its cap ended it).
+    images : tuple of str
+        Digests of the images that every prompt showed.
     """
 
     question_id: str
@@ -107,3 +109,4 @@ class Debate:
     was_tied: bool
     rounds: int
     stop: Literal["consensus", "agreed", "rounds"]
+    images: tuple[str, ...] = ()

@@ -10,6 +10,25 @@ from cortexdsl.terms.base import EMPTY
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """A picture that belongs to a question.
+
+    Attributes
+    ----------
+    digest : str
+        SHA-256 of its bytes, in hexadecimal digits: what calls and records know it by, wherever it lies.
+    kind : str
+        `image/png`, `image/jpeg`, `image/gif` or `image/webp`, by its first bytes.
+    source : str
+        Where its bytes are: the absolute path of a file, or a data URI.
+    """
+
+    digest: str
+    kind: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """A question as agents may see it. Its gold answer lives in the task and is never here.
 
@@ -25,6 +44,8 @@ class Question:
         The passage that belongs to it; empty otherwise.
     cluster : str or None
         What it shares with other questions (passage, template, subject); the unit of clustered inference.
+    images : tuple of Image
+        Shown with every prompt about the question, before its text.
     """
 
     id: str
@@ -32,6 +53,7 @@ class Question:
     options: tuple[tuple[str, str], ...] = ()
     context: str = ""
     cluster: str | None = None
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from cortexdsl.terms import (
     Edges,
     Everyone,
     Groups,
+    Image,
     Keep,
     Method,
     OfRole,
@@ -231,3 +232,11 @@ def _plain(debate: Any) -> Any:
         for g in debate.graphs
     ]
     return dataclasses.replace(debate, graphs=()), graphs
+
+
+def test_every_call_about_a_question_shows_its_images_and_the_debate_keeps_their_digests() -> None:
+    stage, image = Stage(), Image("d" * 64, "image/png", "/a.png")
+    asked = dataclasses.replace(QUESTION, images=(image,))
+    debate = run(talk(["answer", "revise", "judge"]), stage, question=asked)
+    assert {call.images for call in stage.calls} == {(image,)}
+    assert debate.images == ("d" * 64,)

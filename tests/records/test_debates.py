@@ -64,6 +64,12 @@ def test_what_few_turns_have_stands_only_in_those_and_is_read_back(tmp_path: Pat
     assert record_from_json(line, "here").debate.turns == (thought, turn(1, "b"))
 
 
+def test_digests_of_images_are_kept_where_there_are_any() -> None:
+    line = debate_to_json(debate(images=("ab", "cd")), HEADER)
+    assert record_from_json(line, "here").debate.images == ("ab", "cd")
+    assert "images" not in json.loads(debate_to_json(debate(), HEADER))
+
+
 @pytest.mark.parametrize("change", [{"reasoning": 5}, {"reasoning_tokens": "4"}, {"ended": True}], ids=str)
 def test_a_wrong_type_in_what_few_turns_have_is_named(change: dict[str, Any]) -> None:
     line = json.loads(debate_to_json(debate(turns=(turn(0, "a"),), graphs=()), HEADER))

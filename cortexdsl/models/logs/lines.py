@@ -78,6 +78,8 @@ def call_record(
         "messages": [dict(message) for message in call.messages],
         "reply": raw.text if raw is not None and error is None else None,
     }
+    if call.images:
+        record["images"] = [image.digest for image in call.images]
     thought = raw.reasoning if raw is not None else reasoning
     if thought:
         record["reasoning"] = thought

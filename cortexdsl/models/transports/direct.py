@@ -14,6 +14,7 @@ from cortexdsl.models.keys import plain
 from cortexdsl.models.reach.failures import Failure, Kind, from_status
 from cortexdsl.models.transports.bodies import refuse_page, refuse_redirect, whole
 from cortexdsl.models.transports.completion import read_completion
+from cortexdsl.models.transports.images import messages_of
 from cortexdsl.models.transports.transport import Raw, SeedsRefused
 from cortexdsl.terms import Call
 
@@ -46,7 +47,7 @@ class DirectTransport:
         body = {
             **plain(call.model.options),
             "model": call.model.model.removeprefix(PREFIX),
-            "messages": [dict(message) for message in call.messages],
+            "messages": messages_of(call),
         }
         return await self._seeds.send(call, api_base, lambda seed: self._post(api_base, api_key, body, seed))
 

@@ -27,6 +27,7 @@ from cortexdsl.models.solver.solver import solve
 from cortexdsl.models.transports.bodies import refuse_page, refuse_redirect, whole
 from cortexdsl.models.transports.completion import completion
 from cortexdsl.models.transports.direct import TIMEOUT
+from cortexdsl.models.transports.images import messages_of
 from cortexdsl.models.transports.transport import Raw, SeedsRefused
 from cortexdsl.terms import Call, Floats, Message, Model
 
@@ -68,7 +69,7 @@ class LitellmTransport:
         async with _told(self._timeout):
             answer = await litellm.acompletion(
                 model=call.model.model,
-                messages=[dict(message) for message in call.messages],
+                messages=messages_of(call),
                 api_base=api_base,
                 api_key=api_key,
                 timeout=self._timeout,
