@@ -49,3 +49,16 @@ onsuccess:
 onerror:
     stop_workers(WORKERS)
     stop_servers(SERVERS)
+    from cortexdsl.report.stopped import (
+        stopped,
+        stopped_page,
+    )  # a run that ends well need not pay for it
+
+    for name in EXPERIMENTS:
+        folder = Path(Layout(f"results/{name}").root)
+        unfinished = stopped(folder)
+        if unfinished is not None:
+            logger.info(
+                f"{name}: {unfinished.sentence}\nreport of what is there: {stopped_page(folder, unfinished)}",
+                extra={"is_last_word": True},
+            )

@@ -11,7 +11,9 @@ from cortexdsl.report.figures.rankings import ranks_figure
 from cortexdsl.report.inputs.beside import read_beside
 from cortexdsl.report.inputs.history import read_history
 from cortexdsl.report.inputs.results import read_results
+from cortexdsl.report.inputs.unfinished import read_unfinished
 from cortexdsl.report.page.page import page
+from cortexdsl.report.stopped import stopped, stopped_page
 from cortexdsl.report.tables.agreement import agreement_table
 from cortexdsl.report.tables.spending import spent
 from cortexdsl.report.tables.summaries import tables
@@ -19,7 +21,7 @@ from cortexdsl.report.words.provenance import versions
 
 
 def build_report(folder: Path, provenance: Mapping[str, str] | None = None) -> Path:
-    """Write report.html, figures/ and tables/ of an experiment.
+    """Write report.html, figures/ and tables/ of an experiment; of a run that stopped, a page that says so.
 
     The same tables and provenance give the same bytes.
 
@@ -40,6 +42,9 @@ def build_report(folder: Path, provenance: Mapping[str, str] | None = None) -> P
     DataError
         Where a needed table is missing or malformed.
     """
+    unfinished = stopped(folder)
+    if unfinished is not None:
+        return stopped_page(folder, unfinished)
     results = read_results(folder)
     beside = read_beside(folder, results.alpha, results.primary)
     drawn = [
@@ -51,10 +56,21 @@ def build_report(folder: Path, provenance: Mapping[str, str] | None = None) -> P
     shown = (*tables(results), *([judged] if judged else []))
     for drawing in figures:
         drawing.save(folder / "figures")
-    for table in (*shown, *([cost.table] if cost else [])):
+    for table in (*shown, *([cost.table, cost.attempts] if cost else [])):
+        if table is None:
+            continue
         table.save(folder / "tables")
     target = folder / "report.html"
     made_by = versions() if provenance is None else provenance
-    text = page(results, beside, figures, shown, made_by, read_history(folder, results.plan), cost)
+    text = page(
+        results,
+        beside,
+        figures,
+        shown,
+        made_by,
+        read_history(folder, results.plan),
+        cost,
+        read_unfinished(folder, results.plan),
+    )
     target.write_text(text, encoding="utf-8")
     return target

@@ -10,6 +10,8 @@ from cortexdsl.report.inputs.beside import Beside, read_beside
 from cortexdsl.report.inputs.health import health_line
 from cortexdsl.report.inputs.history import read_history
 from cortexdsl.report.inputs.results import Results, read_results
+from cortexdsl.report.inputs.unfinished import left_line, read_unfinished
+from cortexdsl.report.stopped import stopped, stopped_text
 from cortexdsl.report.tables.spending import spent
 from cortexdsl.report.words import provenance
 from cortexdsl.report.words.losses import losses_line
@@ -36,9 +38,14 @@ def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
     DataError
         Where a needed table is missing or malformed.
     """
+    unfinished = stopped(folder)
+    if unfinished is not None:
+        return stopped_text(folder, unfinished, COLUMNS).replace(THIN, " ").replace(HARD, " ")
     results = read_results(folder)
     beside = read_beside(folder, results.alpha, results.primary)
     lines = [provenance.title(results.plan), "=" * min(COLUMNS, len(provenance.title(results.plan)))]
+    if left := left_line(read_unfinished(folder, results.plan)):
+        lines += [*textwrap.wrap(left, COLUMNS), ""]
     if losses := losses_line(results):
         lines += [*textwrap.wrap(losses, COLUMNS), ""]
     lines += textwrap.wrap(" · ".join(provenance.facts(results)), COLUMNS)

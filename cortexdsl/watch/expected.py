@@ -37,16 +37,19 @@ class Expected:
     jobs : tuple of Job
     needed : frozenset of (dataset, slug, shard) or None
         Those that this run does, where that is known: the others were finished before it.
+    root : str
+        Where its files lie; by default the folder of its name under results/.
     """
 
     experiment: str
     jobs: tuple[Job, ...]
     needed: frozenset[tuple[str, str, str]] | None = None
+    root: str = ""
 
     @property
     def layout(self) -> Layout:
         """Where the experiment's files lie."""
-        return Layout(f"results/{self.experiment}")
+        return Layout(self.root or f"results/{self.experiment}")
 
     @property
     def tallies(self) -> Path:
@@ -99,8 +102,8 @@ def last_batches(expected: Expected) -> dict[str, int]:
     return ends
 
 
-def expected_from(record: Mapping[str, Any]) -> Expected:
-    """Return what the plan of a plan.json does."""
+def expected_from(record: Mapping[str, Any], root: str = "") -> Expected:
+    """Return what the plan of a plan.json does; `root` as in `Expected`."""
     jobs = tuple(
         Job(
             dataset,
@@ -114,4 +117,4 @@ def expected_from(record: Mapping[str, Any]) -> Expected:
         for cell in record["cells"]
         for shard in shards
     )
-    return Expected(record["experiment"], jobs)
+    return Expected(record["experiment"], jobs, root=root)

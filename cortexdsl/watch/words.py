@@ -34,7 +34,12 @@ def duration(seconds: float | None) -> str:
 
 
 def money(spent: Spending) -> str:
-    """Word what was paid: a dash where no price is known, a plus where that is so of a part."""
+    """Word what was paid: a dash where no price is known, a plus where that is so of a part.
+
+    `shared` where all calls were asked, and paid for, by other cells.
+    """
+    if spent.calls.get("shared") and not spent.calls.get("asked"):
+        return "shared"
     if spent.is_priced:
         return f"${spent.dollars:,.2f}" if spent.dollars >= 0.01 or not spent.dollars else f"${spent.dollars:.4f}"
     return f"${spent.dollars:,.2f}+" if spent.dollars else "-"
@@ -82,7 +87,7 @@ def in_a_line(row: Row, name: str) -> str:
         f"{name}: {row.done:,}/{row.total:,} debates",
         f"{short(spent.calls.get('asked', 0))} calls",
         f"{short(spent.input_tokens)} + {short(spent.output_tokens)} tokens",
-        *([money(spent)] if spent.dollars or spent.is_priced else []),
+        *([said] if (said := money(spent)) != "-" else []),
     ]
     if row.state == "running":
         parts += [pace(row), f"{duration(row.seconds_left)} left"]

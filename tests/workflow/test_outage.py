@@ -61,10 +61,14 @@ def test_a_limit_is_exact_over_jobs_and_over_a_raise(fresh: Bench) -> None:
     with serving(OWN_STUB, "--latency", "0.02") as server:
         fresh.environment["STUB_URL"] = server.address
         for limit, more in ((20, "calls: 30"), (30, "calls: 500")):
-            run = fresh.snakemake(REMOTE_SCORES)
+            run = fresh.snakemake()
             assert run.status != 0
             assert f"the limit of {limit} calls is reached ({limit} spent)" in run.text
             assert server.stats()["calls"] == limit
+            assert "Not finished: " in run.text
+            page = (fresh.results("remote") / "report.html").read_text()
+            assert f"The limit of {limit} calls is reached" in page
+            assert "Not done: sparse" in page
             fresh.edit("specs/remote.yaml", f"calls: {limit}", more)
         assert fresh.snakemake(REMOTE_SCORES).status == 0
         assert server.stats()["repeated_bodies"] == 0

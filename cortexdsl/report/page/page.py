@@ -15,6 +15,7 @@ from cortexdsl.report.inputs.beside import Beside
 from cortexdsl.report.inputs.health import health_line
 from cortexdsl.report.inputs.history import History
 from cortexdsl.report.inputs.results import Results
+from cortexdsl.report.inputs.unfinished import Unfinished, left_line
 from cortexdsl.report.tables.spending import Spent
 from cortexdsl.report.tables.table import Table
 from cortexdsl.report.words import provenance
@@ -33,6 +34,7 @@ def page(
     versions: Mapping[str, str],
     history: History,
     spent: Spent | None = None,
+    unfinished: Unfinished | None = None,
 ) -> str:
     """Return the report as one HTML document.
 
@@ -50,6 +52,8 @@ def page(
         What the ledger tells.
     spent : Spent or None
         What the run cost, where its jobs said so.
+    unfinished : Unfinished or None
+        What a later run has left undone: the tables are then of an earlier one.
     """
     plan = results.plan
     named = {table.name: table for table in tables}
@@ -73,7 +77,7 @@ def page(
         judge_table=named.get("agreement"),
         health_table=named.get("health"),
         health_line=health_line(results.health),
-        losses=losses_line(results),
+        losses=" ".join(filter(None, [left_line(unfinished), losses_line(results)])),
         definitions=_definitions(results),
         folded=FOLDED,
         plan=plan,

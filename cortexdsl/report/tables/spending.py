@@ -14,6 +14,8 @@ from cortexdsl.report.words.numbers import NOTHING, counted, number
 from cortexdsl.watch.words import duration
 
 NAME = "spent"
+SHARED = "shared"
+_DOLLARS = -2  # the column of a row
 _COUNTS = (
     ("Calls", "asked"), ("Shared", "shared"), ("Failed", "failed"), ("Retried", "retried"),
 )  # fmt: skip
@@ -21,10 +23,21 @@ _COUNTS = (
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What an experiment's jobs say they did: `elapsed` is from the first job's beginning to the last one's word."""
+    """What an experiment's jobs say they did.
+
+    Attributes
+    ----------
+    table : Table
+        Calls, tokens, dollars and time of every cell.
+    sentence : str
+        Of them all.
+    attempts : Table or None
+        What attempts failed of, by cell and kind, where any did.
+    """
 
     table: Table
     sentence: str
+    attempts: Table | None
 
 
 def spent(folder: Path, plan: Mapping[str, Any]) -> Spent | None:
@@ -55,17 +68,42 @@ def spent(folder: Path, plan: Mapping[str, Any]) -> Spent | None:
         "Failed calls are data, retried attempts were made again. Job time adds up jobs that ran at once. "
         "Other jobs: a judge, a knowledge pool, cells of earlier plans."
     )
+    if any(row[_DOLLARS].text == SHARED for row in rows):
+        note += " Shared, of dollars: other cells asked, and paid for, all the calls of this one."
     table = Table(NAME, "What the run asked, and what that cost.", tuple(heads), tuple(rows), note)
-    return Spent(table, _sentence(total, tallies))
+    return Spent(table, _sentence(total, tallies), _attempts({name: total_of(own) for name, own in groups.items()}))
+
+
+def _attempts(groups: Mapping[str, Spending]) -> Table | None:
+    """Return what attempts failed of, by cell and kind; None where none failed."""
+    rows = tuple(
+        (words(name), words(kind.replace("_", " ")), *(Entry(number(n, 1), (n,)) for n in (again, lost)))
+        for name, own in groups.items()
+        for kind in sorted({*own.retries, *own.failures})
+        if (again := own.retries.get(kind, 0)) + (lost := own.failures.get(kind, 0))
+    )
+    if not rows:
+        return None
+    heads = [Column(title, (title.lower(),), is_numeric=False) for title in ("Cell", "Kind")]
+    heads += [Column("Tried again", ("retried",)), Column("Failed for good", ("failed",))]
+    note = "Every attempt that brought no reply, over all runs: it was made again, or its call counts as failed."
+    return Table("attempts", "What attempts failed of.", tuple(heads), rows, note)
 
 
 def _row(name: str, own: Spending) -> tuple[Entry, ...]:
     counts = [own.calls.get(key, 0) for _, key in _COUNTS]
     entries = [Entry(number(count, 1), (count,)) for count in (*counts, own.input_tokens, own.output_tokens)]
-    known = own.is_priced or own.dollars
-    dollars = f"{own.dollars:,.2f}{'' if own.is_priced else ' +'}" if known else NOTHING
     seconds = Entry(duration(own.seconds), (round(own.seconds, 1),))
-    return (words(name), *entries, Entry(dollars, (own.dollars if known else None,)), seconds)
+    return (words(name), *entries, _dollars(own), seconds)
+
+
+def _dollars(own: Spending) -> Entry:
+    """Return what was paid: nothing is not a price where other cells have paid, or no price is known."""
+    if own.calls.get("shared") and not own.calls.get("asked"):
+        return Entry(SHARED, (0.0,))
+    if not own.is_priced and not own.dollars:
+        return Entry(NOTHING, (None,))
+    return Entry(f"{own.dollars:,.2f}{'' if own.is_priced else ' +'}", (own.dollars,))
 
 
 def _sentence(total: Spending, tallies: Sequence[Tally]) -> str:

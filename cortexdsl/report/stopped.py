@@ -1,0 +1,76 @@
+"""The report of a run that stopped before its end: what is done, why it stopped, what was not done, what it cost."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.store import read_plan
+from cortexdsl.report.inputs.unfinished import Unfinished, read_unfinished
+from cortexdsl.report.tables.spending import spent
+from cortexdsl.report.tables.table import Column, Entry, Table, words
+from cortexdsl.report.words import provenance
+
+_PAGE = Path(__file__).parent / "page"
+
+
+def stopped(folder: Path) -> Unfinished | None:
+    """Return what a run has left undone where its tables were never made; None where a whole report can be.
+
+    Raises
+    ------
+    RecordError
+        The plan cannot be read.
+    """
+    layout = Layout(folder.as_posix())
+    if Path(layout.metrics).exists() or not Path(layout.plan).exists():
+        return None
+    return read_unfinished(folder, read_plan(Path(layout.plan)))
+
+
+def stopped_page(folder: Path, unfinished: Unfinished) -> Path:
+    """Write report.html; the whole one takes its place when the run is finished."""
+    plan = read_plan(Path(Layout(folder.as_posix()).plan))
+    cost = spent(folder, plan)
+    tables = [_left(unfinished), *([cost.table, cost.attempts] if cost else [])]
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string((_PAGE / "stopped.html.j2").read_text(encoding="utf-8"))
+    text = template.render(
+        title=provenance.title(plan),
+        experiment=plan["experiment"],
+        unfinished=unfinished,
+        tables=[table for table in tables if table is not None],
+        spent=cost,
+        style=Markup((_PAGE / "page.css").read_text(encoding="utf-8")),
+    )
+    target = Path(Layout(folder.as_posix()).report)
+    target.write_text(text, encoding="utf-8")
+    return target
+
+
+def stopped_text(folder: Path, unfinished: Unfinished, columns: int) -> str:
+    """Return the report for the terminal."""
+    plan: Mapping[str, Any] = read_plan(Path(Layout(folder.as_posix()).plan))
+    lines = [provenance.title(plan), "", *textwrap.wrap(unfinished.sentence, columns)]
+    if cost := spent(folder, plan):
+        lines += ["", *textwrap.wrap(cost.sentence, columns)]
+    return "\n".join(lines) + "\n"
+
+
+def _left(unfinished: Unfinished) -> Table:
+    heads = (
+        Column("Cell", ("cell",), is_numeric=False),
+        Column("Debates done", ("done",)),
+        Column("Not done", ("left",)),
+    )
+    rows = tuple(
+        (words(name), Entry(f"{done:,}", (done,)), Entry(f"{total - done:,}", (total - done,)))
+        for name, done, total in unfinished.cells
+    )
+    return Table("unfinished", "What was not done.", heads, rows)

@@ -1,0 +1,60 @@
+"""A report of a run that stopped: one line says so, why, and what was not done; it takes no other report's place."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from cortexdsl.errors import DataError
+from cortexdsl.report.build import build_report
+from cortexdsl.report.text import terminal_report
+from tests.watch.made import said, write
+
+PLAN = {
+    "schema_version": 1,
+    "experiment": "e",
+    "title": "Small",
+    "cells": [{"cell": "a", "slug": "a"}, {"cell": "b[keep=mean]", "slug": "b~keep=mean"}],
+    "shards": {"d": [{"label": "r1-s01", "first": 0, "end": 10, "number": 1}]},
+}
+LIMIT = "the limit of 60 calls is reached (60 spent): raise `limits: calls` in the spec and run again to go on"
+LINE = (
+    "Not finished: 14 of 20 debates are done. The limit of 60 calls is reached (60 spent): raise `limits: calls` in "
+    "the spec and run again to go on. Not done: b[keep=mean] 6 of 10."
+)
+
+
+def stopped_run(folder: Path, **changes: object) -> Path:
+    """Cell a is done, cell b stopped after four of ten debates."""
+    folder.mkdir(parents=True)
+    (folder / "plan.json").write_text(json.dumps(PLAN | changes))
+    done = said(state="done", debates={"done": 10, "total": 10}, calls={"asked": 0, "shared": 50}, dollars=None)
+    left = said("b~keep=mean", state="stopped", message=LIMIT, retries={"rate_limit": 2}, failures={"malformed": 1})
+    write(folder / "spent", done, left)
+    return folder
+
+
+def test_a_run_that_stopped_at_a_limit_has_a_report_that_says_so_in_one_line(tmp_path: Path) -> None:
+    """Why, how much is done, what is not, and what it cost; there is no answer before every cell is done."""
+    folder = stopped_run(tmp_path / "results" / "e")
+    page = build_report(folder).read_text()
+    assert LINE in page
+    assert "There is no answer yet" in page
+    assert "Tried again" in page
+    text = " ".join(terminal_report(folder).split())
+    assert LINE in text
+    assert "2 attempts failed for good (content filter 1, malformed 1)." in text
+
+
+def test_a_finished_run_and_one_at_work_are_not_called_stopped(tmp_path: Path) -> None:
+    """What is missing then is the tables, and the report says so as ever."""
+    done = stopped_run(tmp_path / "done", cells=[{"cell": "a", "slug": "a"}])
+    working = stopped_run(tmp_path / "working")
+    write(working / "spent", said("b~keep=mean", updated=time.time()))
+    for folder in (done, working):
+        with pytest.raises(DataError):
+            build_report(folder)
+        assert not (folder / "report.html").exists()
