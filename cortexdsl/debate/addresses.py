@@ -9,29 +9,22 @@ from itertools import combinations
 
 import numpy as np
 
+from cortexdsl.debate.factors import Scene
+from cortexdsl.debate.roles import debating_roles, members
 from cortexdsl.debate.sparsify import sparse_graph
 from cortexdsl.debate.topology import group_members, heard_matrix
 from cortexdsl.debate.transcript import Transcript
-from cortexdsl.debate.views import Address, Quotes
+from cortexdsl.debate.views import Address
 from cortexdsl.errors import DebateError
-from cortexdsl.terms import Agent, Bools, Everyone, Graph, Groups, Method, Nobody, OfRole, Similarity, Sparse, Step
+from cortexdsl.terms import Agent, Bools, Everyone, Graph, Groups, Method, Nobody, OfRole, Sparse, Step
 
 
-async def step_graph(
-    method: Method,
-    step: Step,
-    principal: tuple[Agent, ...],
-    transcript: Transcript,
-    groups: Sequence[Sequence[str]],
-    cosines: Similarity,
-    quotes: Quotes,
-    chance: Callable[[], random.Random],
-) -> Graph:
+async def step_graph(scene: Scene, step: Step) -> Graph:
     """Lay out who hears whom in a step.
 
-    Speakers are the agents of the role that is heard (the principal role, unless `hears` names another).
-    Listeners are the step's own agents; where it speaks for each listener, the principal agents; where it speaks
-    for each group, the groups.
+    Speakers are the agents of the role that is heard (those who debate, unless `hears` names another). Listeners are
+    the step's own agents; where it speaks for each listener, those who debate; where it speaks for each group, the
+    groups.
 
     Raises
     ------
@@ -39,10 +32,20 @@ async def step_graph(
         The topology does not fit the agents, or a weight is not a number.
     """
     if isinstance(step.hears, Sparse):
-        check_layout(method, step, principal, groups)
-        return await sparse_graph(method, step, step.hears, principal, transcript, cosines, quotes)
-    speakers, listeners, heard = layout(method, step, principal, groups, chance)
-    return Graph(transcript.round, step.name, speakers, listeners, None, heard, {})
+        check_layout(scene.method, step, scene.agents, scene.groups)
+        within = heard_matrix(step.hears.within, scene.names, scene.names, scene.groups, scene.chance)
+        return await sparse_graph(scene, step, step.hears, speaking(scene.method, step), within)
+    speakers, listeners, heard = layout(scene.method, step, scene.agents, scene.groups, scene.chance)
+    return Graph(scene.transcript.round, step.name, speakers, listeners, None, heard, {})
+
+
+def speaking(method: Method, step: Step) -> tuple[str, ...]:
+    """Return who speaks in a step: its role as the cast stands, without those who have left the debate."""
+    own = tuple(agent.name for agent in method.cast[step.role])
+    if step.role not in debating_roles(method):
+        return own
+    left = {agent.name for agent in members(method)}
+    return tuple(name for name in own if name in left)
 
 
 def draw_groups(method: Method, names: Sequence[str], chance: random.Random) -> tuple[tuple[str, ...], ...]:
@@ -53,7 +56,8 @@ def draw_groups(method: Method, names: Sequence[str], chance: random.Random) -> 
     DebateError
         Steps talk in different groups, or the sizes do not fit the agents.
     """
-    layouts = {step.hears for step in method.steps.values() if isinstance(step.hears, Groups)}
+    hears = [step.hears.within if isinstance(step.hears, Sparse) else step.hears for step in method.steps.values()]
+    layouts = {each for each in hears if isinstance(each, Groups)}
     if len(layouts) > 1:
         raise DebateError(f"protocol {method.protocol!r} talks in different groups; all its steps share one layout")
     return group_members(layouts.pop(), names, chance) if layouts else ()
@@ -68,7 +72,7 @@ def check_layout(method: Method, step: Step, principal: tuple[Agent, ...], group
         The topology does not fit the step's role or its agents.
     """
     if isinstance(step.hears, Sparse):
-        if method.cast[step.role] != principal or step.each in ("listener", "group"):
+        if not _debates(method, step, principal) or step.each in ("listener", "group"):
             raise DebateError(
                 f"step {step.name!r} of role {step.role!r}: only those whose answers are weighed can hear by weight, "
                 "each for itself"
@@ -92,7 +96,7 @@ def layout(
         As `check_layout`.
     """
     names = tuple(agent.name for agent in principal)
-    if isinstance(step.hears, Everyone) and method.cast[step.role] != principal:
+    if isinstance(step.hears, Everyone) and not _debates(method, step, principal):
         raise DebateError(
             f"step {step.name!r} of role {step.role!r} cannot hear everyone: that is said among those who debate; "
             "name the roles that it hears, as in hears: {role: debater}"
@@ -106,9 +110,17 @@ def layout(
             raise DebateError(f"step {step.name!r} speaks for each group, and no step hears: {{groups: ...}}")
         listeners = tuple(f"group {k}" for k in range(1, len(groups) + 1))
         return speakers, listeners, np.array([[name in group for group in groups] for name in speakers], dtype=bool)
-    own = tuple(agent.name for agent in method.cast[step.role])
+    own = speaking(method, step)
+    if step.each != "listener" and not isinstance(step.hears, OfRole) and set(own) < set(names):
+        # Some of those who debate: they hear as if all spoke, on a ring as in groups.
+        heard = heard_matrix(step.hears, speakers, names, groups, chance)
+        return speakers, own, heard[:, [names.index(name) for name in own]]
     listeners = names if step.each == "listener" else own
     return speakers, listeners, heard_matrix(step.hears, speakers, listeners, groups, chance)
+
+
+def _debates(method: Method, step: Step, principal: tuple[Agent, ...]) -> bool:
+    return step.role in debating_roles(method) or method.cast[step.role] == principal
 
 
 def as_shown(graph: Graph, step: Step, transcript: Transcript, execution: int) -> Graph:
@@ -129,8 +141,8 @@ def as_shown(graph: Graph, step: Step, transcript: Transcript, execution: int) -
 def addresses(step: Step, agents: Sequence[Agent], graph: Graph) -> list[Address]:
     """List the calls of a step, in the agents' order, `draws` not counted.
 
-    One call a speaker; with `each`, one for each edge heard, for each pair of those heard, for each listener, or for
-    each group.
+    One call a speaker; with `each`, one for each edge heard, for each pair of those heard, for each match of two
+    neighbours among them, for each listener, or for each group.
     """
 
     def heard_by(column: int) -> tuple[str, ...]:
@@ -147,6 +159,12 @@ def addresses(step: Step, agents: Sequence[Agent], graph: Graph) -> list[Address
             for agent in agents
             for column, listener in enumerate(graph.listeners)
         ]
+    if step.each == "match":
+        return [
+            Address(agent, pair, " and ".join(pair), trust_of(column))
+            for column, agent in enumerate(agents)
+            for pair in batched_pairs(heard_by(column))
+        ]
     if step.each == "pair":
         return [
             Address(agent, pair, " and ".join(pair), trust_of(column))
@@ -160,6 +178,11 @@ def addresses(step: Step, agents: Sequence[Agent], graph: Graph) -> list[Address
             for name in heard_by(column)
         ]
     return [Address(agent, heard_by(column), None, trust_of(column)) for column, agent in enumerate(agents)]
+
+
+def batched_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the first with the second, the third with the fourth and so on; who is left over has no match."""
+    return list(zip(names[::2], names[1::2], strict=False))
 
 
 def is_worth_recording(step: Step) -> bool:

@@ -6,6 +6,8 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from cortexdsl.debate.ballots import weights_of
+from cortexdsl.debate.roles import opens_round
 from cortexdsl.terms import Decide, Method, Turn
 
 
@@ -18,27 +20,33 @@ class Decision:
     was_tied: bool = False
 
 
-def decide(method: Method, principal: str, turns: Sequence[Turn], chance: Callable[[], random.Random]) -> Decision:
+def decide(
+    method: Method, turns: Sequence[Turn], members: Sequence[str], chance: Callable[[], random.Random]
+) -> Decision:
     """Decide a debate as its method says.
 
     Parameters
     ----------
     method : Method
-    principal : str
-        The role whose last answers vote.
     turns : sequence of Turn
         All of the debate.
+    members : sequence of str
+        Those who debate at its end, and vote: with their last answers, or with all of them.
     chance : callable
         Gives the generator of a draw between tied answers.
     """
     rule = method.decide
-    role = (rule.role or principal) if rule.rule == "last" else principal
-    said = [turn for turn in turns if turn.reads == "answer" and method.steps[turn.step].role == role]
-    if rule.rule == "last":
+    if rule.rule == "last" and rule.role is not None:
+        said = [turn for turn in turns if turn.reads == "answer" and method.steps[turn.step].role == rule.role]
         return Decision(said[-1].answer if said else None)
-    last = [turn for turn in said if turn.execution == said[-1].execution]
-    if rule.rule == "first":
-        return Decision(last[0].answer if last else None)
+    rounds = {name for name, step in method.steps.items() if opens_round(method, step)}
+    answers = [turn for turn in turns if turn.speaker in members and turn.step in rounds]
+    ends = {turn.speaker: turn.execution for turn in answers}
+    last = [turn for turn in answers if turn.execution == ends[turn.speaker]]
+    if rule.rule in ("first", "last"):
+        return Decision(last[0 if rule.rule == "first" else -1].answer if last else None)
+    if rule.rule == "vote":
+        return weigh(answers, weights_of(method, turns, answers, members), rule, last, chance)
     return vote(last, rule, chance)
 
 
@@ -66,10 +74,52 @@ def vote(turns: Sequence[Turn], rule: Decide, chance: Callable[[], random.Random
     if not counts:
         return Decision(None)
     votes, other = (trust, counts) if rule.rule == "weighted" else (counts, trust)
+    return _elected(votes, other, counts, rule, chance)
+
+
+def weigh(
+    turns: Sequence[Turn],
+    weights: Sequence[float],
+    rule: Decide,
+    last: Sequence[Turn],
+    chance: Callable[[], random.Random],
+) -> Decision:
+    """Sum the weights of all answers; the highest sum wins, ties as in every vote, by the confidence of last answers.
+
+    Parameters
+    ----------
+    turns : sequence of Turn
+        Answers of all rounds.
+    weights : sequence of float
+        One each.
+    rule : Decide
+    last : sequence of Turn
+        The last answers among them.
+    chance : callable
+    """
+    votes: dict[str, float] = {}
+    for turn, weight in zip(turns, weights, strict=True):
+        if turn.answer is not None:
+            votes[turn.answer] = votes.get(turn.answer, 0.0) + weight
+    if not votes:
+        return Decision(None)
+    readable = [turn for turn in last if turn.answer is not None]
+    trust = {answer: sum(t.confidence or 0.0 for t in readable if t.answer == answer) for answer in votes}
+    counts = {answer: float(sum(t.answer == answer for t in readable)) for answer in votes}
+    return _elected(votes, trust, counts, rule, chance)
+
+
+def _elected(
+    votes: Mapping[str, float],
+    other: Mapping[str, float],
+    counts: Mapping[str, float],
+    rule: Decide,
+    chance: Callable[[], random.Random],
+) -> Decision:
     tied = _highest(votes, votes)
     if len(tied) == 1:
         return Decision(tied[0], votes)
-    if rule.fallback == "none" and max(counts.values()) == 1.0:
+    if rule.fallback == "none" and max(counts.values()) <= 1.0:
         return Decision(None, votes, was_tied=True)
     finalists = _highest(other, tied)
     answer = finalists[0] if len(finalists) == 1 else chance().choice(finalists)

@@ -10,14 +10,19 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Sequence
+from dataclasses import replace
 from typing import Literal
 
-from cortexdsl.debate.addresses import addresses, as_shown, draw_groups, is_worth_recording, step_graph
+from cortexdsl.debate.addresses import addresses, as_shown, draw_groups, is_worth_recording, speaking, step_graph
 from cortexdsl.debate.chance import call_seed, generator
 from cortexdsl.debate.confidence import recalibrate
-from cortexdsl.debate.decide import Decision, decide
-from cortexdsl.debate.transcript import Transcript
+from cortexdsl.debate.decide import decide
+from cortexdsl.debate.factors import Scene
+from cortexdsl.debate.hearing import read
+from cortexdsl.debate.roles import members, opens_round
+from cortexdsl.debate.sparsify import choose, holds
+from cortexdsl.debate.transcript import Transcript, all_at_once
 from cortexdsl.debate.views import Address, Quotes, View, view
 from cortexdsl.debate.without import deaf, present, without_edges
 from cortexdsl.errors import DebateError
@@ -25,19 +30,21 @@ from cortexdsl.terms import (
     NOTHING,
     Agent,
     Call,
+    Choose,
     Debate,
     Hands,
+    Item,
     Message,
     Method,
     Question,
     Reading,
-    Repeat,
     Sparse,
     Step,
     Turn,
-    Until,
     Without,
 )
+
+NEVER = "never"
 
 
 async def debate(
@@ -96,13 +103,13 @@ class _Run:
         self.seed, self.replicate, self.given, self.without = seed, replicate, given, without
         self.present = present(method, without)
         self.left_out = 0  # rounds so far
-        self.principal = principal_role(method)
-        names = tuple(agent.name for agent in method.cast[self.principal])
-        self.transcript = Transcript(names)
+        names = tuple(agent.name for agent in members(method))
+        self.transcript = Transcript(names, members=tuple(agent.name for agent in members(self.present)))
         self.quotes = Quotes(method.passes, hands.reader)
         self.sent: Counter[tuple[str, tuple[tuple[tuple[str, str], ...], ...]]] = Counter()
+        self.everybody = tuple({a.name: a for agents in method.cast.values() for a in agents}.values())
         self.groups = draw_groups(method, names, self._chance("groups"))
-        self.stop: Literal["consensus", "agreed", "rounds"] = "rounds"
+        self.stop: Literal["consensus", "agreed", "condition", "rounds"] = "rounds"
 
     async def whole(self) -> Debate:
         await self._run(self.method.schedule)
@@ -110,10 +117,10 @@ class _Run:
             raise DebateError(
                 f"{len(self.given)} turns are given, but the debate ends after {len(self.transcript.turns)}"
             )
-        decision = self._decide()
+        decision = decide(self.present, self.transcript.turns, self.transcript.members, lambda: self._chance("tie"))
         return Debate(
             question_id=self.question.id,
-            agents=tuple({a.name: a for agents in self.present.cast.values() for a in agents}.values()),
+            agents=tuple(agent for agent in self.everybody if agent.name not in self.without.agents),
             turns=tuple(self.transcript.turns),
             graphs=tuple(self.transcript.graphs),
             answer=decision.answer,
@@ -122,66 +129,86 @@ class _Run:
             rounds=max(0, len(self.transcript.answered) - 1),
             stop=self.stop,
             images=tuple(image.digest for image in self.question.images),
+            choices=tuple(self.transcript.choices),
+            standing=() if all_at_once(self.transcript, self.without.agents) else self.transcript.standing(),
         )
 
     # ------------------------------------------------------------ schedule
-    async def _run(self, schedule: Sequence[str | Repeat], in_loop: bool = False) -> None:
+    async def _run(self, schedule: Sequence[Item], in_loop: bool = False) -> None:
         for part in schedule:
-            if isinstance(part, str):
+            if isinstance(part, Choose):
+                await self._choose(part)
+            elif isinstance(part, str):
                 step = self.method.steps[part]
                 if not self._is_capped(step, in_loop) and not self._is_left_out(step):
                     await self._speak(step)
-            elif not self._holds(part.unless):
+            elif not await self._holds(part.unless):
                 for _ in range(part.times):
                     before = self.left_out
                     await self._run(part.body, in_loop=True)
-                    if self.left_out == before and self._holds(part.until):
+                    if self.left_out == before and await self._holds(part.until):
                         break
 
     def _is_capped(self, step: Step, in_loop: bool) -> bool:
         """Say whether the cap on rounds silences a step: it ends every loop, and lets what concludes a debate pass."""
         cap, round_ = self.method.rounds_cap, self.transcript.round + self.left_out
-        return cap is not None and round_ >= cap and (in_loop or self._is_round(step))
+        return cap is not None and round_ >= cap and (in_loop or opens_round(self.method, step))
 
     def _is_left_out(self, step: Step) -> bool:
         """Say whether a step is not spoken here; a round that is left out is counted when it would have been given."""
-        if step.name in self.without.steps or not self.present.cast[step.role]:
+        if step.name in self.without.steps or not speaking(self.present, step):
             return True
         is_left_out = self.transcript.round + self.left_out in self.without.rounds
-        self.left_out += is_left_out and self._is_round(step)
+        self.left_out += is_left_out and opens_round(self.method, step)
         return is_left_out
 
-    def _is_round(self, step: Step) -> bool:
-        return step.reads == "answer" and step.role == self.principal
-
-    def _holds(self, condition: Until) -> bool:
-        if condition == "never":
+    async def _holds(self, condition: str) -> bool:
+        if condition == NEVER:
             return False
-        holds = self.transcript.is_consensus() if condition == "consensus" else self.transcript.is_agreed()
-        if holds:
-            self.stop = condition
-        return holds
+        is_met = await holds(self._scene(self.present, "condition", *self._now()), condition)
+        if is_met:
+            self.stop = condition if condition in ("consensus", "agreed") else "condition"  # type: ignore[assignment]
+        return is_met
+
+    async def _choose(self, rule: Choose) -> None:
+        """Fill a role anew; who is not chosen among those who debate has left the debate."""
+        choice = await choose(self._scene(self.present, "choice", *self._now()), rule)
+        by_name = {agent.name: agent for agent in self.everybody}
+        cast = {**self.method.cast, rule.role: tuple(by_name[name] for name in choice.chosen)}
+        self.method = replace(self.method, cast=cast)
+        self.present = present(self.method, self.without)
+        self.transcript.choices.append(choice)
+        self.transcript.members = tuple(agent.name for agent in members(self.present))
+
+    def _now(self) -> tuple[int, int, int]:
+        return self.transcript.round, len(self.transcript.turns), len(self.transcript.choices)
+
+    def _scene(self, method: Method, purpose: str, *parts: str | int, step: str = "") -> Scene:
+        """Return what expressions look at now; `parts` say which draw theirs is."""
+        return Scene(
+            method, members(method), self.transcript, self.groups, self.hands.similarity, self.quotes,
+            lambda: self._chance(purpose, *parts), step,
+        )  # fmt: skip
 
     # ------------------------------------------------------------ one step
     async def _speak(self, step: Step) -> None:
         execution = self.transcript.executions
-        agents = self.present.cast[step.role]
+        names = set(speaking(self.present, step))
+        agents = [agent for agent in self.present.cast[step.role] if agent.name in names]
         # Those who are there weigh each other; a fixed layout is made for all, so that it stays as it was.
         method = self.present if isinstance(step.hears, Sparse) else self.method
         graph = await step_graph(
-            method, step, method.cast[self.principal], self.transcript, self.groups,
-            self.hands.similarity, self.quotes,
-            lambda: self._chance("edges", self.transcript.round, step.name, execution),
-        )  # fmt: skip
+            self._scene(method, "edges", self.transcript.round, step.name, execution, step=step.name), step
+        )
         if self.without != NOTHING:
             graph = without_edges(graph, step, self.without, self.groups)
         calls = [deaf(address, step, self.without) for address in addresses(step, agents, graph)]
         for batch in [[call] for call in calls] if step.order == "sequential" else [calls]:
             self.transcript.add(await self._utter(step, batch, execution))
-        if is_worth_recording(step):
+        if is_worth_recording(step) and graph.speakers:
             self.transcript.graphs.append(as_shown(graph, step, self.transcript, execution))
-        if self._is_round(step) and calls:
-            self.transcript.answered.append(execution)
+        if calls and opens_round(self.method, step):
+            self.transcript.close_round(execution)
             self.stop = "rounds"  # an earlier consensus was not the end
 
     async def _utter(self, step: Step, batch: Sequence[Address], execution: int) -> list[Turn]:
@@ -209,9 +236,10 @@ class _Run:
         heard, recalled = seen.shown()
         reply = await self.hands.ask(call)
         if reply.error is None:
-            reading = self.hands.reader.read(step.reads, reply.text)
+            speakers = [self.transcript.turns[number].speaker for number in heard]
+            reading, beside = read(self.hands.reader, step, reply.text, speakers, self.transcript.numbers)
         else:
-            reading = Reading(None, f"no reply: {reply.error}")
+            reading, beside = Reading(None, f"no reply: {reply.error}"), dict.fromkeys(step.beside)
         return Turn(
             turn=number,
             execution=execution,
@@ -233,11 +261,8 @@ class _Run:
             reasoning=reply.reasoning,
             reasoning_tokens=reply.reasoning_tokens,
             ended=None if reply.finish_reason == "stop" else reply.finish_reason,
+            beside=beside,
         )
-
-    # ------------------------------------------------------------ the end, and chance
-    def _decide(self) -> Decision:
-        return decide(self.method, self.principal, self.transcript.turns, lambda: self._chance("tie"))
 
     def _chance(self, purpose: str, *parts: str | int) -> random.Random:
         return generator(purpose, self.seed, self.replicate, self.question.id, *parts)
@@ -261,20 +286,3 @@ def _fitting(given: Turn, step: Step, address: Address) -> Turn:
             f"where {address.speaker.name!r} speaks in step {step.name!r}: branch with the method that made the turns"
         )
     return given
-
-
-def principal_role(method: Method) -> str:
-    """Return the role whose answers make rounds, consensus and votes: that of the first answering step."""
-    for name in spoken(method.schedule):
-        if method.steps[name].reads == "answer":
-            return method.steps[name].role
-    raise DebateError(f"protocol {method.protocol!r} has no step in its schedule that reads an answer")
-
-
-def spoken(schedule: Sequence[str | Repeat]) -> Iterator[str]:
-    """Yield the steps of a schedule in their order, loops once."""
-    for part in schedule:
-        if isinstance(part, str):
-            yield part
-        else:
-            yield from spoken(part.body)

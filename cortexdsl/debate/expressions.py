@@ -1,7 +1,13 @@
-"""A small safe arithmetic: numbers, names, + - * / **, parentheses and a few functions, over numpy arrays.
+"""The one expression language: weights, who speaks, when a loop ends, what a vote weighs, how often something repeats.
 
-Used for edge weights (`credibility * reliability / (self_orientation + 1)`) and for counts over settings
-(`ceil(5 / 2) - 1`). Text is parsed with `ast` and walked; nothing is ever evaluated as Python.
+Numbers, names, arithmetic (`+ - * / % **`), comparisons, `and`, `or`, `not`, a few functions, and reductions over
+agents, computed over numpy arrays. Text is parsed with `ast` and walked; nothing is ever evaluated as Python, there are
+no loops, attributes or calls of anything else, and the length is bounded.
+
+What is true is 1 and what false 0. Of a name that belongs to an agent there is a value a speaker (a column), of one
+that belongs to a pair a value a (speaker, listener), of one that belongs to the debate a number. `mine(x)` is the
+listener's value of what belongs to an agent. A reduction goes over the speakers whom a listener could hear (of a pair:
+all but the listener itself), or, where there is no speaker left, over the agents.
 """
 
 from __future__ import annotations
@@ -15,18 +21,15 @@ from typing import Any
 
 import numpy as np
 
-NAMES = (
-    "credibility", "reliability", "similarity", "intimacy", "self_orientation", "participation",
-    "confidence", "peer_score", "round", "n_agents",
-)  # fmt: skip
-"""The names that a weight may use. Per speaker: credibility, reliability, self_orientation, participation,
-confidence, peer_score. Per pair: similarity, intimacy. One number: round, n_agents."""
-
 MAX_LENGTH = 500
 
 _OPERATORS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.Div: np.true_divide, ast.Pow: np.float_power,
+    ast.Div: np.true_divide, ast.Mod: np.mod, ast.Pow: np.float_power,
+}  # fmt: skip
+_COMPARISONS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Lt: np.less, ast.LtE: np.less_equal, ast.Gt: np.greater, ast.GtE: np.greater_equal,
+    ast.Eq: np.equal, ast.NotEq: np.not_equal,
 }  # fmt: skip
 _FUNCTIONS: Mapping[str, tuple[int, Callable[..., Any]]] = {  # name: fewest arguments, function
     "min": (2, lambda *values: reduce(np.minimum, values)),
@@ -35,8 +38,16 @@ _FUNCTIONS: Mapping[str, tuple[int, Callable[..., Any]]] = {  # name: fewest arg
     "log": (1, np.log),
     "exp": (1, np.exp),
     "ceil": (1, np.ceil),
+    "floor": (1, np.floor),
+    "abs": (1, np.abs),
+    "mine": (1, np.transpose),
 }
-FUNCTIONS = tuple(_FUNCTIONS)
+_REDUCTIONS: Mapping[str, Callable[..., Any]] = {
+    "mean": np.mean, "sum": np.sum,
+    "any": lambda values, axis: np.any(values != 0, axis=axis),
+    "all": lambda values, axis: np.all(values != 0, axis=axis),
+}  # fmt: skip
+FUNCTIONS = (*_FUNCTIONS, *_REDUCTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +75,7 @@ def parse(text: str) -> Expression:
     Raises
     ------
     ValueError
-        What is not arithmetic, with what is allowed.
+        What is no expression, with what is allowed.
     """
     if len(text) > MAX_LENGTH:
         raise ValueError(f"the expression has {len(text)} characters; {MAX_LENGTH} are allowed")
@@ -73,7 +84,7 @@ def parse(text: str) -> Expression:
         names: set[str] = set()
         _check(tree, names)
     except (SyntaxError, RecursionError, MemoryError) as error:
-        raise ValueError(f"{text!r} is not an arithmetic expression") from error
+        raise ValueError(f"{text!r} is no expression") from error
     return Expression(text.strip(), tree, frozenset(names))
 
 
@@ -84,21 +95,27 @@ def _check(node: ast.expr, names: set[str]) -> None:
                 raise ValueError("a number in the expression is too large")
         case ast.Name(id=name):
             names.add(name)
-        case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd() | ast.Not(), operand=operand):
             _check(operand, names)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             _check(left, names)
             _check(right, names)
-        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
-            fewest = _FUNCTIONS[name][0]
+        case ast.BoolOp(values=parts):
+            for part in parts:
+                _check(part, names)
+        case ast.Compare(left=left, ops=ops, comparators=others) if all(type(op) in _COMPARISONS for op in ops):
+            for part in (left, *others):
+                _check(part, names)
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS or name in _REDUCTIONS:
+            fewest = _FUNCTIONS[name][0] if name in _FUNCTIONS else 1
             if len(arguments) < fewest or (fewest == 1 and len(arguments) > 1):
                 raise ValueError(f"{name}() takes {'one value' if fewest == 1 else 'two values or more'}")
             for argument in arguments:
                 _check(argument, names)
         case _:
             raise ValueError(
-                f"{ast.unparse(node)!r} is not allowed; allowed are numbers, names, + - * / **, "
-                f"parentheses and {', '.join(FUNCTIONS)}"
+                f"{ast.unparse(node)!r} is not allowed; allowed are numbers, names, + - * / % **, < <= > >= == !=, "
+                f"and, or, not, parentheses and {', '.join(FUNCTIONS)}"
             )
 
 
@@ -125,13 +142,38 @@ def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
             return values[name]
         case ast.UnaryOp(op=op, operand=operand):
             value = _evaluate(operand, values)
+            if isinstance(op, ast.Not):
+                return _as_number(np.equal(value, 0))
             return -value if isinstance(op, ast.USub) else value
         case ast.BinOp(left=left, op=op, right=right):
             return _OPERATORS[type(op)](_evaluate(left, values), _evaluate(right, values))
+        case ast.BoolOp(op=op, values=parts):
+            truths = [np.not_equal(_evaluate(part, values), 0) for part in parts]
+            return _as_number(reduce(np.logical_and if isinstance(op, ast.And) else np.logical_or, truths))
+        case ast.Compare(left=left, ops=ops, comparators=others):
+            parts = [_evaluate(part, values) for part in (left, *others)]
+            held = [_COMPARISONS[type(op)](one, other) for op, one, other in zip(ops, parts, parts[1:], strict=False)]
+            return _as_number(reduce(np.logical_and, held))
         case ast.Call(func=ast.Name(id=name), args=arguments):
-            return _FUNCTIONS[name][1](*(_evaluate(argument, values) for argument in arguments))
+            computed = [_evaluate(argument, values) for argument in arguments]
+            return _FUNCTIONS[name][1](*computed) if name in _FUNCTIONS else _reduced(name, computed[0])
         case _:  # pragma: no cover - _check let nothing else pass
             raise AssertionError(ast.dump(node))
+
+
+def _as_number(truth: Any) -> Any:
+    return np.asarray(truth, dtype=float)[()]
+
+
+def _reduced(name: str, value: Any) -> Any:
+    """Reduce over the speakers of each listener, oneself apart, or over the agents where no speaker is left."""
+    array = np.atleast_1d(np.asarray(value, dtype=float))
+    if array.ndim == 2 and array.shape[0] == array.shape[1] > 1:
+        others = ~np.eye(len(array), dtype=bool)
+        return np.array([[float(_REDUCTIONS[name](array[others[:, k], k], axis=0)) for k in range(len(array))]])
+    if array.size == 0:
+        return 0.0
+    return float(_REDUCTIONS[name](array, axis=None))
 
 
 def count(text: str) -> int:

@@ -7,7 +7,8 @@ from dataclasses import replace
 from cortexdsl.debate.chance import generator
 from cortexdsl.debate.confidence import recalibrate
 from cortexdsl.debate.decide import decide
-from cortexdsl.debate.engine import principal_role
+from cortexdsl.debate.hearing import read
+from cortexdsl.debate.roles import members
 from cortexdsl.terms import Debate, Method, Reader, Turn
 
 
@@ -27,20 +28,29 @@ def read_again(debate: Debate, method: Method, reader: Reader, *, seed: int, rep
     seed, replicate : int
         Of the experiment; a tie is drawn as it was.
     """
-    turns = tuple(_read(turn, method, reader) for turn in debate.turns)
-    decision = decide(
-        method, principal_role(method), turns, lambda: generator("tie", seed, replicate, debate.question_id)
-    )
+    turns = tuple(_read(turn, debate, method, reader) for turn in debate.turns)
+    voters = [agent.name for agent in members(as_chosen(debate, method))]
+    decision = decide(method, turns, voters, lambda: generator("tie", seed, replicate, debate.question_id))
     return replace(debate, turns=turns, answer=decision.answer, votes=decision.votes, was_tied=decision.was_tied)
 
 
-def _read(turn: Turn, method: Method, reader: Reader) -> Turn:
+def as_chosen(debate: Debate, method: Method) -> Method:
+    """Return a method with its roles filled as they were when a debate ended."""
+    agents = {agent.name: agent for cast in method.cast.values() for agent in cast}
+    last = {choice.role: tuple(agents[name] for name in choice.chosen) for choice in debate.choices}
+    return replace(method, cast={**method.cast, **last}) if last else method
+
+
+def _read(turn: Turn, debate: Debate, method: Method, reader: Reader) -> Turn:
     if (turn.unparsed or "").startswith("no reply"):
         return turn
-    reading = reader.read(turn.reads, turn.text)
+    heard = [debate.turns[number].speaker for number in turn.heard]
+    numbers = {agent.name: k for k, agent in enumerate(members(method), 1)}
+    reading, beside = read(reader, method.steps[turn.step], turn.text, heard, numbers)
     return replace(
         turn,
         answer=None if turn.reads in ("summary", "comment") else reading.value,
+        beside=beside,
         unparsed=reading.unparsed,
         confidence_stated=reading.confidence,
         confidence=recalibrate(reading.confidence, method.recalibration if turn.reads == "answer" else ()),

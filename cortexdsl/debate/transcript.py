@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from cortexdsl.terms import Floats, Graph, Turn
+from cortexdsl.terms import Choice, Floats, Graph, Reads, Turn
 
 TALK = frozenset({"answer", "summary", "comment"})
 """What others may hear. Reviews reach those they are about; verdicts and selections reach nobody."""
@@ -20,24 +20,41 @@ class Transcript:
     Attributes
     ----------
     principal : tuple of str
-        The agents whose answers make rounds, consensus and votes.
-    turns, graphs : list
+        The agents whose answers make rounds, consensus and votes, as the debate began.
+    turns, graphs, choices : list
         Turns are added by `add` alone.
     answered : list of int
-        The executions in which the principal agents answered: entry r is that of round r.
+        The executions in which debaters answered: entry r is that of round r; made by `close_round` alone.
     cosines : list of (n, n) array
         Of the principal agents' answers, by round, as far as a weight has asked for them.
+    members : tuple of str
+        Those of the principal agents who still debate.
     """
 
     principal: tuple[str, ...]
     turns: list[Turn] = field(default_factory=list)
     graphs: list[Graph] = field(default_factory=list)
+    choices: list[Choice] = field(default_factory=list)
     answered: list[int] = field(default_factory=list)
     cosines: list[Floats] = field(default_factory=list)
+    members: tuple[str, ...] = ()
     # The same turns by speaker, by (speaker, whom about) and by execution: hundreds of agents ask for them.
     _said: dict[str, list[Turn]] = field(default_factory=lambda: defaultdict(list))
     _about: dict[tuple[str, str | None], list[Turn]] = field(default_factory=lambda: defaultdict(list))
     _executions: dict[int, list[Turn]] = field(default_factory=lambda: defaultdict(list))
+    _standing: list[dict[str, tuple[Turn, ...]]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.members = self.members or self.principal
+
+    @classmethod
+    def read(cls, turns: Sequence[Turn], rounds: Collection[int], members: tuple[str, ...]) -> Transcript:
+        """Make a transcript of turns that were spoken, of which some executions were rounds."""
+        transcript = cls(members)
+        transcript.add(turns)
+        for execution in sorted(rounds):
+            transcript.close_round(execution)
+        return transcript
 
     @cached_property
     def numbers(self) -> dict[str, int]:
@@ -66,6 +83,10 @@ class Transcript:
         """Return all that a speaker said that others may hear."""
         return tuple(t for t in self._said.get(speaker, ()) if t.reads in TALK)
 
+    def said(self, speaker: str) -> tuple[Turn, ...]:
+        """Return all that a speaker said, whatever was read of it."""
+        return tuple(self._said.get(speaker, ()))
+
     def about(self, speaker: str, listener: str) -> tuple[Turn, ...]:
         """Return all that a speaker said about (or for) a listener."""
         return tuple(self._about.get((speaker, listener), ()))
@@ -78,21 +99,80 @@ class Transcript:
         """Return the turns of one execution of a step."""
         return tuple(self._executions.get(execution, ()))
 
+    def close_round(self, execution: int) -> None:
+        """Make a round of an execution in which debaters answered; the answers of those who were silent stand."""
+        self.answered.append(execution)
+        now: dict[str, list[Turn]] = defaultdict(list)
+        for turn in self.spoken(execution):
+            now[turn.speaker].append(turn)
+        before = self._standing[-1] if self._standing else {}
+        stands = {name: turns for name, turns in before.items() if name in self.members}
+        self._standing.append({**stands, **{name: tuple(turns) for name, turns in now.items()}})
+
     def answers(self, round_: int) -> tuple[Turn, ...]:
-        """Return the principal agents' answers of a round (-1: the last), in the order they were spoken."""
-        return self.spoken(self.answered[round_]) if self.answered else ()
+        """Return the answers that stand after a round (-1: the last) of those who still debate, as they were spoken."""
+        if not self._standing:
+            return ()
+        standing = self._standing[round_]
+        found = (turn for name in self.members for turn in standing.get(name, ()))
+        return tuple(sorted(found, key=lambda turn: turn.turn))
+
+    def texts(self, round_: int) -> dict[str, str]:
+        """Return what was said in the answers that stood after a round, by author in the principal agents' order."""
+        standing = self._standing[round_]
+        return {name: standing[name][-1].text for name in self.principal if name in standing}
+
+    def standing(self) -> tuple[tuple[int, ...], ...]:
+        """Return the numbers of the answers that stood after each round, of those who then debated."""
+        return tuple(
+            tuple(sorted(turn.turn for turns in rounds.values() for turn in turns)) for rounds in self._standing
+        )
+
+    def history(self, speaker: str) -> tuple[Turn, ...]:
+        """Return a debater's answers, one a round in which it spoke: the last of several draws."""
+        given = dict.fromkeys(rounds[speaker][-1].turn for rounds in self._standing if speaker in rounds)
+        return tuple(self.turns[number] for number in given)
 
     def is_consensus(self) -> bool:
-        """Say whether all principal agents gave one readable, equal answer in the last round."""
-        answers = {turn.answer for turn in self.answers(-1)}
-        return len(answers) == 1 and None not in answers
+        """Say whether all who debate have answered, and gave one readable, equal answer last."""
+        answers = self.answers(-1)
+        values = {turn.answer for turn in answers}
+        is_whole = {turn.speaker for turn in answers} == set(self.members)
+        return is_whole and len(values) == 1 and None not in values
 
     def is_agreed(self) -> bool:
         """Say whether the last verdict was that all agree."""
-        verdict = next((t.answer for t in reversed(self.turns) if t.reads == "verdict"), None)
-        return verdict == "agree"
+        verdicts = (read_of(turn, "verdict") for turn in reversed(self.turns))
+        return next((verdict for verdict in verdicts if verdict is not NOT_READ), None) == "agree"
+
+
+def all_at_once(transcript: Transcript, without: Collection[str]) -> bool:
+    """Tell whether in every round all principal agents but some answered, and nobody else answered after them."""
+    expected = set(transcript.principal).difference(without)
+    last = {turn.round: turn.execution for turn in transcript.turns if turn.reads == "answer"}
+    return all(
+        {turn.speaker for turn in transcript.spoken(execution)} == expected
+        and last[round_] == execution
+        for round_, execution in enumerate(transcript.answered)
+    )
+
+
+NOT_READ = object()
+
+
+def read_of(turn: Turn, what: Reads) -> object:
+    """Return what a turn's step read of one kind (None: unreadable), or `NOT_READ`."""
+    return turn.answer if turn.reads == what else turn.beside.get(what, NOT_READ)
 
 
 def last_execution(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     """Return those of some turns that belong to the last execution of a step among them."""
     return tuple(t for t in turns if t.execution == turns[-1].execution)
+
+
+def last_executions(turns: Sequence[Turn], count: int | None) -> tuple[Turn, ...]:
+    """Return those of some turns that belong to the last executions among them; None: all."""
+    if count is None:
+        return tuple(turns)
+    kept = set(sorted({turn.execution for turn in turns})[-count:])
+    return tuple(turn for turn in turns if turn.execution in kept)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cortexdsl.debate.transcript import Transcript, last_execution
+from cortexdsl.debate.transcript import TALK, Transcript, last_execution, last_executions
 from cortexdsl.debate.words import Words
-from cortexdsl.terms import Agent, Method, Question, Reader, Step, Turn
+from cortexdsl.terms import Agent, Method, Question, Reader, Step, Tells, Told, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def view(
     written: set[int] = set()
     heard = [turn for turn in _heard(step, address, transcript) if quotes.has_words(turn)]
     reached = {turn.turn for turn in heard}
-    own = [turn for turn in _own(step, me, transcript) if turn.turn not in reached and quotes.has_words(turn)]
+    own = [turn for turn in _own(step, address, transcript) if turn.turn not in reached and quotes.has_words(turn)]
     mine = next((f"group {k}" for k, group in enumerate(groups, 1) if me in group), None)
     numbers = transcript.numbers
     trust = _shares(address)
@@ -161,33 +161,51 @@ def view(
 
 
 def _heard(step: Step, address: Address, transcript: Transcript) -> list[Turn]:
-    """Collect the turns that reach a speaker: all that each word of `tells` says.
+    """Collect the turns that reach a speaker: all that each entry of `tells` says.
 
-    `latest` and `by_answer` take what those heard said last, `history` all of it, `about_me` what they last said about
-    the speaker (or about whom its call is for), `evidence` none. A history is told in the order in which it was
-    spoken, all else in the order of those heard.
+    A history is told in the order in which it was spoken, all else in the order of those heard.
     """
-    tells, subject = set(step.tells), address.about or address.speaker.name
+    told = [each for each in map(told_by, step.tells) if each is not None]
+    subject = address.about or address.speaker.name
     turns: dict[int, Turn] = {}
     for name in address.hears:
-        found: list[Turn] = []
-        if "history" in tells:
-            found += transcript.talk(name)
-        elif tells & {"latest", "by_answer"}:
-            found += last_execution(transcript.talk(name))
-        if "about_me" in tells:
-            found += last_execution(transcript.about(name, subject))
+        found = [turn for each in told for turn in _told(each, name, subject, transcript)]
         turns |= {turn.turn: turn for turn in sorted(found, key=lambda turn: turn.turn)}
-    return [turns[number] for number in (sorted(turns) if "history" in tells else turns)]
+    is_history = any(each.last != 1 for each in told)
+    return [turns[number] for number in (sorted(turns) if is_history else turns)]
 
 
-def _own(step: Step, me: str, transcript: Transcript) -> list[Turn]:
-    """Collect what a speaker remembers: nothing, its last words, or its conversation.
+_WORDS: Mapping[str, Told | None] = {
+    "latest": Told(), "by_answer": Told(), "history": Told(last=None), "about_me": Told(about_me=True),
+    "evidence": None,
+}  # fmt: skip
+
+
+def told_by(word: Tells | Told) -> Told | None:
+    """Return what a word of `tells` means; evidence is no talk."""
+    return word if isinstance(word, Told) else _WORDS[word]
+
+
+def _told(told: Told, speaker: str, subject: str, transcript: Transcript) -> Sequence[Turn]:
+    """Return the turns of a speaker that one entry of `tells` tells to (or of) somebody."""
+    said = transcript.about(speaker, subject) if told.about_me else transcript.said(speaker)
+    if told.steps:
+        said = tuple(turn for turn in said if turn.step in told.steps)
+    elif not told.about_me:
+        said = tuple(turn for turn in said if turn.reads in TALK)
+    return last_executions(said, told.last)
+
+
+def _own(step: Step, address: Address, transcript: Transcript) -> list[Turn]:
+    """Collect what a speaker remembers: nothing, its last words, those of some steps, or its conversation.
 
     A conversation is all that it said and all that it was shown when it said it, in the order of saying.
     """
+    me = address.speaker.name
     if step.own == "none":
         return []
+    if isinstance(step.own, Told):
+        return list(_told(step.own, me, address.about or me, transcript))
     said = transcript.talk(me)
     if step.own == "latest":
         return list(last_execution(said))

@@ -9,23 +9,28 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cortexdsl.debate.engine import debate
+from cortexdsl.debate.engine import NEVER, debate
+from cortexdsl.debate.expressions import parse
 from cortexdsl.models.keys import call_key
 from cortexdsl.terms import (
     NOTHING,
     Call,
+    Choose,
     Floats,
     Hands,
+    Item,
+    Keep,
     Message,
     Method,
     Question,
     Reading,
     Reads,
     Render,
+    Repeat,
     Reply,
     Without,
 )
@@ -103,6 +108,8 @@ class Rehearsal:
 
     def read(self, reads: Reads, text: str) -> Reading:
         """Read a made-up reply: everybody answers differently, every judge says no, a selection takes all."""
+        if reads == "choice":
+            return Reading(None, "rehearsed: nobody is chosen before another")
         value = {"verdict": "disagree", "selection": "1,2,3,4,5"}.get(reads, text[:16])
         return Reading(value, confidence=(int(text[:4], 16) % 101) / 100)
 
@@ -156,12 +163,39 @@ async def rehearse(
         What the debates leave out.
     """
     rehearsal = Rehearsal(render, reply_tokens)
+    method = longest(method)
     for question in questions:
         await debate(method, question, rehearsal.hands(), seed=seed, replicate=1, without=without)
     calls = rehearsal.calls
     shared = len(seen & calls.keys())
     seen.update(calls)
     return estimate_of(tuple(calls.values()), reply_tokens, shared)
+
+
+_KNOWN = frozenset({"round", "n_agents", "consensus", "agreed"})
+"""What a rehearsed debate knows as a real one would, or at its longest: nobody agrees, no judge is content."""
+
+
+def longest(method: Method) -> Method:
+    """Return a method at its longest: what depends on what is said ends nothing, and silences nobody.
+
+    A rule that keeps a number of agents (the highest k, all but the lowest k) keeps that many of the made-up ones.
+    """
+
+    def item(part: Item) -> Item:
+        if isinstance(part, Choose):
+            is_number = part.keep.rule in ("top", "drop_bottom")
+            return part if is_number else replace(part, weight="1", keep=Keep("all"))
+        if isinstance(part, Repeat):
+            until, unless = (text if _is_known(text) else NEVER for text in (part.until, part.unless))
+            return replace(part, body=tuple(map(item, part.body)), until=until, unless=unless)
+        return part
+
+    return replace(method, schedule=tuple(map(item, method.schedule)))
+
+
+def _is_known(condition: str) -> bool:
+    return condition == NEVER or parse(condition).names <= _KNOWN
 
 
 def estimate_of(calls: Sequence[Call], reply_tokens: int, shared: int = 0) -> Estimate:

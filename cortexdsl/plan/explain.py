@@ -8,9 +8,26 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from itertools import groupby
 
-from cortexdsl.debate.engine import debate
-from cortexdsl.plan.estimate import Rehearsal
-from cortexdsl.terms import Debate, Message, Method, OfRole, Question, Repeat, Sparse, Step, Topology, Turn
+from cortexdsl.debate.engine import NEVER, debate
+from cortexdsl.debate.roles import parts
+from cortexdsl.plan.estimate import Rehearsal, longest
+from cortexdsl.terms import (
+    Choose,
+    Debate,
+    Everyone,
+    Item,
+    Keep,
+    Message,
+    Method,
+    OfRole,
+    Question,
+    Repeat,
+    Sparse,
+    Step,
+    Told,
+    Topology,
+    Turn,
+)
 
 QUESTION = Question("example", "What is 1+1?")
 
@@ -24,14 +41,15 @@ def explain(method: Method) -> str:
     debated = rehearsed(method)
     lines = [
         f"protocol {method.protocol}",
+        *([f"  who debates: {', '.join(method.debaters)}"] if method.debaters else []),
         *(f"  {role}: {', '.join(agent.name for agent in agents)}" for role, agents in method.cast.items()),
         "steps",
         *(f"  {step.name}: {_step(step)}" for step in method.steps.values()),
         "schedule",
         *_schedule(method.schedule, "  "),
         *([f"  at most {method.rounds_cap} rounds of answers"] if method.rounds_cap else []),
-        f"decide: {method.decide.rule}{f' ({method.decide.role})' if method.decide.role else ''}",
-        f"calls: {len(debated.turns)} at most" + (" (fewer where a loop ends early)" if _ends_early(method) else ""),
+        f"decide: {_decision(method)}",
+        f"calls: {len(debated.turns)} at most" + (_fewer(method)),
         "who hears whom (numbers are turns; replies are made up, so graphs that depend on them are examples)",
         *listening_trace(debated, "  "),
     ]
@@ -40,6 +58,7 @@ def explain(method: Method) -> str:
 
 def rehearsed(method: Method) -> Debate:
     """Run a method on an example question with made-up replies: nobody agrees, every loop runs its full length."""
+    method = longest(method)
 
     def render(prompt: str, view: object) -> tuple[Message, ...]:
         return ({"role": "user", "content": f"{prompt} {view}"},)
@@ -68,11 +87,12 @@ def _turn(turn: Turn) -> str:
 
 
 def _step(step: Step) -> str:
-    parts = [f"{step.role} hears {_topology(step.hears)}", f"reads {step.reads}", _prompts(step)]
+    reads = " and ".join((step.reads, *step.beside))
+    parts = [f"{step.role} hears {_topology(step.hears)}", f"reads {reads}", _prompts(step)]
     if step.tells != ("latest",):
-        parts.insert(1, f"told {', '.join(step.tells)}")
+        parts.insert(1, f"told {', '.join(map(_told, step.tells))}")
     if step.own != "none":
-        parts.insert(1, f"own {step.own}")
+        parts.insert(1, f"own {_told(step.own)}")
     if step.each != "speaker":
         parts.insert(1, f"one call for each {step.each}")
     if step.draws > 1:
@@ -89,8 +109,8 @@ def _prompts(step: Step) -> str:
 
 def _topology(hears: Topology) -> str:
     if isinstance(hears, Sparse):
-        number = "" if hears.keep.number is None else f" {hears.keep.number:g}"
-        return f"sparse: weight {hears.weight}, keep {hears.keep.rule}{number}"
+        within = "" if isinstance(hears.within, Everyone) else f", within {_topology(hears.within)}"
+        return f"sparse: weight {hears.weight}, keep {_keep(hears.keep)}{within}"
     values = [getattr(hears, field.name) for field in fields(hears)]
     shown = ", ".join(
         " and ".join(map(str, value)) if isinstance(hears, OfRole) else str(value)
@@ -101,8 +121,27 @@ def _topology(hears: Topology) -> str:
     return f"{word}{f' {shown}' if shown else ''}"
 
 
-def _schedule(schedule: Sequence[str | Repeat], indent: str) -> Iterator[str]:
+def _keep(keep: Keep) -> str:
+    return keep.rule if keep.number is None else f"{keep.rule} {keep.number:g}"
+
+
+def _told(told: str | Told) -> str:
+    if isinstance(told, str):
+        return told
+    last = "all" if told.last is None else "the last" if told.last == 1 else f"the last {told.last}"
+    return f"{last} of {' and '.join(told.steps) or 'all talk'}{' about the one told' if told.about_me else ''}"
+
+
+def _decision(method: Method) -> str:
+    rule = method.decide
+    return rule.rule + (f" ({rule.role})" if rule.role else f" by {rule.weight}" if rule.rule == "vote" else "")
+
+
+def _schedule(schedule: Sequence[Item], indent: str) -> Iterator[str]:
     for part in schedule:
+        if isinstance(part, Choose):
+            yield f"{indent}choose {part.role} from {part.source}: weight {part.weight}, keep {_keep(part.keep)}"
+            continue
         if isinstance(part, str):
             yield f"{indent}{part}"
             continue
@@ -112,11 +151,9 @@ def _schedule(schedule: Sequence[str | Repeat], indent: str) -> Iterator[str]:
         yield from _schedule(part.body, indent + "  ")
 
 
-def _ends_early(method: Method) -> bool:
-    def early(schedule: Sequence[str | Repeat]) -> bool:
-        return any(
-            isinstance(part, Repeat) and (part.until != "never" or part.unless != "never" or early(part.body))
-            for part in schedule
-        )
-
-    return early(method.schedule)
+def _fewer(method: Method) -> str:
+    """Say why a debate may have fewer calls than the rehearsed one."""
+    ends = any(isinstance(part, Repeat) and {part.until, part.unless} != {NEVER} for part in parts(method.schedule))
+    silent = any(isinstance(part, Choose) for part in parts(method.schedule))
+    why = [*(["a loop ends early"] if ends else []), *(["a choice silences somebody"] if silent else [])]
+    return f" (fewer where {' or '.join(why)})" if why else ""

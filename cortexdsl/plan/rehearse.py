@@ -11,7 +11,7 @@ from cortexdsl.debate.adapt import with_draws, with_pool
 from cortexdsl.debate.engine import debate
 from cortexdsl.errors import DebateError, Problem, SpecError
 from cortexdsl.plan.compiler import Judged
-from cortexdsl.plan.estimate import REPLY_TOKENS, Estimate, Rehearsal, estimate_of, input_tokens, rehearse
+from cortexdsl.plan.estimate import REPLY_TOKENS, Estimate, Rehearsal, estimate_of, input_tokens, longest, rehearse
 from cortexdsl.plan.experiment import Plan, pool_sources
 from cortexdsl.plan.whatif import Whatif
 from cortexdsl.protocols.templates import Templates
@@ -155,18 +155,18 @@ def longest_prompts(plan: Plan) -> dict[tuple[str, str], int]:
 
     Four characters are a token, so that the figure is an estimate.
     """
-    longest: dict[tuple[str, str], int] = {}
+    found: dict[tuple[str, str], int] = {}
     for task in plan.tasks.values():
         render = _renderer(plan.templates, task)
         sample = max(task.questions, key=lambda question: len(question.text) + len(question.context))
         for cell in plan.cells:
             rehearsal = Rehearsal(render, plan.reply_tokens)
             method = with_pool(cell.debate, MADE_UP_PASSAGES * len(pool_sources(cell)))
-            asyncio.run(debate(method, sample, rehearsal.hands(), seed=plan.seed, replicate=1))
+            asyncio.run(debate(longest(method), sample, rehearsal.hands(), seed=plan.seed, replicate=1))
             for call in rehearsal.calls.values():
                 place = cell.name, call.model.name
-                longest[place] = max(longest.get(place, 0), input_tokens(call.messages))
-    return longest
+                found[place] = max(found.get(place, 0), input_tokens(call.messages))
+    return found
 
 
 async def _rehearse_task(plan: Plan, task: Task, sample: Sequence[Question]) -> dict[str, Estimate]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from cortexdsl.debate.engine import spoken
+from cortexdsl.debate.roles import choices, spoken
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.protocols.cast import bind
 from cortexdsl.protocols.dealing import dealt
@@ -22,7 +22,9 @@ from cortexdsl.spec.nodes import Found, Mark, Node, Route
 from cortexdsl.spec.problems import in_order, nearest, plainest, shown
 from cortexdsl.spec.protocol import (
     OTHERWISE,
+    BallotForm,
     CaseText,
+    ChooseText,
     LastForm,
     LoopText,
     MajorityForm,
@@ -34,7 +36,7 @@ from cortexdsl.spec.protocol import (
 )
 from cortexdsl.spec.sheet import METHOD_WORDS
 from cortexdsl.spec.stand_ins import of_protocol
-from cortexdsl.terms import Agent, Decide, Method, Model, Repeat, Step
+from cortexdsl.terms import Agent, Decide, Item, Method, Model, Repeat, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,7 @@ def _resolved(protocol: Protocol, choice: Choice, problems: list[Found]) -> Reso
     }
     method = Method(
         protocol=protocol.name,
-        cast=_needed(cast, steps.values()),
+        cast=_needed(cast, steps.values(), schedule),
         steps=MappingProxyType(steps),
         schedule=schedule,
         decide=_decide(text),
@@ -173,6 +175,7 @@ def _resolved(protocol: Protocol, choice: Choice, problems: list[Found]) -> Reso
         participation=text.participation,  # type: ignore[arg-type]
         similarity=text.similarity,
         passes=text.passes,  # type: ignore[arg-type]
+        debaters=text.debaters,
     )
     unfit = [*misfits(method, node, substitution.called)]
     # In place of a wrong `hears` nobody is heard, which lays out no graph.
@@ -234,22 +237,25 @@ def _step(
         prompt=prompt,
         by_agent=MappingProxyType(by_agent),
         hears=topology(text.hears),
-        tells=text.tells,  # type: ignore[arg-type]
-        own=text.own,  # type: ignore[arg-type]
+        tells=tuple(told if isinstance(told, str) else told.term() for told in text.tells),  # type: ignore[misc]
+        own=text.own if isinstance(text.own, str) else text.own.term(),  # type: ignore[arg-type]
         material=MappingProxyType(material.plain() if material is not None else {}),
         order=text.order,  # type: ignore[arg-type]
         each=text.each,  # type: ignore[arg-type]
         draws=int(number(text.draws)),
-        reads=text.reads,
+        reads=text.reads[0],
+        beside=text.reads[1:],  # type: ignore[arg-type]
     )
 
 
-def _schedule(items: Sequence[Any]) -> tuple[str | Repeat, ...]:
-    schedule: list[str | Repeat] = []
+def _schedule(items: Sequence[Any]) -> tuple[Item, ...]:
+    schedule: list[Item] = []
     for item in items:
         match item:
             case LoopText():
-                schedule.append(Repeat(int(number(item.repeat)), _schedule(item.do), item.until, item.unless))  # type: ignore[arg-type]
+                schedule.append(Repeat(int(number(item.repeat)), _schedule(item.do), item.until, item.unless))
+            case ChooseText():
+                schedule.append(item.term())
             case CaseText():
                 schedule += _schedule(item.do[item.branch or OTHERWISE])
             case _:
@@ -257,9 +263,12 @@ def _schedule(items: Sequence[Any]) -> tuple[str | Repeat, ...]:
     return tuple(schedule)
 
 
-def _needed(cast: Mapping[str, tuple[Agent, ...]], steps: Iterable[Step]) -> Mapping[str, tuple[Agent, ...]]:
-    """Return the roles that speak or are heard: a step that no case has chosen brings nobody into the debate."""
+def _needed(
+    cast: Mapping[str, tuple[Agent, ...]], steps: Iterable[Step], schedule: Sequence[Item]
+) -> Mapping[str, tuple[Agent, ...]]:
+    """Return the roles that speak, are heard or chosen: what no case has chosen brings nobody into the debate."""
     played = {role for step in steps for role in (step.role, *(getattr(step.hears, "roles", ())))}
+    played |= {role for choice in choices(schedule) for role in (choice.role, choice.source)}
     return MappingProxyType({role: agents for role, agents in cast.items() if role in played})
 
 
@@ -269,6 +278,8 @@ def _decide(text: ProtocolText) -> Decide:
             return Decide("last", role)
         case MajorityForm(majority=vote):
             return Decide("majority", fallback=_fallback(vote, text))
+        case BallotForm(vote=weight):
+            return Decide("vote", fallback=_fallback(text.decide, text), weight=weight)
         case WeightedForm(weighted=vote):
             return Decide("weighted", fallback=_fallback(vote, text))
         case rule:

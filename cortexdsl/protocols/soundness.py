@@ -8,11 +8,21 @@ from typing import Protocol
 from cortexdsl.debate import expressions
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.protocols.substitute import Substitution, references
-from cortexdsl.spec.hears import RoleForm, SparseForm
+from cortexdsl.spec.hears import GroupsForm, RoleForm, SparseForm, WhereForm
 from cortexdsl.spec.mending import Doubtful, mend, without
 from cortexdsl.spec.nodes import Found, Node, Route
 from cortexdsl.spec.problems import dotted, nearest, shown
-from cortexdsl.spec.protocol import CaseText, LastForm, LoopText, ProtocolText, RoleAnswerForm, StepText
+from cortexdsl.spec.protocol import (
+    NEVER,
+    BallotForm,
+    CaseText,
+    ChooseText,
+    LastForm,
+    LoopText,
+    ProtocolText,
+    RoleAnswerForm,
+    ToldText,
+)
 from cortexdsl.spec.sheet import METHOD_WORDS
 from cortexdsl.spec.stand_ins import of_protocol
 
@@ -111,9 +121,17 @@ def _roles(text: ProtocolText, found: Finder) -> Iterator[Found]:
             if role not in text.roles:
                 remedy = nearest(role, text.roles, say="roles")
                 yield found(("steps", name, "hears", "role"), f"there is no role {role}", remedy)
+    for role in text.debaters:
+        if role not in text.roles:
+            yield found(("debaters",), f"there is no role {role}", nearest(role, text.roles, say="roles"))
+    for choice, route in _choices(text.schedule):
+        for word, who in (("choose", choice.choose), ("from", choice.from_ or choice.choose)):
+            if who not in text.roles and (word == "choose" or choice.from_):
+                yield found((*route, word), f"there is no role {who}", nearest(who, text.roles, say="roles"))
     spoken = {step.role for step in text.steps.values()}
+    used = spoken.union(text.debaters, *((c.choose, c.from_ or "") for c, _ in _choices(text.schedule)))
     for role in text.roles:
-        if role not in spoken and spoken <= set(text.roles):
+        if role not in used and spoken <= set(text.roles):
             yield found(("roles", role), "nobody speaks in this role", "give it a step, or remove it", key=True)
 
 
@@ -125,7 +143,7 @@ def passed(items: Iterable[object], route: Route = ("schedule",)) -> Iterator[tu
         elif isinstance(item, CaseText):
             for branch, body in item.do.items():
                 yield from passed(body, (*route, i, "do", branch))
-        else:
+        elif not isinstance(item, ChooseText):
             yield str(item), (*route, i)
 
 
@@ -150,10 +168,11 @@ def _schedule(text: ProtocolText, found: Finder, *, is_decided: bool) -> Iterato
     for name in text.steps:
         if name not in reached:
             yield found(("steps", name), "the schedule never comes to this step", "add it, or remove it", key=True)
-    answering = [step.role for name, step in text.steps.items() if step.reads == "answer" and name in reached]
+    answering = [step.role for name, step in text.steps.items() if step.reads[0] == "answer" and name in reached]
     if not answering and reached <= set(text.steps):
         yield found(("schedule",), "no step reads an answer", "let a step have reads: answer")
         return
+    yield from _debaters(text, answering, found)
     decide = text.decide
     if is_decided and isinstance(decide, LastForm | RoleAnswerForm):
         key, role = ("last", decide.last) if isinstance(decide, LastForm) else ("role", decide.role)
@@ -161,6 +180,34 @@ def _schedule(text: ProtocolText, found: Finder, *, is_decided: bool) -> Iterato
             yield found(("decide", key), f"there is no role {role}", nearest(role, text.roles, say="roles"))
         elif role not in answering:
             yield found(("decide", key), f"no step of {role} reads an answer", "let one have reads: answer")
+
+
+def _debaters(text: ProtocolText, answering: Iterable[str], found: Finder) -> Iterator[Found]:
+    """Yield what is wrong with who debates: nobody of them answers, or others are chosen than those who debate."""
+    debating = set(text.debaters or [*answering][:1])
+    chosen = list(_choices(text.schedule))
+    while more := {c.choose for c, _ in chosen if (c.from_ or c.choose) in debating} - debating:
+        debating |= more
+    for role in text.debaters:
+        if role in text.roles and not debating & {*answering}:
+            yield found(("debaters",), f"no step of {role} reads an answer", "let one have reads: answer")
+    for choice, route in chosen:
+        source = choice.from_ or choice.choose
+        if source in text.roles and source not in debating:
+            who = " and ".join(sorted(debating))
+            said = f"{source} is no role of those who debate, and there is nothing to weigh"
+            yield found((*route, "from" if choice.from_ else "choose"), said, f"write from: a role of {who}")
+
+
+def _choices(items: Iterable[object], route: Route = ("schedule",)) -> Iterator[tuple[ChooseText, Route]]:
+    for i, item in enumerate(items):
+        if isinstance(item, ChooseText):
+            yield item, (*route, i)
+        elif isinstance(item, LoopText):
+            yield from _choices(item.do, (*route, i, "do"))
+        elif isinstance(item, CaseText):
+            for branch, body in item.do.items():
+                yield from _choices(body, (*route, i, "do", branch))
 
 
 def _loops(items: Iterable[object], route: Route = ("schedule",)) -> Iterator[tuple[LoopText, Route]]:
@@ -174,23 +221,62 @@ def _loops(items: Iterable[object], route: Route = ("schedule",)) -> Iterator[tu
 
 
 def _endings(text: ProtocolText, found: Finder) -> Iterator[Found]:
-    reads = {step.reads for step in text.steps.values()}
     for loop, route in _loops(text.schedule):
         for word in ("unless", "until"):
-            if getattr(loop, word) == "agreed" and "verdict" not in reads:
+            if getattr(loop, word) == "agreed" and not _reads(text, "verdict"):
                 yield found((*route, word), "agreed is a judge's verdict, and no step reads one", "add reads: verdict")
 
 
-def _steps(text: ProtocolText, found: Finder) -> Iterator[Found]:
-    steps = text.steps.values()
-    about = any(step.each in ABOUT for step in steps)
+def _expressions(text: ProtocolText) -> Iterator[tuple[str, Route]]:
+    """Yield the expressions of a protocol, with the routes where they stand."""
     for name, step in text.steps.items():
-        if "about_me" in step.tells and not about:
+        if isinstance(step.hears, SparseForm):
+            yield step.hears.sparse.weight, ("steps", name, "hears")
+        if isinstance(step.hears, WhereForm):
+            yield step.hears.where, ("steps", name, "hears")
+    for choice, route in _choices(text.schedule):
+        yield (choice.where or choice.weight or "1"), (*route, "weight" if choice.where is None else "where")
+    for loop, route in _loops(text.schedule):
+        for word in ("unless", "until"):
+            if getattr(loop, word) not in (NEVER, "agreed"):
+                yield getattr(loop, word), (*route, word)
+    if isinstance(text.decide, BallotForm):
+        yield text.decide.vote, ("decide", "vote")
+
+
+_NEEDS = {
+    "peer_score": ("needs reviews, and no step reads one", "add a step with each: edge, reads: review"),
+    "score": ("needs reviews, and no step reads one", "add a step with each: edge, reads: review"),
+    "agreed": ("is a judge's verdict, and no step reads one", "add reads: verdict"),
+    "chosen": ("needs choices, and no step reads one", "add a step with reads: choice"),
+    "same_group": ("needs groups, and no step hears any", "let a step hear {groups: ...}"),
+}
+_READ = {"peer_score": "review", "score": "review", "agreed": "verdict", "chosen": "choice"}
+
+
+def _steps(text: ProtocolText, found: Finder) -> Iterator[Found]:
+    about = any(step.each in ABOUT for step in text.steps.values())
+    for name, step in text.steps.items():
+        told = [each for each in (*step.tells, step.own) if not isinstance(each, str)]
+        if not about and ("about_me" in step.tells or any(isinstance(t, ToldText) and t.about == "me" for t in told)):
             yield found(("steps", name, "tells"), "no turn is about anybody", "let a step have each: edge or listener")
-        if "peer_score" in _factors(step) and not any(other.reads == "review" for other in steps):
-            remedy = "add a step with each: edge, reads: review"
-            yield found(("steps", name, "hears"), "peer_score needs reviews, and no step reads one", remedy)
+        for other in (other for each in told for other in each.step):
+            if other not in text.steps:
+                word = "own" if step.own in told and other in getattr(step.own, "step", ()) else "tells"
+                yield found(("steps", name, word), f"there is no step {other}", nearest(other, text.steps, say="steps"))
+    for expression, route in _expressions(text):
+        for factor in sorted(expressions.parse(expression).names & _NEEDS.keys()):
+            is_met = _reads(text, _READ[factor]) if factor in _READ else _has_groups(text)
+            if not is_met:
+                why, remedy = _NEEDS[factor]
+                yield found(route, f"{factor} {why}", remedy)
 
 
-def _factors(step: StepText) -> frozenset[str]:
-    return expressions.parse(step.hears.sparse.weight).names if isinstance(step.hears, SparseForm) else frozenset()
+def _reads(text: ProtocolText, what: str) -> bool:
+    return any(what in step.reads for step in text.steps.values())
+
+
+def _has_groups(text: ProtocolText) -> bool:
+    hears = [step.hears for step in text.steps.values()]
+    within = [getattr(form.sparse if isinstance(form, SparseForm) else form, "within", None) for form in hears]
+    return any(isinstance(form, GroupsForm) for form in (*hears, *within))

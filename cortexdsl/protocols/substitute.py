@@ -1,8 +1,8 @@
 """`$name` in a protocol becomes the value of that setting.
 
 A whole value takes the setting's, whatever it is, with the place where that was written. Within a text, numbers
-and words are put in: in a `weight`, a `prompt` and a `similarity` as text, elsewhere the text is arithmetic and
-is computed. In `with:`, where texts are a user's own, only a whole value is a setting.
+and words are put in: in a weight or another expression, a `prompt` and a `similarity` as text, elsewhere the text is
+arithmetic and is computed. In `with:`, where texts are a user's own, only a whole value is a setting.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from cortexdsl.spec.problems import dotted, shown
 
 _WHOLE = re.compile(r"\$([A-Za-z_]\w*)")
 _SPLICED = ("prompt", "similarity", "networkx")
+_EXPRESSIONS = ("weight", "where", "until", "unless", "vote")
 _UNTOUCHED = ("settings", "title", "source")
 
 
@@ -116,7 +117,7 @@ class Substitution:
         if route[-1] in _SPLICED:
             return Node(_WHOLE.sub(lambda found: self._word(found[1]), text), mark)
         filled = _WHOLE.sub(lambda found: f"({self._word(found[1])})", text)
-        return Node(filled if route[-1] == "weight" else self._computed(filled, mark, route), mark)
+        return Node(filled if route[-1] in _EXPRESSIONS else self._computed(filled, mark, route), mark)
 
     def _word(self, name: str) -> str:
         node = self.settings[name]

@@ -16,9 +16,11 @@ from typing import Any
 from cortexdsl.records.files import write_lines
 from cortexdsl.records.matrices import factors_to_json, flags_to_json, numbers_to_json
 from cortexdsl.seals import sealed
-from cortexdsl.terms import Agent, Debate, Graph, Turn
+from cortexdsl.terms import Agent, Choice, Debate, Graph, Turn
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
+PLAIN_VERSION = 3
+"""Of a debate that says nothing which readers of version 3 would not know."""
 SEALED_SINCE = 2
 
 
@@ -62,8 +64,10 @@ def debate_to_json(debate: Debate, header: Header) -> str:
     RecordError
         A weight or factor is infinite: JSON has no such number, and no weight should be one.
     """
+    more: dict[str, Any] = {"choices": [_choice(choice) for choice in debate.choices]} if debate.choices else {}
+    more |= {"standing": [list(turns) for turns in debate.standing]} if debate.standing else {}
     line = {
-        "schema_version": SCHEMA_VERSION,
+        "schema_version": SCHEMA_VERSION if more or _is_new(debate) else PLAIN_VERSION,
         "experiment": header.experiment,
         "dataset": header.dataset,
         "cell": header.cell,
@@ -80,8 +84,13 @@ def debate_to_json(debate: Debate, header: Header) -> str:
         "rounds": debate.rounds,
         "stop": debate.stop,
         **({"images": list(debate.images)} if debate.images else {}),
+        **more,
     }
     return sealed(json.dumps(line, ensure_ascii=True, allow_nan=False, separators=(",", ":")))
+
+
+def _is_new(debate: Debate) -> bool:
+    return debate.stop == "condition" or any(turn.beside or turn.reads == "choice" for turn in debate.turns)
 
 
 def write_debates(path: Path, records: Iterable[Record]) -> None:
@@ -102,7 +111,12 @@ def _agent(agent: Agent) -> dict[str, Any]:
 
 def _turn(turn: Turn) -> dict[str, Any]:
     # What most turns have nothing to say of stands only in those that do.
-    rare = {"reasoning": turn.reasoning or None, "reasoning_tokens": turn.reasoning_tokens, "ended": turn.ended}
+    rare = {
+        "reasoning": turn.reasoning or None,
+        "reasoning_tokens": turn.reasoning_tokens,
+        "ended": turn.ended,
+        "beside": dict(turn.beside) or None,
+    }
     return {
         "turn": turn.turn,
         "execution": turn.execution,
@@ -122,6 +136,17 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "completion_tokens": turn.completion_tokens,
         "call": turn.call,
         **{name: value for name, value in rare.items() if value is not None},
+    }
+
+
+def _choice(choice: Choice) -> dict[str, Any]:
+    return {
+        "turn": choice.turn,
+        "round": choice.round,
+        "role": choice.role,
+        "candidates": list(choice.candidates),
+        "weight": list(choice.weight),
+        "chosen": list(choice.chosen),
     }
 
 

@@ -17,6 +17,7 @@ def turn_rows(records: Iterable[Record]) -> Iterator[Row]:
     for record in records:
         for turn in record.debate.turns:
             row = _keys(record) | asdict(turn)
+            row["beside"] = "; ".join(f"{what}: {value or ''}" for what, value in turn.beside.items())
             yield row | {key: " ".join(map(str, row[key])) for key in ("heard", "recalled")}
 
 
@@ -63,13 +64,22 @@ def debate_rows(records: Iterable[Record]) -> Iterator[Row]:
                 }
                 for agent in debate.agents
             ],
-            "turns": [asdict(t) | {"heard": list(t.heard), "recalled": list(t.recalled)} for t in debate.turns],
+            "turns": [
+                asdict(turn)
+                | {"heard": list(turn.heard), "recalled": list(turn.recalled)}
+                | {"beside": [{"reads": what, "value": value} for what, value in turn.beside.items()]}
+                for turn in debate.turns
+            ],
             "edges": [{key: row[key] for key in edges} for row in edge_rows([record])],
             "answer": debate.answer,
             "votes": [{"answer": answer, "weight": weight} for answer, weight in debate.votes.items()],
             "was_tied": debate.was_tied,
             "rounds": debate.rounds,
             "stop": debate.stop,
+            "choices": [
+                asdict(choice) | {key: list(getattr(choice, key)) for key in ("candidates", "weight", "chosen")}
+                for choice in debate.choices
+            ],
         }
 
 

@@ -62,6 +62,7 @@ def _lines(record: Record, width: int) -> Iterator[str]:
     for turn in debate.turns:
         if turn.execution != shown:
             shown = turn.execution
+            yield from _choices(debate, turn.turn)
             yield ""
             yield f"── round {turn.round}, {_word(turn.step)} ".ljust(width, "─")
         graph = _graph_of(debate, turn)
@@ -71,6 +72,7 @@ def _lines(record: Record, width: int) -> Iterator[str]:
         if turn.reasoning:
             yield from (f"{_INDENT}~ {line}" for line in printable(turn.reasoning).split("\n"))
         yield from (f"{_INDENT}| {line}" for line in printable(turn.text).split("\n"))
+    yield from _choices(debate, len(debate.turns))
     yield ""
     yield "─" * width
     votes = ", ".join(f"{_word(answer)}: {weight:g}" for answer, weight in debate.votes.items())
@@ -78,6 +80,15 @@ def _lines(record: Record, width: int) -> Iterator[str]:
         f"   (votes {votes})" if votes else ""
     )
     yield _end(debate) + ("; the vote was tied" if debate.was_tied else "")
+
+
+def _choices(debate: Debate, turn: int) -> Iterator[str]:
+    """Yield who was chosen before a turn, and from whom."""
+    for choice in debate.choices:
+        if choice.turn == turn:
+            weights = ", ".join(f"{_word(c)} ({w:.3g})" for c, w in zip(choice.candidates, choice.weight, strict=True))
+            yield ""
+            yield f"{_word(choice.role)}: {', '.join(map(_word, choice.chosen)) or 'nobody'}, of {weights or 'nobody'}"
 
 
 def _speaker(turn: Turn) -> str:
@@ -107,6 +118,7 @@ def _read(turn: Turn) -> str:
         read = turn.reads if turn.answer is None else f"{turn.reads}: {_word(turn.answer)}"
     if turn.ended == "length":
         read += ", cut at its length limit"
+    read += "".join(f", {what}: {'unreadable' if said is None else _word(said)}" for what, said in turn.beside.items())
     if turn.confidence_stated is not None:
         read += f", confidence {turn.confidence_stated:g}"
         if turn.confidence is not None and turn.confidence != turn.confidence_stated:
@@ -116,7 +128,12 @@ def _read(turn: Turn) -> str:
 
 def _end(debate: Debate) -> str:
     rounds = "1 round" if debate.rounds == 1 else f"{debate.rounds} rounds"
-    ends = {"consensus": "consensus", "agreed": "the judge's verdict", "rounds": "the end of its schedule"}
+    ends = {
+        "consensus": "consensus",
+        "agreed": "the judge's verdict",
+        "rounds": "the end of its schedule",
+        "condition": "its condition",
+    }
     return f"{rounds}, {ends[debate.stop]}"
 
 

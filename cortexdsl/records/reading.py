@@ -12,10 +12,10 @@ from cortexdsl.records.debates import SCHEMA_VERSION, SEALED_SINCE, Header, Reco
 from cortexdsl.records.fields import FieldError, Fields, number_item, text_item, whole_item
 from cortexdsl.records.matrices import factors_from_json, flags_from_json, numbers_from_json
 from cortexdsl.seals import Seal, seal_of
-from cortexdsl.terms import Agent, Debate, Graph, Model, Reads, Turn
+from cortexdsl.terms import Agent, Choice, Debate, Graph, Model, Reads, Turn
 
 RESTORE = "remove the file and run again: its debates are replayed from the call logs, and no model is asked again"
-STOPS = ("consensus", "agreed", "rounds")
+STOPS = ("consensus", "agreed", "condition", "rounds")
 
 
 def read_debates(path: Path) -> Iterator[Record]:
@@ -110,6 +110,28 @@ def _read_debate(fields: Fields) -> Debate:
         rounds=fields.whole("rounds"),
         stop=cast(Any, fields.word("stop", STOPS)),
         images=fields.sequence("images", text_item) if "images" in fields else (),
+        choices=fields.sequence("choices", _read_choice) if "choices" in fields else (),
+        standing=fields.sequence("standing", _read_turns) if "standing" in fields else (),
+    )
+
+
+def _text_or_none(value: Any, where: str) -> str | None:
+    return None if value is None else text_item(value, where)
+
+
+def _read_turns(value: Any, where: str) -> tuple[int, ...]:
+    return Fields({where: value}).sequence(where, whole_item)
+
+
+def _read_choice(value: Any, where: str) -> Choice:
+    fields = Fields(value, where)
+    return Choice(
+        turn=fields.whole("turn"),
+        round=fields.whole("round"),
+        role=fields.text("role"),
+        candidates=fields.sequence("candidates", text_item),
+        weight=fields.sequence("weight", number_item),
+        chosen=fields.sequence("chosen", text_item),
     )
 
 
@@ -147,6 +169,7 @@ def _read_turn(value: Any, where: str) -> Turn:
         reasoning=fields.text("reasoning") if "reasoning" in fields else "",
         reasoning_tokens=fields.whole("reasoning_tokens") if "reasoning_tokens" in fields else None,
         ended=fields.text("ended") if "ended" in fields else None,
+        beside=fields.mapping("beside", _text_or_none) if "beside" in fields else {},
     )
     if where != f"turns[{turn.turn}]":
         raise FieldError(f"{where}.turn is {turn.turn}: turns are numbered from 0 in the order they were spoken")

@@ -5,13 +5,11 @@ Each form has a `term()`: the frozen value of the engine, to be taken when no se
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
-from cortexdsl.debate import expressions
-from cortexdsl.spec.problems import nearest
+from cortexdsl.spec.expressions import Weight
 from cortexdsl.spec.words import (
     SETTING_OR_VALUE,
     Asked,
@@ -19,11 +17,9 @@ from cortexdsl.spec.words import (
     Name,
     Number,
     Share,
-    Text,
     Variable,
     Whole,
     one_of,
-    said,
     setting_or_value,
 )
 from cortexdsl.terms import (
@@ -97,40 +93,19 @@ KeepText: TypeAlias = Annotated[
 ]
 
 
-def _weight(text: str) -> str:
-    if "$" in text:
-        return text
-    try:
-        unknown = sorted(expressions.parse(text).names - set(expressions.NAMES))
-    except ValueError as error:
-        raise said(str(error), f"names: {', '.join(expressions.NAMES)}") from None
-    if unknown:
-        raise said(f"no factor is called {unknown[0]}", nearest(unknown[0], expressions.NAMES))
-    if not any(math.isfinite(_tried(text, value)) for value in (0.3, 0.9, 1.7, 3.0)):
-        raise said(f"{text!r} is no number, whatever the agents say", "is something divided by 0, or too large?")
-    return text
-
-
-def _tried(text: str, value: float) -> float:
-    """Compute a weight of factors that differ a little from a value."""
-    factors = {name: value * (1 + 0.01 * k) for k, name in enumerate(expressions.NAMES)}
-    return float(expressions.evaluate(expressions.parse(text), factors))
-
-
-class SparseText(Entry):
-    """Edges by weight, and the rule that keeps them."""
-
-    weight: Annotated[Text, AfterValidator(_weight)] = Field(
-        description=f"Arithmetic over {', '.join(expressions.NAMES)}."
-    )
-    keep: KeepText = "mean"
-
-    def term(self) -> Sparse:
-        """Return the topology."""
-        return Sparse(self.weight, Keep(self.keep) if isinstance(self.keep, str) else self.keep.term())  # type: ignore[arg-type]
-
-
 # ---------------------------------------------------------------- who hears whom
+_FORMS: dict[str, str] = {
+    "ring": "{ring: k}",
+    "groups": "{groups: count or sizes}",
+    "sparse": "{sparse: {weight: ..., keep: ...}}",
+    "where": "{where: condition}",
+    "role": "{role: name or names}",
+    "edges": "{edges: [[speaker, listener]]}",
+    "random": "{random: p}",
+    "networkx": "{networkx: generator}",
+}
+
+
 class RingForm(Entry):
     """`{ring: k}`: the k nearest on both sides."""
 
@@ -160,16 +135,6 @@ class GroupsForm(Entry):
         if isinstance(self.groups, tuple):
             return Groups(len(self.groups), self.groups)
         return Groups(int(number(self.groups)))
-
-
-class SparseForm(Entry):
-    """`{sparse: {weight, keep}}`."""
-
-    sparse: SparseText
-
-    def term(self) -> Sparse:
-        """Return the topology."""
-        return self.sparse.term()
 
 
 def _listed(value: Any) -> Any:
@@ -223,6 +188,62 @@ class NetworkXForm(Entry, extra="allow"):
         return NetworkX(self.networkx, dict(self.__pydantic_extra__ or {}))
 
 
+LayoutText: TypeAlias = Annotated[
+    Annotated[Literal["everyone"], Tag("<word>")]
+    | Asked
+    | Annotated[RingForm, Tag("<ring>")]
+    | Annotated[GroupsForm, Tag("<groups>")]
+    | Annotated[EdgesForm, Tag("<edges>")]
+    | Annotated[RandomForm, Tag("<random>")]
+    | Annotated[NetworkXForm, Tag("<networkx>")],
+    one_of(("everyone",), {form: _FORMS[form] for form in ("ring", "groups", "edges", "random", "networkx")}),
+]
+"""A layout among those who debate, of which weights may keep a part."""
+
+
+class SparseText(Entry):
+    """Edges by weight, and the rule that keeps them."""
+
+    weight: Weight = Field(description="An expression with a value an edge (docs/language.md#expressions).")
+    keep: KeepText = "mean"
+    within: LayoutText = Field("everyone", description="The edges that there may be.")
+
+    def term(self) -> Sparse:
+        """Return the topology."""
+        return Sparse(self.weight, keep(self.keep), topology(self.within))  # type: ignore[arg-type]
+
+
+class SparseForm(Entry):
+    """`{sparse: {weight, keep}}`."""
+
+    sparse: SparseText
+
+    def term(self) -> Sparse:
+        """Return the topology."""
+        return self.sparse.term()
+
+
+class WhereForm(Entry):
+    """`{where: condition}`: the edges for which a condition holds."""
+
+    where: Weight = Field(description="A condition on edges, such as differs.")
+    within: LayoutText = Field("everyone", description="The edges that there may be.")
+
+    def term(self) -> Sparse:
+        """Return the topology."""
+        return Sparse(self.where, MET, topology(self.within))  # type: ignore[arg-type]
+
+
+MET = Keep("above", 0.0)
+"""Which weights a condition keeps: what is true is 1."""
+
+
+def keep(rule: Any) -> Keep:
+    """Return the rule that a checked `keep:` means."""
+    found: Keep = Keep(rule) if isinstance(rule, str) else rule.term()  # type: ignore[arg-type]
+    return found
+
+
 HearsWord: TypeAlias = Literal["nobody", "everyone", "self"]
 HearsText: TypeAlias = Annotated[
     Annotated[HearsWord, Tag("<word>")]
@@ -230,22 +251,12 @@ HearsText: TypeAlias = Annotated[
     | Annotated[RingForm, Tag("<ring>")]
     | Annotated[GroupsForm, Tag("<groups>")]
     | Annotated[SparseForm, Tag("<sparse>")]
+    | Annotated[WhereForm, Tag("<where>")]
     | Annotated[RoleForm, Tag("<role>")]
     | Annotated[EdgesForm, Tag("<edges>")]
     | Annotated[RandomForm, Tag("<random>")]
     | Annotated[NetworkXForm, Tag("<networkx>")],
-    one_of(
-        get_args(HearsWord),
-        {
-            "ring": "{ring: k}",
-            "groups": "{groups: count or sizes}",
-            "sparse": "{sparse: {weight: ..., keep: ...}}",
-            "role": "{role: name or names}",
-            "edges": "{edges: [[speaker, listener]]}",
-            "random": "{random: p}",
-            "networkx": "{networkx: generator}",
-        },
-    ),
+    one_of(get_args(HearsWord), _FORMS),
 ]
 
 _WORDS: dict[str, Topology] = {"nobody": Nobody(), "everyone": Everyone(), "self": Self()}

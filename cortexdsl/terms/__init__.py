@@ -7,7 +7,7 @@ indexed `[speaker, listener]`. Rounds count from 0 (the opening). Confidences li
 from cortexdsl.terms.agents import Agent, Model
 from cortexdsl.terms.base import EMPTY, Bools, Floats, Scalar
 from cortexdsl.terms.calls import Call, Message, Reply
-from cortexdsl.terms.debates import Debate, Graph, Turn
+from cortexdsl.terms.debates import Choice, Debate, Graph, Turn
 from cortexdsl.terms.experiment import Cell, Family, Limits, Match, StoppingRule, in_step
 from cortexdsl.terms.graphs import (
     Edges,
@@ -24,7 +24,21 @@ from cortexdsl.terms.graphs import (
     Topology,
 )
 from cortexdsl.terms.hands import Ask, Hands, Reader, Render, Similarity
-from cortexdsl.terms.protocol import Bin, Decide, Each, Method, Own, Reads, Repeat, Step, Tells, Until
+from cortexdsl.terms.protocol import (
+    Beside,
+    Bin,
+    Choose,
+    Decide,
+    Each,
+    Item,
+    Method,
+    Own,
+    Reads,
+    Repeat,
+    Step,
+    Tells,
+    Told,
+)
 from cortexdsl.terms.questions import Dataset, Image, Question, Reading
 from cortexdsl.terms.without import NOTHING, Without
 
@@ -33,10 +47,13 @@ __all__ = [
     "NOTHING",
     "Agent",
     "Ask",
+    "Beside",
     "Bin",
     "Bools",
     "Call",
     "Cell",
+    "Choice",
+    "Choose",
     "Dataset",
     "Debate",
     "Decide",
@@ -49,6 +66,7 @@ __all__ = [
     "Groups",
     "Hands",
     "Image",
+    "Item",
     "Keep",
     "Limits",
     "Match",
@@ -75,9 +93,9 @@ __all__ = [
     "Step",
     "StoppingRule",
     "Tells",
+    "Told",
     "Topology",
     "Turn",
-    "Until",
     "Without",
     "in_step",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from cortexdsl.terms.agents import Agent
@@ -28,7 +28,7 @@ class Turn:
         The earlier turns whose words its prompt contained: those that reached it from others in this step, and those
         that it remembered (its own, and under `own: history` what it had been shown before).
     answer : str or None
-        What was read (of an answer, review, verdict or selection).
+        What was read (of an answer, review, verdict, selection or choice; a choice names agents).
     call : str
         Key in the call log.
     reasoning : str
@@ -36,6 +36,8 @@ class Turn:
     reasoning_tokens : int or None
     ended : str or None
         How the reply ended where the model did not end it itself (`length`: cut at its limit).
+    beside : mapping of what is read to what was read
+        Where a step reads more than one thing; None: it could not be read.
     """
 
     turn: int
@@ -58,6 +60,7 @@ class Turn:
     reasoning: str = ""
     reasoning_tokens: int | None = None
     ended: str | None = None
+    beside: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,31 @@ class Graph:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """A role that was filled during a debate, and why.
+
+    Attributes
+    ----------
+    turn : int
+        How many turns were spoken before it.
+    round : int
+        The round to come.
+    role : str
+    candidates : tuple of str
+    weight : tuple of float
+        Of each candidate.
+    chosen : tuple of str
+    """
+
+    turn: int
+    round: int
+    role: str
+    candidates: tuple[str, ...]
+    weight: tuple[float, ...]
+    chosen: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Debate:
     """One debate of one question, whole.
 
@@ -95,9 +123,13 @@ class Debate:
     rounds : int
         Rounds after the opening.
     stop : str
-        `consensus`, `agreed`, `rounds` (the schedule or its cap ended it).
+        `consensus`, `agreed`, `condition` (another one came about), `rounds` (the schedule or its cap ended it).
     images : tuple of str
         Digests of the images that every prompt showed.
+    choices : tuple of Choice
+    standing : tuple of tuple of int
+        The turns that hold the debaters' answers at the end of each round: where somebody was silent, its last. Empty
+        where in every round all debaters answered at once, as in most protocols.
     """
 
     question_id: str
@@ -108,5 +140,7 @@ class Debate:
     votes: Mapping[str, float]
     was_tied: bool
     rounds: int
-    stop: Literal["consensus", "agreed", "rounds"]
+    stop: Literal["consensus", "agreed", "condition", "rounds"]
     images: tuple[str, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    standing: tuple[tuple[int, ...], ...] = ()

@@ -83,10 +83,11 @@ class Keep:
 
 @dataclass(frozen=True, slots=True)
 class Sparse:
-    """Edges by weight: an arithmetic expression over factor arrays, and the rule that keeps edges."""
+    """Edges by weight: an expression, and the rule that keeps edges among those of a layout."""
 
     weight: str
     keep: Keep
+    within: Everyone | Ring | Groups | Edges | RandomEdges | NetworkX = Everyone()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,32 @@ from typing import Any, Literal, TypeAlias
 
 from cortexdsl.terms.agents import Agent
 from cortexdsl.terms.base import EMPTY
-from cortexdsl.terms.graphs import Nobody, Topology
+from cortexdsl.terms.graphs import Keep, Nobody, Topology
 
 Tells: TypeAlias = Literal["latest", "history", "by_answer", "about_me", "evidence"]
 Own: TypeAlias = Literal["none", "latest", "history"]
-Each: TypeAlias = Literal["speaker", "edge", "pair", "listener", "group"]
-Reads: TypeAlias = Literal["answer", "review", "verdict", "summary", "selection", "comment", "similarity"]
-Until: TypeAlias = Literal["consensus", "agreed", "never"]
+Each: TypeAlias = Literal["speaker", "edge", "pair", "match", "listener", "group"]
+Reads: TypeAlias = Literal["answer", "review", "verdict", "summary", "selection", "comment", "similarity", "choice"]
+Beside: TypeAlias = Literal["verdict", "choice"]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Which turns of a speaker reach a prompt.
+
+    Attributes
+    ----------
+    steps : tuple of str
+        Those of these steps, whatever they read; empty: all talk.
+    about_me : bool
+        Those alone that are about (or for) the one who is told; of any kind where no step is named.
+    last : int or None
+        Of how many last executions among them; None is all.
+    """
+
+    steps: tuple[str, ...] = ()
+    about_me: bool = False
+    last: int | None = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +52,15 @@ class Step:
     role: str
     prompt: str
     hears: Topology = Nobody()  # noqa: RUF009 - frozen and empty, safe to share
-    tells: tuple[Tells, ...] = ("latest",)
-    own: Own = "none"
+    tells: tuple[Tells | Told, ...] = ("latest",)
+    own: Own | Told = "none"
     material: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     order: Literal["simultaneous", "sequential"] = "simultaneous"
     each: Each = "speaker"
     draws: int = 1
     reads: Reads = "answer"
     by_agent: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    beside: tuple[Beside, ...] = ()
 
     def prompt_of(self, agent: str) -> str:
         """Return the template that an agent is asked with."""
@@ -53,13 +73,38 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Choose:
+    """A role is filled anew: by those of another (or of itself) whose weight is kept.
+
+    Attributes
+    ----------
+    role, source : str
+    weight : str
+        An expression with a value an agent.
+    keep : Keep
+    """
+
+    role: str
+    source: str
+    weight: str
+    keep: Keep
+
+
+@dataclass(frozen=True, slots=True)
 class Repeat:
-    """A loop of the schedule: at most `times` passes; `unless` is looked at before the first, `until` after each."""
+    """A loop of the schedule: at most `times` passes; `unless` is looked at before the first, `until` after each.
+
+    Both are expressions with one value a debate, such as `consensus`, `agreement >= 0.8`; or `never`.
+    """
 
     times: int
-    body: tuple[str | Repeat, ...]
-    until: Until = "never"
-    unless: Until = "never"
+    body: tuple[Item, ...]
+    until: str = "never"
+    unless: str = "never"
+
+
+Item: TypeAlias = "str | Choose | Repeat"
+"""A part of a schedule: the name of a step, a choice, or a loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +129,20 @@ class Decide:
     ----------
     rule : str
         `majority`, `weighted` (votes weigh their recalibrated confidence), `first` (the first voter's answer),
-        `last` (the last answer of `role`).
+        `last` (the last answer of `role`), `vote` (every answer of every round counts `weight`).
     role : str or None
         With `last`.
+    weight : str
+        With `vote`: an expression with a value an answer.
     fallback : str
         What a tie of the vote becomes: `confidence` (highest summed recalibrated confidence, then a seeded
         draw), or `none`: the same, but where all voters differ there is no answer, which counts as wrong.
     """
 
-    rule: Literal["majority", "weighted", "first", "last"]
+    rule: Literal["majority", "weighted", "first", "last", "vote"]
     role: str | None = None
     fallback: Literal["confidence", "none"] = "confidence"
+    weight: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +154,11 @@ class Method:
     protocol : str
         Name of the protocol.
     cast : mapping of role to agents
-        The first role of the first answering step is the principal one: its answers make rounds, consensus
-        and votes.
+    debaters : tuple of str
+        The roles whose answers make rounds, consensus and votes; empty: the role of the first answering step. A role
+        that is chosen from one of them debates, too.
     steps : mapping of name to Step
-    schedule : tuple of step names and Repeat
+    schedule : tuple of step names, Choose and Repeat
     decide : Decide
     rounds_cap : int or None
         At most so many rounds of answers, the opening included (`ends: {rounds: T}`).
@@ -128,10 +177,11 @@ class Method:
     protocol: str
     cast: Mapping[str, tuple[Agent, ...]]
     steps: Mapping[str, Step]
-    schedule: tuple[str | Repeat, ...]
+    schedule: tuple[Item, ...]
     decide: Decide
     rounds_cap: int | None = None
     recalibration: tuple[Bin, ...] = ()
     participation: Literal["spoken", "heard", "both"] = "spoken"
     similarity: str = "ngram"
     passes: Literal["whole", "answer", "reasoning"] = "whole"
+    debaters: tuple[str, ...] = ()

@@ -2,13 +2,15 @@
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortexdsl.debate.expressions import FUNCTIONS, NAMES, count, evaluate, parse
+from cortexdsl.debate.expressions import FUNCTIONS, count, evaluate, parse
+from cortexdsl.debate.names import NAMES
 
 
 def value(text: str, **names: object) -> float:
@@ -30,6 +32,12 @@ def value(text: str, **names: object) -> float:
         ("min(3, 1, 2) + max(3, 1, 2)", 4.0),
         ("sqrt(16) + log(exp(2)) + ceil(2.1)", 9.0),
         ("2 ** 0.5", math.sqrt(2)),
+        ("7 % 3 + floor(2.9) + abs(-1)", 4.0),
+        ("1 < 2 <= 2", 1.0),  # what is true is 1
+        ("1 < 2 < 2", 0.0),
+        ("1 == 2 or not 3", 0.0),
+        ("2 and 3", 1.0),
+        ("(3 > 2) * 5 + (3 != 3)", 5.0),
         ("  1 +\n 1  ".replace("\n", ""), 2.0),
     ],
 )
@@ -44,14 +52,36 @@ def test_names_are_arrays_that_broadcast() -> None:
     assert result.tolist() == [[0.0, 2.0], [3.0, 0.0]]
 
 
+PAIR = np.array([[0.0, 1.0, 4.0], [2.0, 0.0, 0.0], [0.0, 3.0, 0.0]])
+COLUMN = np.array([[1.0], [2.0], [4.0]])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("mean(pair)", [[1.0, 2.0, 2.0]]),  # over the two others whom each could hear, never itself
+        ("any(pair)", [[1.0, 1.0, 1.0]]),
+        ("all(pair)", [[0.0, 1.0, 0.0]]),
+        ("sum(mean(pair))", 5.0),
+        ("mean(column)", 7 / 3),
+        ("column > mean(column)", [[0.0], [0.0], [1.0]]),
+        ("column < mine(column)", [[0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]),
+    ],
+)
+def test_reductions_go_over_the_others_and_mine_is_the_listeners(text: str, expected: Any) -> None:
+    assert np.asarray(evaluate(parse(text), {"pair": PAIR, "column": COLUMN})).tolist() == expected
+
+
 def test_the_names_used_are_known() -> None:
     assert parse("credibility * reliability / (self_orientation + 1)").names == {
         "credibility",
         "reliability",
         "self_orientation",
     }
-    assert {"credibility", "reliability", "intimacy", "self_orientation", "peer_score", "round", "n_agents"} <= {*NAMES}
-    assert set(FUNCTIONS) == {"min", "max", "sqrt", "log", "exp", "ceil"}
+    assert {"credibility", "reliability", "intimacy", "self_orientation", "peer_score", "round", "n_agents"} <= {
+        *NAMES["weight"]
+    }
+    assert set(FUNCTIONS) >= {"min", "max", "sqrt", "log", "exp", "ceil", "mean", "any", "all", "mine"}
 
 
 @pytest.mark.parametrize(
@@ -76,12 +106,8 @@ HOSTILE = [
     "lambda: 1",
     "(lambda: 1)()",
     "1 if 2 else 3",
-    "1 and 2",
-    "not 1",
     "~1",
-    "1 < 2",
     "1 // 2",
-    "1 % 2",
     "1 << 62",
     "1 @ 2",
     "x := 1",
@@ -146,7 +172,7 @@ def test_functions_take_their_number_of_values(text: str) -> None:
 def test_a_unicode_name_is_a_name_that_no_weight_knows() -> None:
     """Letters of other scripts look alike; they are names of their own, which the language then refuses."""
     cyrillic = "с" + "redibility"
-    assert parse(cyrillic).names.isdisjoint(NAMES)
+    assert parse(cyrillic).names.isdisjoint(NAMES["weight"])
     with pytest.raises(KeyError):
         evaluate(parse(cyrillic), {"credibility": 1.0})
 

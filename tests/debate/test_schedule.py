@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cortexdsl.debate.engine import principal_role
+from cortexdsl.debate.roles import principal_roles
 from cortexdsl.errors import DebateError
 from cortexdsl.terms import (
     Decide,
@@ -147,10 +147,10 @@ def test_rounds_and_executions_of_turns() -> None:
 
 
 def test_the_principal_role_is_that_of_the_first_answer() -> None:
-    assert principal_role(talk(["judge", Repeat(2, ("answer",))])) == "debater"
-    assert principal_role(talk(["conclude", "answer"])) == "judge"
+    assert principal_roles(talk(["judge", Repeat(2, ("answer",))])) == ("debater",)
+    assert principal_roles(talk(["conclude", "answer"])) == ("judge",)
     with pytest.raises(DebateError, match="no step in its schedule that reads an answer"):
-        principal_role(talk(["judge"]))
+        principal_roles(talk(["judge"]))
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def _deeds(view: Graded) -> dict[str, Deeds]:
     for turn in view.debate.turns:
         if turn.speaker in deeds:
             deeds[turn.speaker].turns.append(turn)
-    for turn in (turn for turns in view.answers for turn in turns):
+    for turn in view.given():
         mine = deeds[turn.speaker]
         if not mine.answers:
             mine.opening = view.worth(turn.answer)

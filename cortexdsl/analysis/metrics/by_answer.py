@@ -30,6 +30,5 @@ def answer_rows(records: Iterable[Record], grade: Grade) -> list[Row]:
         }
         for record in records
         for view in [graded(record.debate, grade)]
-        for turns in view.answers
-        for turn in turns
+        for turn in view.given()
     ]

@@ -41,7 +41,7 @@ def spoken_pairs(view: Graded, kind: Kind) -> list[tuple[str, float, bool]]:
     Stated confidences beyond [0, 1] are clipped to it; an unreadable answer is wrong.
     """
     found: list[tuple[str, float, bool]] = []
-    for turn in (turn for turns in view.answers for turn in turns):
+    for turn in view.given():
         confidence = turn.confidence_stated if kind == "stated" else turn.confidence
         if confidence is not None:
             found.append((turn.speaker, min(max(confidence, 0.0), 1.0), view.is_right(turn.answer)))

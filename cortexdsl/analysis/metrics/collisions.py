@@ -16,7 +16,7 @@ def dvc(view: Graded) -> float:
     """
     count = 0
     for talk in view.talks:
-        start = view.answers[talk.round][0].turn
+        start = next(turn.turn for turn in view.answers[talk.round] if turn.round == talk.round)
         before = {turn.speaker: turn.answer for turn in view.debate.turns[:start] if turn.reads == "answer"}
         code: dict[str | None, int] = {None: -1}  # views as numbers: hundreds of agents make a hundred thousand edges
         said = np.array([code.setdefault(before.get(name), len(code)) for name in talk.speakers])[:, None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cortexdsl.analysis.metrics.view import Graded
-from cortexdsl.terms import Debate, Turn
+from cortexdsl.terms import Turn
 
 
 def score(view: Graded) -> float:
@@ -18,8 +18,9 @@ def score_after(view: Graded, round_: int) -> float:
 
     The last round and all that would have come later are worth what the debate was (CortexDebate Table 8 carries
     final answers forward after an early stop; so do we). An earlier round is voted on as the last one was: one
-    vote an answer, or its recalibrated confidence where the recorded votes are confidences. A tie is settled by
-    the highest summed confidence, and what is tied even then is worth its mean, the expectation of the draw.
+    vote an answer, or its recalibrated confidence where the recorded votes are confidences (where an expression
+    weighs all rounds, answers are counted). A tie is settled by the highest summed confidence, and what is tied even
+    then is worth its mean, the expectation of the draw.
 
     Parameters
     ----------
@@ -81,13 +82,16 @@ def rounds(view: Graded) -> float:
 
 
 def _is_weighted(view: Graded) -> bool:
-    """Say whether the recorded votes are confidences rather than counts."""
-    debate: Debate = view.debate
+    """Say whether the recorded votes are confidences rather than counts, or an expression's weights."""
     counts: dict[str, float] = {}
+    trust: dict[str, float] = {}
     for turn in view.answers[-1]:
         if turn.answer is not None:
             counts[turn.answer] = counts.get(turn.answer, 0.0) + 1.0
-    return bool(debate.votes) and dict(debate.votes) != counts
+            trust[turn.answer] = trust.get(turn.answer, 0.0) + (turn.confidence or 0.0)
+    votes = view.debate.votes
+    is_trust = votes.keys() == trust.keys() and all(abs(votes[a] - trust[a]) <= 1e-9 for a in trust)
+    return bool(votes) and is_trust and dict(votes) != counts
 
 
 def _finalists(turns: Sequence[Turn], is_weighted: bool) -> list[str]:

@@ -49,7 +49,7 @@ def calibration_tables(records: Iterable[Record], grade: Grade, bins: int = BINS
         answers, by_kind = found.get(key, (0, {kind: [] for kind in get_args(Kind)}))
         for kind in by_kind:
             by_kind[kind] += pairs(view, kind)
-        found[key] = answers + sum(map(len, view.answers)), by_kind
+        found[key] = answers + len(view.given()), by_kind
     summary, diagram = [], []
     for (dataset, cell), (answers, by_kind) in found.items():
         for kind, judged in by_kind.items():

@@ -59,7 +59,8 @@ class Graded:
         The principal agents: those whose answers make the rounds. All others (judges, summarizers, critics) are extra
         roles; an agent that plays both is a debater.
     answers : tuple of tuple of Turn
-        Entry r holds the debaters' answers of round r, in the order they were spoken; entry 0 is the opening.
+        Entry r holds the debaters' answers at the end of round r, in the order they were spoken; entry 0 is the
+        opening. The answer of a debater who was silent in a round stands, and is in that entry again.
     talks : tuple of Talk
         The rounds in which debaters could hear others' answers before they answered anew.
     worth : callable
@@ -80,6 +81,10 @@ class Graded:
         """Return each debater's latest answer before a round."""
         return {turn.speaker: turn for turns in self.answers[:round_] for turn in turns}
 
+    def given(self) -> tuple[Turn, ...]:
+        """Return all answers of the debaters, each once, in the order they were spoken."""
+        return tuple({turn.turn: turn for turns in self.answers for turn in turns}.values())
+
     def revisions(self) -> tuple[tuple[Turn, Turn], ...]:
         """Return (previous, new) answers of the same debater, over all rounds after the opening.
 
@@ -89,21 +94,14 @@ class Graded:
         last: dict[str, Turn] = {}
         for turns in self.answers:
             now = {turn.speaker: turn for turn in turns}
-            pairs += [(last[name], turn) for name, turn in now.items() if name in last]
+            pairs += [(last[name], turn) for name, turn in now.items() if name in last and turn is not last[name]]
             last |= now
         return tuple(pairs)
 
 
 def graded(debate: Debate, grade: Grade) -> Graded:
     """Look at a debate with a grade function; each different answer is graded once."""
-    # A round ends when its debaters have answered, so their answers are the last ones given in it; what others answered
-    # on the way (a proposer, an aggregator), or after the last round (a conclusion), makes no round.
-    last = {turn.round: turn.execution for turn in debate.turns if turn.reads == "answer"}
-    rounds = {last[number]: number for number in range(debate.rounds + 1) if number in last}
-    answers: list[list[Turn]] = [[] for _ in range(debate.rounds + 1)]
-    for turn in debate.turns:
-        if turn.execution in rounds:
-            answers[rounds[turn.execution]].append(turn)
+    answers = _answers(debate)
     debaters = tuple(dict.fromkeys(turn.speaker for turns in answers for turn in turns))
     known: dict[str | None, float] = {None: 0.0}
 
@@ -115,8 +113,26 @@ def graded(debate: Debate, grade: Grade) -> Graded:
     return Graded(debate, debaters, tuple(map(tuple, answers)), tuple(_talks(debate, debaters, answers)), worth)
 
 
+def _answers(debate: Debate) -> list[list[Turn]]:
+    """Return the debaters' answers at the end of each round; of who was silent in it, those that stand.
+
+    Where the record does not say which they are, all debaters answered in every round. A round ends with that, so
+    their answers are the last ones given in it; what others answered on the way (a proposer, an aggregator), or after
+    the last round (a conclusion), makes no round.
+    """
+    if debate.standing:
+        return [[debate.turns[number] for number in numbers] for numbers in debate.standing]
+    last = {turn.round: turn.execution for turn in debate.turns if turn.reads == "answer"}
+    rounds = {last[number]: number for number in range(debate.rounds + 1) if number in last}
+    answers: list[list[Turn]] = [[] for _ in range(debate.rounds + 1)]
+    for turn in debate.turns:
+        if turn.execution in rounds:
+            answers[rounds[turn.execution]].append(turn)
+    return answers
+
+
 def _talks(debate: Debate, debaters: Sequence[str], answers: Sequence[Sequence[Turn]]) -> Iterator[Talk]:
-    steps = {(turn.round, turn.step) for turns in answers[1:] for turn in turns}
+    steps = {(turn.round, turn.step) for r, turns in enumerate(answers) for turn in turns if r == turn.round > 0}
     listening = set(debaters)
     could_answer = {turn.speaker for turn in debate.turns if turn.reads == "answer"}
     for graph in debate.graphs:

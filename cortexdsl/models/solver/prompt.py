@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from cortexdsl.terms import Message
 
-Wanted = Literal["answer", "review", "verdict", "summary", "selection", "similarity", "judgement", "comment"]
+Wanted = Literal["answer", "review", "verdict", "summary", "selection", "similarity", "judgement", "choice", "comment"]
 
 _HEADER = re.compile(r"^\[([^\]\n]{1,80})\]$", re.MULTILINE)
 _QUESTION = re.compile(r"^Question:[^\S\n]*", re.MULTILINE)
 _ANSWER = re.compile(r"^[^\w\n]{0,4}Answer\W{0,4}:[^\S\n]*([^\s<\[{.…][^\n]*)", re.MULTILINE | re.IGNORECASE)
 _SHOULD_BE = re.compile(r"result should be ([^\n]+?)\.(?:\s|$)")
 _WANTED = re.compile(
-    r"\b(Answer|Confidence|Score|Verdict|Selected|Summary|Similarity|Judgement)\W{0,3}:", re.IGNORECASE
+    r"\b(Answer|Confidence|Score|Verdict|Selected|Summary|Similarity|Judgement|Choice)\W{0,3}:", re.IGNORECASE
 )
 _FORM = re.compile(r"\bAnswer\W{0,3}:\s*<([^>\n]*)>", re.IGNORECASE)
 _OPTION = re.compile(r"^\(([A-Z])\)", re.MULTILINE)
@@ -31,16 +31,19 @@ _SUPPORT = re.compile(r"\((\d{1,3}) agents?\)")
 _REFERENCES = re.compile(r"^Reference answers[^\n]*:\n((?:- [^\n]*(?:\n|\Z))+)", re.MULTILINE)
 _TO_JUDGE = re.compile(r"^Answer to be judged:\n(.*?)(?=\n\nRules:\n|\Z)", re.MULTILINE | re.DOTALL)
 _NUMBER = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?")
+_NUMBERED = re.compile(r"Agent (\d+)")
+_CHOOSE = re.compile(r"\bChoice\W{0,3}:\s*<[^>\n\d]*(\d{1,3})?", re.IGNORECASE)
 _ME = re.compile(r"^You are (Agent \d+)\.", re.MULTILINE)
 _SHORT = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """An answer that was heard: its text as the solver writes answers, and how much it should count."""
+    """An answer that was heard: as the solver writes answers, how much it should count, and its author's number."""
 
     answer: str
     weight: float = 1.0
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,8 @@ class Prompt:
         The kind of reply that is asked for.
     wants_answer : bool
         Whether a line with an answer is asked for.
+    choose : int
+        How many agents are to be chosen.
     """
 
     question: str
@@ -82,6 +87,7 @@ class Prompt:
     to_judge: str
     wanted: Wanted
     wants_answer: bool
+    choose: int = 1
 
 
 def read_prompt(messages: Sequence[Message]) -> Prompt:
@@ -103,11 +109,13 @@ def read_prompt(messages: Sequence[Message]) -> Prompt:
         if (me and name == me[1]) or (name.lower().startswith("your") and "group" not in name.lower()):
             own = said[-1].answer if said else own
         else:
-            heard += said
+            author = _NUMBERED.match(name)
+            heard += [replace(each, number=int(author[1]) if author else 0) for each in said]
             silent += not said
     if not headers:
         heard += _said_in_lines(opening[opening.find(question) + len(question) :], 1.0, options)
     wanted, wants_answer = _wanted(request, bool(headers or heard))
+    choose = _CHOOSE.search(request)
     references, to_judge = _REFERENCES.search(body), _TO_JUDGE.search(body)
     return Prompt(
         question=question,
@@ -121,6 +129,7 @@ def read_prompt(messages: Sequence[Message]) -> Prompt:
         to_judge=to_judge[1].strip() if to_judge else "",
         wanted=wanted,
         wants_answer=wants_answer,
+        choose=int(choose[1]) if choose and choose[1] else 1,
     )
 
 
@@ -136,7 +145,7 @@ def _wanted(request: str, hears: bool) -> tuple[Wanted, bool]:
     words = {word.lower() for word in _WANTED.findall(request)}
     kinds: tuple[tuple[str, Wanted], ...] = (
         ("verdict", "verdict"), ("selected", "selection"), ("summary", "summary"), ("score", "review"),
-        ("similarity", "similarity"), ("judgement", "judgement"),
+        ("similarity", "similarity"), ("judgement", "judgement"), ("choice", "choice"),
     )  # fmt: skip
     for word, kind in kinds:
         if word in words:

@@ -73,7 +73,20 @@ def _verdict(prompt: Prompt, mind: Mind, settings: SolverSettings, rng: random.R
     if rng.random() < 0.1 * (1.0 - settings.skill):
         agrees = not agrees
     said = "the same answer" if agrees else "different answers"
-    return f"I read {said}.\nVerdict: {'agree' if agrees else 'disagree'}"
+    lines = [f"I read {said}.", *([f"Answer: {mind.answer}"] if prompt.wants_answer else [])]
+    return "\n".join([*lines, f"Verdict: {'agree' if agrees else 'disagree'}"])
+
+
+def _choice(prompt: Prompt, mind: Mind, settings: SolverSettings, rng: random.Random) -> str:
+    """Choose those who came to the solver's own answer before others; now and then somebody else."""
+    numbers = list(dict.fromkeys(heard.number for heard in prompt.heard if heard.number))
+    alike = {heard.number for heard in prompt.heard if heard.answer == mind.answer}
+    rng.shuffle(numbers)
+    if rng.random() >= 0.1 * (1.0 - settings.skill):
+        numbers.sort(key=lambda number: number not in alike)
+    chosen = ", ".join(map(str, sorted(numbers[: prompt.choose]))) or "none"
+    lines = [f"I came to {mind.answer}.", *([f"Answer: {mind.answer}"] if prompt.wants_answer else [])]
+    return "\n".join([*lines, f"Choice: {chosen}"])
 
 
 def _summary(prompt: Prompt, mind: Mind, settings: SolverSettings, rng: random.Random) -> str:
@@ -130,6 +143,7 @@ _SPEECHES: Mapping[str, Callable[[Prompt, Mind, SolverSettings, random.Random], 
     "selection": _selection,
     "similarity": _similarity,
     "judgement": _judgement,
+    "choice": _choice,
     "comment": _comment,
 }
 
@@ -145,7 +159,7 @@ def malform(text: str, rng: random.Random) -> tuple[str, str]:
         return "As I said above, it follows directly from the steps.", "stop"
     if kind == 3:
         return re.sub(
-            r"(?m)^((?:Answer|Score|Verdict|Selected|Similarity|Judgement):).*$",
+            r"(?m)^((?:Answer|Score|Verdict|Selected|Similarity|Judgement|Choice):).*$",
             r"\1 it depends on how one reads it",
             text,
         ), "stop"

@@ -10,7 +10,14 @@ from typing import Literal
 from cortexdsl.tasks.reading.confidence import read_confidence, without_confidence
 from cortexdsl.tasks.reading.kinds import Kind
 from cortexdsl.tasks.reading.statements import answer_block, answer_line, statements, until_next_question
-from cortexdsl.tasks.reading.steps import read_review, read_selection, read_similarity, read_text, read_verdict
+from cortexdsl.tasks.reading.steps import (
+    read_choice,
+    read_review,
+    read_selection,
+    read_similarity,
+    read_text,
+    read_verdict,
+)
 from cortexdsl.tasks.reading.text import Unparsed, clean, repeats
 from cortexdsl.terms import Reading, Reads
 
@@ -64,6 +71,8 @@ class AnswerReader:
             return read_verdict(text)
         if reads == "selection":
             return read_selection(text)
+        if reads == "choice":
+            return read_choice(text)
         if reads == "similarity":
             return read_similarity(text)
         return read_text(text)

@@ -1,4 +1,4 @@
-"""What steps other than answering read: reviews, verdicts, selections, summaries and comments."""
+"""What steps other than answering read: reviews, verdicts, selections, choices, summaries and comments."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ _VERDICT = re.compile(
 )
 _AGREE = re.compile(r"\b(not agree|no agreement|disagree\w{0,6}|agree\w{0,6})\b|^\W{0,6}(yes|no)\b", re.IGNORECASE)
 _SELECTED = re.compile(r"\bselect(?:ed|ion)s?\W{0,6}(?:are |is |evidence |passages? |items? ){0,3}([^\n]{0,300})", re.I)
+_CHOICE = re.compile(r"\bchoice[*_`]{0,3}\s?[:：=]\W{0,6}([^\n]{0,300})", re.IGNORECASE)
+_NOBODY = re.compile(r"\b(?:none|nobody|no one|neither)\b", re.IGNORECASE)
 _NONE = re.compile(r"\b(?:none|nothing|no (?:evidence|passages?|items?))\b", re.IGNORECASE)
 _BRACKETED = re.compile(r"\[(\d{1,3})\]")
 
@@ -86,6 +88,17 @@ def read_selection(text: str) -> Reading:
     if _NONE.search(text):
         return Reading("")
     return Reading(None, "no selection" if text.strip() else "empty reply")
+
+
+def read_choice(text: str) -> Reading:
+    """Read whom somebody chose among numbered agents, from the last `Choice:` line: `2`, or `1, 3`; empty: nobody."""
+    for match in reversed(list(_CHOICE.finditer(text))):
+        numbers = list(dict.fromkeys(re.findall(r"(?<![\w.])\d{1,4}(?![\w.]*\d)", match[1])))
+        if numbers:
+            return Reading(", ".join(numbers))
+        if _NOBODY.search(match[1]):
+            return Reading("")
+    return Reading(None, "no choice" if text.strip() else "empty reply")
 
 
 def read_text(text: str) -> Reading:

@@ -1,0 +1,77 @@
+"""The names of the expression language: what each means, and where it has a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+Place: TypeAlias = Literal["weight", "choice", "condition", "vote"]
+"""Where an expression stands: an edge's weight, the weight of a choice among agents, the end of a loop, a vote."""
+
+OF_AGENT: Mapping[str, str] = {
+    "credibility": "1 / the predicted loss of its model",
+    "reliability": "its mean recalibrated confidence so far",
+    "confidence": "its last recalibrated confidence, 0 where it stated none",
+    "peer_score": "the mean score of the last reviews about it",
+    "participation": "how often it debated",
+    "self_orientation": "how far it kept to itself",
+    "support": "the share of the debaters whose last answer is its own; 0 where it is unreadable",
+    "constancy": "the share of its answers so far that are its most frequent one",
+    "changes": "how often its answer changed",
+    "changed": "whether its last answer is another than the one before",
+    "chosen": "the share of the last choices it stood in that named it; 1 where it stood in none",
+    "place": "its place among the debaters, from 1",
+    "chance": "a number drawn for it in [0, 1), anew each time",
+}
+OF_PAIR: Mapping[str, str] = {
+    "similarity": "the mean similarity of their replies so far",
+    "intimacy": "1 - similarity",
+    "differs": "whether their last answers are not equal",
+    "score": "the score of the listener's last review of the speaker, 0 where there is none",
+    "same_group": "whether they talk in one group",
+    "previous": "the weight of this edge when this step was last spoken, 1 before",
+}
+OF_DEBATE: Mapping[str, str] = {
+    "round": "the round to come",
+    "n_agents": "how many debate now",
+    "agreement": "the largest share of the debaters whose last answers are readable and equal",
+    "consensus": "whether all debaters' last answers are readable and equal",
+    "agreed": "whether the last verdict was that all agree",
+}
+OF_ANSWER: Mapping[str, str] = {
+    "round": "the round of the answer, from 0",
+    "last": "whether it is its author's last",
+    "changed": "whether its author's answer before was another",
+    "dropped": "whether its author's next answer is another",
+    "confidence": "its recalibrated confidence, 0 where none was stated",
+}
+
+_EDGES = frozenset({"previous"})
+_OF_THE_COURSE = frozenset({"participation", "self_orientation", "chance", "place"})
+
+NAMES: Mapping[Place, tuple[str, ...]] = {
+    "weight": (*OF_AGENT, *OF_PAIR, *OF_DEBATE),
+    "choice": (*OF_AGENT, *(name for name in OF_PAIR if name not in _EDGES), *OF_DEBATE),
+    "condition": (*OF_AGENT, *(name for name in OF_PAIR if name not in _EDGES), *OF_DEBATE),
+    "vote": tuple(dict.fromkeys((*OF_ANSWER, *(name for name in OF_AGENT if name not in _OF_THE_COURSE), "n_agents"))),
+}
+"""The names that have a value, by place. A vote weighs answers that were given: what belongs to an edge or to the
+next round has no value there."""
+
+_TRIED = 4
+
+
+def made_up(place: Place, value: float) -> dict[str, Any]:
+    """Return a value of each name that differs a little from the others', in the shape that it has in a debate."""
+    rng = np.random.default_rng(0)
+
+    def near(*shape: int) -> Any:
+        return value * (1 + 0.1 * rng.random(shape))
+
+    if place == "vote":
+        return {name: near(_TRIED) for name in NAMES[place]}
+    column = (1, _TRIED) if place == "choice" else (_TRIED, 1)
+    shapes = dict.fromkeys(OF_AGENT, column) | dict.fromkeys(OF_PAIR, (_TRIED, _TRIED))
+    return {name: near(*shapes[name]) if name in shapes else float(near()) for name in NAMES[place]}
