@@ -151,8 +151,7 @@ def all_at_once(transcript: Transcript, without: Collection[str]) -> bool:
     expected = set(transcript.principal).difference(without)
     last = {turn.round: turn.execution for turn in transcript.turns if turn.reads == "answer"}
     return all(
-        {turn.speaker for turn in transcript.spoken(execution)} == expected
-        and last[round_] == execution
+        {turn.speaker for turn in transcript.spoken(execution)} == expected and last[round_] == execution
         for round_, execution in enumerate(transcript.answered)
     )
 

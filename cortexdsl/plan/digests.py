@@ -8,10 +8,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from cortexdsl.terms import Method, Model
+from cortexdsl.terms import Decide, Method, Model, Sparse, Step
 
 ENGINE_VERSION = 2
 """Raised whenever the engine would make another record from the same replies; finished debates then run again."""
+
+LATER: dict[type, set[str]] = {
+    Step: {"beside", "by_agent"},
+    Method: {"debaters"},
+    Decide: {"weight"},
+    Sparse: {"within"},
+}
+"""Words that came later: where they say nothing, a digest is what it was before, and finished debates stay finished."""
 
 UNSEEN: dict[type, set[str]] = {Model: {"price", "api_key_env"}}  # of a model, what no record depends on
 
@@ -42,6 +50,8 @@ def method_digest(method: Method, seed: int, prompt_digest: Callable[[str], str]
 def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         hidden = UNSEEN.get(type(value), set())
+        later = {f for f in fields(value) if f.name in LATER.get(type(value), ())}
+        hidden = hidden | {f.name for f in later if getattr(value, f.name) in (f.default, "", (), {})}
         named = {f.name: _plain(getattr(value, f.name)) for f in fields(value) if f.name not in hidden}
         return [type(value).__name__, named]
     if isinstance(value, Mapping):

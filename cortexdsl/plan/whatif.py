@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations, permutations
 
 from cortexdsl.debate.chance import generator
-from cortexdsl.debate.engine import principal_role
+from cortexdsl.debate.roles import members
 from cortexdsl.debate.needs import needed
 from cortexdsl.errors import InputError, Problem
 from cortexdsl.plan.explain import rehearsed
@@ -198,7 +198,7 @@ def _absent(kind: str, name: str, method: Method) -> str:
 
 
 def _players(method: Method) -> tuple[str, ...]:
-    return tuple(agent.name for agent in method.cast[principal_role(method)])
+    return tuple(agent.name for agent in members(method))
 
 
 def _coalitions(cell: Cell, shapley: ShapleyText, seed: int) -> Coalitions:

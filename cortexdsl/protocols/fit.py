@@ -115,7 +115,8 @@ def _weights(method: Method, step: Step, route: Route, found: Finder) -> Iterato
             f"{keep.number:g} of {others} others dropped leave nobody to hear",
             f"at most {max(0, others - 1)} with {others + 1} agents",
         )
-    yield from _layout(method, step, step.hears.within, (*route, "within"), found)
+    if step.role in debating_roles(method):  # else there is more to say than that, and `unlaid` does
+        yield from _layout(method, step, step.hears.within, (*route, "within"), found)
 
 
 def _lacking(method: Method, found: Finder) -> Iterator[Found]:

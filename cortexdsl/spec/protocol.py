@@ -150,10 +150,7 @@ def _truth(value: Any) -> Any:
 TIMES = ("consensus", "agreed", NEVER)
 """Conditions that are one word; others are expressions, such as `agreement >= 0.8 and round >= 2`."""
 
-Ending: TypeAlias = Annotated[
-    Annotated[Text, BeforeValidator(_truth, json_schema_input_type=str | bool), Tag("<value>")] | Asked,
-    SETTING_OR_VALUE,
-]
+Ending: TypeAlias = Annotated[Text, BeforeValidator(_truth, json_schema_input_type=Text | bool)]
 
 
 class LoopText(Entry):

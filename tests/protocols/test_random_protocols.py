@@ -51,28 +51,96 @@ HEARS = st.one_of(
         lambda roles: {"role": roles}
     ),
     st.builds(
-        lambda weight, keep: {"sparse": {"weight": weight, "keep": keep}},
-        st.sampled_from(["confidence", "intimacy * reliability", "peer_score", "1 / (self_orientation + 1)"]),
+        lambda weight, keep, within: {"sparse": {"weight": weight, "keep": keep, "within": within}},
+        st.sampled_from(
+            [
+                "confidence",
+                "intimacy * reliability",
+                "peer_score",
+                "1 / (self_orientation + 1)",
+                "previous / 2 + differs",
+                "support + mine(constancy)",
+                "score + chance",
+                "chosen * (place < mine(place))",
+            ]
+        ),
         st.sampled_from(["mean", "median", "all", "mean_of_all", {"top": 1}, {"above": 0.4}]),
+        st.sampled_from(["everyone", "everyone", {"ring": 1}, {"groups": 2}]),
+    ),
+    st.builds(
+        lambda where: {"where": where},
+        st.sampled_from(
+            ["differs", "changed or not mine(changed)", "(mine(place) - place) % n_agents == 1", "changes < 2"]
+        ),
     ),
 )
-TELLS = st.lists(st.sampled_from(["latest", "history", "by_answer", "about_me", "evidence"]), min_size=1, max_size=3)
+TOLD = st.fixed_dictionaries(
+    {"step": st.sampled_from(["open", "s0", ["open", "s0"]]), "last": st.sampled_from([1, 2, "all"])}
+)
+TELLS = st.lists(
+    st.one_of(st.sampled_from(["latest", "history", "by_answer", "about_me", "evidence", {"about": "me"}]), TOLD),
+    min_size=1,
+    max_size=3,
+)
+READS: st.SearchStrategy[Any] = st.sampled_from(
+    [
+        *("answer", "answer", "answer", "review", "summary", "verdict", "comment", "similarity", "choice"),
+        ["answer", "verdict"],
+        ["answer", "choice"],
+        ["review", "verdict", "choice"],
+    ]
+)
 STEP = st.fixed_dictionaries(
     {
         "role": st.sampled_from(["debater", "debater", "second", "judge"]),
         "hears": HEARS,
         "tells": TELLS,
-        "own": st.sampled_from(["none", "latest", "history"]),
+        "own": st.one_of(st.sampled_from(["none", "latest", "history"]), TOLD),
         "order": st.sampled_from(["simultaneous", "sequential"]),
-        "each": st.sampled_from(["speaker", "speaker", "speaker", "edge", "listener", "group", "pair"]),
+        "each": st.sampled_from(["speaker", "speaker", "speaker", "edge", "listener", "group", "pair", "match"]),
         "draws": st.sampled_from([1, 1, 2]),
-        "reads": st.sampled_from(
-            ["answer", "answer", "answer", "review", "summary", "verdict", "comment", "similarity"]
-        ),
+        "reads": READS,
         "prompt": st.sampled_from(["talk.j2", "choosy.j2"]),
     }
 )
-ENDING = st.sampled_from(["never", "consensus", "agreed"])
+ENDING = st.sampled_from(
+    [
+        "never",
+        "never",
+        "consensus",
+        "agreed",
+        "agreement >= 0.5 and round >= 2",
+        "mean(changed) < 0.5",
+        "n_agents == 1",
+        "all(all(not differs))",
+        "any(any(similarity > 0.99))",
+    ]
+)
+CHOOSE = st.builds(
+    lambda role, source, rule: {"choose": role, **({"from": source} if source != role else {}), **rule},
+    st.sampled_from(["debater", "second"]),
+    st.sampled_from(["debater", "debater", "second"]),
+    st.sampled_from(
+        [
+            {"where": "any(differs)"},
+            {"where": "confidence < 0.5"},
+            {"weight": "chosen + chance / 100", "keep": {"top": 1}},
+            {"weight": "peer_score + mean(score)", "keep": {"drop_bottom": 1}},
+            {"weight": "support * reliability", "keep": "mean"},
+        ]
+    ),
+)
+DECIDE = st.sampled_from(
+    [
+        "majority",
+        "weighted",
+        "first",
+        {"last": "debater"},
+        {"vote": "last * (1 + chosen)"},
+        {"vote": "(1 + round) * (confidence - dropped / 2) + changed", "fallback": "none"},
+        {"vote": "constancy - changes"},
+    ]
+)
 
 
 @st.composite
@@ -81,19 +149,30 @@ def protocols(draw: st.DrawFn) -> dict[str, Any]:
     opening = {"role": "debater", "prompt": "talk.j2", "draws": draw(st.sampled_from([1, 1, 2]))}
     steps = {"open": opening} | {f"s{k}": draw(STEP) for k in range(draw(st.integers(1, 4)))}
     names = list(steps)[1:]
-    inner = st.lists(st.sampled_from(names), min_size=1, max_size=3)
+    inner = st.lists(st.one_of(st.sampled_from(names), st.sampled_from(names), CHOOSE), min_size=1, max_size=3)
     loop = st.builds(
         lambda times, unless, until, do: {"repeat": times, "unless": unless, "until": until, "do": do},
         st.integers(0, 2), ENDING, ENDING, inner,
     )  # fmt: skip
-    rest = draw(st.lists(st.one_of(st.sampled_from(names), loop), min_size=1, max_size=3))
-    said = {name for item in rest for name in ([item] if isinstance(item, str) else item["do"])}
+    rest = draw(st.lists(st.one_of(st.sampled_from(names), loop, CHOOSE), min_size=1, max_size=4))
+    said = {name for item in rest for name in _steps(item)}
+    chosen = {item[word] for item in _choices(rest) for word in ("choose", "from") if word in item}
+    assume(said)
+    # What expressions and `tells` lean on is there, mostly: a rating, a choice and a verdict, spoken after the opening.
+    wanted = json.dumps([[steps[name] for name in sorted(said)], rest, decide := draw(DECIDE)])
+    needed = {name: step for name, (step, words) in NEEDED.items() if any(word in wanted for word in words)}
+    if "s0" not in said:
+        steps = {name: _without_s0(step) for name, step in steps.items()}
+    steps |= needed
+    said |= set(needed)
+    rest = [*needed, *rest]
     roles = {
         "debater": draw(st.sampled_from(["everyone", ["ann", "bob"], "first"])),
         "second": draw(st.sampled_from(["everyone", ["bob", "cai"], ["dee"], {"model_of": "first"}])),
         "judge": {"model_of": "first"},
     }
-    used = {step["role"] for name, step in steps.items() if name == "open" or name in said}
+    used = chosen | {step["role"] for name, step in steps.items() if name == "open" or name in said}
+    assume("debater" in used)
     heard = {
         role for name in said if isinstance(steps[name]["hears"], dict) for role in steps[name]["hears"].get("role", ())
     }
@@ -102,10 +181,37 @@ def protocols(draw: st.DrawFn) -> dict[str, Any]:
         "roles": {role: who for role, who in roles.items() if role in used},
         "steps": {name: step for name, step in steps.items() if name == "open" or name in said},
         "schedule": ["open", *rest],
-        "decide": draw(st.sampled_from(["majority", "weighted", "first", {"last": "debater"}])),
+        "decide": decide,
+        **({"debaters": ["debater", "second"]} if "second" in used and draw(st.booleans()) else {}),
         "recalibration": draw(st.sampled_from(["none", "cortexdebate"])),
         "passes": draw(st.sampled_from(["whole", "answer"])),
     }
+
+
+NEEDED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    kind: ({"role": "judge", "hears": {"role": "debater"}, "each": each, "reads": kind, "prompt": "talk.j2"}, words)
+    for kind, each, words in (
+        ("review", "edge", ("score", "about")),
+        ("choice", "match", ("chosen",)),
+        ("verdict", "speaker", ("agreed",)),
+    )
+}
+
+
+def _without_s0(step: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(json.dumps(step).replace('"s0"', '"open"'))
+    return found
+
+
+def _steps(item: Any) -> list[str]:
+    if isinstance(item, str):
+        return [item]
+    return [name for each in item.get("do", ()) for name in _steps(each)]
+
+
+def _choices(items: list[Any]) -> list[dict[str, Any]]:
+    found = [item for item in items if isinstance(item, dict) and "choose" in item]
+    return found + [each for item in items if isinstance(item, dict) for each in _choices(item.get("do", []))]
 
 
 def method_of(protocol: dict[str, Any]) -> Method:
@@ -134,7 +240,15 @@ class World:
             f"Because {chance.random():.6f}.\nAnswer: {chance.choice([41, 42, 42])}\nConfidence: {chance.random():.2f}"
         )
         said = chance.choice(
-            [words, words, words, f"{words}\nVerdict: agree\nScore: 7\nSimilarity: 0.4", "?", "", "  "]
+            [
+                words,
+                words,
+                words,
+                f"{words}\nVerdict: agree\nScore: 7\nSimilarity: 0.4\nChoice: {chance.randint(1, 4)}",
+                "?",
+                "",
+                "  ",
+            ]
         )
         error = "content filter" if chance.random() < 0.05 else None
         self.replies[key] = Reply(key, "" if error else said, "stop", 10, 5, error=error)
@@ -188,7 +302,16 @@ def test_what_check_accepts_runs_replays_and_is_measured(
         assert not set(turn.heard) & set(turn.recalled)
         assert all(done.turns[number].text.strip() for number in (*turn.heard, *turn.recalled))
     view = graded(done, lambda question, answer: float(answer == "42"))
-    assert view.debaters == tuple(agent.name for agent in method.cast["debater"])
+    team = {agent.name for role in method.debaters or ("debater",) for agent in method.cast[role]}
+    assert set(view.debaters) <= team
+    for choice in done.choices:
+        assert set(choice.chosen) <= set(choice.candidates)
+        assert set(choice.candidates) <= team
+    left = [c for c in done.choices if c.role == "debater" and method.debaters == ()]
+    gone = team.difference(*(choice.chosen for choice in left[-1:])) if left else set()
+    assert (
+        all(turn.speaker not in gone for turn in done.turns[left[-1].turn :] if turn.step == "open") if left else True
+    )
     for measure in MEASURES.values():
         value = measure(view)
         assert value is None or value == value  # never NaN

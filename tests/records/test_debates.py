@@ -156,7 +156,7 @@ def resealed(line: dict[str, Any]) -> str:
         (changed(schema_version=99), "newer cortexdsl"),
         (changed(schema_version=True), "schema_version is a bool"),
         (changed(rounds="1"), "rounds is a string, not an integer"),
-        (changed(stop="tired"), "stop is 'tired', not one of consensus, agreed, rounds"),
+        (changed(stop="tired"), "stop is 'tired', not one of consensus, agreed, condition, rounds"),
         (changed(turns=[{"turn": 0}]), r"turns\[0\].execution is missing"),
         (changed(votes={"7": "many"}), "votes.7 is a string, not a number"),
         (changed(votes={"7": 10**400}), "votes.7 is beyond every float"),
