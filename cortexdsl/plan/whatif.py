@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations, permutations
 
 from cortexdsl.debate.chance import generator
-from cortexdsl.debate.roles import members
 from cortexdsl.debate.needs import needed
+from cortexdsl.debate.roles import members
 from cortexdsl.errors import InputError, Problem
 from cortexdsl.plan.explain import rehearsed
 from cortexdsl.spec.load import Spec
