@@ -19,7 +19,8 @@ from numpy.random import Generator
 from statsmodels.stats.proportion import proportion_confint
 
 from cortexdsl.analysis.claims.hypotheses import judge_claims
-from cortexdsl.analysis.planning.planning import Expected, plan_power
+from cortexdsl.analysis.planning.basis import Expected
+from cortexdsl.analysis.planning.planning import plan_power
 from cortexdsl.analysis.planning.power import sign_flip_power
 from cortexdsl.analysis.units.arms import arms_of
 from cortexdsl.analysis.units.table import score_table

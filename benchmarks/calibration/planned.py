@@ -8,7 +8,8 @@ import numpy as np
 from numpy.random import Generator
 
 from calibration.made import Marks, Scenario, table, verdict
-from cortexdsl.analysis.planning.planning import Expected, plan_power
+from cortexdsl.analysis.planning.basis import Expected
+from cortexdsl.analysis.planning.planning import plan_power
 from cortexdsl.analysis.planning.simulate import Truth, simulated_differences
 from cortexdsl.analysis.units.arms import arms_of
 

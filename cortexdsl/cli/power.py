@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from cortexdsl.analysis.planning.planning import Expected, plan_power
+from cortexdsl.analysis.planning.basis import Expected
+from cortexdsl.analysis.planning.planning import plan_power
 from cortexdsl.analysis.planning.simulate import RUNS
 from cortexdsl.analysis.units.answer_table import answers_beside, with_answers
 from cortexdsl.analysis.units.arms import Arm
@@ -85,7 +86,7 @@ def _planned(plan: Plan, text: ExpectedText, runs: int, earlier: ScoreTable | No
         [Arm(cell.name, cell.method, cell.aliases, cell.axes) for cell in plan.cells],
         {label: len(task.questions) for label, task in plan.tasks.items()},
         plan.replicates,
-        Expected(text.discordance, text.correlation, text.accuracy, text.differences, text.power, earlier),
+        Expected(text.discordance, text.correlation, text.accuracy, text.differences, text.spread, text.power, earlier),
         alpha=plan.analysis.get("alpha", 0.05),
         correction=plan.analysis.get("correction", "holm"),
         runs=runs,

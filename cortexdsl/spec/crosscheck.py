@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from cortexdsl.errors import Problem
 from cortexdsl.spec.entries import holds_secret
 from cortexdsl.spec.mending import Doubtful, changed
-from cortexdsl.spec.metric_names import KNOWN_METRICS
+from cortexdsl.spec.metric_names import CLAIMED_METRICS, KNOWN_METRICS
 from cortexdsl.spec.nodes import Found, Node, Route
 from cortexdsl.spec.problems import dotted, nearest
 from cortexdsl.spec.sheet import SpecText
@@ -35,6 +35,7 @@ def cross_check(root: Node, text: SpecText, doubtful: Doubtful) -> Iterator[Foun
     yield from _methods(look)
     yield from _grid(look)
     yield from _analysis(look)
+    yield from _expected(look)
     yield from _stopping(look)
 
 
@@ -167,6 +168,22 @@ def _analysis(look: _Look) -> Iterator[Found]:
     if look.text.analysis.judge is not None and look.text.analysis.judge.model not in look.text.models:
         judge = look.text.analysis.judge.model
         yield from look.unknown(("analysis", "judge", "model"), "model", judge, look.text.models)
+
+
+def _expected(look: _Look) -> Iterator[Found]:
+    """What is expected belongs to a claim, to the first cell of one, or (a spread) to a metric."""
+    if look.text.expected is None or look.doubtful.has("hypotheses"):
+        return
+    claims = [" ".join(claim.split()) for claim in look.text.hypotheses]
+    for key in look.text.expected.differences:
+        name, known = " ".join(key.split()), [*look.text.methods, *claims]
+        if name not in claims and name.partition("[")[0] not in look.text.methods:
+            yield from look.unknown(("expected", "differences", key), "claim or method", name, known, key=True)
+    for key in look.text.expected.spread:
+        name, known = " ".join(key.split()), [*CLAIMED_METRICS, *claims]
+        unknown = [one for one in name.split(" per ") if one not in CLAIMED_METRICS]
+        if name not in claims and unknown:
+            yield from look.unknown(("expected", "spread", key), "claim or metric", unknown[0], known, key=True)
 
 
 def _stopping(look: _Look) -> Iterator[Found]:

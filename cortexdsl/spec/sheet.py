@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from cortexdsl.spec.entries import AgentText, DatasetText, KnowledgeText, LimitsText, ModelText, ServerText
 from cortexdsl.spec.protocol import PromptText, ProtocolText, RoleText
 from cortexdsl.spec.whatif import WhatifText
-from cortexdsl.spec.words import Entry, Flag, Name, Number, Plain, Share, Text, Variable, Whole, said
+from cortexdsl.spec.words import Entry, Flag, Name, Number, Plain, Positive, Share, Text, Variable, Whole, said
 
 Correction: TypeAlias = Literal["holm", "hommel", "bh", "by", "none"]
 
@@ -137,6 +137,9 @@ class ExpectedText(Entry):
         | None
     ) = Field(None, description="Of every cell, or by cell.")
     differences: dict[Text, Number] = Field(default_factory=dict)
+    spread: dict[Text, Positive] = Field(
+        default_factory=dict, description="Standard deviation over questions, by metric or claim."
+    )
     power: Annotated[float, Field(gt=0, lt=1, strict=True)] = 0.8
     refuse: Flag = False
     reply_tokens: Annotated[Whole, Field(ge=1, le=10_000_000)] = Field(200, description="Assumed length of a reply.")

@@ -13,7 +13,8 @@ from scipy import stats
 from cortexdsl.analysis.claims.hypotheses import judge_claims
 from cortexdsl.analysis.metrics.by_answer import answer_rows
 from cortexdsl.analysis.metrics.calibration import expected_calibration_error
-from cortexdsl.analysis.planning.planning import Expected, plan_power
+from cortexdsl.analysis.planning.basis import Expected
+from cortexdsl.analysis.planning.planning import plan_power
 from cortexdsl.analysis.sequential.sequential import judge_anytime
 from cortexdsl.analysis.tests.random_effects import random_effect
 from cortexdsl.analysis.units.answer_table import COLUMNS as ANSWERS

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from cortexdsl.analysis.planning.planning import COLUMNS, Expected, plan_power
+from cortexdsl.analysis.planning.basis import Expected
+from cortexdsl.analysis.planning.planning import COLUMNS, plan_power
 from cortexdsl.analysis.planning.power import mcnemar_difference, mcnemar_questions
 from cortexdsl.analysis.planning.simulate import Truth, simulated_differences, simulated_power
 from cortexdsl.analysis.units.arms import Arm, arms_of
-from cortexdsl.analysis.units.table import score_table
+from cortexdsl.analysis.units.table import ScoreTable, score_table
 from cortexdsl.cli.main import main
 from cortexdsl.errors import InputError
 from tests.analysis.tables import long_table
 
 ARMS = arms_of(["a", "b"])
+
+
+def answers_of(stated: dict[str, float], questions: int) -> ScoreTable:
+    """Cells whose one agent is right on 60 % of questions and always as confident."""
+    right, ids = np.arange(questions) % 5 < 3, [f"q{i}" for i in range(questions)]
+    frames = [
+        pd.DataFrame({"dataset": "data", "cell": cell, "replicate": 1, "question_id": ids, "agent": "x", "round": 0, "score": right * 1.0, "right": right * 1.0, "stated": confidence,
+                      "recalibrated": confidence})
+        for cell, confidence in stated.items()
+    ]  # fmt: skip
+    return replace(score_table(long_table(dict.fromkeys(stated, right[None] * 1.0))), answers=pd.concat(frames))
 
 
 def test_simulated_differences_have_the_stated_mean_and_spread() -> None:
@@ -62,7 +76,42 @@ def test_what_nobody_said_is_assumed_and_says_so() -> None:
     assert row["answerable"] is None
     assert 0.1 < row["detectable"] < 0.2
     tokens = plan_power(["input_tokens(a) <= 0.7 * input_tokens(b)"], ARMS, {"d": 100}, 1, Expected(), runs=0).iloc[0]
-    assert tokens["note"] == "needs earlier results of input_tokens"
+    assert tokens["note"] == "needs earlier results of input_tokens, or `expected: {spread: {input_tokens: ...}}`"
+
+
+def test_a_stated_spread_gives_power_to_any_claim() -> None:
+    """Of a mean 0.2 beyond its bound whose questions spread by 1, 200 show Phi(0.2 sqrt(200) - 1.96) = 80.7 %."""
+    claims = {
+        "ece(a) < ece(b)": ("ece", -0.2),
+        "brier(a, agent=x) < brier(b, agent=x)": ("brier", -0.2),
+        "accuracy(a) per input_tokens > accuracy(b) per input_tokens": ("accuracy per input_tokens", np.exp(0.2)),
+        "input_tokens(a) <= 0.7 * input_tokens(b)": ("input_tokens", 0.7 * np.exp(-0.2)),
+    }
+    for claim, (metric, size) in claims.items():
+        for key in (metric, claim.replace(" ", "  ")):
+            expected = Expected(spread={key: 1.0}, differences={claim: size})
+            row = plan_power([claim], ARMS, {"d": 200}, 1, expected).iloc[0]
+            assert (row["basis"], row["deviation"]) == ("spread 1 given", 1.0)
+            assert row["power"] == pytest.approx(0.8074, abs=1e-4)
+            assert row["needed"] == 197
+
+
+def test_a_metrics_spread_is_that_of_a_difference_of_two_cells() -> None:
+    """One mean varies half as much as the difference of two such means, a difference of differences twice as much."""
+    claims = ["brier(a) < 0.3", "brier(a) - brier(b) < brier(c) - brier(d)"]
+    found = plan_power(claims, arms_of(list("abcd")), {"d": 100}, 1, Expected(spread={"brier": 0.2}), runs=0)
+    assert found["deviation"].to_numpy() ** 2 == pytest.approx([0.02, 0.08])
+
+
+def test_earlier_scores_without_answers_say_nothing_of_confidences() -> None:
+    earlier = score_table(long_table({"a": np.eye(2), "b": np.eye(2)}))
+    row = plan_power(["ece(a) < ece(b)"], ARMS, {"d": 100}, 1, Expected(earlier=earlier), runs=0).iloc[0]
+    assert (row["basis"], row["note"]) == ("none", "needs earlier results of ece, or `expected: {spread: {ece: ...}}`")
+    confident = answers_of({"a": 0.6, "b": 0.9}, 200)
+    row = plan_power(["ece(a) < ece(b)"], ARMS, {"d": 200}, 1, Expected(earlier=confident), runs=0).iloc[0]
+    assert row["basis"] == "earlier results"
+    assert row["expected"] == pytest.approx(-0.3, abs=0.05)
+    assert row["answerable"]
 
 
 def test_a_claim_that_is_not_expected_to_hold_cannot_be_answered() -> None:
@@ -115,8 +164,18 @@ def test_simulated_size_is_nominal() -> None:
     share, _, high = simulated_power(Truth(0.25, 0.0, 0.3), 150, 3, runs=1000)
     assert share < 0.05
     assert high > 0.01
+
+
+@pytest.mark.parametrize("truth", [(0.1, 0.2), (0.1, -0.2), (1.1,), (0.5, 0.1, 1.1), (0.5, 0.1, -0.1)])
+def test_methods_that_cannot_be_are_refused(truth: tuple[float, ...]) -> None:
+    """They differ by more than the questions on which they do, on more than all, or repeat more than all of it."""
     with pytest.raises(InputError, match="no two methods"):
-        Truth(0.1, 0.2)
+        Truth(*truth)
+
+
+def test_methods_at_the_ends_of_what_can_be() -> None:
+    assert Truth(1.0, 1.0, 1.0).deviation(3) == 0
+    assert Truth(0.2, 0.0, 0.0).deviation(2) == pytest.approx(np.sqrt(0.1))
 
 
 SPEC = """

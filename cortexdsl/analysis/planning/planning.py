@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 from scipy import optimize
 
 from cortexdsl.analysis.claims.designs import Design, design_of
-from cortexdsl.analysis.claims.samples import sample_of
+from cortexdsl.analysis.planning.basis import Basis, Expected, basis_of, lacking
 from cortexdsl.analysis.planning.power import (
     bonett_price_inflation,
     equivalence_power,
@@ -18,59 +17,15 @@ from cortexdsl.analysis.planning.power import (
     normal_power,
     sign_flip_power,
 )
-from cortexdsl.analysis.planning.simulate import RUNS, Truth, simulated_power
-from cortexdsl.analysis.tests.contrasts import gap_of
-from cortexdsl.analysis.tests.intervals import standard_error
+from cortexdsl.analysis.planning.simulate import RUNS, simulated_power
 from cortexdsl.analysis.units.arms import Arm
-from cortexdsl.analysis.units.table import ScoreTable
-from cortexdsl.analysis.units.units import Units
 from cortexdsl.errors import InputError
-from cortexdsl.spec.claims import EVERY, NONE, All, Claim, Comparison, parse_claim
-from cortexdsl.terms import EMPTY
+from cortexdsl.spec.claims import EVERY, NONE, All, Claim, parse_claim
 
 COLUMNS = (
     "claim", "questions", "replicates", "alpha", "basis", "deviation", "detectable", "expected", "power", "simulated",
     "simulated_low", "simulated_high", "needed", "answerable", "note",
 )  # fmt: skip
-ASSUMED_DISCORDANCE = 0.3
-SCORES = ("accuracy", "score")
-
-
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """What is expected before the run (`expected:` of a spec).
-
-    Attributes
-    ----------
-    discordance : float or None
-        Share of questions on which exactly one of two methods is right.
-    correlation : float or None
-        Of a question's difference between replicates; None is 1: replicates are not counted on.
-    accuracy : float, mapping of cell to float, or None
-        For claims about one accuracy.
-    differences : mapping of claim (or the first cell of claims about accuracy) to float
-        The difference (or ratio) that is expected to be true.
-    power : float
-    earlier : ScoreTable or None
-        Earlier results of the same cells; they win over `discordance`.
-    """
-
-    discordance: float | None = None
-    correlation: float | None = None
-    accuracy: float | Mapping[str, float] | None = None
-    differences: Mapping[str, float] = field(default_factory=lambda: EMPTY)
-    power: float = 0.8
-    earlier: ScoreTable | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Basis:
-    """What is known of a contrast before the run: its spread over questions, its size, two methods' behaviour."""
-
-    text: str
-    deviation: float
-    expected: float
-    truth: Truth | None = None
 
 
 def plan_power(
@@ -123,10 +78,9 @@ def _row(
         raise InputError(f"the claim {claim.text!r}: no dataset {claim.dataset!r}; there are {', '.join(questions)}")
     effective = min(sizes) if claim.dataset in (EVERY, NONE) else round(len(sizes) ** 2 / sum(1 / n for n in sizes))
     total, head = sum(sizes), (claim.text, sum(sizes), replicates, alpha)
-    basis = _earlier(design, replicates, expected) if expected.earlier else None
-    basis = basis or _given(design, replicates, expected)
+    basis = basis_of(design, replicates, expected)
     if basis is None:
-        return *head, "none", nan, nan, nan, nan, nan, nan, nan, nan, None, f"needs earlier results of {claim.metric}"
+        return *head, "none", nan, nan, nan, nan, nan, nan, nan, nan, None, lacking(design)
 
     def power(distance: float, count: int) -> float:
         return _power(design, basis, distance, count, replicates, alpha)
@@ -161,7 +115,7 @@ def _hardest(rows: Sequence[tuple[object, ...]], claim: All) -> tuple[object, ..
     return tuple((hardest | {"claim": claim.text, "note": joined}).values())
 
 
-def _power(design: Design, basis: _Basis, distance: float, count: int, replicates: int, alpha: float) -> float:
+def _power(design: Design, basis: Basis, distance: float, count: int, replicates: int, alpha: float) -> float:
     """Of showing a claim whose contrast lies `distance` beyond its null value (inside its margin)."""
     truth, spread = basis.truth, basis.deviation
     inflation = bonett_price_inflation(count, spread) if truth is not None else 1.0
@@ -182,93 +136,7 @@ def _distance(design: Design, expected: float) -> float:
     return abs(expected) if design.joint else design.sign * (expected - design.null)
 
 
-def _given(design: Design, replicates: int, expected: Expected) -> _Basis | None:
-    """From `expected:` alone: scores of 0 or 1, any two cells discordant alike."""
-    claim = design.claim
-    size = _stated(design, expected)
-    if claim.metric not in SCORES or design.ratio:
-        return None
-    if len(design.cells) == 1:
-        known = expected.accuracy
-        accuracy = known.get(design.cells[0]) if isinstance(known, Mapping) else known
-        spread = float(np.sqrt(accuracy * (1 - accuracy))) if accuracy is not None else 0.5
-        text = f"accuracy {accuracy:g} given" if accuracy is not None else "largest spread"
-        return _Basis(text, spread, float("nan") if accuracy is None else accuracy)
-    discordance = ASSUMED_DISCORDANCE if expected.discordance is None else expected.discordance
-    how = "assumed" if expected.discordance is None else "given"
-    correlation = 1.0 if expected.correlation is None else max(expected.correlation, 0.0)
-    truth = Truth(discordance, 0.0, correlation)
-    heaviest = float((design.weights**2).sum(axis=1).max()) * design.scale**2
-    spread = truth.deviation(replicates) * np.sqrt(heaviest / 2)  # of a pair: its weights are 1 and -1
-    if not isinstance(claim, Comparison) or np.abs(design.weights).sum(axis=1).max() != 2:
-        return _Basis(f"discordance {discordance:g} {how}", float(spread), size)
-    if not np.isnan(size):
-        truth = Truth(max(discordance, abs(size)), size, correlation)
-    return _Basis(f"discordance {discordance:g} {how}", truth.deviation(replicates), size, truth)
-
-
-def _earlier(design: Design, replicates: int, expected: Expected) -> _Basis | None:
-    """From earlier results of the same cells, where they are there."""
-    table = expected.earlier
-    if table is None or not set(design.cells) <= set(table.cells):
-        return None
-    claim = design.claim
-    scope = (claim.dataset,) if claim.dataset in table.datasets else ()
-    sample = sample_of(design, table, scope)
-    if gap_of(sample, range(len(design.cells))):
-        return None
-    means, stated = sample.means, _stated(design, expected)
-    if design.ratio:
-        influence = sample.parts.T @ (design.weights[0] / means)
-        spread = float(np.sqrt((influence**2).sum() * sample.sizes.sum()))
-        return _Basis(
-            "earlier results", spread, float(np.prod(means ** design.weights[0])) if np.isnan(stated) else stated
-        )
-    contributions = sample.parts.T @ design.weights.T
-    errors = standard_error(sample, contributions) * design.scale
-    largest = int(np.argmax(errors))
-    variance = errors[largest] ** 2 * sample.sizes.sum()
-    if sample.binary:
-        variance -= _saved(sample, design.weights[largest] * design.scale, replicates)
-    observed = float(contributions.sum(axis=0)[largest] * design.scale)
-    size = observed if np.isnan(stated) else stated
-    spread = float(np.sqrt(max(variance, 1e-12)))
-    truth = _behaviour(sample, size, spread, replicates) if isinstance(claim, Comparison) and len(means) == 2 else None
-    return _Basis("earlier results", spread, size, truth)
-
-
-def _saved(sample: Units, weights: np.ndarray[tuple[int], np.dtype[np.float64]], replicates: int) -> float:
-    """By how much the variance falls with the planned number of replicates in place of the earlier ones."""
-    had = sample.replicates.astype(float)
-    within = (sample.values * (1 - sample.values)).mean(axis=1) * had / np.maximum(had - 1, 1)
-    return float((weights**2 * within * (1 / had - 1 / replicates) * (had > 1)).sum())
-
-
-def _behaviour(sample: Units, size: float, spread: float, replicates: int) -> Truth | None:
-    """Two methods that are as discordant as the earlier ones and spread as said."""
-    if not sample.binary:
-        return None
-    a, b = sample.values
-    discordance = max(float((a * (1 - b) + b * (1 - a)).mean()), abs(size))
-    once = discordance - size**2
-    if once <= 0 or replicates == 1:
-        return Truth(discordance, size, 1.0)
-    correlation = (replicates * spread**2 / once - 1) / (replicates - 1)
-    return Truth(discordance, size, float(np.clip(correlation, 0, 1)))
-
-
-def _stated(design: Design, expected: Expected) -> float:
-    """The difference that the spec expects; 0 for claims of equivalence and non-inferiority, else unknown."""
-    plain = {" ".join(key.split()): value for key, value in expected.differences.items()}
-    names = [design.cells[0]] if design.claim.metric in SCORES else []
-    for key in (" ".join(design.claim.text.split()), *names):
-        if key in plain:
-            return plain[key]
-    nearly = design.margin is not None or (not design.ratio and design.sign * design.null < 0)
-    return 0.0 if nearly and len(design.cells) > 1 else float("nan")
-
-
-def _smallest(lacking: Callable[[float], float], basis: _Basis, design: Design) -> float:
+def _smallest(lacking: Callable[[float], float], basis: Basis, design: Design) -> float:
     """The distance at which nothing is lacking any more."""
     top = design.margin if design.margin is not None else 40 * basis.deviation + 1e-9
     if basis.truth is not None and design.margin is None:
