@@ -4,7 +4,8 @@ A mutant is the program with one operator, number or word changed. The tests sho
 is either equivalent or a hole in the tests. All mutants of a room take hours; a seeded sample says how many die, with
 Clopper and Pearson's interval. It runs on a copy of the tracked files, and leaves the checkout alone. Annotations are
 no program and are left out: `float >> None` is never run. A mutant meets the tests that call its function, quickest
-first, in a fork of a process that has the libraries imported (`mutation/`).
+first, in a fork of a process that has the libraries imported (`mutation/`). Slow simulations are left out: what they
+alone would notice is counted as missed.
 
     python benchmarks/mutants.py [--sample 200] [--seed 1] [--room debate]
 """
@@ -104,11 +105,12 @@ def changed(folder: Path, one: MutationSpec) -> str | None:
     return text
 
 
-def fate(folder: Path, one: MutationSpec, text: str, reach: Reach) -> tuple[str, str]:
+def fate(folder: Path, one: MutationSpec, text: str, reach: Reach, longest: float) -> tuple[str, str]:
     """What became of a mutant, and what it changed."""
     path = folder / one.module_path
     source = path.read_text("utf-8")
-    tests = reach.tests(function_at(source, str(Path(one.module_path).relative_to("cortexdsl")), one.start_pos[0]))
+    near = reach.tests(function_at(source, str(Path(one.module_path).relative_to("cortexdsl")), one.start_pos[0]))
+    tests = [test for test in near if reach.seconds[test] <= longest]
     lines = difflib.unified_diff(source.splitlines(), text.splitlines(), lineterm="", n=0)
     shown = f"{one.module_path}:{one.start_pos[0]}  " + "  ".join(list(lines)[3:])
     if not tests:
@@ -123,7 +125,7 @@ def fate(folder: Path, one: MutationSpec, text: str, reach: Reach) -> tuple[str,
     return (SLOW if status is None else DIED if status else LIVED), shown
 
 
-def fates(folder: Path, room: str, sample: int, seed: int) -> Iterator[tuple[str, str]]:
+def fates(folder: Path, room: str, sample: int, seed: int, longest: float) -> Iterator[tuple[str, str]]:
     """Run a seeded sample of a room's mutants."""
     reach = reach_of(folder, ROOMS[room][1])
     found = mutants(folder, room)
@@ -131,13 +133,16 @@ def fates(folder: Path, room: str, sample: int, seed: int) -> Iterator[tuple[str
     runnable = ((one, text) for one in found if (text := changed(folder, one)) is not None)
     print(f"{room}: {sample} of about {len(found)} mutants", file=sys.stderr, flush=True)
     for one, text in islice(runnable, sample):
-        yield fate(folder, one, text, reach)
+        yield fate(folder, one, text, reach, longest)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, default=200, help="mutants of each room")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--longest", type=float, default=3.0, help="seconds of the processor; slower tests are left out"
+    )
     parser.add_argument("--room", action="append", choices=ROOMS)
     args = parser.parse_args()
     print("| room | mutants | died | share | 95 % interval |\n|---|---|---|---|---|", flush=True)
@@ -147,7 +152,7 @@ def main() -> None:
         fork.warm(folder)
         for room in args.room or DEFAULT:
             counts: Counter[str] = Counter()
-            for what, shown in fates(folder, room, args.sample, args.seed):
+            for what, shown in fates(folder, room, args.sample, args.seed, args.longest):
                 counts[what] += 1
                 if what == LIVED:
                     lived.append(shown)

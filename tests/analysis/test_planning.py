@@ -26,7 +26,8 @@ def answers_of(stated: dict[str, float], questions: int) -> ScoreTable:
     """Cells whose one agent is right on 60 % of questions and always as confident."""
     right, ids = np.arange(questions) % 5 < 3, [f"q{i}" for i in range(questions)]
     frames = [
-        pd.DataFrame({"dataset": "data", "cell": cell, "replicate": 1, "question_id": ids, "agent": "x", "round": 0, "score": right * 1.0, "right": right * 1.0, "stated": confidence,
+        pd.DataFrame({"dataset": "data", "cell": cell, "replicate": 1, "question_id": ids,
+                      "agent": "x", "round": 0, "score": right * 1.0, "right": right * 1.0, "stated": confidence,
                       "recalibrated": confidence})
         for cell, confidence in stated.items()
     ]  # fmt: skip
