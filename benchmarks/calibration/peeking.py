@@ -42,8 +42,14 @@ def peeking_tokens(random: Generator) -> Marks:
         marks[kind.format(name)] = bool((_largest(0.8 * (a - b))[looks] >= np.log(2 / 0.05)).any())
     a, b = (base * random.lognormal(-0.08, 0.4, 500) for _ in range(2))
     found = _largest(0.7 * a - 0.8 * b)[looks] >= np.log(2 / 0.05)
-    return marks | {"(true ratio .7, bound .8: found by question 250)": bool(found[:24].any()),
-                    "(true ratio .7, bound .8: found by question 500)": bool(found.any())}  # fmt: skip
+    marks |= {"(true ratio .7, bound .8: found by question 250)": bool(found[:24].any()),
+              "(true ratio .7, bound .8: found by question 500)": bool(found.any())}  # fmt: skip
+    for times in (4, 8, 16):  # what a plan can declare (max_tokens times calls) lies far above what is spent
+        most = times * np.exp(6 + 0.6**2 / 2)
+        values = 0.7 * np.minimum(a, most) - 0.8 * np.minimum(b, most)
+        bets = evidence_below(values, 0.0, 0.7 * most)[looks] >= np.log(2 / 0.05)
+        marks[f"(the same by betting within {times} times the mean: found by question 500)"] = bool(bets.any())
+    return marks
 
 
 def _largest(values: Floats) -> Floats:

@@ -272,6 +272,8 @@ def _normal(
             where, text, "`every other` stands alone on the right side",
             "write `accuracy(a) > accuracy(every other)`",
         )  # fmt: skip
+    if any(quantity.per == quantity.metric for _, quantity in terms):
+        fail(where, text, "a mean is divided by itself", "write `accuracy(a) per input_tokens`, or leave out `per`")
     if any(quantity.per in CALIBRATION_METRICS for _, quantity in terms):
         fail(where, text, "a mean is not divided by a calibration error", "write `... per input_tokens`")
     return Comparison(text, tuple(terms), operator, offset, factor, margin, dataset)

@@ -153,6 +153,15 @@ def test_ratio_of_proportional_methods() -> None:
     assert log_ratio(sample, PAIR[0], 1).error[0] < 0.01
 
 
+def test_a_ratio_that_few_questions_do_not_bound_has_an_end_at_infinity() -> None:
+    """Three questions of five do not differ: some resamples have next to no spread, so that nothing is too far off."""
+    values = {"a": np.array([[29.0, 8, 8, 23, 25]]), "b": np.array([[28.0, 8, 7, 23, 25]])}
+    sample = units(score_table(long_table(values, "tokens")), "tokens", ["a", "b"])
+    found = ratio_outcome(sample, np.array([1.0, -1.0]), 1.4, 1, 99)
+    assert found.high == np.inf
+    assert 0 < found.low < found.estimate == pytest.approx(93 / 91)
+
+
 def test_one_mean_against_a_value_is_the_binomial_test() -> None:
     """8 of 10 against 0.5: one-sided p (45 + 10 + 1) / 1024."""
     sample = units(score_table(long_table({"a": np.array([[1.0] * 8 + [0.0] * 2])})), "score", ["a"])

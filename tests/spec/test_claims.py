@@ -97,6 +97,7 @@ def test_datasets() -> None:
         ("accuracy(a) increasing", "leaves 0 axes open"),
         ("accuracy(a[x, y]) increasing", "leaves 2 axes open"),
         ("accuracy(a) > 0 * accuracy(b)", "a factor is above 0"),
+        ("accuracy(a) per accuracy > accuracy(b) per accuracy", "a mean is divided by itself"),
         ("accuracy(a) > accuracy(b) +- 0.1", "at the end of a claim with =="),
         ("", "a line of text"),
     ],

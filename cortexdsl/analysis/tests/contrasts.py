@@ -250,7 +250,8 @@ def ratio_outcome(
         sides = _sides(flip.p, ratio - null)
         return Outcome(ratio, ratio, ratio, f"sign-flip {_precision(flip, draws)}", np.nan, *sides, flip.p)
     found = studentised(drawn, np.array([np.log(null)]), level)
-    low, high = (float(np.exp(x[0])) for x in (found.low, found.high))
+    with np.errstate(over="ignore"):  # a few questions may say nothing of how large a ratio could be
+        low, high = (float(np.exp(x[0])) for x in (found.low, found.high))
     statistic = float((drawn.estimate[0] - np.log(null)) / drawn.error[0])
     name = f"studentised bootstrap of the log ratio ({draws} draws)"
     one = (float(found.above[0]), float(found.below[0]))
