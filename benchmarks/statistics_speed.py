@@ -1,4 +1,4 @@
-"""How long every default test of a large table takes, and how much memory.
+"""How long every default test of a large table takes, by the clock and of the processor, and how much memory.
 
 Forty cells, 1,000 questions, three replicates, three metrics, 10,000 permutations and resamples: families of all
 cells against one, Cochran's Q, bounds, and ten claims.
@@ -24,6 +24,8 @@ from cortexdsl.terms import Family
 
 CELLS, QUESTIONS, REPLICATES = 40, 1000, 3
 METRICS = ("accuracy", "input_tokens", "consensus")
+MOST = 10.0
+"""Seconds of the processor, on however busy a machine."""
 
 
 def make_table(seed: int = 1) -> pd.DataFrame:
@@ -53,27 +55,28 @@ def make_table(seed: int = 1) -> pd.DataFrame:
 def main() -> None:
     frame = make_table()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    started = time.perf_counter()
+    started, spent = time.perf_counter(), time.process_time()
     table = score_table(frame)
     cells = table.cells
     families = [Family("all", cells[1:], cells[0])]
-    steps = {"read": time.perf_counter() - started}
+    steps = {"read": (time.perf_counter() - started, time.process_time() - spent)}
     for name, task in {
         "comparisons": lambda: compare_families(table, families, METRICS, seed=1),
         "omnibus": lambda: omnibus_families(table, families, METRICS),
         "bounds": lambda: missing_bounds(table, families, METRICS, seed=1),
         "claims": lambda: judge_claims(table, claims(cells), seed=1, arms=arms_of(cells)),
     }.items():
-        at = time.perf_counter()
+        at, used = time.perf_counter(), time.process_time()
         rows = len(task())
-        steps[f"{name} ({rows} rows)"] = time.perf_counter() - at
-    total = time.perf_counter() - started
+        steps[f"{name} ({rows} rows)"] = (time.perf_counter() - at, time.process_time() - used)
+    total = time.process_time() - spent
+    steps["all"] = (time.perf_counter() - started, total)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{CELLS} cells x {QUESTIONS} questions x {REPLICATES} replicates x {len(METRICS)} metrics, 10,000 draws")
-    for name, seconds in steps.items():
-        print(f"  {name:24} {seconds:6.2f} s")
-    print(f"  {'all':24} {total:6.2f} s; peak memory {peak:.0f} MB, of which {before:.0f} MB before the first test")
-    sys.exit(total > 20)
+    for name, (seconds, processor) in steps.items():
+        print(f"  {name:24} {seconds:6.2f} s, {processor:6.2f} s of the processor")
+    print(f"peak memory {peak:.0f} MB, of which {before:.0f} MB before the first test")
+    sys.exit(total > MOST)
 
 
 def claims(cells: tuple[str, ...]) -> list[str]:

@@ -7,16 +7,9 @@ from dataclasses import dataclass, field
 from typing import Literal, NoReturn, TypeAlias
 
 from cortexdsl.errors import Problem, SpecError
+from cortexdsl.spec.claim_help import advice
 from cortexdsl.spec.metric_names import CALIBRATION_METRICS
 from cortexdsl.terms import EMPTY
-
-HELP = (
-    "write for instance `accuracy(a) > accuracy(b)`, `accuracy(a) >= accuracy(b) - 0.02`, "
-    "`accuracy(a) == accuracy(b) +- 0.02`, `input_tokens(a) <= 0.7 * input_tokens(b)`, "
-    "`accuracy(a[rounds]) increasing`, `best keep of a is mean`, `accuracy(a, round=0) < accuracy(a)`, "
-    "`a dominates b on accuracy, input_tokens`"
-)
-
 
 EVERY = "every dataset"
 NONE = "no dataset"
@@ -225,6 +218,6 @@ def parts_of(claim: Claim) -> tuple[Simple, ...]:
     return claim.parts if isinstance(claim, All) else (claim,)
 
 
-def fail(where: str, text: str, what: str, remedy: str = HELP) -> NoReturn:
-    """Refuse a claim with one problem."""
-    raise SpecError([Problem(where, f"the claim {text!r}: {what}", remedy)])
+def fail(where: str, text: str, what: str, remedy: str = "") -> NoReturn:
+    """Refuse a claim with one problem; without a remedy, with the nearest claims that can be made."""
+    raise SpecError([Problem(where, f"the claim {text!r}: {what}", remedy or advice(text))])

@@ -34,10 +34,10 @@ from hashlib import sha256
 from typing import Literal
 
 from cortexdsl.errors import Problem, SpecError
+from cortexdsl.spec.claim_help import advice
 from cortexdsl.spec.claim_sides import read_comparison, read_quantity, split_outside
 from cortexdsl.spec.claim_terms import (
     EVERY,
-    HELP,
     NONE,
     OTHERS,
     All,
@@ -105,7 +105,7 @@ def parse_claim(text: str, where: str = "hypotheses") -> Claim:
         With one problem: what is wrong, and how a claim is written.
     """
     if not text.strip():
-        raise SpecError([Problem(where, "a claim is a line of text, not empty", HELP)])
+        raise SpecError([Problem(where, "a claim is a line of text, not empty", advice(""))])
     plain = " ".join(text.split())
     if dominates := _DOMINATES.fullmatch(plain):
         return _dominates(text, dominates, where)

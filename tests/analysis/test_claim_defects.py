@@ -63,7 +63,9 @@ def test_a_trend_lies_over_the_numbers_of_its_axis() -> None:
 def test_a_trend_over_small_numbers_lies_where_they_do() -> None:
     """Thresholds of .001, .002 and .01 are not equally far apart, and not 0."""
     levels = (0.001, 0.002, 0.01)
-    values = {f"s[threshold={x}]": np.repeat([1.0, 0.0], (k, 20 - k))[None] for x, k in zip(levels, (9, 4, 15), strict=True)}
+    values = {
+        f"s[threshold={x}]": np.repeat([1.0, 0.0], (k, 20 - k))[None] for x, k in zip(levels, (9, 4, 15), strict=True)
+    }
     row = _row(long_table(values), "score(s[threshold]) increasing")
     assert row["estimate"] == pytest.approx(np.polyfit(levels, [0.45, 0.2, 0.75], 1)[0])
 
