@@ -12,7 +12,8 @@ FORMS = (
     "input_tokens({a}) <= 0.7 * input_tokens({b})", "{m}({a}) - {m}({b}) > {m}(c) - {m}(d)",
     "accuracy({a}, round=0) < accuracy({a})", "brier({a}, agent=quick) < brier({b}, agent=quick)",
     "accuracy({a}) per input_tokens > accuracy({b}) per input_tokens", "{m}({a}) > {m}(every other)",
-    "{a} dominates {b} on accuracy, input_tokens", "{m}({a}[rounds]) increasing", "{m}({a}[rounds]) monotone increasing",
+    "{a} dominates {b} on accuracy, input_tokens", "{m}({a}[rounds]) increasing",
+    "{m}({a}[rounds]) monotone increasing",
     "best keep of {a} is mean", "{m}({a}[keep, rounds]) interacting", "{m}({a}) > {m}({b}) on every dataset",
     "{m}({a}) > {m}({b}) over teams", "{m}({a}) > {m}({b}) and input_tokens({a}) < input_tokens({b})",
 )  # fmt: skip
