@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from dataclasses import asdict
-from typing import Any
 
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from cortexdsl.records.tallies import Spending
-from cortexdsl.watch.progress import Progress, Row
+from cortexdsl.watch.plain import as_plain
+from cortexdsl.watch.progress import Progress
 from cortexdsl.watch.table import table
 from cortexdsl.watch.watched import EVERY, Watched, expected_in
 from cortexdsl.watch.words import has_many_datasets, in_a_line, name_of
@@ -33,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     if args.watch:
         shown = _follow(watched, args.experiment, is_json=args.json)
     if args.json:
-        print(json.dumps(as_json(shown)))
+        print(json.dumps(as_plain(shown)))
     else:
         console = Console(highlight=False)
         if console.is_terminal:
@@ -62,7 +60,7 @@ def _follow(watched: Watched, experiment: str, *, is_json: bool) -> Progress:
             time.sleep(EVERY)
             shown = watched.look()
             if is_json:
-                print(json.dumps(as_json(shown)), flush=True)
+                print(json.dumps(as_plain(shown)), flush=True)
         return watched.look(is_last=True)
     except KeyboardInterrupt:
         return watched.look()
@@ -89,40 +87,3 @@ def _remarks(shown: Progress) -> list[str]:
     for message, jobs in shown.messages.items():
         lines.append(f"{jobs} {'jobs' if jobs > 1 else 'job'} ended: {message}")
     return lines
-
-
-def as_json(shown: Progress) -> dict[str, Any]:
-    """Return a progress as plain values."""
-    return {
-        "experiment": shown.experiment,
-        "state": shown.all.state,
-        "jobs": {"running": shown.running, "silent": list(shown.silent)},
-        "cells": [_row(row) for row in shown.rows],
-        "all": _row(shown.all),
-        "others": _spent(shown.others),
-        "messages": dict(shown.messages),
-    }
-
-
-def _row(row: Row) -> dict[str, Any]:
-    return {
-        "dataset": row.dataset or None,
-        "cell": row.cell,
-        "state": row.state,
-        "debates": {"done": row.done, "total": row.total},
-        **_spent(row.spent),
-        "calls_per_second": round(row.rate, 3),
-        "seconds_left": None if row.seconds_left is None else round(row.seconds_left, 1),
-    }
-
-
-def _spent(spent: Spending) -> dict[str, Any]:
-    said = asdict(spent)
-    return {
-        "calls": dict(spent.calls),
-        "tokens": {"input": spent.input_tokens, "output": spent.output_tokens},
-        "dollars": said["dollars"] if spent.is_priced else None,
-        "seconds": round(spent.seconds, 3),
-        "failures": dict(spent.failures),
-        "retries": dict(spent.retries),
-    }

@@ -34,6 +34,7 @@ VERBS = {
     "verdict": "test the families and claims of an experiment (a workflow job)",
     "compare": "compare the cells of any table of scores",
     "report": "write or print the report of an experiment",
+    "view": "look at debates in a browser",
     "show": "show debates as they were spoken",
     "power": "say what differences a plan can detect",
     "grade": "read and grade replies from any program",

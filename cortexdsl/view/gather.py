@@ -1,0 +1,202 @@
+"""The index is kept up with the files: what was added, changed or removed since the last look."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from cortexdsl.analysis.metrics import health, persuasion, usage
+from cortexdsl.analysis.metrics.view import graded
+from cortexdsl.analysis.units.scores import read_rows
+from cortexdsl.errors import CortexError
+from cortexdsl.records import Record, record_from_json
+from cortexdsl.view.places import Place
+from cortexdsl.view.store import Store
+
+_KEY = "dataset = ? AND question = ? AND cell = ? AND replicate = ?"
+
+
+class Gatherer:
+    """Keeps the index of one experiment up with its files.
+
+    Parameters
+    ----------
+    place : Place
+    store : Store
+        Prepared.
+
+    Attributes
+    ----------
+    done, total : int
+        Bytes of new records that were looked at, and that there are, of the look that is going on or was the last.
+    """
+
+    def __init__(self, place: Place, store: Store) -> None:
+        self._place = place
+        self._store = store
+        self.done = 0
+        self.total = 0
+
+    def catch_up(self, wanted: Callable[[], bool] = lambda: True) -> bool:
+        """Bring the index up to date, file after file, and say whether anything was new.
+
+        `wanted` is asked between files: an explorer that is being closed does not finish thousands.
+        """
+        is_new = False
+        for files, add in ((_record_files, self._add_records), (_score_files, self._add_scores)):
+            now = {str(path): mark for path in files(self._place.root) if (mark := _mark(path))}
+            with self._store.reading() as db:
+                suffix = ".jsonl" if add == self._add_records else ".csv"
+                known = dict(db.execute("SELECT path, mark FROM files WHERE path LIKE ?", (f"%{suffix}",)))
+            gone = [path for path in known if path not in now]
+            new = [path for path in now if known.get(path) != now[path]]
+            self.done, self.total = 0, sum(_size(now[path]) for path in new)
+            is_new = is_new or bool(gone or new)
+            if gone:
+                self._forget(gone)
+            for path in new:
+                if not wanted():
+                    return is_new
+                with suppress(FileNotFoundError):  # replaced or removed between the listing and now
+                    add(Path(path), now[path])
+                self.done += _size(now[path])
+        return is_new
+
+    def _forget(self, paths: Iterable[str]) -> None:
+        with self._store.writing() as db:
+            for path in paths:
+                _forget(db, path)
+
+    def _add_records(self, path: Path, mark: str) -> None:
+        with self._store.writing() as db:
+            file = _begin(db, path, mark)
+            for number, offset, line in _lines(path):
+                try:
+                    record = record_from_json(line, f"{path}:{number}")
+                except CortexError as error:
+                    db.execute("INSERT INTO faults VALUES (?, ?, ?)", (file, number, str(error)))
+                    continue
+                row = db.execute(
+                    "INSERT INTO debates (file, line, offset, length, dataset, cell, replicate, question, answer,"
+                    " rounds, stop, tied, unread, failed, flips, persuaded, input, output)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (file, number, offset, len(line), *_facts(record)),
+                ).lastrowid
+                db.execute("INSERT INTO said (rowid, words) VALUES (?, ?)", (row, _words(record)))
+            # Their scores may have been read before: they are to be read again.
+            db.executemany("UPDATE files SET mark = '' WHERE path = ?", [(str(p),) for p in self._scores_of(path)])
+
+    def _add_scores(self, path: Path, mark: str) -> None:
+        rows = read_rows(path)
+        with self._store.writing() as db:
+            _begin(db, path, mark)
+            if path.name == "answers.csv":
+                _add_worths(db, rows)
+            else:
+                db.executemany(
+                    f"UPDATE debates SET score = ?, to_right = ?, to_wrong = ? WHERE {_KEY}",
+                    [
+                        (
+                            _number(row, "score"),
+                            _number(row, "wrong_to_right"),
+                            _number(row, "right_to_wrong"),
+                            *_key(row),
+                        )
+                        for row in rows
+                    ],
+                )
+
+    def _scores_of(self, records: Path) -> list[Path]:
+        root = self._place.root
+        part = root / "parts" / records.parent.relative_to(root / "debates")
+        return [part / "scores.csv", part / "answers.csv", root / "scores.csv"]
+
+
+def _record_files(root: Path) -> list[Path]:
+    return sorted(path for path in (root / "debates").rglob("*.jsonl") if not path.name.startswith("."))
+
+
+def _score_files(root: Path) -> list[Path]:
+    """Scores as each cell's job wrote them (those of all cells come later), and what each answer was worth."""
+    parts = sorted((root / "parts").glob("*/*/scores.csv"))
+    return [*(parts or [root / "scores.csv"]), *sorted((root / "parts").glob("*/*/answers.csv"))]
+
+
+def _mark(path: Path) -> str:
+    """What tells a file from the one that was there before; records are replaced whole."""
+    try:
+        state = path.stat()
+    except OSError:
+        return ""
+    return f"{state.st_size}:{state.st_mtime_ns}:{state.st_ino}"
+
+
+def _size(mark: str) -> int:
+    return int(mark.partition(":")[0])
+
+
+def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
+    offset = 0
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, start=1):
+            yield number, offset, line
+            offset += len(line)
+
+
+def _begin(db: sqlite3.Connection, path: Path, mark: str) -> int:
+    _forget(db, str(path))
+    return int(db.execute("INSERT INTO files (path, mark) VALUES (?, ?)", (str(path), mark)).lastrowid or 0)
+
+
+def _forget(db: sqlite3.Connection, path: str) -> None:
+    for (file,) in db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchall():
+        for table in ("debates", "faults"):
+            db.execute(f"DELETE FROM {table} WHERE file = ?", (file,))
+        db.execute("DELETE FROM files WHERE id = ?", (file,))
+
+
+def _facts(record: Record) -> tuple[Any, ...]:
+    """What the index keeps of a debate that needs no gold answer."""
+    header, debate = record.header, record.debate
+    view = graded(debate, lambda question, answer: 0.0)
+    return (
+        well_formed(header.dataset), well_formed(header.cell), header.replicate, well_formed(debate.question_id),
+        None if debate.answer is None else well_formed(debate.answer), debate.rounds, debate.stop,
+        int(debate.was_tied), int(health.unparsed_turns(view)), int(health.failures(view)),
+        int(persuasion.flips(view)), int(persuasion.adopted(view)), usage.input_tokens(view), usage.output_tokens(view),
+    )  # fmt: skip
+
+
+def _words(record: Record) -> str:
+    """Everything that was said; what was said twice counts once."""
+    return well_formed("\n".join(dict.fromkeys(turn.text for turn in record.debate.turns)))
+
+
+def well_formed(text: str) -> str:
+    """Return text without lone surrogates, which no database takes."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _add_worths(db: sqlite3.Connection, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Keep what each answer of a debate was worth, in the order of the debate."""
+    found: dict[tuple[Any, ...], list[float | None]] = {}
+    for row in rows:
+        found.setdefault(_key(row), []).append(_number(row, "score"))
+    db.executemany(
+        f"UPDATE debates SET worths = ? WHERE {_KEY}", [(json.dumps(worths), *key) for key, worths in found.items()]
+    )
+
+
+def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row.get("dataset"), row.get("question_id"), row.get("cell"), _number(row, "replicate")
+
+
+def _number(row: Mapping[str, Any], column: str) -> float | None:
+    try:
+        return float(row[column])
+    except (KeyError, TypeError, ValueError):
+        return None

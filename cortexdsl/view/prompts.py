@@ -1,0 +1,49 @@
+"""What exactly a model was asked, and how the call went: from the call logs, when somebody wants to see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cortexdsl.models.logs.calls import LogFolder
+from cortexdsl.view.places import Place
+
+_FOLDERS = 4  # whose maps of calls are kept: about 200 bytes a call
+_SHOWN = (
+    "key", "model", "api_base", "parameters", "seed", "messages", "finish_reason", "usage", "dollars", "seconds",
+    "attempts", "retries", "error", "seed_refused", "reasoning",
+)  # fmt: skip
+
+
+class Prompts:
+    """The call logs of one experiment, opened as they are wanted. To be used by one thread at a time."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._open: dict[Path, LogFolder] = {}
+
+    def of(self, records: str, keys: list[str]) -> dict[str, Mapping[str, Any] | None]:
+        """Return the calls of some turns by their keys; None where no log has one.
+
+        Parameters
+        ----------
+        records : str
+            The file of debate records that the turns are in: `.../debates/<dataset>/<cell>/<shard>.jsonl`.
+        keys : list of str
+        """
+        path = Path(records)
+        folder = Path(self._place.layout.calls(path.parent.parent.name, path.stem))
+        logs = self._open.pop(folder, None) or LogFolder(folder)
+        self._open[folder] = logs
+        while len(self._open) > _FOLDERS:
+            self._open.pop(next(iter(self._open))).close()
+        logs.refresh()
+        found = {key: logs.find(key, None, errors_again=False) for key in keys}
+        return {key: call and {name: call[name] for name in _SHOWN if name in call} for key, call in found.items()}
+
+    def close(self) -> None:
+        """Close the logs."""
+        for logs in self._open.values():
+            logs.close()
+        self._open.clear()

@@ -1,0 +1,95 @@
+// Several experiments side by side: what differs in what they mean, how verdicts changed, replications pooled.
+import { toExperiment } from "./address";
+import { type Keys, useKeys } from "./keys";
+import { useLater } from "./loading";
+import { type Source, together } from "./source";
+import { count, decimals } from "./text";
+import type { Experiment } from "./types";
+
+export function TogetherPage({ sources, keys }: { sources: Source[]; keys: Keys }) {
+  const all = useLater("overviews", () => Promise.all(sources.map((source) => source.overview())));
+  useKeys(keys);
+  if (!all.value) return <main><p class="faint">{all.error || "Reading…"}</p></main>;
+  return (
+    <main class="together">
+      <h1>{count(sources.length)} experiments</h1>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Experiments">
+        <table>
+          <thead><tr><th scope="col">Experiment</th><th scope="col">Title</th><th scope="col">State</th><th scope="col" class="number">Debates</th><th scope="col" class="number">Cells</th><th scope="col" class="number">Seed</th></tr></thead>
+          <tbody>{all.value.map((one) => (
+            <tr><th scope="row"><a href={toExperiment(one.name)}>{one.name}</a></th><td>{one.title}</td><td class={`state ${one.progress?.state ?? ""}`}>{one.progress?.state ?? "–"}</td>
+              <td class="number">{count(one.index.debates)}</td><td class="number">{one.cells.length}</td><td class="number">{one.seed ?? "–"}</td></tr>
+          ))}</tbody>
+        </table>
+      </div>
+      {all.value.length > 1 && <><Claims all={all.value} /><Meanings all={all.value} /><Pooling /></>}
+    </main>
+  );
+}
+
+function Claims({ all }: { all: Experiment[] }) {
+  const claims = [...new Set(all.flatMap((one) => one.verdicts.map((row) => row.claim)))];
+  if (!claims.length) return null;
+  return (
+    <section><h2>Verdicts</h2>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Verdicts by experiment">
+        <table>
+          <thead><tr><th scope="col">Claim</th>{all.map((one) => <th scope="col">{one.name}</th>)}</tr></thead>
+          <tbody>{claims.map((claim) => {
+            const rows = all.map((one) => one.verdicts.find((row) => row.claim === claim));
+            const isSame = new Set(rows.filter(Boolean).map((row) => row!.verdict)).size <= 1;
+            return (
+              <tr class={isSame ? "" : "differs"}><th scope="row"><code>{claim}</code></th>
+                {rows.map((row) => <td>{row ? <><a class={{ supported: "yes", contradicted: "no" }[row.verdict] ?? "open"} href={row.link}>{row.verdict}</a><br /><span class="faint">{decimals(row.estimate)} [{decimals(row.ci_low)}, {decimals(row.ci_high)}]</span></> : <span class="faint">not claimed</span>}</td>)}
+              </tr>
+            );
+          })}</tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function Meanings({ all }: { all: Experiment[] }) {
+  const facts = [...new Set(all.flatMap((one) => Object.keys(one.meaning)))];
+  const differing = facts.filter((fact) => new Set(all.map((one) => one.meaning[fact] ?? "\0")).size > 1);
+  return (
+    <section><h2>What differs in what they mean</h2>
+      <p class="faint">{differing.length ? `${differing.length} of ${facts.length} facts differ; comments, order and defaults written out make no difference.` : `All ${facts.length} facts are the same: these are one experiment.`}</p>
+      {differing.length > 0 && (
+        <div class="scroll" tabIndex={0} role="region" aria-label="What differs">
+          <table>
+            <thead><tr><th scope="col">Fact</th>{all.map((one) => <th scope="col">{one.name}</th>)}</tr></thead>
+            <tbody>{differing.map((fact) => (
+              <tr><th scope="row">{fact}</th>{all.map((one) => <td>{fact in one.meaning ? <code>{one.meaning[fact]}</code> : <span class="faint">–</span>}</td>)}</tr>
+            ))}</tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Pooling() {
+  const found = useLater("pooled", together);
+  return (
+    <section><h2>Pooled</h2>
+      {found.error && <p class="fault">{found.error}</p>}
+      {found.value?.why && <p class="faint">Not pooled: {found.value.why}.</p>}
+      {found.value && found.value.rows.length > 0 && (
+        <>
+          <p class="faint">Mean score against {found.value.reference}; experiments as draws from experiments like these.</p>
+          <div class="scroll" tabIndex={0} role="region" aria-label="Pooled differences">
+            <table>
+              <thead><tr><th scope="col">Cell</th><th scope="col">Experiment</th><th scope="col" class="number">Difference</th><th scope="col" class="number">Interval</th><th scope="col" class="number">Adjusted p</th><th scope="col" class="number">Questions</th></tr></thead>
+              <tbody>{found.value.rows.map((row) => (
+                <tr class={row.experiment === "all experiments" ? "total" : ""}><th scope="row">{row.cell}</th><td>{row.experiment}</td><td class="number">{decimals(row.difference)}</td>
+                  <td class="number">[{decimals(row.ci_low)}, {decimals(row.ci_high)}]</td><td class="number">{row.p_adjusted === null ? "" : decimals(row.p_adjusted, 2)}</td><td class="number">{row.n_questions}</td></tr>
+              ))}</tbody>
+            </table>
+          </div>
+        </>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,106 @@
+// What one agent said: what was read from it, how sure it was, whom it had heard, and what exactly it was asked.
+import { useState } from "preact/hooks";
+import type { Palette } from "./answers";
+import { weightOf } from "./graph";
+import type { Source } from "./source";
+import { Text, Word, count, decimals, duration, reasoningIn } from "./text";
+import type { Call, Debate, Turn } from "./types";
+
+export function Answer({ answer, worth, colour }: { answer: string | null; worth?: number | null; colour: Palette }) {
+  const look = colour(answer, worth);
+  return (
+    <span class={`answer ${look.className}`}>
+      {look.mark && <span class="sign" aria-label={look.said} role="img">{look.mark}</span>}
+      {answer === null ? "none" : answer === "" ? <i>empty</i> : <Word>{answer}</Word>}
+    </span>
+  );
+}
+
+function Confidence({ turn }: { turn: Turn }) {
+  const { confidence_stated: stated, confidence: taken } = turn;
+  if (stated === null && taken === null) return null;
+  const at = (value: number) => 2 + 56 * Math.min(1, Math.max(0, value));
+  const isSame = stated === taken || stated === null || taken === null;
+  const said = isSame ? `sure to ${decimals(taken ?? stated)}` : `sure to ${decimals(stated)}, taken as ${decimals(taken)} after recalibration`;
+  return (
+    <span class="confidence" title={said}>
+      <svg width="60" height="10" role="img" aria-label={said}>
+        <line class="scale" x1="2" x2="58" y1="5" y2="5" />
+        {stated !== null && <circle class="stated" cx={at(stated)} cy="5" r="3.2" />}
+        {taken !== null && !isSame && <circle class="taken" cx={at(taken)} cy="5" r="3.4" />}
+      </svg>
+      <span aria-hidden="true">{decimals(stated ?? taken)}{!isSame && <> → {decimals(taken)}</>}</span>
+    </span>
+  );
+}
+
+function Heard({ debate, turn }: { debate: Debate; turn: Turn }) {
+  const heard = turn.heard.map((number) => debate.turns[number]!).filter((one) => one.speaker !== turn.speaker);
+  if (!heard.length) return null;
+  return (
+    <p class="heard">
+      heard{" "}
+      {heard.map((one, place) => {
+        const weight = weightOf(debate.graphs, one.speaker, turn);
+        return <>{place ? ", " : ""}<Word most={24}>{one.speaker}</Word>{one.answer !== null && one.reads === "answer" && <> (<Word most={20}>{one.answer}</Word>)</>}{weight !== null && <span class="weight" title="weight of the edge"> {decimals(weight, 2)}</span>}</>;
+      })}
+    </p>
+  );
+}
+
+function Prompt({ source, debate, question, turn }: { source: Source; debate: Debate; question: number; turn: Turn }) {
+  const [call, hold] = useState<Call | null | undefined>(undefined);
+  const [error, fail] = useState("");
+  const opened = (event: Event) => {
+    if (!(event.currentTarget as HTMLDetailsElement).open || call !== undefined) return;
+    source.call(debate.id, question, turn.call).then(hold, (problem: Error) => fail(problem.message));
+  };
+  return (
+    <details class="fold" onToggle={opened}>
+      <summary>its prompt</summary>
+      {error && <p class="fault">{error}</p>}
+      {call === undefined && !error && <p class="faint">…</p>}
+      {call === null && <p class="faint">No call log here holds this call (key <code>{turn.call}</code>).</p>}
+      {call && (
+        <>
+          {(call.messages ?? []).map((message) => (
+            <div class="message"><span class="role">{message.role}</span><Text what="prompt">{String(message.content)}</Text></div>
+          ))}
+          <p class="faint">
+            {[
+              call.model, `seed ${call.seed}`,
+              ...Object.entries(call.parameters ?? {}).map(([name, value]) => `${name} ${JSON.stringify(value)}`),
+              call.seconds !== undefined && duration(call.seconds) !== "0 s" && duration(call.seconds),
+              (call.attempts ?? 1) > 1 && `${call.attempts} attempts`, call.finish_reason && `ended: ${call.finish_reason}`,
+              call.dollars && `$${decimals(call.dollars, 2)}`, call.error && `failed: ${call.error}`, `key ${turn.call}`,
+            ].filter(Boolean).join(" · ")}
+          </p>
+        </>
+      )}
+    </details>
+  );
+}
+
+export function Said({ source, debate, question, turn, colour, words, isChosen }: {
+  source: Source; debate: Debate; question: number; turn: Turn; colour: Palette; words: string[]; isChosen: boolean;
+}) {
+  const [inside, reply] = reasoningIn(turn.text);
+  const reasoning = turn.reasoning || inside;
+  const tokens = (turn.prompt_tokens ?? 0) + (turn.completion_tokens ?? 0);
+  const isFailed = turn.text === "" && turn.unparsed !== null;
+  return (
+    <article class={`turn ${isChosen ? "chosen" : ""}`} id={`t-${debate.id}-${turn.turn}`} tabIndex={-1}>
+      <header>
+        <h4><Word most={30}>{turn.speaker}</Word>{turn.about !== null && <span class="faint"> about <Word most={30}>{turn.about}</Word></span>}</h4>
+        {turn.reads === "answer" ? <Answer answer={turn.answer} worth={turn.worth} colour={colour} /> : <span class="reads">{turn.reads}{turn.answer !== null && turn.reads !== "summary" && turn.reads !== "comment" && <>: <Word most={40}>{turn.answer}</Word></>}</span>}
+        <Confidence turn={turn} />
+        {tokens > 0 && <span class="tokens faint" title={`${count(turn.prompt_tokens ?? 0)} tokens in, ${count(turn.completion_tokens ?? 0)} out`}>{count(tokens)} tok</span>}
+      </header>
+      <Heard debate={debate} turn={turn} />
+      {turn.unparsed !== null && <p class="fault">{isFailed ? "the call brought no words" : "unreadable"}: <Word most={300}>{turn.unparsed}</Word></p>}
+      {reasoning && <details class="fold"><summary>its reasoning ({count(reasoning.length)} characters)</summary><Text words={words} what="reasoning">{reasoning}</Text></details>}
+      {reply !== "" && <Text words={words}>{reply}</Text>}
+      <Prompt source={source} debate={debate} question={question} turn={turn} />
+    </article>
+  );
+}

@@ -1,0 +1,88 @@
+// What the server (or a folder of files) says; the shapes are those of cortexdsl/view.
+
+export type Names = { experiments: string[]; is_static: boolean };
+
+export type Cell = {
+  cell: string; slug: string; method: string; protocol: string; aliases: string[];
+  settings: Record<string, unknown> | null; agents: string[] | null;
+};
+export type Metric = {
+  dataset: string; cell: string; metric: string;
+  estimate: number | null; ci_low: number | null; ci_high: number | null;
+};
+export type Verdict = {
+  claim: string; verdict: string; note: string | null; link: string;
+  estimate: number | null; ci_low: number | null; ci_high: number | null; p_adjusted: number | null;
+};
+export type Comparison = {
+  family: string; dataset: string; metric: string; cell: string; reference: string;
+  difference: number | null; ci_low: number | null; ci_high: number | null; p_adjusted: number | null;
+};
+export type Spent = {
+  calls: Record<string, number>; tokens: { input: number; output: number };
+  dollars: number | null; seconds: number; failures: Record<string, number>; retries: Record<string, number>;
+};
+export type Row = Spent & {
+  dataset: string | null; cell: string; state: string; debates: { done: number; total: number };
+  calls_per_second: number; seconds_left: number | null;
+};
+export type Progress = {
+  state: string; jobs: { running: number; silent: string[] }; cells: Row[]; all: Row; messages: Record<string, number>;
+};
+export type State = {
+  index: {
+    generation: number; is_ready: boolean; done: number; total: number; debates: number; faults: number; messages: string[];
+  };
+  judged: number;
+  progress: Progress | null;
+};
+export type Experiment = State & {
+  name: string; root: string; title: string; spec: string | null; seed: number | null; replicates: number | null;
+  datasets: Record<string, number>; agents: { name: string; model: string; persona: string | null }[];
+  cells: Cell[]; metrics: Metric[]; verdicts: Verdict[]; comparisons: Comparison[];
+  meaning: Record<string, string>; has_report: boolean; unknown_questions: string;
+};
+
+export type Columns = {
+  questions: [string, string, string][]; cells: string[]; answers: string[]; stops: string[];
+  debates: {
+    id: number[]; question: number[]; cell: number[]; replicate: number[]; answer: number[]; stop: number[];
+    score: (number | null)[]; rounds: number[]; tied: number[]; unread: number[]; failed: number[]; flips: number[];
+    to_right: number[]; to_wrong: number[]; persuaded: number[]; input: number[]; output: number[];
+  };
+};
+
+export type Turn = {
+  turn: number; execution: number; round: number; step: string; reads: string; speaker: string; about: string | null;
+  heard: number[]; recalled: number[]; text: string; answer: string | null; unparsed: string | null;
+  confidence_stated: number | null; confidence: number | null;
+  prompt_tokens: number | null; completion_tokens: number | null; call: string; worth: number | null;
+  reasoning?: string | null;
+};
+export type Graph = {
+  round: number; step: string; speakers: string[]; listeners: string[];
+  weight: (number | null)[][] | null; heard: number[][]; factors: Record<string, unknown>;
+};
+export type Change = {
+  agent: string; round: number; before: number; after: number;
+  was_right: boolean | null; is_right: boolean | null; heard: number[]; followed: number[];
+};
+export type Debate = {
+  id: number; where: string; score: number | null; dataset: string; cell: string; replicate: number; question: string;
+  guided: boolean; answer: string | null; votes: [string, number][]; tied: boolean; rounds: number; stop: string;
+  agents: { name: string; model: string; entry: string; persona: string | null }[];
+  debaters: string[]; turns: Turn[]; graphs: Graph[]; changes: Change[];
+};
+export type Fault = { id: number; fault: string };
+export type Question = { text: string; options: [string, string][]; context: string; gold: string[] } | null;
+export type Call = {
+  key: string; model?: string; api_base?: string | null; parameters?: Record<string, unknown>; seed?: number;
+  messages?: { role: string; content: string }[]; finish_reason?: string | null; dollars?: number | null;
+  seconds?: number; attempts?: number; retries?: Record<string, number>; error?: string | null;
+  usage?: { prompt_tokens: number | null; completion_tokens: number | null };
+};
+export type Pooled = {
+  reference: string | null; why: string;
+  rows: { metric: string; cell: string; reference: string; experiment: string; difference: number; ci_low: number;
+    ci_high: number; p_adjusted: number | null; n_questions: number; note: string }[];
+};
