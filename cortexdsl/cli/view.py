@@ -14,7 +14,6 @@ from cortexdsl.errors import InputError
 from cortexdsl.view.guard import is_loopback
 from cortexdsl.view.places import places_of
 from cortexdsl.view.server import Explorer
-from cortexdsl.view.static import write_static
 
 PORT = 8710
 _TRIED = 20  # ports after the usual one, where that is taken
@@ -37,6 +36,8 @@ def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     places = places_of(args.experiment)
     if args.static is not None:
+        from cortexdsl.view.static import write_static  # loads what computes statistics
+
         count = write_static(places, args.static)
         print(f"{args.static}/index.html: {count:,} debates; serve the folder: python -m http.server -d {args.static}")
         return 0

@@ -11,11 +11,11 @@ from typing import Any
 
 from cortexdsl.analysis.metrics import health, persuasion, usage
 from cortexdsl.analysis.metrics.view import graded
-from cortexdsl.analysis.units.scores import read_rows
 from cortexdsl.errors import CortexError
 from cortexdsl.records import Record, record_from_json
 from cortexdsl.view.places import Place
 from cortexdsl.view.store import Store
+from cortexdsl.view.tables import number, read_rows
 
 _KEY = "dataset = ? AND question = ? AND cell = ? AND replicate = ?"
 
@@ -101,9 +101,9 @@ class Gatherer:
                     f"UPDATE debates SET score = ?, to_right = ?, to_wrong = ? WHERE {_KEY}",
                     [
                         (
-                            _number(row, "score"),
-                            _number(row, "wrong_to_right"),
-                            _number(row, "right_to_wrong"),
+                            number(row, "score"),
+                            number(row, "wrong_to_right"),
+                            number(row, "right_to_wrong"),
                             *_key(row),
                         )
                         for row in rows
@@ -185,18 +185,11 @@ def _add_worths(db: sqlite3.Connection, rows: Iterable[Mapping[str, Any]]) -> No
     """Keep what each answer of a debate was worth, in the order of the debate."""
     found: dict[tuple[Any, ...], list[float | None]] = {}
     for row in rows:
-        found.setdefault(_key(row), []).append(_number(row, "score"))
+        found.setdefault(_key(row), []).append(number(row, "score"))
     db.executemany(
         f"UPDATE debates SET worths = ? WHERE {_KEY}", [(json.dumps(worths), *key) for key, worths in found.items()]
     )
 
 
 def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return row.get("dataset"), row.get("question_id"), row.get("cell"), _number(row, "replicate")
-
-
-def _number(row: Mapping[str, Any], column: str) -> float | None:
-    try:
-        return float(row[column])
-    except (KeyError, TypeError, ValueError):
-        return None
+    return row.get("dataset"), row.get("question_id"), row.get("cell"), number(row, "replicate")

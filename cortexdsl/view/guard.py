@@ -76,7 +76,8 @@ def guard(host: str, port: Callable[[], int], token: str | None) -> Middleware:
         if token is not None:
             given = request.query.get("token", "")
             if same(given, token):
-                answer = web.HTTPSeeOther(request.path)  # the token leaves the address; the fragment stays
+                # The token leaves the address; the fragment stays.
+                answer = web.Response(status=303, headers={"Location": "/" + request.path.lstrip("/")})
                 answer.set_cookie(COOKIE, token, httponly=True, samesite="Strict", path="/")
                 return with_headers(answer)
             if not same(request.cookies.get(COOKIE, ""), token):
@@ -84,7 +85,8 @@ def guard(host: str, port: Callable[[], int], token: str | None) -> Middleware:
         try:
             return with_headers(await handler(request))
         except web.HTTPException as answer:
-            return with_headers(answer)
+            with_headers(answer)
+            raise
 
     return middleware
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from cortexdsl.analysis.claims.designs import design_of
 from cortexdsl.analysis.units.arms import Arm
-from cortexdsl.analysis.units.scores import read_rows
 from cortexdsl.errors import CortexError
 from cortexdsl.records.links import find_link
 from cortexdsl.spec.claims import parse_claim
 from cortexdsl.view.meaning import meaning
 from cortexdsl.view.places import Place
+from cortexdsl.view.tables import number, read_rows
 
 METRICS = ("accuracy", "input_tokens", "output_tokens", "calls", "consensus", "flips", "ties", "unparsed_turns")
 """Of metrics.csv: those that the table of cells shows, where the experiment measured them."""
@@ -79,19 +79,8 @@ def claim_link(experiment: str, text: str, arms: Sequence[Arm] = ()) -> str:
 
 
 def _rows(path: Path, words: Sequence[str], numbers: Sequence[str]) -> list[dict[str, Any]]:
-    """Read some columns of a table of results; a table that is not there yet has no rows."""
-    try:
-        rows = read_rows(path)
-    except CortexError:
-        return []
+    """Some columns of a table of results."""
     return [
-        {word: row.get(word) for word in words} | {name: _number(row.get(name)) for name in numbers} for row in rows
+        {word: row.get(word) for word in words} | {name: number(row, name) for name in numbers}
+        for row in read_rows(path)
     ]
-
-
-def _number(value: Any) -> float | None:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    return number if number == number and abs(number) != float("inf") else None

@@ -16,7 +16,6 @@ from aiohttp import web
 from cortexdsl.view.guard import REPORT_POLICY, guard
 from cortexdsl.view.opened import Opened
 from cortexdsl.view.places import Place
-from cortexdsl.view.together import pooled
 
 BUILT = Path(__file__).parent / "built"
 EVERY = 2.0  # seconds between looks for what is new
@@ -97,7 +96,7 @@ class Explorer:
         return _answer(json.dumps({"experiments": names, "is_static": False}).encode())
 
     async def _together(self, request: web.Request) -> web.StreamResponse:
-        found = await asyncio.to_thread(pooled, [experiment.place for experiment in self.experiments])
+        found = await asyncio.to_thread(_pooled, [experiment.place for experiment in self.experiments])
         return _answer(json.dumps(found, default=float).encode())
 
     async def _overview(self, request: web.Request) -> web.StreamResponse:
@@ -162,6 +161,12 @@ def page_below(depth: int) -> str:
 
 def _page_below(depth: int) -> web.Response:
     return web.Response(text=page_below(depth), content_type="text/html")
+
+
+def _pooled(places: Sequence[Place]) -> dict[str, Any]:
+    from cortexdsl.view.together import pooled  # loads what computes statistics, which nothing else here needs
+
+    return pooled(places)
 
 
 def _found(value: Any) -> web.Response:

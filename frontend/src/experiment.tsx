@@ -102,6 +102,7 @@ function Cells({ opened }: { opened: Opened }) {
   const dataset = datasets.length > 1 ? "all" : datasets[0] ?? "all";
   const known = new Map(experiment.metrics.filter((row) => row.dataset === dataset).map((row) => [`${row.cell}\0${row.metric}`, row]));
   const columns = SHOWN.filter(([metric]) => experiment.cells.some((cell) => known.has(`${cell.cell}\0${metric}`)));
+  const span = spanOf([...known.values()].filter((row) => row.metric === "accuracy"));
   const isDone = rows.every((row) => row.state === "done");
   const names = experiment.cells.length ? experiment.cells.map((cell) => cell.cell) : opened.debates?.columns.cells ?? [];
   if (!names.length) return null;
@@ -119,7 +120,7 @@ function Cells({ opened }: { opened: Opened }) {
                 {columns.map(([metric, , filters]) => {
                   const row = known.get(`${cell}\0${metric}`);
                   if (!row) return <td class="number">–</td>;
-                  if (metric === "accuracy") return <td><Interval row={row} href={toFind(source.name, { cell, is: "wrong" })} /></td>;
+                  if (metric === "accuracy") return <td><Interval row={row} span={span} href={toFind(source.name, { cell, is: "wrong" })} /></td>;
                   return <td class="number"><a href={toFind(source.name, { cell, ...filters })}>{decimals(row.estimate)}</a></td>;
                 })}
               </tr>
@@ -127,7 +128,7 @@ function Cells({ opened }: { opened: Opened }) {
           </tbody>
         </table>
       </div>
-      {columns.some(([metric]) => metric === "accuracy") && <p class="faint small">Accuracy with its 95 % interval; it leads to the debates that were wrong.</p>}
+      {columns.some(([metric]) => metric === "accuracy") && <p class="faint small">Accuracy with its 95 % interval, drawn from {(100 * span[0]).toFixed(0)} to {(100 * span[1]).toFixed(0)} %; it leads to the debates that were wrong.</p>}
     </section>
   );
 }
@@ -140,9 +141,16 @@ function Going({ rows }: { rows: Row[] }) {
   return <><td class={`state ${state}`}>{state}</td><td class="number">{count(done)}/{count(total)}</td><td class="number">{count(rows.reduce((sum, row) => sum + (row.calls["asked"] ?? 0), 0))}</td><td class="number">{left ? duration(left) : ""}</td></>;
 }
 
-function Interval({ row, href }: { row: Metric; href: string }) {
+/** The stretch that all intervals of a table need, so that they can be told apart. */
+function spanOf(rows: Metric[]): [number, number] {
+  const ends = rows.flatMap((row) => [row.estimate, row.ci_low, row.ci_high]).filter((end): end is number => end !== null);
+  const [low, high] = [Math.min(...ends), Math.max(...ends)];
+  return ends.length && high > low ? [low, high] : [0, 1];
+}
+
+function Interval({ row, href, span: [from, to] }: { row: Metric; href: string; span: [number, number] }) {
   if (row.estimate === null) return <>–</>;
-  const at = (value: number) => 4 + 112 * Math.min(1, Math.max(0, value));
+  const at = (value: number) => 4 + (112 * (value - from)) / (to - from);
   const { ci_low: low, ci_high: high } = row;
   return (
     <span class="interval">

@@ -1,0 +1,210 @@
+"""The index beside the results: it follows the files, and is never believed over them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cortexdsl.errors import InputError
+from cortexdsl.view.opened import Opened, matching, words_of
+from cortexdsl.view.places import Place, places_of
+from tests.view.made import CELLS, SAID, records, with_words, write_cell, write_experiment, write_scores
+
+
+def columns(opened: Opened) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(opened.table()[1])
+    return found
+
+
+def row(opened: Opened, question: str, cell: str, replicate: int = 1) -> dict[str, Any]:
+    """One debate's facts as the list of debates has them."""
+    table = columns(opened)
+    debates = table["debates"]
+    keys = zip(debates["question"], debates["cell"], debates["replicate"], strict=True)
+    wanted = table["questions"].index(["sums", question, ""]), table["cells"].index(cell), replicate
+    [place] = [place for place, key in enumerate(keys) if key == wanted]
+    return {name: column[place] for name, column in debates.items()}
+
+
+def test_every_debate_is_in_the_table_once_in_the_order_of_the_plan(opened: Opened) -> None:
+    table = columns(opened)
+    assert table["cells"] == list(CELLS)
+    assert [question for _, question, _ in table["questions"]] == list(SAID)
+    assert len(table["debates"]["id"]) == 4 * 3 * 2
+    assert table["debates"]["question"] == sorted(table["debates"]["question"])
+
+
+def test_facts_of_a_debate_are_those_that_were_made(opened: Opened) -> None:
+    right = row(opened, "q-1", "full")  # cy went from 3 to 7, having heard two who said 7
+    assert (right["score"], right["to_right"], right["to_wrong"], right["flips"], right["persuaded"]) == (1, 1, 0, 1, 1)
+    wrong = row(opened, "q-2", "full")  # ann went from 7 to 3
+    assert (wrong["score"], wrong["to_right"], wrong["to_wrong"]) == (0, 0, 1)
+    tied = row(opened, "q-4", "sparse")  # bob could not be read twice
+    assert (tied["tied"], tied["unread"], tied["failed"]) == (1, 2, 0)
+    assert (right["input"], right["output"]) == (6 * 50, 6 * 10)
+
+
+def test_a_second_look_at_the_same_files_finds_nothing_new(opened: Opened) -> None:
+    before = opened.generation
+    opened.catch_up()
+    assert opened.generation == before
+
+
+def test_records_that_are_replaced_are_read_again_and_their_scores_too(opened: Opened, made: Path) -> None:
+    path = write_cell(made, "sparse", 1, records("sparse")[:2])
+    os.utime(path, ns=(1, 1))
+    opened.catch_up()
+    table = columns(opened)
+    assert len(table["debates"]["id"]) == 24 - 2
+    assert None not in table["debates"]["score"]
+
+
+def test_records_that_are_gone_leave_the_table(opened: Opened, made: Path) -> None:
+    (made / "debates/sums/full/r2-s01.jsonl").unlink()
+    opened.catch_up()
+    assert len(columns(opened)["debates"]["id"]) == 20
+
+
+def test_before_scores_come_nothing_is_right_or_wrong(tmp_path: Path) -> None:
+    root = tmp_path / "e"
+    write_cell(root, "sparse")
+    opened = Opened(Place("e", root))
+    opened.catch_up()
+    assert set(columns(opened)["debates"]["score"]) == {None}
+    [first, *_] = columns(opened)["debates"]["id"]
+    debate = opened.debate(first)
+    assert debate is not None
+    assert debate["turns"][0]["worth"] is None
+    write_scores(root, "sparse", [1])
+    opened.catch_up()
+    assert None not in columns(opened)["debates"]["score"]
+    opened.close()
+
+
+def test_a_broken_line_is_said_and_its_neighbours_are_there(opened: Opened, made: Path) -> None:
+    path = made / "debates/sums/full/r1-s01.jsonl"
+    lines = path.read_bytes().split(b"\n")
+    lines[1] = lines[1].replace(b"round 1", b"round 2", 1)  # the seal no longer fits
+    path.write_bytes(b"\n".join(lines))
+    opened.catch_up()
+    state = json.loads(opened.progress())["index"]
+    assert state["faults"] == 1
+    assert f"{path}:2" in state["messages"][0]
+    assert len(columns(opened)["debates"]["id"]) == 23
+
+
+def test_a_record_changed_behind_the_index_is_not_shown_as_what_it_was(opened: Opened, made: Path) -> None:
+    path = made / "debates/sums/full/r1-s01.jsonl"
+    found = row(opened, "q-1", "full")
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(reversed(lines)))
+    debate = opened.debate(found["id"])
+    assert debate is not None
+    assert "fault" in debate
+
+
+def test_a_damaged_index_is_made_anew(opened: Opened, made: Path) -> None:
+    opened.store.path.write_bytes(b"SQLite format 3\0 and then nothing of the kind")
+    again = Opened(Place("made", made))
+    again.catch_up()
+    assert len(columns(again)["debates"]["id"]) == 24
+    again.close()
+
+
+def test_an_index_of_another_version_is_made_anew(opened: Opened, made: Path) -> None:
+    with sqlite3.connect(opened.store.path) as db:
+        db.execute("PRAGMA user_version = 999")
+    again = Opened(Place("made", made))
+    again.catch_up()
+    assert len(columns(again)["debates"]["id"]) == 24
+    again.close()
+
+
+def test_words_are_found_by_their_beginnings_all_of_them(opened: Opened) -> None:
+    every = len(columns(opened)["debates"]["id"])
+    assert len(opened.search("see thus")) == every
+    assert len(opened.search("CANNOT say")) == 6  # bob on q-4
+    assert len(opened.search("canno")) == 6
+    assert opened.search("cannot nowhere") == []
+
+
+@pytest.mark.parametrize("text", ["", '"', "a AND (b", "said:*", "NEAR(", "' OR 1=1 --", "\0", "\ud800", "*", "-see"])
+def test_a_search_takes_any_text_for_words(opened: Opened, text: str) -> None:
+    assert isinstance(opened.search(text), list)
+
+
+def test_words_are_without_accents_and_capitals() -> None:
+    assert words_of("Énergie, l'ÉTÉ 3.5") == ["energie", "l", "ete", "3", "5"]
+    assert matching(["a", "b"]) == '"a"* AND "b"*'
+
+
+def test_changes_say_who_followed_whom(opened: Opened) -> None:
+    debate = opened.debate(row(opened, "q-2", "full")["id"])
+    assert debate is not None
+    [change] = debate["changes"]
+    assert change == {
+        "agent": "ann", "round": 1, "before": 0, "after": 3, "was_right": True, "is_right": False,
+        "heard": [1, 2], "followed": [1, 2],
+    }  # fmt: skip
+    assert [turn["worth"] for turn in debate["turns"]] == [1, 0, 0, 0, 0, 0]
+
+
+def test_weights_are_lists_with_nothing_where_there_is_no_edge(opened: Opened) -> None:
+    debate = opened.debate(row(opened, "q-1", "sparse")["id"])
+    assert debate is not None
+    [graph] = debate["graphs"]
+    assert graph["weight"] == [[None, 0.25, 0.25], [0.25, None, 0.25], [0.25, 0.25, None]]
+
+
+def test_a_prompt_comes_from_the_call_log_and_what_was_never_logged_is_none(opened: Opened) -> None:
+    calls = opened.calls(row(opened, "q-1", "sparse")["id"])
+    assert calls is not None
+    assert calls[f"{4:032x}"]["messages"][0]["content"] == "What is 3 + 4? This is prompt 4."
+    other = opened.calls(row(opened, "q-1", "sparse", 2)["id"])
+    assert other is not None
+    assert set(other.values()) == {None}
+
+
+def test_hostile_names_and_words_come_through_as_they_are(tmp_path: Path) -> None:
+    words = "<script>alert(1)</script>\0\u202e {{x}} \ud800"
+    root = tmp_path / "e"
+    hostile = [with_words(record, words) for record in records("sparse")]
+    write_cell(root, "sparse", 1, hostile)
+    opened = Opened(Place("e", root))
+    opened.catch_up()
+    found = opened.debate(columns(opened)["debates"]["id"][0])
+    assert found is not None
+    assert found["turns"][0]["text"] == words
+    assert len(opened.search("alert 1")) == 4
+    opened.close()
+
+
+def test_results_that_cannot_be_written_to_are_indexed_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = write_experiment(tmp_path / "results" / "made")
+    monkeypatch.setattr("cortexdsl.view.store.os.access", lambda path, mode: False)
+    monkeypatch.setattr("cortexdsl.view.store.tempfile.gettempdir", lambda: str(tmp_path))
+    opened = Opened(Place("made", root))
+    opened.catch_up()
+    assert not list(root.glob(".explorer*"))
+    assert len(columns(opened)["debates"]["id"]) == 24
+    opened.close()
+
+
+def test_places_are_named_as_they_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_experiment(tmp_path / "results" / "examples" / "a")
+    write_experiment(tmp_path / "elsewhere" / "a")
+    monkeypatch.chdir(tmp_path)
+    assert [place.name for place in places_of([])] == ["examples/a"]
+    assert [place.name for place in places_of(["examples/a", "results/examples/a/", "elsewhere/a"])] == [
+        "examples/a",
+        "a",
+    ]
+    with pytest.raises(InputError, match=r"begun here: examples/a"):
+        places_of(["b"])
