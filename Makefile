@@ -17,7 +17,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 # What a spec's jobs start (python, snakemake, cortexdsl) is what was installed here.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo mutants test check lint types layers workflow setup dev lock clean
+.PHONY: help browser demo mutants test check lint types layers workflow setup dev lock clean
 
 help:  ## print the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -26,7 +26,15 @@ demo: setup  ## set up, run the quickstart, print its report
 	@$(BIN)/snakemake --cores $(CORES) --quiet rules host -- results/quickstart/report.html
 	@$(BIN)/cortexdsl report results/quickstart --text
 
-test: dev  ## run every test
+# Browser tests drive the distribution's Chromium; where it cannot be installed from here they are skipped.
+browser:
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { \
+	    [[ $$(id -u) == 0 ]] && command -v apt-get >/dev/null && \
+	    echo "Installing Chromium for the browser tests" && \
+	    apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core; \
+	} >&2 || echo "No Chromium: browser tests will be skipped (apt-get install chromium)" >&2
+
+test: dev browser  ## run every test
 	@$(BIN)/python -m pytest -n $(CORES) --dist worksteal $(ARGS)
 
 check: lint types layers workflow  ## style, types, layers, workflow

@@ -1,0 +1,313 @@
+"""The explorer as a person uses it: filters, links, keys, both themes, a narrow window, a screen reader's view."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from cortexdsl.records.links import experiment_link, find_link, question_link
+from cortexdsl.view.places import Place
+from cortexdsl.view.static import write_static
+from tests.view.made import CELLS, records, with_words, write_cell, write_experiment
+from tests.view.serving import serving, serving_files
+
+PAGES = (
+    "#/together",
+    experiment_link("made"),
+    find_link("made"),
+    question_link("made", "sums", "q-2", cells=CELLS[:2], replicate=1),
+)
+DEBATES = 4 * 3 * 2
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> list[Place]:
+    folder = tmp_path_factory.mktemp("explorer") / "results"
+    return [Place(name, write_experiment(folder / name, name)) for name in ("made", "again")]
+
+
+@pytest.fixture(scope="module")
+def address(places: list[Place]) -> Iterator[str]:
+    with serving(places) as address:
+        yield f"{address}/"
+
+
+@pytest.fixture
+def page(new_page: Callable[..., Any]) -> Any:
+    return new_page(viewport={"width": 1280, "height": 900})
+
+
+def is_there(page: Any) -> None:
+    """Wait until a page shows what it is about, and nothing is under way."""
+    page.wait_for_selector("main h1")
+    page.wait_for_selector("main[aria-busy=true]", state="detached")
+    page.wait_for_function("document.querySelector('.count')?.textContent.match(/^(Reading|Searching)/) == null")
+
+
+def found(page: Any) -> int:
+    """How many debates a list says there are."""
+    is_there(page)
+    return int(re.match(r"[\d,]+", page.inner_text(".count"))[0].replace(",", ""))  # type: ignore[index]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_page_is_readable_by_a_screen_reader_in_both_themes(address: str, new_page: Any, theme: str) -> None:
+    page = new_page(color_scheme=theme, viewport={"width": 1280, "height": 900})
+    for fragment in PAGES:
+        page.goto(address + fragment)
+        is_there(page)
+        page.wait_for_selector("main .scroll, main .rows, main .cell")
+        result = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]})
+        assert result.violations_count == 0, f"{fragment}\n{result.generate_report()}"
+        page.goto("about:blank")
+
+
+def test_nothing_is_wider_than_a_telephone(address: str, new_page: Any) -> None:
+    page = new_page(viewport={"width": 360, "height": 740})
+    for fragment in PAGES:
+        page.goto(address + fragment)
+        is_there(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, fragment
+
+
+@pytest.mark.parametrize(
+    ("filters", "debates"),
+    [
+        ({}, DEBATES),
+        ({"cell": "sparse"}, 8),
+        ({"cell": ["sparse", "full"]}, 16),
+        ({"replicate": 2}, 12),
+        ({"marks": ["wrong"]}, 8),  # q-2 everywhere, q-3 in full
+        ({"marks": ["tied"]}, 6),  # q-4
+        ({"marks": ["unread"]}, 6),
+        ({"marks": ["failed"]}, 0),
+        ({"marks": ["to-right"]}, 4),  # q-1 in the two cells that talk
+        ({"marks": ["to-wrong"]}, 6 - 2 * 0),  # q-2 in both that talk, q-3 in full
+        ({"marks": ["to-wrong", "right"]}, 0),
+        ({"right": "sparse", "wrong": "full"}, 2),
+        ({"right": "full", "wrong": "sparse"}, 0),
+        ({"apart": ("full", "sparse")}, 2),
+        ({"text": "cannot say"}, 6),
+        ({"agent": "ann"}, DEBATES),
+    ],
+)
+def test_an_address_finds_what_was_made(address: str, page: Any, filters: dict[str, Any], debates: int) -> None:
+    page.goto(address + find_link("made", **filters))
+    assert found(page) == debates
+
+
+def test_filters_change_the_address_and_the_address_is_enough(address: str, page: Any) -> None:
+    page.goto(address + find_link("made"))
+    is_there(page)
+    page.get_by_label("Cell", exact=True).select_option("full")
+    page.get_by_label("wrong", exact=True).check()
+    page.get_by_label("First").select_option("tokens")
+    assert found(page) == 4
+    page.get_by_label("Words that were said").fill("round 1")
+    page.wait_for_url("**text=round%201**")
+    assert found(page) == 4
+    assert "cell=full" in page.url
+    assert "is=wrong" in page.url
+    assert "sort=tokens" in page.url
+    page.reload()
+    assert found(page) == 4
+    assert page.get_by_label("Words that were said").input_value() == "round 1"
+    page.get_by_text("no filter").click()
+    assert found(page) == DEBATES
+
+
+def test_from_a_verdict_to_the_sentence_that_flipped_a_question_in_two_clicks(address: str, page: Any) -> None:
+    page.goto(address + experiment_link("made"))
+    page.get_by_text("accuracy(sparse) > accuracy(full)").click()
+    assert found(page) == 2
+    page.locator(".rows a").first.click()
+    is_there(page)
+    quote = page.locator(".cell[aria-label=full] .changes .quote")
+    assert quote.count() == 0  # ann and bob were led astray by nobody: they heard 7 and said 3
+    changes = page.locator(".cell[aria-label=full] .changes li")
+    assert changes.count() == 2
+    page.goto(address + question_link("made", "sums", "q-2", cells=["full"]))
+    is_there(page)
+    assert "I, bob, see it thus in round 0. Answer: 3" in page.inner_text(".changes .quote")
+
+
+def test_a_question_shows_prompt_weight_and_confidence(address: str, page: Any) -> None:
+    page.goto(address + question_link("made", "sums", "q-1", cells=["sparse"], replicate=1))
+    is_there(page)
+    turn = page.locator(".turn").nth(3)
+    assert "0.25" in turn.locator(".heard").inner_text()
+    assert "0.9 → 0.6" in turn.inner_text()
+    turn.get_by_text("its prompt").click()
+    turn.get_by_text("What is 3 + 4? This is prompt 3.").wait_for()
+    page.locator(".spot").nth(4).click()
+    assert page.locator(".turn.chosen").count() == 1
+    assert "cortexdsl show" in page.inner_text(".cell footer")
+
+
+def test_the_keyboard_alone_goes_everywhere(address: str, page: Any) -> None:
+    page.goto(address + experiment_link("made"))
+    is_there(page)
+    page.keyboard.press("f")
+    page.wait_for_url("**/find")
+    is_there(page)
+    page.keyboard.press("/")
+    page.keyboard.type("cannot")
+    page.wait_for_url("**text=cannot")
+    assert found(page) == 6
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/q/sums/q-4**")
+    is_there(page)
+    assert "replicate=2" in page.url  # the second row found
+    page.keyboard.press("[")
+    page.wait_for_url("**replicate=1**")
+    page.keyboard.press("2")  # the second cell joins
+    page.wait_for_function("document.querySelectorAll('section.cell').length === 2")
+    page.keyboard.press("?")
+    page.wait_for_selector("dialog[open]")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("dialog[open]", state="detached")
+    spot = page.locator(".spot[tabindex='0']").first
+    spot.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".turn.chosen")
+    page.keyboard.press("u")
+    page.wait_for_url("**/find?text=cannot")
+    page.keyboard.press("Escape")
+    page.wait_for_url("**#/x/made")
+
+
+def test_every_link_leads_somewhere(address: str, page: Any) -> None:
+    wanted, seen = list(PAGES), set()
+    while wanted:
+        fragment = wanted.pop()
+        seen.add(fragment)
+        page.goto(address + fragment)
+        is_there(page)
+        assert page.locator("main > .fault").count() == 0, fragment
+        links = page.eval_on_selector_all("a[href^='#/']", "links => links.map(link => link.getAttribute('href'))")
+        fresh = {link for link in links if link not in seen and "within=" not in link} - set(wanted)
+        wanted += sorted(fresh)[: max(0, 40 - len(seen) - len(wanted))]
+    assert len(seen) >= 30
+
+
+def test_a_report_leads_into_the_explorer(address: str, page: Any) -> None:
+    page.goto(address + experiment_link("made"))
+    page.get_by_text("the report").click()
+    page.get_by_text("debates").click()
+    page.wait_for_selector("h1:has-text('Made by hand')")
+
+
+def test_several_experiments_differ_in_what_they_mean(tmp_path: Path, page: Any) -> None:
+    roots = [write_experiment(tmp_path / name, name) for name in ("one", "two")]
+    plan = (
+        (roots[1] / "plan.json").read_text().replace('"seed": 7', '"seed": 8').replace('"rounds": 1', '"rounds": 2', 1)
+    )
+    (roots[1] / "plan.json").write_text(plan)
+    table = (roots[1] / "hypotheses.csv").read_text().replace("supported", "undecided")
+    (roots[1] / "hypotheses.csv").write_text(table)
+    with serving([Place("one", roots[0]), Place("two", roots[1])]) as address:
+        page.goto(address)
+        is_there(page)
+        assert "2 of 31 facts differ" in page.inner_text("main")
+        assert "cell sparse: rounds" in page.inner_text("main")
+        assert page.locator("tr.differs").count() == 1
+
+
+def test_debates_appear_as_they_finish(tmp_path: Path, page: Any) -> None:
+    root = tmp_path / "live"
+    write_cell(root, "sparse", 1)
+    with serving([Place("live", root)]) as address:
+        page.goto(f"{address}/{find_link('live')}")
+        assert found(page) == 4
+        write_cell(root, "full", 1)
+        page.wait_for_function("document.querySelector('.count').textContent.startsWith('8 debates')", timeout=30_000)
+
+
+HOSTILE = (
+    "<script>window.hacked=1</script><img src=x onerror='window.hacked=1'><svg onload=window.hacked=1>"
+    "<a href='javascript:window.hacked=1'>click</a>{{constructor.constructor('window.hacked=1')()}}${window.hacked=1}"
+    "\0 \x1b[31m \u202eright to left\u202c \ud800 </textarea><!--"
+)
+
+
+def test_hostile_words_are_shown_and_do_nothing(tmp_path: Path, page: Any) -> None:
+    root = tmp_path / "results" / HOSTILE[:8].replace("/", "_")
+    long = "x" * 1_000_000
+    found = [
+        with_words(record, text) for record, text in zip(records("sparse"), (HOSTILE, long, HOSTILE, ""), strict=True)
+    ]
+    everywhere = [hostile_everywhere(record) for record in records("sparse")[:1]]
+    write_cell(root, "sparse", 1, found)
+    write_cell(root, "full", 1, everywhere)
+    with serving([Place("<b>x</b>", root)]) as address:
+        for question in ("q-1", "q-2", HOSTILE):
+            page.goto(f"{address}/{question_link('<b>x</b>', 'sums', question)}")
+            is_there(page)
+            if question == "q-2":
+                page.get_by_text("more characters").first.click()
+            page.locator("summary").first.click()
+        shown = page.inner_text("main")
+        for visible in (
+            "<script>window.hacked=1</script>",
+            "onerror='window.hacked=1'",
+            "NUL",
+            "U+202E",
+            "U+001B",
+            "{{constructor",
+        ):
+            assert visible in shown
+        page.goto(f"{address}/{find_link('<b>x</b>')}")
+        is_there(page)
+        assert page.evaluate("window.hacked") is None
+        assert page.locator("main script, main img, main b b").count() == 0
+        assert page.locator("a[href^='javascript']").count() == 0
+
+
+def hostile_everywhere(record: Any) -> Any:
+    """A record whose every text is hostile."""
+    from dataclasses import replace
+
+    debate = record.debate
+    agents = tuple(
+        replace(agent, name=f"{number}{HOSTILE}", persona=HOSTILE) for number, agent in enumerate(debate.agents)
+    )
+    names = {old.name: new.name for old, new in zip(debate.agents, agents, strict=True)}
+    turns = tuple(
+        replace(turn, text=HOSTILE, answer=HOSTILE, step=HOSTILE, about=HOSTILE, unparsed=HOSTILE, call=HOSTILE,
+                speaker=names[turn.speaker])
+        for turn in debate.turns
+    )  # fmt: skip
+    graphs = tuple(
+        replace(graph, step=HOSTILE, speakers=tuple(names.values()), listeners=tuple(names.values()))
+        for graph in debate.graphs
+    )
+    changed = replace(
+        debate, question_id=HOSTILE, agents=agents, turns=turns, graphs=graphs, answer=HOSTILE, votes={HOSTILE: 1.0}
+    )
+    return replace(record, debate=changed, header=replace(record.header, cell=HOSTILE))
+
+
+def test_a_folder_of_files_shows_the_same(places: list[Place], tmp_path: Path, page: Any) -> None:
+    assert write_static(places, tmp_path / "site") == 2 * DEBATES
+    with serving_files(tmp_path / "site") as address:
+        page.goto(f"{address}/{find_link('made', text='canno say')}")
+        assert found(page) == 6
+        page.locator(".rows a").first.click()
+        is_there(page)
+        page.goto(f"{address}/{question_link('made', 'sums', 'q-1', cells=['sparse'], replicate=1)}")
+        is_there(page)
+        page.get_by_text("its prompt").first.click()
+        page.get_by_text("This is prompt 0.").wait_for()
+        page.goto(f"{address}/report/made/report.html")
+        page.get_by_text("debates").click()
+        page.wait_for_selector("h1:has-text('Made by hand')")
+        page.goto(address)
+        is_there(page)
