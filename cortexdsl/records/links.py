@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 Mark: TypeAlias = Literal["right", "wrong", "tied", "unread", "unanswered", "failed", "to-right", "to-wrong"]
 """What a debate may be: its answer right or wrong; tied; a turn unreadable; no answer at all; a call failed; an agent
@@ -84,9 +84,20 @@ def question_link(
 
 def _query(filters: _Filters) -> str:
     """What is set, as a query; a filter with several values stands there once for each."""
-    said = {name: value for name, value in filters.items() if value not in (None, "", ())}
-    return f"?{urlencode(said, doseq=True, quote_via=quote, safe='', errors='surrogatepass')}" if said else ""
+    pairs = [
+        f"{name}={_part(str(one))}"
+        for name, value in filters.items()
+        if value is not None
+        for one in ([value] if isinstance(value, str | int) else value)
+        if one != ""
+    ]
+    return f"?{'&'.join(pairs)}" if pairs else ""
 
 
 def _part(text: str) -> str:
-    return quote(text.encode("utf-8", "surrogatepass"), safe="")
+    return quote(_well_formed(text), safe="")
+
+
+def _well_formed(text: str) -> str:
+    """A name with a lone surrogate, which no address can hold, as the explorer calls it: with U+FFFD there."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

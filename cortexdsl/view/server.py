@@ -44,6 +44,7 @@ class Explorer:
         app = web.Application(middlewares=[guard(host, port, token)])
         app.router.add_get("/", self._page)
         app.router.add_get("/{name:app\\.(?:js|css)}", self._built)
+        app.router.add_get("/favicon.ico", self._no_icon)
         app.router.add_get("/data/experiments.json", self._names)
         app.router.add_get("/data/together.json", self._together)
         for path, answer in (
@@ -90,6 +91,9 @@ class Explorer:
 
     async def _built(self, request: web.Request) -> web.StreamResponse:
         return web.FileResponse(BUILT / request.match_info["name"])
+
+    async def _no_icon(self, request: web.Request) -> web.StreamResponse:
+        return web.Response(status=204)  # a report asks for none, but browsers do
 
     async def _names(self, request: web.Request) -> web.StreamResponse:
         names = [experiment.place.name for experiment in self.experiments]

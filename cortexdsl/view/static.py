@@ -73,7 +73,7 @@ def _questions(opened: Opened, columns: Mapping[str, Any], folder: Path) -> None
         dataset, name, _ = columns["questions"][question]
         calls: dict[str, Any] = {}
         for number in numbers:
-            calls |= opened.calls(number) or {}
+            calls |= {key: call for key, call in (opened.calls(number) or {}).items() if call is not None}
         shelf = {
             "question": opened.question(dataset, name),
             "debates": {number: opened.debate(number) for number in numbers},

@@ -1,5 +1,5 @@
 // Debates, by what they are: filters in the address, rows drawn as they come into view.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { type Address, go, toExperiment, toFind, toQuestion } from "./address";
 import { type Filter, MARKS, type Mark, ORDERS, type Order, beside, filterOf, filtersOf } from "./debates";
 import { useFound } from "./finding";
@@ -59,9 +59,9 @@ export function FindPage({ opened, at, keys }: { opened: Opened; at: Address; ke
       <nav class="trail" aria-label="Where this is"><a href={toExperiment(source.name)}>{experiment.name}</a> <span aria-hidden="true">/</span> debates</nav>
       <h1>Debates</h1>
       <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-        <label class="wide"><span>Words that were said</span>
-          <input ref={box} type="search" value={filter.text} placeholder="all of these words; beginnings will do" onInput={later((text) => set({ text }))} />
-        </label>
+        <div class="field wide"><label for="words">Words that were said</label>
+          <input id="words" ref={box} type="search" value={filter.text} placeholder="all of these words; beginnings will do" onInput={later((text) => set({ text }))} />
+        </div>
         <Choice name="Cell" value={filter.cells.length === 1 ? filter.cells[0]! : filter.cells.length ? "several" : ""} all="every cell"
           values={[...cells, ...(filter.cells.length > 1 ? ["several"] : [])]} onChoose={(cell) => set({ cells: cell ? [cell] : [] })}
           shown={(value) => (value === "several" && filter.cells.length > 1 ? filter.cells.join(", ") : value)} />
@@ -106,13 +106,14 @@ function later(call: (text: string) => void): (event: Event) => void {
 function Choice({ name, value, all, values, onChoose, shown = (one) => one }: {
   name: string; value: string; all: string; values: string[]; onChoose: (value: string) => void; shown?: (value: string) => string;
 }) {
+  const id = useId();
   return (
-    <label><span>{name}</span>
-      <select value={value} onChange={(event) => onChoose(event.currentTarget.value)}>
+    <div class="field"><label for={id}>{name}</label>
+      <select id={id} value={value} onChange={(event) => onChoose(event.currentTarget.value)}>
         <option value="">{all}</option>
         {values.map((one) => <option value={one} selected={one === value}>{shown(one)}</option>)}
       </select>
-    </label>
+    </div>
   );
 }
 

@@ -31,6 +31,7 @@ function Bar({ sources, name, onHelp }: { sources: Source[]; name: string | null
   }, [shown]);
   return (
     <header class="bar">
+      <a class="skip" href="#content" onClick={(event) => { event.preventDefault(); document.getElementById("content")?.focus(); }}>To the content</a>
       <a class="brand" href={sources.length > 1 ? "#/together" : toExperiment(sources[0]!.name)}>cortexdsl</a>
       {sources.length > 1 && (
         <label><span class="unseen">Experiment</span>
@@ -74,11 +75,12 @@ function Explorer({ sources }: { sources: Source[] }) {
   useEffect(() => { document.title = title; }, [title]);
   return (
     <>
-      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); const main = document.querySelector("main"); main?.setAttribute("tabindex", "-1"); main?.focus(); }}>To the content</a>
       <Bar sources={sources} name={source?.name ?? null} onHelp={() => help(true)} />
+      <div id="content" tabIndex={-1}>
       {source ? <Experiment key={source.name} source={source} at={at} keys={keys} />
         : asked !== null ? <main><p class="fault">No experiment “{asked}” is open here; start the explorer with it: <code>cortexdsl view {asked}</code></p></main>
         : <TogetherPage sources={sources} keys={keys} />}
+      </div>
       {isHelp && <Help keys={keys} onClose={() => help(false)} />}
     </>
   );

@@ -188,10 +188,10 @@ function Cell({ opened, debate, question, colour, words, chosen, onChoose }: {
       <DebateGraph debate={debate} colour={colour} chosen={chosen} onChoose={onChoose} />
       <Changes debate={debate} colour={colour} onChoose={onChoose} />
       {rounds.map((turns) => (
-        <section class="round" aria-label={heading(turns[0]!, isOnlyStep)}>
+        <div class="round">
           <h3>{heading(turns[0]!, isOnlyStep)}</h3>
           {turns.map((turn) => <Said key={turn.turn} source={source} debate={debate} question={question} turn={turn} colour={colour} words={words} isChosen={chosen === turn.turn} />)}
-        </section>
+        </div>
       ))}
       <footer class="faint">
         <p>Record: <code>{debate.where}</code></p>

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
 
 from cortexdsl.records.links import experiment_link, find_link, question_link
 from cortexdsl.view.places import Place
@@ -46,7 +47,8 @@ def is_there(page: Any) -> None:
     """Wait until a page shows what it is about, and nothing is under way."""
     page.wait_for_selector("main h1")
     page.wait_for_selector("main[aria-busy=true]", state="detached")
-    page.wait_for_function("document.querySelector('.count')?.textContent.match(/^(Reading|Searching)/) == null")
+    if page.locator(".count").count():
+        expect(page.locator(".count")).not_to_have_text(re.compile("^(Reading|Searching)"))
 
 
 def found(page: Any) -> int:
@@ -87,7 +89,7 @@ def test_nothing_is_wider_than_a_telephone(address: str, new_page: Any) -> None:
         ({"marks": ["unread"]}, 6),
         ({"marks": ["failed"]}, 0),
         ({"marks": ["to-right"]}, 4),  # q-1 in the two cells that talk
-        ({"marks": ["to-wrong"]}, 6 - 2 * 0),  # q-2 in both that talk, q-3 in full
+        ({"marks": ["to-wrong"]}, 6),  # q-2 in both that talk, q-3 in full
         ({"marks": ["to-wrong", "right"]}, 0),
         ({"right": "sparse", "wrong": "full"}, 2),
         ({"right": "full", "wrong": "sparse"}, 0),
@@ -105,7 +107,7 @@ def test_filters_change_the_address_and_the_address_is_enough(address: str, page
     page.goto(address + find_link("made"))
     is_there(page)
     page.get_by_label("Cell", exact=True).select_option("full")
-    page.get_by_label("wrong", exact=True).check()
+    page.get_by_role("checkbox", name="wrong", exact=True).check()
     page.get_by_label("First").select_option("tokens")
     assert found(page) == 4
     page.get_by_label("Words that were said").fill("round 1")
@@ -168,7 +170,7 @@ def test_the_keyboard_alone_goes_everywhere(address: str, page: Any) -> None:
     page.keyboard.press("[")
     page.wait_for_url("**replicate=1**")
     page.keyboard.press("2")  # the second cell joins
-    page.wait_for_function("document.querySelectorAll('section.cell').length === 2")
+    expect(page.locator("section.cell")).to_have_count(2)
     page.keyboard.press("?")
     page.wait_for_selector("dialog[open]")
     page.keyboard.press("Escape")
@@ -216,7 +218,7 @@ def test_several_experiments_differ_in_what_they_mean(tmp_path: Path, page: Any)
     with serving([Place("one", roots[0]), Place("two", roots[1])]) as address:
         page.goto(address)
         is_there(page)
-        assert "2 of 31 facts differ" in page.inner_text("main")
+        assert re.search(r"\b2 of \d+ facts differ", page.inner_text("main"))
         assert "cell sparse: rounds" in page.inner_text("main")
         assert page.locator("tr.differs").count() == 1
 
@@ -228,7 +230,7 @@ def test_debates_appear_as_they_finish(tmp_path: Path, page: Any) -> None:
         page.goto(f"{address}/{find_link('live')}")
         assert found(page) == 4
         write_cell(root, "full", 1)
-        page.wait_for_function("document.querySelector('.count').textContent.startsWith('8 debates')", timeout=30_000)
+        expect(page.locator(".count")).to_contain_text("8 debates", timeout=30_000)
 
 
 HOSTILE = (

@@ -153,7 +153,9 @@ def write_experiment(root: Path, name: str = "made") -> Path:
         "family,dataset,metric,cell,reference,difference,ci_low,ci_high,p_adjusted\n"
         "main,sums,accuracy,sparse,full,0.25,0.1,0.4,0.01\n"
     )
-    (root / "report.html").write_text('<!doctype html><title>report</title><a href="view.html#/x/made">debates</a>')
+    (root / "report.html").write_text(
+        '<!doctype html><title>report</title><link rel="icon" href="data:,"><a href="view.html#/x/made">debates</a>'
+    )
     return root
 
 

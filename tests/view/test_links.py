@@ -26,5 +26,5 @@ def test_several_cells_stand_there_once_each_and_may_hold_commas() -> None:
     assert find_link("q", cell=["a", "b"]) == "#/x/q/find?cell=a&cell=b"
 
 
-def test_a_lone_surrogate_has_an_address() -> None:
-    assert experiment_link("\ud800") == "#/x/%ED%A0%80"
+def test_a_lone_surrogate_is_what_the_explorer_calls_it() -> None:
+    assert experiment_link("\ud800") == "#/x/%EF%BF%BD"
