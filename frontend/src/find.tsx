@@ -78,7 +78,7 @@ export function FindPage({ opened, at, keys }: { opened: Opened; at: Address; ke
           {Object.entries(MARKS).map(([mark, said]) => {
             const isOn = filter.marks.includes(mark as Mark);
             const marks = isOn ? filter.marks.filter((one) => one !== mark) : [...filter.marks, mark as Mark];
-            return <label class={`chip ${isOn ? "on" : ""}`}><input type="checkbox" checked={isOn} onChange={() => set({ marks })} /> {said}</label>;
+            return <label class={`chip ${isOn ? "on" : ""}`}><input type="checkbox" checked={isOn} onChange={() => set({ marks })} /><span>{said}</span></label>;
           })}
         </fieldset>
       </form>

@@ -107,7 +107,7 @@ def test_filters_change_the_address_and_the_address_is_enough(address: str, page
     page.goto(address + find_link("made"))
     is_there(page)
     page.get_by_label("Cell", exact=True).select_option("full")
-    page.get_by_role("checkbox", name="wrong", exact=True).check()
+    page.locator(".chip").get_by_text("wrong", exact=True).click()
     page.get_by_label("First").select_option("tokens")
     assert found(page) == 4
     page.get_by_label("Words that were said").fill("round 1")
