@@ -122,6 +122,12 @@ except CortexError as error:
 # `--config errors_again=true` asks calls again that failed: debates that may have heard of one run again, with their
 # replies from the call logs. No param says so, or the next run without it would run them once more.
 ERRORS_AGAIN = str(config.get("errors_again", False)).lower() in ("true", "yes", "1")
+# `--config trust=package.module:function` (several with commas) lets tools of the specs call it.
+TRUST = "".join(
+    f" --trust {quote(name.strip())}"
+    for name in str(config.get("trust", "")).split(",")
+    if name.strip()
+)
 FAILED = (
     {(name, *job) for name in EXPERIMENTS for job in failed_jobs(plan_of(name))}
     if ERRORS_AGAIN and workflow.is_main_process

@@ -15,6 +15,7 @@ from cortexdsl.errors import InputError, Problem, SpecError
 from cortexdsl.plan import Plan
 from cortexdsl.plan.compiler import Judged, judge
 from cortexdsl.plan.rehearse import misrendered
+from cortexdsl.plan.tools import functions_of
 from cortexdsl.serve import unset_variables
 
 MANY_JOBS = 3_000  # the greedy scheduler took 45 s for so many, and 356 s for 10,000
@@ -72,6 +73,9 @@ def _warnings(plan: Plan) -> list[Problem]:
     steps = [step for cell in plan.cells for step in cell.debate.steps.values()]
     prompts = dict.fromkeys(prompt for step in steps for prompt in step.prompts)
     found = [problem for prompt in prompts for problem in plan.templates.single_braces(prompt)]
+    for name in dict.fromkeys(name for cell in plan.cells for name in functions_of(cell.debate)):
+        remedy = f"read it; to run, say --trust {name}, or --config trust={name} to snakemake"
+        found.append(Problem(plan.spec_path, f"a tool calls {name}, which is code that runs on this machine", remedy))
     if plan.jobs > MANY_JOBS:
         remedy = "Snakemake takes minutes to schedule so many: use a larger shard_size, or fewer replicates or cells"
         found.append(Problem(plan.spec_path, f"{plan.jobs:,} debate jobs", remedy))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from cortexdsl.debate.adapt import matched, with_pool
+from cortexdsl.debate.adapt import matched, with_identities, with_pool
 from cortexdsl.errors import InputError
 from cortexdsl.knowledge.pool import read_pools
 from cortexdsl.models.door import Commons, Counts, Job, open_door
@@ -17,6 +17,7 @@ from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.plan import Compiled, Plan, compile_spec
 from cortexdsl.plan.declaration import declaration_of
 from cortexdsl.plan.ledger import declare
+from cortexdsl.plan.toolbox import check_trust, open_tools
 from cortexdsl.records import Header, read_debates
 from cortexdsl.run import Shift, debate_shard
 from cortexdsl.terms import Cell, Debate, Limits, Method, Question
@@ -33,7 +34,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--digest", help="refuse to run if the spec means something else by now")
     parser.add_argument("--connections", type=int, help="calls in flight to one endpoint at most")
     parser.add_argument("--errors-again", action="store_true", help="ask calls again that failed in earlier runs")
+    add_trust(parser)
     parser.add_argument("--threads", type=int, help="processors it takes; 0: it only waits, beside others in one loop")
+
+
+def add_trust(parser: argparse.ArgumentParser) -> None:
+    """Add the argument with which a function that a spec names may run."""
+    parser.add_argument(
+        "--trust",
+        action="append",
+        default=[],
+        metavar="FUNCTION",
+        help="let tools of the spec call package.module:function, which is code that runs here; may be repeated",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -61,15 +74,17 @@ async def attend(args: argparse.Namespace, commons: Commons | None = None, compi
     declare(plan.layout, declaration_of(plan))  # before the first call: the workflow may know of an edit only here
     alone = replace(plan.limits, connections=args.connections or plan.limits.connections)
     job = plan, args.dataset, args.cell, args.shard, args.out, alone if commons is None else plan.limits
-    counts = await _debate(*job, errors_again=args.errors_again, commons=commons)
+    counts = await _debate(*job, errors_again=args.errors_again, trusted=args.trust, commons=commons)
     return (
         f"{args.dataset} {args.cell} {args.shard}: {counts.asked} calls asked, {counts.replayed} replayed, "
         f"{counts.failed} failed"
     )
 
 
-def ask_failures_again(plan: Plan, dataset: str, cell: str, shard: str) -> Counts:
+def ask_failures_again(plan: Plan, dataset: str, cell: str, shard: str, trusted: Collection[str]) -> Counts:
     """Debate a finished shard again: its replies from the call logs, and its failures from the models.
+
+    Functions that are `trusted` may be called.
 
     Raises
     ------
@@ -77,7 +92,7 @@ def ask_failures_again(plan: Plan, dataset: str, cell: str, shard: str) -> Count
     """
     declare(plan.layout, declaration_of(plan))
     out = Path(plan.layout.debates(dataset, cell, shard))
-    return asyncio.run(_debate(plan, dataset, cell, shard, out, plan.limits, errors_again=True))
+    return asyncio.run(_debate(plan, dataset, cell, shard, out, plan.limits, errors_again=True, trusted=trusted))
 
 
 def replay(plan: Plan, dataset: str, cell: str, shard: str, out: Path) -> None:
@@ -101,10 +116,13 @@ async def _debate(
     *,
     offline: bool = False,
     errors_again: bool = False,
+    trusted: Collection[str] = (),
     commons: Commons | None = None,
 ) -> Counts:
     log = Path(plan.layout.call_log(dataset, slug, label))
-    shift = shift_of(plan, dataset, slug, label, limits)
+    shift, cell = shift_of(plan, dataset, slug, label, limits), plan.cell(slug)
+    if not offline:
+        check_trust(plan, cell, trusted)
     door = open_door(
         None if offline else log,
         folder=log.parent,
@@ -116,7 +134,14 @@ async def _debate(
         commons=commons,
     )
     async with door:
-        return await debate_shard(shift, door, Embedder(door, plan.models), plan.templates, out)
+        embedder = Embedder(door, plan.models)
+        async with open_tools(plan, cell, door, embedder, offline=offline) as identities:
+            return await debate_shard(with_tools(shift, identities), door, embedder, plan.templates, out)
+
+
+def with_tools(shift: Shift, identities: Mapping[str, str]) -> Shift:
+    """Return what a job does once its tools are open."""
+    return replace(shift, method_for=lambda question: with_identities(shift.method_for(question), identities))
 
 
 def shift_of(plan: Plan, dataset: str, slug: str, label: str, limits: Limits) -> Shift:

@@ -6,10 +6,11 @@ Nothing is asked, but for `--errors-again`: calls that failed are then asked aga
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
-from cortexdsl.cli.debate import ask_failures_again
+from cortexdsl.cli.debate import add_trust, ask_failures_again
 from cortexdsl.cli.join import join
 from cortexdsl.cli.score import score_cell
 from cortexdsl.debate.rereading import read_again
@@ -22,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("spec", help="the spec, whose debates are finished")
     parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+    add_trust(parser)
     parser.add_argument("--errors-again", action="store_true", help="ask calls again that failed, before reading")
 
 
@@ -29,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     plan = compile_spec(args.spec, experiment=args.experiment)
     if args.errors_again:
-        _ask_failures_again(plan)
+        _ask_failures_again(plan, args.trust)
     answers = decisions = waiting = 0
     for dataset in plan.tasks:
         for cell in plan.cells:
@@ -57,10 +59,10 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _ask_failures_again(plan: Plan) -> None:
+def _ask_failures_again(plan: Plan, trusted: Collection[str]) -> None:
     asked = failed = 0
     for job in failed_jobs(plan):
-        counts = ask_failures_again(plan, *job)
+        counts = ask_failures_again(plan, *job, trusted)
         asked, failed = asked + counts.asked, failed + counts.failed
     print(f"{asked} calls asked, {failed} of them failed again")
 

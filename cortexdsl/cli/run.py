@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from cortexdsl.cli.debate import add_trust
 from cortexdsl.errors import InputError
 from cortexdsl.plan import compile_spec
 from cortexdsl.watch.command import remember, workflow_folder
@@ -20,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cores", metavar="N", help="jobs at once on this machine; by default one a core")
     parser.add_argument("--profile", metavar="NAME", help="where jobs run: slurm, or a Snakemake profile of your own")
     parser.add_argument("--errors-again", action="store_true", help="ask failed calls of earlier runs again")
+    add_trust(parser)
     parser.epilog = "What stands after -- is handed on to Snakemake: cortexdsl run mine -- --dry-run"
 
 
@@ -29,6 +31,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"--cores {args.cores}: is no number of jobs\n    write --cores 4, or --cores all")
     compile_spec(args.spec)  # what is wrong in it is said before Snakemake starts
     settings = [f"spec={json.dumps(args.spec)}", *(["errors_again=true"] if args.errors_again else [])]
+    settings += [f"trust={','.join(args.trust)}"] if args.trust else []
     profile = ["--profile", find_profile(args.profile)] if args.profile else []
     # A profile of a cluster says itself how many jobs run at once.
     cores = ["--cores", args.cores or "all"] if args.cores or not profile else []

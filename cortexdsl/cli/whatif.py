@@ -16,7 +16,7 @@ from cortexdsl.analysis.units.scores import Row
 from cortexdsl.analysis.whatif.branches import branch_rows, called, whole_rows
 from cortexdsl.analysis.whatif.effects import Asked, effects
 from cortexdsl.analysis.whatif.shapley import Coalition, shapley_table
-from cortexdsl.cli.debate import shift_of
+from cortexdsl.cli.debate import add_trust, shift_of, with_tools
 from cortexdsl.errors import InputError
 from cortexdsl.models.door import Counts, Job, open_door
 from cortexdsl.models.similarity.embeddings import Embedder
@@ -26,6 +26,7 @@ from cortexdsl.plan.ledger import declare
 from cortexdsl.plan.looks import batches_of
 from cortexdsl.plan.rehearse import rehearse_whatifs
 from cortexdsl.plan.store import read_plan
+from cortexdsl.plan.toolbox import check_trust, open_tools
 from cortexdsl.plan.whatif import Whatif, slug_of, whatif_of
 from cortexdsl.records import Record, read_debates
 from cortexdsl.records.files import write_lines
@@ -56,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--plan", action="store_true", help="only say what it will ask, and ask nothing")
     parser.add_argument("--json", action="store_true", help="print JSON: one row a line")
+    add_trust(parser)
     parser.add_argument("--connections", type=int, help="calls in flight to one endpoint at most")
 
 
@@ -67,6 +69,7 @@ def run(args: argparse.Namespace) -> int:
         print(_planned(plan, asked))
         return 0
     for one in asked:
+        check_trust(plan, plan.cell_named(one.cell), args.trust)
         _check_finished(plan, one.cell)
     declare(plan.layout, declaration_of(plan))
     limits = replace(plan.limits, connections=args.connections or plan.limits.connections)
@@ -188,9 +191,11 @@ async def _shard(plan: Plan, debated: Sequence[Without], dataset: str, slug: str
     )
     async with door_of_job as door:
         embedder = Embedder(door, plan.models)
-        for without in debated:
-            branch = replace(shift, without=without, header=replace(shift.header, without=str(without)))
-            await debate_shard(branch, door, embedder, plan.templates, _path(plan, dataset, slug, label, without))
+        async with open_tools(plan, plan.cell(slug), door, embedder) as identities:
+            shift = with_tools(shift, identities)
+            for without in debated:
+                branch = replace(shift, without=without, header=replace(shift.header, without=str(without)))
+                await debate_shard(branch, door, embedder, plan.templates, _path(plan, dataset, slug, label, without))
         return door.counts
 
 

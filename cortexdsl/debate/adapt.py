@@ -1,12 +1,15 @@
-"""A method for one question: with the budget it is matched to, and the passages of its knowledge pool."""
+"""A method for one question or job: with the budget it is matched to, the passages of its pool, its tools."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from cortexdsl.terms import Debate, Method
+from cortexdsl.terms import Agent, Debate, Method
+
+TOOL = "tool/"
+"""What the models of speakers begin with that are none."""
 
 
 def matched(method: Method, budget: Debate, unit: Literal["calls", "tokens"]) -> Method:
@@ -44,3 +47,22 @@ def with_pool(method: Method, passages: Sequence[Any]) -> Method:
         for name, step in method.steps.items()
     }
     return replace(method, steps=steps)
+
+
+def with_identities(method: Method, identities: Mapping[str, str]) -> Method:
+    """Return a method whose tools say what their replies depend on, so that no other reply is taken for theirs.
+
+    Parameters
+    ----------
+    method : Method
+    identities : mapping of a tool's name to str
+    """
+
+    def told(agent: Agent) -> Agent:
+        identity = identities.get(agent.model.name) if agent.model.model.startswith(TOOL) else None
+        if identity is None:
+            return agent
+        return replace(agent, model=replace(agent.model, options={**agent.model.options, "identity": identity}))
+
+    cast = {role: tuple(map(told, agents)) for role, agents in method.cast.items()}
+    return replace(method, cast=cast) if identities else method

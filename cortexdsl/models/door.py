@@ -76,6 +76,7 @@ class Door:
         self._last_failure = ""
         self._is_closing = False
         self._at_close: list[Callable[[], None]] = []
+        self._own_ways: dict[str, Transport] = {}
         self._syncing: asyncio.Future[None] | None = None
         self._ticks: asyncio.TimerHandle | None = None
         self._synced_at = self._clock()
@@ -164,7 +165,8 @@ class Door:
                 if known is not None:
                     self.counts.replayed += 1
                     return known
-            return await self._send(key, call, self._commons.transport(call.model))
+            way = self._own_ways.get(call.model.model.partition("/")[0])
+            return await self._send(key, call, way or self._commons.transport(call.model))
 
     async def _send(self, key: str, call: Call, transport: Transport) -> Reply:
         raw, failure = None, None
@@ -287,6 +289,10 @@ class Door:
         except GaveUp as given_up:
             self.tally.failed(given_up.failure.kind)
             raise self._commons.reach.error(model, given_up) from None
+
+    def go_by(self, way: str, transport: Transport) -> None:
+        """Have models `way/...` asked by a transport of this job's own; whoever made it closes it."""
+        self._own_ways[way] = transport
 
     def at_close(self, close: Callable[[], None]) -> None:
         """Have something closed with the door."""

@@ -16,6 +16,7 @@ from cortexdsl.plan.families import judge_families
 from cortexdsl.plan.judging import JUDGED, judge_of, judging_of
 from cortexdsl.plan.money import check_money
 from cortexdsl.plan.shards import Shard, cut, cut_in_step, shard_size
+from cortexdsl.plan.tools import tool_sources, without_module
 from cortexdsl.plan.weights import with_weights
 from cortexdsl.plan.whatif import Whatif, judge_whatifs
 from cortexdsl.protocols.arms import Arm, judge_arms
@@ -118,6 +119,7 @@ def judge(asked: str, *, experiment: str | None = None) -> Judged:
     _add(problems, more)
     whatifs, more = judge_whatifs(spec, cells, doubtful)
     _add(problems, more)
+    _add(problems, without_module(spec))
     if not spec.doubtful.has("models") and not spec.doubtful.has("limits"):
         _add(problems, _told(lambda: check_money(spec, cells, judge_of(spec))))
     is_text_right = not problems
@@ -253,7 +255,7 @@ def _cells(spec: Spec, found: Sequence[Arm], templates: Templates, problems: lis
                 _add(problems, [spec.problem(route, what, "name a cell that is not matched")])
             continue
         budget = digests[arm.match.cell] if arm.match else None
-        pools = [spec.text.knowledge[name] for name in _pools(arm) if name in spec.text.knowledge]
+        pools = [spec.text.knowledge[name] for name in _sources(arm) if name in spec.text.knowledge]
         own = method_digest(
             arm.debate, spec.text.seed, templates.digest, arm.match, budget,
             [pool.model_dump(mode="json") for pool in pools], spec.models.get(arm.debate.similarity),
@@ -267,8 +269,10 @@ def _cells(spec: Spec, found: Sequence[Arm], templates: Templates, problems: lis
     return tuple(sorted(cells.values(), key=lambda cell: order[cell.name]))
 
 
-def _pools(arm: Arm) -> tuple[str, ...]:
-    return tuple({name: None for step in arm.debate.steps.values() for name in step.material.get("pool", ())})
+def _sources(arm: Arm) -> tuple[str, ...]:
+    """Return the knowledge that an arm's steps are handed, and that its tools search."""
+    pools = [name for step in arm.debate.steps.values() for name in step.material.get("pool", ())]
+    return tuple(dict.fromkeys([*pools, *tool_sources(arm.debate)]))
 
 
 def _stopping(spec: Spec, tasks: Mapping[str, Task]) -> StoppingRule | None:
@@ -299,7 +303,7 @@ def _shards(
     models = [agent.model for cell in cells for cast in cell.debate.cast.values() for agent in cast]
     size = shard_size(
         spec.text.shard_size,
-        is_local=all(model.model.startswith("builtin/") for model in models),
+        is_local=all(model.model.startswith(("builtin/", "tool/")) for model in models),
         connections=spec.limits.connections,
         calls_per_question=max(len(cell.debate.cast) * 3 for cell in cells),
     )

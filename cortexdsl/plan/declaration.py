@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from cortexdsl.plan.digests import digest, method_digest
 from cortexdsl.plan.experiment import Plan, pool_sources
+from cortexdsl.plan.tools import tool_sources
 from cortexdsl.terms import Cell
 
 Declaration: TypeAlias = Mapping[str, Any]
@@ -48,7 +49,8 @@ def declaration_of(plan: Plan) -> dict[str, Any]:
 
 
 def _meaning(cell: Cell, plan: Plan) -> str:
-    pools = [plan.knowledge[name].model_dump(mode="json") for name in pool_sources(cell) if name in plan.knowledge]
+    sources = [*pool_sources(cell), *tool_sources(cell.debate)]
+    pools = [plan.knowledge[name].model_dump(mode="json") for name in sources if name in plan.knowledge]
     budget = plan.budget_of(cell)
     costs = _meaning(budget, plan) if budget else None
     return digest(

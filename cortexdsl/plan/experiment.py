@@ -13,6 +13,7 @@ from cortexdsl.plan.digests import digest
 from cortexdsl.plan.judging import Judging
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.shards import Shard, find
+from cortexdsl.plan.tools import tool_files
 from cortexdsl.plan.whatif import Whatif
 from cortexdsl.protocols.templates import Templates
 from cortexdsl.spec.claim_checks import needs_answers
@@ -178,11 +179,12 @@ class Plan:
         return digest(self.task(dataset).digest, found.name, found.method, shards, self.is_judged(dataset))
 
     def debate_inputs(self, dataset: str, cell: str, shard: str) -> list[str]:
-        """Files that one debate job reads: the dataset, and the debates whose budget it matches."""
+        """Files that one debate job reads: the dataset, debates whose budget it matches, pools, what its tools read."""
         found = self.cell(cell)
         budget = self.budget_of(found)
         debates = [self.layout.debates(dataset, budget.slug, shard)] if budget else []
-        return [*self.paths[dataset], *debates, *self.pools(dataset, found)]
+        tools = tool_files(found.debate, self.knowledge, Path(self.spec_path).parent)
+        return [*self.paths[dataset], *debates, *self.pools(dataset, found), *tools]
 
     def pools(self, dataset: str, cell: Cell) -> list[str]:
         """The pool files that a cell's debates read."""

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from shlex import quote
 
 from cortexdsl.errors import InputError
 from cortexdsl.plan.experiment import Plan, pool_sources
 from cortexdsl.plan.layout import PARTS, TABLES
+from cortexdsl.plan.tools import functions_of, tool_files
 from cortexdsl.terms import Cell
 
 COMMAND = "cortexdsl"
@@ -178,6 +180,7 @@ def _debate(plan: Plan, dataset: str, cell: Cell, name: str, spec: str) -> list[
     labels = [shard.label for shard in plan.shards[dataset]]
     budget = plan.budget_of(cell)
     inputs = [plan.layout.declared, *map(_literal, plan.paths[dataset]), *plan.pools(dataset, cell)]
+    inputs += map(_literal, tool_files(cell.debate, plan.knowledge, Path(plan.spec_path).parent))
     if budget is not None:
         inputs.append(plan.layout.debates(dataset, budget.slug, "{shard}"))
     at_once = f"min(workflow.cores or 1, {plan.jobs})"
@@ -188,7 +191,9 @@ def _debate(plan: Plan, dataset: str, cell: Cell, name: str, spec: str) -> list[
         [plan.layout.debates(dataset, cell.slug, "{shard}")],
         {"protocol": cell.debate.protocol, "settings": dict(cell.settings)},
         f"debate {spec} --dataset {dataset} --cell '{cell.slug}' --shard {{wildcards.shard}}"
-        " --digest {params.digest} --connections {resources.connections} --out {output:q}",
+        " --digest {params.digest} --connections {resources.connections} --out {output:q}"
+        # A file can no more trust code than a spec can: whoever runs it says --config trust=package.module:function.
+        + "".join(" --trust {config[trust]}" for _ in functions_of(cell.debate)[:1]),
         more=[
             "    wildcard_constraints:",
             f"        shard={'|'.join(labels)!r},",

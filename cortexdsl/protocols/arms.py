@@ -182,7 +182,9 @@ def _arm(spec: Spec, method: str, node: Node, protocol: Protocol, axes: Mapping[
     models = {key: _model(key, entries[key]) if key in changed else model for key, model in spec.models.items()}
     agents = {key: replace(agent, model=models[agent.model.name]) for key, agent in spec.agents.items()}
     team = _team(spec, chosen, agents, axes)
-    choice = Choice(f"methods.{name}", chosen, team, agents, models, ("agents",) not in spec.doubtful.routes)
+    choice = Choice(
+        f"methods.{name}", chosen, team, agents, models, spec.tools, ("agents",) not in spec.doubtful.routes
+    )
     resolved = resolve_placed(protocol, choice)
     return Arm(
         name=name,

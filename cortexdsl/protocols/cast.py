@@ -8,7 +8,7 @@ from types import MappingProxyType
 from cortexdsl.protocols.substitute import Substitution
 from cortexdsl.spec.nodes import Node, refuse
 from cortexdsl.spec.problems import nearest
-from cortexdsl.spec.protocol import ModelForm, ModelOfForm
+from cortexdsl.spec.protocol import ModelForm, ModelOfForm, ToolForm
 from cortexdsl.terms import Agent, Model
 
 _PLACES = {"first": 1, "second": 2}
@@ -20,6 +20,7 @@ def bind(
     team: Sequence[Agent],
     agents: Mapping[str, Agent],
     models: Mapping[str, Model],
+    tools: Mapping[str, Model],
     substitution: Substitution,
 ) -> Mapping[str, tuple[Agent, ...]]:
     """Bind every role of a protocol to agents.
@@ -33,7 +34,7 @@ def bind(
         Those that `everyone`, `first`, `second` and numbers (from 1) mean.
     agents : mapping of name to Agent
         Those that may be named besides: all of the spec.
-    models : mapping of name to Model
+    models, tools : mapping of name to Model
     substitution : Substitution
         Names values in messages.
 
@@ -46,7 +47,9 @@ def bind(
     SpecError
         An agent or model is unknown, the team is too small, or two different agents have one name.
     """
-    cast = {role: _bound(role, binding, node, team, agents, models, substitution) for role, binding in roles.items()}
+    cast = {
+        role: _bound(role, binding, node, team, agents, models, tools, substitution) for role, binding in roles.items()
+    }
     met: dict[str, tuple[Agent, str]] = {}
     for role, bound in cast.items():
         for agent in bound:
@@ -67,6 +70,7 @@ def _bound(
     team: Sequence[Agent],
     agents: Mapping[str, Agent],
     models: Mapping[str, Model],
+    tools: Mapping[str, Model],
     substitution: Substitution,
 ) -> tuple[Agent, ...]:
     called, mark = substitution.called(("roles", role)), node.where((role,))
@@ -98,5 +102,10 @@ def _bound(
                 remedy = nearest(binding.model, models, say="models")
                 refuse(node.where((role, "model")), f"{called}: there is no model {binding.model}", remedy)
             return (Agent(role, models[binding.model], binding.persona),)
+        case ToolForm():
+            if binding.tool not in tools:
+                remedy = nearest(binding.tool, tools, say="tools") or "write tools: {NAME: {tool: calculator}}"
+                refuse(node.where((role, "tool")), f"{called}: there is no tool {binding.tool}", remedy)
+            return (Agent(role, tools[binding.tool]),)
         case _:  # pragma: no cover - the types let nothing else pass
             raise AssertionError(binding)

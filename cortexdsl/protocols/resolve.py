@@ -52,7 +52,7 @@ class Choice:
     team : tuple of Agent
     agents : mapping of name to Agent
         All agents of the spec, for roles that name some.
-    models : mapping of name to Model
+    models, tools : mapping of name to Model
     is_cast : bool
         False where it is not known who there is: what does not depend on that is judged, and nothing resolved.
     """
@@ -62,6 +62,7 @@ class Choice:
     team: tuple[Agent, ...]
     agents: Mapping[str, Agent] = field(default_factory=dict)
     models: Mapping[str, Model] = field(default_factory=dict)
+    tools: Mapping[str, Model] = field(default_factory=dict)
     is_cast: bool = True
 
 
@@ -154,7 +155,7 @@ def _resolved(protocol: Protocol, choice: Choice, problems: list[Found]) -> Reso
         return None
     roles = node.find(("roles",)) or Node({}, node.mark)
     try:
-        cast = bind(text.roles, roles, choice.team, choice.agents, choice.models, substitution)
+        cast = bind(text.roles, roles, choice.team, choice.agents, choice.models, choice.tools, substitution)
     except SpecError as error:
         problems += [(roles.mark, problem) for problem in error.problems]
         return None

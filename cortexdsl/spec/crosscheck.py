@@ -37,6 +37,7 @@ def cross_check(root: Node, text: SpecText, doubtful: Doubtful) -> Iterator[Foun
     yield from _analysis(look)
     yield from _expected(look)
     yield from _stopping(look)
+    yield from _tools(look)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +185,12 @@ def _expected(look: _Look) -> Iterator[Found]:
         unknown = [one for one in name.split(" per ") if one not in CLAIMED_METRICS]
         if name not in claims and unknown:
             yield from look.unknown(("expected", "spread", key), "claim or metric", unknown[0], known, key=True)
+
+
+def _tools(look: _Look) -> Iterator[Found]:
+    for name, tool in look.text.tools.items():
+        if tool.source is not None and tool.source not in look.text.knowledge:
+            yield from look.unknown(("tools", name, "source"), "knowledge", tool.source, look.text.knowledge)
 
 
 def _stopping(look: _Look) -> Iterator[Found]:

@@ -258,6 +258,38 @@ class KnowledgeText(Entry):
         return self
 
 
+TOOLS: Mapping[str, tuple[str, ...]] = {
+    "calculator": (),
+    "search": ("source", "top"),
+    "python": ("function", "seconds"),
+}
+"""The tools, and what an entry of each may say."""
+
+
+class ToolText(Entry):
+    """A speaker without a model: a calculator, a search in a knowledge source, a function of one's own package."""
+
+    example: ClassVar[str] = "{tool: calculator}"
+
+    tool: Literal["calculator", "search", "python"]
+    source: Name | None = Field(None, description="Of a search: the knowledge entry.")
+    top: Annotated[Whole, Field(ge=1, le=1_000)] = Field(3, description="Of a search: passages for a query.")
+    function: Annotated[Text, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$")] | None = Field(
+        None, description="package.module:function, from text to text; it runs only where --trust names it."
+    )
+    seconds: Annotated[float, Field(gt=0, le=3_600, strict=True)] = Field(10.0, description="That a call may take.")
+
+    @model_validator(mode="after")
+    def _fits_tool(self) -> Self:
+        allowed = TOOLS[self.tool]
+        for name in sorted(self.model_fields_set - {"tool", *allowed}):
+            raise said(f"{name} does not go with tool: {self.tool}", f"allowed: {', '.join(allowed) or 'nothing else'}")
+        for name in allowed[:1]:
+            if getattr(self, name) is None:
+                raise said(f"a {self.tool} tool needs a {name}", f"write {name}: ...")
+        return self
+
+
 class ServerText(Entry):
     """A model server that the workflow starts, waits for and stops."""
 

@@ -14,7 +14,7 @@ from cortexdsl.errors import Problem, SpecError
 from cortexdsl.spec.claim_checks import check_claim
 from cortexdsl.spec.claims import Claim, parse_claim
 from cortexdsl.spec.crosscheck import cross_check, redacted, secrets
-from cortexdsl.spec.entries import COLUMNS, SAMPLING, SOLVER_PARAMETERS, DatasetText, ModelText
+from cortexdsl.spec.entries import COLUMNS, SAMPLING, SOLVER_PARAMETERS, TOOLS, DatasetText, ModelText, ToolText
 from cortexdsl.spec.extends import read_extended
 from cortexdsl.spec.likeness import resolve_likeness
 from cortexdsl.spec.mending import Doubtful, mend
@@ -41,7 +41,7 @@ class Spec:
     node : Node
         The values with their positions; each method holds what it inherits by `like`.
     datasets : mapping of label to Dataset
-    models : mapping of name to Model
+    models, tools : mapping of name to Model
     agents : mapping of name to Agent
         In the order of the spec.
     teams : mapping of name to agents
@@ -59,6 +59,7 @@ class Spec:
     node: Node
     datasets: Mapping[str, Dataset]
     models: Mapping[str, Model]
+    tools: Mapping[str, Model]
     agents: Mapping[str, Agent]
     teams: Mapping[str, tuple[Agent, ...]]
     hypotheses: tuple[Claim, ...]
@@ -159,6 +160,7 @@ def judge_spec(path: Path | str, environment: Mapping[str, str] | None = None) -
         node=root,
         datasets=MappingProxyType(datasets),
         models=MappingProxyType(models),
+        tools=MappingProxyType({name: tool_of(name, entry) for name, entry in text.tools.items()}),
         agents=MappingProxyType(agents),
         teams=MappingProxyType({name: team_of(members, agents) for name, members in known.items()}),
         hypotheses=tuple(claims),
@@ -195,6 +197,12 @@ def model_of(name: str, entry: ModelText) -> Model:
         price=price,
         reasoning_tokens=entry.reasoning_tokens,
     )
+
+
+def tool_of(name: str, entry: ToolText) -> Model:
+    """Return a tool as what speaks in place of a model: free, and what it is told among its options."""
+    told = {key: getattr(entry, key) for key in TOOLS[entry.tool]}
+    return Model(name=name, model=f"tool/{entry.tool}", options=MappingProxyType(told), price=(0.0, 0.0))
 
 
 def team_of(names: tuple[str, ...], agents: Mapping[str, Agent]) -> tuple[Agent, ...]:

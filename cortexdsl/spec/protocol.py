@@ -304,11 +304,17 @@ class ModelForm(Entry):
     persona: Text | None = None
 
 
+class ToolForm(Entry):
+    """`{tool: NAME}`: no model, but a tool of the spec, named after the role."""
+
+    tool: Annotated[Annotated[Name, Tag("<value>")] | Asked, SETTING_OR_VALUE]
+
+
 def _role(value: Any) -> str | None:
     if isinstance(value, str):
         return "<setting>" if value.startswith("$") else "<word>" if value in get_args(RoleWord) else None
     if isinstance(value, dict):
-        return next((f"<{form}>" for form in ("model_of", "model") if form in value), None)
+        return next((f"<{form}>" for form in ("model_of", "model", "tool") if form in value), None)
     return {list: "<names>", int: "<number>"}.get(type(value))
 
 
@@ -319,12 +325,18 @@ RoleText: TypeAlias = Annotated[
     | Annotated[Annotated[Whole, Field(ge=1)], Tag("<number>")]
     | Annotated[tuple[Name, ...], Field(min_length=1), Tag("<names>")]
     | Annotated[ModelOfForm, Tag("<model_of>")]
-    | Annotated[ModelForm, Tag("<model>")],
+    | Annotated[ModelForm, Tag("<model>")]
+    | Annotated[ToolForm, Tag("<tool>")],
     Discriminator(
         _role,
         **no_such_form(
             (*get_args(RoleWord), "the number of an agent"),
-            {"names": "[agent names]", "model_of": "{model_of: first}", "model": "{model: NAME}"},
+            {
+                "names": "[agent names]",
+                "model_of": "{model_of: first}",
+                "model": "{model: NAME}",
+                "tool": "{tool: NAME}",
+            },
         ),
     ),
 ]

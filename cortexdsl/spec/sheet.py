@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from cortexdsl.spec.entries import AgentText, DatasetText, KnowledgeText, LimitsText, ModelText, ServerText
+from cortexdsl.spec.entries import AgentText, DatasetText, KnowledgeText, LimitsText, ModelText, ServerText, ToolText
 from cortexdsl.spec.protocol import PromptText, ProtocolText, RoleText
 from cortexdsl.spec.whatif import WhatifText
 from cortexdsl.spec.words import Entry, Flag, Name, Number, Plain, Positive, Share, Text, Variable, Whole, said
@@ -181,6 +181,7 @@ class SpecText(Entry):
     limits: LimitsText = Field(default_factory=lambda: LimitsText.model_validate({}))
     protocols: dict[Name, ProtocolText] = Field(default_factory=dict)
     knowledge: dict[Name, KnowledgeText] = Field(default_factory=dict)
+    tools: dict[Name, ToolText] = Field(default_factory=dict, description="Speakers without a model.")
     servers: dict[Name, ServerText] = Field(default_factory=dict)
     expected: ExpectedText | None = None
     stopping: StoppingText | None = None

@@ -73,6 +73,7 @@ PATTERNS: Mapping[str, str] = {
     NAME: "a name has letters, digits and _ + - . only, begins with a letter or digit, ends with no dot, 60 at most",
     VARIABLE: "a name of letters, digits and _ is needed",
     TEMPLATE: "a template is named by its path below prompts/ or beside the spec, such as my/revise.j2",
+    r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$": "a function is written as package.module:function",
     SETTING: "a setting is written as $name",
 }
 

@@ -26,6 +26,7 @@ class Kind(Enum):
     NOT_FOUND = "not found"
     MALFORMED = "malformed reply"
     FOREIGN = "no model answers there"
+    TOOL = "the tool failed"
 
     @property
     def slug(self) -> str:
@@ -45,11 +46,12 @@ class Kind(Enum):
     @property
     def is_data(self) -> bool:
         """Whether the failure is a fact about this call alone, to be logged and counted, and no end of the run."""
-        return self in (Kind.CONTEXT_WINDOW, Kind.CONTENT_FILTER, Kind.MALFORMED)
+        return self in (Kind.CONTEXT_WINDOW, Kind.CONTENT_FILTER, Kind.MALFORMED, Kind.TOOL)
 
 
 REMEDIES: Mapping[Kind, str] = {
     Kind.CONTEXT_WINDOW: "send less, or use a model with a longer context",
+    Kind.TOOL: "correct the function, or give it more `seconds`",
     Kind.CONTENT_FILTER: "use another model or provider for this text",
     Kind.MALFORMED: "see that the address speaks the OpenAI protocol",
     Kind.RATE_LIMIT: "lower `limits: connections`, or run again later: finished calls are kept",
