@@ -14,9 +14,9 @@ rule whatif:
     conda:
         "../environment.yml"
     resources:
-        connections=lambda wildcards: plan_of(
-            wildcards.experiment
-        ).connections_per_job(jobs_at_once()),
+        connections=lambda wildcards: connections_per_job(
+            plan_of(wildcards.experiment), jobs_at_once()
+        ),
     params:
         spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
         digest=lambda wildcards: plan_of(wildcards.experiment).whatif_digest,
