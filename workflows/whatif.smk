@@ -22,4 +22,5 @@ rule whatif:
         digest=lambda wildcards: plan_of(wildcards.experiment).whatif_digest,
     shell:
         "cortexdsl whatif {params.spec:q} --experiment {wildcards.experiment:q}"
-        " --connections {resources.connections}{TRUST} > {log:q} 2>&1"
+        + TRUST
+        + " --connections {resources.connections} > {log:q} 2>&1"
