@@ -16,6 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("results", type=Path, help="folder of the experiment's results, as results/quickstart")
     parser.add_argument("--text", action="store_true", help="print the report; write nothing")
+    parser.add_argument("--no-figures", action="store_true", help="draw nothing, which takes most of the time")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -23,5 +24,5 @@ def run(args: argparse.Namespace) -> int:
     if args.text:
         sys.stdout.write(terminal_report(args.results, is_coloured=sys.stdout.isatty()))
     else:
-        print(build_report(args.results))
+        print(build_report(args.results, has_figures=not args.no_figures))
     return 0

@@ -1,4 +1,4 @@
-"""Writes a report: the page, its figures as SVG and PNG, its tables as CSV, Markdown and LaTeX."""
+"""Writes a report: the page, its figures as SVG, PDF and PNG, its tables as CSV, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ from pathlib import Path
 
 from cortexdsl.report.figures.curves import confidence_figure, cost_figure, rounds_figure
 from cortexdsl.report.figures.dotplots import accuracy_figure, differences_figure
+from cortexdsl.report.figures.drawing import Drawing
 from cortexdsl.report.figures.rankings import ranks_figure
-from cortexdsl.report.inputs.beside import read_beside
+from cortexdsl.report.inputs.beside import Beside, read_beside
 from cortexdsl.report.inputs.history import read_history
-from cortexdsl.report.inputs.results import read_results
+from cortexdsl.report.inputs.results import Results, read_results
 from cortexdsl.report.inputs.unfinished import read_unfinished
-from cortexdsl.report.page.page import page
+from cortexdsl.report.page.page import VIEW, page, view_page
 from cortexdsl.report.stopped import stopped, stopped_page
 from cortexdsl.report.tables.agreement import agreement_table
+from cortexdsl.report.tables.files import save_table
 from cortexdsl.report.tables.spending import spent
 from cortexdsl.report.tables.summaries import tables
 from cortexdsl.report.words.provenance import versions
 
 
-def build_report(folder: Path, provenance: Mapping[str, str] | None = None) -> Path:
-    """Write report.html, figures/ and tables/ of an experiment; of a run that stopped, a page that says so.
+def build_report(folder: Path, provenance: Mapping[str, str] | None = None, *, has_figures: bool = True) -> Path:
+    """Write report.html, view.html, figures/ and tables/ of an experiment; of a run that stopped, a page that says so.
 
     The same tables and provenance give the same bytes.
 
@@ -31,6 +33,9 @@ def build_report(folder: Path, provenance: Mapping[str, str] | None = None) -> P
         `results/<experiment>`, with plan.json and the tables of the analysis.
     provenance : mapping of name to version, optional
         What is named as having produced the results; the installed versions by default.
+
+    has_figures : bool
+        Drawing takes most of the time that a report takes.
 
     Returns
     -------
@@ -47,19 +52,15 @@ def build_report(folder: Path, provenance: Mapping[str, str] | None = None) -> P
         return stopped_page(folder, unfinished)
     results = read_results(folder)
     beside = read_beside(folder, results.alpha, results.primary)
-    drawn = [
-        draw(results) for draw in (accuracy_figure, cost_figure, differences_figure, rounds_figure, confidence_figure)
-    ]
-    figures = [drawing for drawing in (*drawn, ranks_figure(beside.ranks)) if drawing is not None]
+    figures = _figures(results, beside) if has_figures else []
     judged = agreement_table(folder)
     cost = spent(folder, results.plan)
     shown = (*tables(results), *([judged] if judged else []))
     for drawing in figures:
         drawing.save(folder / "figures")
     for table in (*shown, *([cost.table, cost.attempts] if cost else [])):
-        if table is None:
-            continue
-        table.save(folder / "tables")
+        if table is not None:
+            save_table(table, folder / "tables")
     target = folder / "report.html"
     made_by = versions() if provenance is None else provenance
     text = page(
@@ -73,4 +74,11 @@ def build_report(folder: Path, provenance: Mapping[str, str] | None = None) -> P
         read_unfinished(folder, results.plan),
     )
     target.write_text(text, encoding="utf-8")
+    (folder / VIEW).write_text(view_page(results.plan), encoding="utf-8")
     return target
+
+
+def _figures(results: Results, beside: Beside) -> list[Drawing]:
+    makers = (accuracy_figure, cost_figure, differences_figure, rounds_figure, confidence_figure)
+    drawn = [*(draw(results) for draw in makers), ranks_figure(beside.ranks)]
+    return [drawing for drawing in drawn if drawing is not None]

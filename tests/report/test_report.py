@@ -57,13 +57,14 @@ class Page(HTMLParser):
         return " ".join(joined.split())
 
 
-def page_of(folder: Path) -> Page:
-    return Page(build_report(folder, VERSIONS).read_text(encoding="utf-8"))
+def page_of(folder: Path, *, has_figures: bool = False) -> Page:
+    return Page(build_report(folder, VERSIONS, has_figures=has_figures).read_text(encoding="utf-8"))
 
 
 def digests(folder: Path) -> dict[str, str]:
     """Every written file's digest, by its path."""
-    made = [folder / "report.html", *sorted((folder / "figures").iterdir()), *sorted((folder / "tables").iterdir())]
+    made = [folder / "report.html", folder / "view.html"]
+    made += sorted(path for kind in ("figures", "tables") for path in (folder / kind).rglob("*.*"))
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in made}
 
 
@@ -73,17 +74,18 @@ def test_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
     build_report(first, VERSIONS)
     build_report(second, VERSIONS)
     assert digests(first) == digests(second)
-    assert {path.split(".")[-1] for path in digests(first)} == {"html", "svg", "png", "csv", "md", "tex"}
+    assert {path.split(".")[-1] for path in digests(first)} == {"html", "svg", "pdf", "png", "csv", "md", "tex"}
 
 
 def test_the_page_stands_alone(results: Path) -> None:
-    """No script, no link or picture from elsewhere, so that it opens anywhere and tells nobody that it was opened."""
-    found = page_of(results)
+    """No script, no picture from elsewhere, no link but to files beside it: it tells nobody that it was opened."""
+    found = page_of(results, has_figures=True)
     assert {"script", "link", "img", "iframe", "object"}.isdisjoint(tag for tag, _ in found.tags)
     for tag, attributes in found.tags:
         for name in ("src", "href", "xlink:href", "action"):
             target = attributes.get(name)
-            assert target is None or target.startswith("#"), (tag, target)
+            is_beside = target is not None and (results / target.partition("#")[0]).is_file()
+            assert target is None or target.startswith("#") or is_beside, (tag, target)
     text = (results / "report.html").read_text()
     assert "@import" not in text
     assert not re.search(r"url\((?!#)", text)
@@ -91,7 +93,7 @@ def test_the_page_stands_alone(results: Path) -> None:
 
 def test_ids_are_unique_and_anchors_lead_somewhere(results: Path) -> None:
     """Figures drawn apart share a page: their ids must not meet, and every reference must find its target."""
-    found = page_of(results)
+    found = page_of(results, has_figures=True)
     ids = [attributes["id"] for _, attributes in found.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
     text = (results / "report.html").read_text()
@@ -101,9 +103,9 @@ def test_ids_are_unique_and_anchors_lead_somewhere(results: Path) -> None:
 
 def test_the_page_is_accessible(results: Path) -> None:
     """Every drawing has a text alternative, every table a caption and headings with a scope, the page a language."""
-    found = page_of(results)
+    found = page_of(results, has_figures=True)
     drawings = [attributes for tag, attributes in found.tags if tag == "svg"]
-    assert len(drawings) == 5
+    assert len(drawings) == 2 * 5  # for a page, and for a column
     assert all(attributes["role"] == "img" and len(attributes["aria-label"] or "") > 40 for attributes in drawings)
     counts = {tag: sum(name == tag for name, _ in found.tags) for tag in ("table", "caption", "h1")}
     assert counts["table"] == counts["caption"] > 3
@@ -151,7 +153,7 @@ def test_hostile_words_stay_words(tmp_path: Path) -> None:
             csv.writer(lines).writerows(
                 [HOSTILE if cell in ("vote", "a note") else cell for cell in row] for row in rows
             )
-    found = page_of(folder)
+    found = page_of(folder, has_figures=True)
     assert "script" not in {tag for tag, _ in found.tags}
     assert HOSTILE in found.text
     markdown = (folder / "tables" / "metrics.md").read_text().splitlines()
@@ -160,13 +162,13 @@ def test_hostile_words_stay_words(tmp_path: Path) -> None:
     latex = (folder / "tables" / "metrics.tex").read_text()
     assert "\\input{z}" not in latex
     assert r"\_x\_" in latex
-    for drawing in (folder / "figures").glob("*.svg"):
+    for drawing in (folder / "figures").rglob("*.svg"):
         ElementTree.fromstring(drawing.read_text())
 
 
 def test_tables_keep_the_numbers(results: Path) -> None:
     """The CSV beside the page has each number unrounded; the page and the other files round it."""
-    build_report(results, VERSIONS)
+    build_report(results, VERSIONS, has_figures=False)
     rows = list(csv.DictReader((results / "tables" / "metrics.csv").read_text().splitlines()))
     assert [row["cell"] for row in rows] == ["sparse", "sparse[keep=median]", "full", "vote"]
     assert rows[1]["input_tokens_per_agent"] == "2300.4"
@@ -188,7 +190,7 @@ def test_several_datasets_have_a_column_each(tmp_path: Path) -> None:
     head, *rows = text.splitlines()
     more = [row.replace("arithmetic", name, 1) for name in ("all", "zeta") for row in rows]
     (folder / "metrics.csv").write_text("\n".join([head, *rows, *more]) + "\n")
-    build_report(folder, VERSIONS)
+    build_report(folder, VERSIONS, has_figures=False)
     head = (folder / "tables" / "accuracy.md").read_text().splitlines()[0]
     assert head == "| Cell | arithmetic | zeta | Mean |"
 
@@ -211,10 +213,10 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     folder = write_results(tmp_path)
     (folder / "metrics.csv").write_text("dataset,cell\na,b\n")
     with pytest.raises(DataError, match=r"metrics\.csv: no column metric; it has dataset, cell"):
-        build_report(folder, VERSIONS)
+        build_report(folder, VERSIONS, has_figures=False)
     (folder / "metrics.csv").write_text("dataset,cell,metric,estimate\na,b,accuracy,high\n")
     with pytest.raises(DataError, match=r"metrics\.csv:2: estimate is 'high', not a number"):
-        build_report(folder, VERSIONS)
+        build_report(folder, VERSIONS, has_figures=False)
     (folder / "plan.json").write_text("{")
     with pytest.raises(DataError, match="is no JSON"):
         terminal_report(folder)
@@ -259,7 +261,7 @@ def test_what_stands_beside_the_comparisons_is_said(results: Path) -> None:
         "Ranks over 4 datasets, accuracy: F infinite, p < .001; best sparse 1.25, full 2.00, vote 2.75; "
         "critical difference 1.66.",
     )
-    found = page_of(results)
+    found = page_of(results, has_figures=True)
     terminal = " ".join(terminal_report(results).split())
     for sentence in sentences:
         assert sentence in found.text
@@ -283,7 +285,10 @@ def test_the_diagram_of_ranks_is_the_same_in_every_process(tmp_path: Path) -> No
     folder = write_results(tmp_path)
     (folder / "ranks.csv").write_text(RANKS)
     code = (
-        "import sys, pathlib; from cortexdsl.report.build import build_report; build_report(pathlib.Path(sys.argv[1]))"
+        "import sys, pathlib; folder = pathlib.Path(sys.argv[1]);"
+        "from cortexdsl.report.figures.rankings import ranks_figure;"
+        "from cortexdsl.report.inputs.beside import read_beside;"
+        "ranks_figure(read_beside(folder, 0.05, 'accuracy').ranks).save(folder / 'figures')"
     )
     seen = set()
     for seed in ("1", "2", "3"):
@@ -330,10 +335,10 @@ def test_a_report_whose_cells_lost_many_calls_begins_with_that(tmp_path: Path) -
     """2 of 30 calls of one cell brought nothing: above 5 %, and below 10 %."""
     folder = write_results(tmp_path / "lost", limits={"failed": 0.05})
     said = "In 1 of 2 cells more than 0.05 of the calls brought no reply: sparse (2 of 30)."
-    build_report(folder, VERSIONS)
+    build_report(folder, VERSIONS, has_figures=False)
     page = (folder / "report.html").read_text()
     assert 0 < page.index(said) < page.index("<h1>")
     assert said in " ".join(terminal_report(folder).split())
     few = write_results(tmp_path / "few", limits={"failed": 0.1})
-    build_report(few, VERSIONS)
+    build_report(few, VERSIONS, has_figures=False)
     assert "brought no reply: " not in (few / "report.html").read_text()

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from math import ceil, log10
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 
-from cortexdsl.report.figures.drawing import MUTED, Drawing, colours, figure, finish, label_points, spread, tick
+from cortexdsl.report.figures.drawing import MUTED, Drawing, Sheet, colours, drawn, label_points, spread, tick
 from cortexdsl.report.inputs.results import Results, Round
-from cortexdsl.report.words.names import grouped
+from cortexdsl.report.words.names import brief, grouped
 from cortexdsl.report.words.numbers import THIN, estimate, number, wording
 
 COSTS = ("input_tokens_per_agent", "input_tokens", "total_tokens", "calls")
@@ -36,11 +37,12 @@ def cost_figure(results: Results) -> Drawing | None:
     words = wording(metric)
     scale = 100.0 if words.kind == "share" else 1.0
     series = colours([one.method for one, _, _ in points if not one.point])
-    with figure(3.5) as drawing:
-        axes = drawing.subplots()
+
+    def draw(canvas: Figure, sheet: Sheet) -> None:
+        axes = canvas.subplots()
         costs = [cost for _, cost, _ in points]
         if max(costs) > 5 * min(costs):
-            _log_axis(axes, costs)
+            _log_axis(axes, costs, (1,) if sheet.is_column else (1, 2, 5))
         else:
             axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: tick(value)))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: tick(value)))
@@ -56,9 +58,14 @@ def cost_figure(results: Results) -> Drawing | None:
         axes.spines["left"].set_visible(True)
         label_points(
             axes,
-            [(cost, scale * value, one.method, series[one.method][0]) for one, cost, value in points if not one.point],
+            [
+                (cost, scale * value, brief(one.method, 24), series[one.method][0])
+                for one, cost, value in points
+                if not one.point
+            ],
             [frontier],
         )
+
     caption = (
         f"{words.title} against what it costs: up and to the left is better. The dashed line joins the cells that no "
         "other cell beats on both."
@@ -68,7 +75,7 @@ def cost_figure(results: Results) -> Drawing | None:
     alt = f"{words.title} and {wording(spending).noun}: " + "; ".join(
         f"{one.cell} {estimate(value, words.kind)} at {number(cost)}" for one, cost, value in points
     )
-    return finish(drawing, "cost", caption, alt)
+    return drawn("cost", caption, alt, lambda sheet: 2.4 if sheet.is_column else 3.2, draw)
 
 
 def rounds_figure(results: Results) -> Drawing | None:
@@ -79,40 +86,41 @@ def rounds_figure(results: Results) -> Drawing | None:
     known = {row.cell for row in results.rounds}
     names = [one for one in grouped(results.cells) if one.cell in known]
     series = colours(list(dict.fromkeys(one.method for one in names)))
-    with figure(2.7 * len(datasets) + 0.1) as drawing:
-        grid = drawing.subplots(len(datasets), 2, sharex=True, squeeze=False)
-        last = max(row.round for row in results.rounds)
-        for dataset, pair in zip(datasets, grid, strict=True):
+    last = max(row.round for row in results.rounds)
+
+    def draw(canvas: Figure, sheet: Sheet) -> None:
+        across = 1 if sheet.is_column else 2
+        grid = canvas.subplots(len(datasets) * 2 // across, across, sharex=True, squeeze=False)
+        panels = [(dataset, measure) for dataset in datasets for measure in ("accuracy", "consensus")]
+        for (dataset, measure), axes in zip(panels, grid.flat, strict=True):
             prefix = f"{'mean over datasets' if dataset == 'all' else dataset}: " if len(datasets) > 1 else ""
-            for column, (axes, title) in enumerate(zip(pair, ("accuracy", "consensus"), strict=True)):
-                ends: list[tuple[float, float, str, str]] = []
-                inner: list[tuple[float, float, str, str]] = []
-                lines = []
-                for one in names:
-                    rows = [row for row in results.rounds if (row.dataset, row.cell) == (dataset, one.cell)]
-                    colour, marker = series[one.method]
-                    line = _line(axes, rows, title, colour, marker, is_thin=bool(one.point))
-                    lines.append(line)
-                    if line and not one.point:
-                        (ends if line[-1][0] == last else inner).append((*line[-1], one.method, colour))
-                axes.set_title((prefix + title).capitalize() if not prefix else prefix + title)
-                axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{tick(value)}{THIN}%"))
-                axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-                axes.yaxis.set_major_locator(MaxNLocator(7, integer=True, steps=[1, 2, 5, 10]))
-                axes.set_xlim(-0.15, last + 0.15)
-                axes.margins(y=0.08)
-                if column == 1:
-                    _label_ends(axes, ends, last)
-                    label_points(axes, inner, [line for line in lines if line])
+            ends: list[tuple[float, float, str, str]] = []
+            for one in names:
+                rows = [row for row in results.rounds if (row.dataset, row.cell) == (dataset, one.cell)]
+                colour, marker = series[one.method]
+                line = _line(axes, rows, measure, colour, marker, last, is_thin=bool(one.point))
+                if line and not one.point:
+                    ends.append((*line[-1], brief(one.method, 14 if sheet.is_column else 24), colour))
+            axes.set_title((prefix + measure).capitalize() if not prefix else prefix + measure)
+            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{tick(value)}{THIN}%"))
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+            axes.yaxis.set_major_locator(MaxNLocator(7, integer=True, steps=[1, 2, 5, 10]))
+            axes.set_xlim(-0.15, last + 0.15)
+            axes.margins(y=0.08)
+            if measure == "consensus" or across == 1:
+                _label_ends(axes, ends, last)
         for axes in grid[-1]:
             axes.set_xlabel("Round (0 is the opening)")
+
     caption = (
         "Accuracy of the vote, and the share of debates whose agents all agree, after each round. A debate that has "
-        "ended keeps its last state; a method without rounds is a single mark."
+        "ended keeps its last state. Round 0 is the vote of the openings, which debate must beat; a dashed line is a "
+        "method without rounds."
     )
     if any(one.point for one in names):
         caption += " Thin lines are grid points of the method in the same colour."
-    return finish(drawing, "rounds", caption, _heard(results, datasets[-1]))
+    alt = _heard(results, datasets[-1], [one.cell for one in names if not one.point])
+    return drawn("rounds", caption, alt, lambda sheet: len(datasets) * (4.2 if sheet.is_column else 2.5) + 0.1, draw)
 
 
 def confidence_figure(results: Results) -> Drawing | None:
@@ -123,27 +131,29 @@ def confidence_figure(results: Results) -> Drawing | None:
     if not names or not datasets:
         return None
     series = colours([one.method for one in names])
-    with figure(3.1 * len(datasets) + 0.1) as drawing:
-        grid = drawing.subplots(len(datasets), 2, sharex=True, sharey=True, squeeze=False)
-        for dataset, pair in zip(datasets, grid, strict=True):
-            prefix = f"{dataset}: " if len(datasets) > 1 else ""
-            for axes, kind in zip(pair, ("stated", "recalibrated"), strict=True):
-                axes.plot([0, 100], [0, 100], color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)))
-                for one in names:
-                    place = (dataset, one.cell, kind)
-                    rows = [row for row in results.buckets if (row.dataset, row.cell, row.confidence) == place]
-                    colour, _ = series[one.method]
-                    x, y = [100 * row.mean_confidence for row in rows], [100 * row.accuracy for row in rows]
-                    total = sum(row.answers for row in rows) or 1
-                    axes.plot(x, y, color=colour, linewidth=1.1, label=one.method)
-                    axes.scatter(x, y, [8 + 220 * row.answers / total for row in rows], color=colour, alpha=0.75)
-                axes.set_title(prefix + kind if prefix else kind.capitalize())
-                axes.set(xlim=(-3, 103), ylim=(-3, 103))
+
+    def draw(canvas: Figure, sheet: Sheet) -> None:
+        across = 1 if sheet.is_column else 2
+        grid = canvas.subplots(len(datasets) * 2 // across, across, sharex=True, sharey=True, squeeze=False)
+        panels = [(dataset, kind) for dataset in datasets for kind in ("stated", "recalibrated")]
+        for (dataset, kind), axes in zip(panels, grid.flat, strict=True):
+            axes.plot([0, 100], [0, 100], color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)))
+            for one in names:
+                place = (dataset, one.cell, kind)
+                rows = [row for row in results.buckets if (row.dataset, row.cell, row.confidence) == place]
+                colour, _ = series[one.method]
+                x, y = [100 * row.mean_confidence for row in rows], [100 * row.accuracy for row in rows]
+                total = sum(row.answers for row in rows) or 1
+                axes.plot(x, y, color=colour, linewidth=1.1, label=brief(one.method, 20))
+                axes.scatter(x, y, [6 + 180 * row.answers / total for row in rows], color=colour, alpha=0.75)
+            axes.set_title(f"{dataset}: {kind}" if len(datasets) > 1 else kind.capitalize())
+            axes.set(xlim=(-3, 103), ylim=(-3, 103))
         for axes in grid[-1]:
             axes.set_xlabel("Confidence (%)")
         for axes in grid[:, 0]:
             axes.set_ylabel("Right answers (%)")
         grid[0][0].legend(loc="upper left", frameon=False, labelcolor="linecolor", handlelength=1.2)
+
     caption = (
         "How often an answer was right, by the confidence that came with it: as the agent stated it, and as the method "
         "used it. On the dashed line confidence is what it says; below it, agents are overconfident. The area of a "
@@ -154,19 +164,25 @@ def confidence_figure(results: Results) -> Drawing | None:
         for row in results.buckets
         if row.dataset == datasets[-1] and row.cell in {one.cell for one in names}
     )
-    return finish(drawing, "confidence", caption, alt)
+    return drawn(
+        "confidence", caption, alt, lambda sheet: len(datasets) * (4.6 if sheet.is_column else 2.8) + 0.1, draw
+    )
 
 
 def _line(
-    axes: Axes, rows: Sequence[Round], title: str, colour: str, marker: str, *, is_thin: bool
+    axes: Axes, rows: Sequence[Round], measure: str, colour: str, marker: str, last: int, *, is_thin: bool
 ) -> list[tuple[float, float]]:
-    """Draw one cell's course and return it."""
-    values = [(row.round, row.accuracy if title == "accuracy" else row.consensus) for row in rows]
+    """Draw one cell's course and return it; what has no rounds is a level that the others can be held against."""
+    values = [(row.round, row.accuracy if measure == "accuracy" else row.consensus) for row in rows]
     course = sorted((float(at), 100 * value) for at, value in values if value is not None)
+    is_level = len(course) == 1
+    if is_level:
+        course = [(0.0, course[0][1]), (float(last), course[0][1])]
     x, y = [at for at, _ in course], [value for _, value in course]
     axes.plot(
-        x, y, marker=marker, color=colour, linewidth=0.7 if is_thin else 1.7, markersize=0 if is_thin else 4,
-        alpha=0.55 if is_thin else 1, zorder=1.5 if is_thin else 2.5,
+        x, y, marker=None if is_level else marker, color=colour, linewidth=0.6 if is_thin else 1.0 if is_level else 1.6,
+        markersize=0 if is_thin else 3.5, alpha=0.55 if is_thin else 1, zorder=1.5 if is_thin else 2.5,
+        linestyle=(0, (4, 2)) if is_level else "-",
     )  # fmt: skip
     return course
 
@@ -179,16 +195,16 @@ def _label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]], last:
     for (x, y, method, colour), place in zip(ends, spread([y for _, y, _, _ in ends], gap), strict=True):
         axes.annotate(
             method, (x, y), (last + 0.3 + 0.05 * last, place), textcoords="data", va="center", color=colour,
-            fontsize=8.5, annotation_clip=False,
+            annotation_clip=False,
             arrowprops={**drawn, "color": colour},
         )  # fmt: skip
 
 
-def _log_axis(axes: Axes, values: Sequence[float]) -> None:
-    """Scale by logarithms, with ticks at 1, 2 and 5 of each decade written whole."""
+def _log_axis(axes: Axes, values: Sequence[float], steps: Sequence[int]) -> None:
+    """Scale by logarithms, with ticks at some steps of each decade written whole."""
     axes.set_xscale("log")
     decades = range(int(log10(min(values))) - 1, ceil(log10(max(values))) + 1)
-    axes.xaxis.set_major_locator(FixedLocator([step * 10.0**decade for decade in decades for step in (1, 2, 5)]))
+    axes.xaxis.set_major_locator(FixedLocator([step * 10.0**decade for decade in decades for step in steps]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: tick(value)))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.minorticks_off()
@@ -205,8 +221,8 @@ def _frontier(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]
     return kept
 
 
-def _heard(results: Results, dataset: str) -> str:
-    rows = [row for row in results.rounds if row.dataset == dataset]
+def _heard(results: Results, dataset: str, cells: Sequence[str]) -> str:
+    rows = [row for row in results.rounds if row.dataset == dataset and row.cell in cells]
     return "Accuracy and consensus by round: " + "; ".join(
         f"{row.cell} round {row.round} {estimate(row.accuracy, 'share')} and {estimate(row.consensus, 'share')}"
         for row in rows

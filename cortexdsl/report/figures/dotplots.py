@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from cortexdsl.report.figures.drawing import ACCENT, INK, MUTED, PAPER, Drawing, figure, finish, tick
+from cortexdsl.report.figures.drawing import ACCENT, INK, MUTED, PAPER, Drawing, Sheet, drawn, tick
 from cortexdsl.report.inputs.results import Contrast, Metric, Results
-from cortexdsl.report.words.names import Name, grouped
+from cortexdsl.report.words.names import Name, folded, grouped
 from cortexdsl.report.words.numbers import THIN, Kind, difference, estimate, interval, wording
 
-PITCH = 0.235  # inches from row to row
+PITCH = 0.21  # inches from row to row
 ACROSS = 3  # panels side by side
+MANY = 40  # rows that a figure has room for
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +62,16 @@ def accuracy_figure(results: Results) -> Drawing | None:
     panels = {dataset: found for dataset in results.datasets if (found := dots(dataset))}
     if not panels:
         return None
-    labels = {one.cell: (one.short, bool(one.point)) for one in names}
-    drawing = _draw(panels, labels, words.kind, words.title)
+    shown = _few([one.cell for one in names], {dot.row: dot.value for dots_ in panels.values() for dot in dots_})
+    plot = _Plot(panels, {cell: cell for cell in shown}, words.kind, words.title)
     caption = f"{words.title} of each cell, with its 95{THIN}% interval."
     if tested:
         caption += (
             " Filled: differs significantly from its reference after correction. Ring: does not. Diamond: a reference."
         )
-    return finish(drawing, "accuracy", caption, _heard(results, metric, words.kind, words.title))
+    caption += _left_out(len(names), len(shown))
+    alt = _heard(results, metric, words.kind, words.title, shown)
+    return drawn("accuracy", caption, alt, plot.height, plot.draw)
 
 
 def differences_figure(results: Results) -> Drawing | None:
@@ -87,24 +90,39 @@ def differences_figure(results: Results) -> Drawing | None:
         ]
         for dataset in datasets
     }
-    labels: dict[str, tuple[str, bool]] = {}
     order = {one.cell: rank for rank, one in enumerate(grouped(results.cells))}
     families = list(dict.fromkeys(row.family for row in rows))
-    for row in sorted(rows, key=lambda row: (families.index(row.family), order.get(row.cell, len(order)))):
-        labels[_key(row)] = (f"{_without(row.cell, row.reference)} {THIN}against {row.reference}", False)
-    drawing = _draw(panels, labels, words.kind, f"{words.title}: difference", zero=True)
+    ranked = sorted(rows, key=lambda row: (families.index(row.family), order.get(row.cell, len(order))))
+    labels = {_key(row): f"{_without(row.cell, row.reference)} {THIN}against {row.reference}" for row in ranked}
+    shown = _few(list(labels), {_key(row): row.difference for row in ranked if row.difference is not None})
+    plot = _Plot(panels, {key: labels[key] for key in shown}, words.kind, f"{words.title}: difference", zero=True)
     alt = f"Differences in {words.noun}: " + "; ".join(
         f"{row.cell} against {row.reference}{_on(row.dataset, datasets)} {difference(row.difference, words.kind)}"
         f" {interval(*_together(row), words.kind, signed=True)}{', significant' if row.is_significant else ''}"
         for row in rows
+        if _key(row) in shown
     )
     unit = " in percentage points" if words.kind == "share" else ""
     caption = (
         f"Difference in {words.noun}{unit} of each cell from its reference, with its 95{THIN}% interval, adjusted as "
         "the p-values of its family are: to the right of the line the cell is higher. Filled: significant after "
         "correction within its family."
-    )
-    return finish(drawing, "differences", caption, alt)
+    ) + _left_out(len(labels), len(shown))
+    return drawn("differences", caption, alt, plot.height, plot.draw)
+
+
+def _few(rows: Sequence[str], values: Mapping[str, float]) -> list[str]:
+    """Return the rows that a figure has room for: of very many the cells of no grid, the highest and the lowest."""
+    if len(rows) <= MANY:
+        return list(rows)
+    ranked = sorted((row for row in rows if row in values), key=lambda row: values[row])
+    base = {row for row in rows if not Name.of(row.split("\n")[1] if "\n" in row else row).point}
+    kept = {*ranked[: MANY // 4], *ranked[-MANY // 4 :], *(list(base)[: MANY // 2] if len(base) > MANY // 2 else base)}
+    return [row for row in rows if row in kept]
+
+
+def _left_out(every: int, shown: int) -> str:
+    return f" Of {every} rows the highest and the lowest are drawn, and those of no grid." if shown < every else ""
 
 
 def _together(row: Contrast) -> tuple[float | None, float | None]:
@@ -126,46 +144,67 @@ def _without(cell: str, reference: str) -> str:
     return own.point if own.point and own.method == other.method else cell
 
 
-def _heard(results: Results, metric: str, kind: Kind, title: str) -> str:
+def _heard(results: Results, metric: str, kind: Kind, title: str, shown: Collection[str]) -> str:
     last = results.datasets[-1]
     rows: list[Metric] = [row for row in results.metrics if (row.metric, row.dataset) == (metric, last)]
+    rows = [row for row in rows if row.cell in shown]
     return f"{title} on {last}: " + "; ".join(
         f"{row.cell} {estimate(row.estimate, kind)} {interval(row.low, row.high, kind)}".strip() for row in rows
     )
 
 
-def _draw(
-    panels: Mapping[str, Sequence[_Dot]],
-    labels: Mapping[str, tuple[str, bool]],
-    kind: Kind,
-    title: str,
-    *,
-    zero: bool = False,
-) -> Figure:
-    """Draw a grid of panels with one row for each label that any panel uses."""
-    used = [key for key in labels if any(dot.row == key for dots in panels.values() for dot in dots)]
-    height = {key: len(used) - 1 - rank for rank, key in enumerate(used)}
-    across = min(ACROSS, len(panels))
-    down = -(-len(panels) // across)
-    with figure(down * (PITCH * len(used) + 0.75)) as drawing:
-        grid = drawing.subplots(down, across, sharex=True, sharey=True, squeeze=False)
-        for axes, (dataset, dots) in zip(grid.flat, panels.items(), strict=False):
-            _panel(axes, dots, height, 100.0 if kind == "share" else 1.0, zero=zero)
-            if len(panels) > 1:
+@dataclass(frozen=True, slots=True)
+class _Plot:
+    """A grid of panels with one row for each label that any panel uses."""
+
+    panels: Mapping[str, Sequence[_Dot]]
+    labels: Mapping[str, str]
+    kind: Kind
+    title: str
+    zero: bool = False
+
+    def height(self, sheet: Sheet) -> float:
+        """Inches: as many rows as there are, panel under panel as far as they do not stand side by side."""
+        return self._down(sheet) * (self._pitch(sheet) * len(self._used) + 0.55) + 0.3
+
+    def draw(self, canvas: Figure, sheet: Sheet) -> None:
+        """Draw the panels."""
+        used, down, across = self._used, self._down(sheet), self._across(sheet)
+        height = {key: len(used) - 1 - rank for rank, key in enumerate(used)}
+        grid = canvas.subplots(down, across, sharex=True, sharey=True, squeeze=False)
+        for axes, (dataset, dots) in zip(grid.flat, self.panels.items(), strict=False):
+            shown = [dot for dot in dots if dot.row in height]
+            _panel(axes, shown, height, 100.0 if self.kind == "share" else 1.0, zero=self.zero)
+            if len(self.panels) > 1:
                 axes.set_title("mean over datasets" if dataset == "all" else dataset)
-        for place in range(len(panels), down * across):
+        for place in range(len(self.panels), down * across):
             grid.flat[place].set_visible(False)
             grid.flat[place - across].tick_params(labelbottom=True)
         first = grid[0][0]
         first.set_ylim(-0.7, len(used) - 0.3)
-        first.set_yticks(
-            [height[key] for key in used], [("   " if labels[key][1] else "") + labels[key][0] for key in used]
-        )
-        first.xaxis.set_major_locator(MaxNLocator(6 if across == 1 else 4))
+        first.set_yticks([height[key] for key in used], self._names(sheet))
+        first.xaxis.set_major_locator(MaxNLocator(6 if across == 1 and not sheet.is_column else 4))
         first.xaxis.set_major_formatter(FuncFormatter(lambda value, _: tick(value)))
-        unit = {"share": "percentage points" if zero else "%"}.get(kind, "")
-        drawing.supxlabel(f"{title} ({unit})" if unit else title, fontsize=9, color=INK)
-    return drawing
+        unit = {"share": "percentage points" if self.zero else "%"}.get(self.kind, "")
+        canvas.supxlabel(f"{self.title} ({unit})" if unit else self.title, fontsize=sheet.letters + 0.5, color=INK)
+
+    @property
+    def _used(self) -> list[str]:
+        drawn_ = {dot.row for dots in self.panels.values() for dot in dots}
+        return [key for key in self.labels if key in drawn_]
+
+    def _names(self, sheet: Sheet) -> list[str]:
+        return [folded(self.labels[key], 22 if sheet.is_column else 44) for key in self._used]
+
+    def _pitch(self, sheet: Sheet) -> float:
+        lines = max((name.count("\n") + 1 for name in self._names(sheet)), default=1)
+        return max(PITCH if not sheet.is_column else 0.2, (1.25 * lines + 0.3) * sheet.letters / 72)
+
+    def _across(self, sheet: Sheet) -> int:
+        return 1 if sheet.is_column else min(ACROSS, len(self.panels))
+
+    def _down(self, sheet: Sheet) -> int:
+        return -(-len(self.panels) // self._across(sheet))
 
 
 def _panel(axes: Axes, dots: Sequence[_Dot], height: Mapping[str, int], scale: float, *, zero: bool) -> None:

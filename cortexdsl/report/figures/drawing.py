@@ -1,5 +1,8 @@
 """How every figure looks: one style, a palette that colour-blind readers can tell apart, files that never differ.
 
+Each is drawn twice: for the width of a page, and for a column of a two-column paper, which is also what a telephone
+shows. Both come as SVG, PDF and PNG.
+
 Figures are drawn in a few named colours. A file keeps them; in the page each becomes a CSS variable, so that the
 same drawing follows the reader's light or dark theme. Text stays text: it can be selected, searched and read aloud.
 """
@@ -8,12 +11,12 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from xml.sax.saxutils import quoteattr
 
 import matplotlib as mpl
@@ -25,10 +28,8 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
 from cortexdsl.report.words.numbers import MINUS, THIN
-from cortexdsl.terms import EMPTY
 
 INK, MUTED, FAINT, PAPER, ACCENT = "#1d2026", "#6a7079", "#dcdfe3", "#fefefe", "#0067a5"
-WIDTH = 7.4
 # Okabe and Ito's palette (2008) without its yellow, which is too faint for lines; dark enough on white.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#b0579b", "#c48a00", "#3a9bd9", "#5b6068")
 MARKERS = ("o", "s", "D", "^")
@@ -38,14 +39,45 @@ _VARIABLES = {
 }  # fmt: skip
 _STYLE: dict[str, Any] = {
     "axes.axisbelow": True, "axes.edgecolor": MUTED, "axes.facecolor": "none", "axes.grid": True,
-    "axes.labelcolor": INK, "axes.labelsize": 9, "axes.linewidth": 0.6, "axes.spines.left": False,
-    "axes.spines.right": False, "axes.spines.top": False, "axes.titlelocation": "left", "axes.titlesize": 9.5,
+    "axes.labelcolor": INK, "axes.linewidth": 0.6, "axes.spines.left": False,
+    "axes.spines.right": False, "axes.spines.top": False, "axes.titlelocation": "left",
     "axes.titleweight": "bold", "axes.titlecolor": INK, "axes.unicode_minus": True, "figure.facecolor": PAPER,
-    "font.family": "DejaVu Sans", "font.size": 8.5, "grid.color": FAINT, "grid.linewidth": 0.6, "lines.linewidth": 1.5,
-    "savefig.facecolor": PAPER, "svg.fonttype": "none", "text.color": INK, "text.parse_math": False,
-    "xtick.color": MUTED, "xtick.labelcolor": INK, "xtick.labelsize": 8.5, "xtick.major.size": 3, "ytick.color": MUTED,
-    "ytick.labelcolor": INK, "ytick.labelsize": 8.5, "ytick.major.size": 0,
+    "font.family": "DejaVu Sans", "grid.color": FAINT, "grid.linewidth": 0.6, "lines.linewidth": 1.5,
+    "pdf.fonttype": 42, "savefig.facecolor": PAPER, "svg.fonttype": "none", "text.color": INK, "text.parse_math": False,
+    "xtick.color": MUTED, "xtick.labelcolor": INK, "xtick.major.size": 3, "ytick.color": MUTED,
+    "ytick.labelcolor": INK, "ytick.major.size": 0,
 }  # fmt: skip
+_LETTERS = ("font.size", "xtick.labelsize", "ytick.labelsize", "legend.fontsize")
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """What a figure is drawn for: a folder of `figures/`, a width in inches, and the size of its letters in points."""
+
+    folder: str
+    width: float
+    letters: float
+
+    @property
+    def is_column(self) -> bool:
+        """Whether panels stand one above the other."""
+        return self.width < 4
+
+
+PAGE = Sheet("", 6.3, 8.0)
+"""16 cm, the width of the text of ACL's style."""
+COLUMN = Sheet("column", 3.03, 7.0)
+"""7.7 cm, a column of it."""
+SHEETS = (PAGE, COLUMN)
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """A figure on one sheet, as it is written."""
+
+    svg: str
+    pdf: bytes
+    png: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,61 +92,85 @@ class Drawing:
         What it shows and how to read it.
     alt : str
         What it shows, for whoever cannot see it.
-    svg : str
-        The file's text.
-    png : bytes
+    files : mapping of Sheet to Files
     """
 
     name: str
     caption: str
     alt: str
-    svg: str
-    png: bytes
+    files: Mapping[Sheet, Files]
 
     def save(self, folder: Path) -> None:
-        """Write NAME.svg and NAME.png."""
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{self.name}.svg").write_text(self.svg, encoding="utf-8")
-        (folder / f"{self.name}.png").write_bytes(self.png)
+        """Write NAME.svg, NAME.pdf and NAME.png for the width of a page, and column/NAME.* for that of a column."""
+        for sheet, files in self.files.items():
+            place = folder / sheet.folder
+            place.mkdir(parents=True, exist_ok=True)
+            (place / f"{self.name}.svg").write_text(files.svg, encoding="utf-8")
+            (place / f"{self.name}.pdf").write_bytes(files.pdf)
+            (place / f"{self.name}.png").write_bytes(files.png)
 
-    def inline(self) -> str:
+    def inline(self, sheet: Sheet) -> str:
         """Return the drawing as an element of a page: themed, named for screen readers, its ids its own."""
-        text = self.svg[self.svg.index("<svg") :]
+        text = self.files[sheet].svg
+        text = text[text.index("<svg") :]
         text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
-        text = re.sub(r'\bid="([^"]+)"', rf'id="{self.name}-\1"', text)
-        text = re.sub(r'(url\(|href=")#([^")]+)', rf"\1#{self.name}-\2", text)
+        own = f"{self.name}-{sheet.folder}" if sheet.folder else self.name
+        text = re.sub(r'\bid="([^"]+)"', rf'id="{own}-\1"', text)
+        text = re.sub(r'(url\(|href=")#([^")]+)', rf"\1#{own}-\2", text)
         for colour, variable in _VARIABLES.items():
             text = text.replace(colour, f"var({variable})")
         text = re.sub(r'\b(fill|stroke)="(var\([^"]+\))"', r'style="\1: \2"', text)
-        return f'<svg class="drawing" role="img" aria-label={quoteattr(self.alt)}' + text.removeprefix("<svg")
+        return (
+            f'<svg class="drawing {sheet.folder or "page"}" role="img" aria-label={quoteattr(self.alt)}'
+            + text.removeprefix("<svg")
+        )
+
+
+Painter: TypeAlias = Callable[[Figure, Sheet], None]
+
+
+def drawn(name: str, caption: str, alt: str, height: Callable[[Sheet], float], draw: Painter) -> Drawing:
+    """Draw a figure on every sheet; the same figure is the same bytes, whenever and wherever it is drawn.
+
+    Parameters
+    ----------
+    name, caption, alt : str
+        As in `Drawing`.
+    height : function of Sheet
+        Inches.
+    draw : function of (Figure, Sheet)
+        Draws it, in the house style.
+    """
+    files = {}
+    for sheet in SHEETS:
+        letters = dict.fromkeys(_LETTERS, sheet.letters)
+        titles = {"axes.titlesize": sheet.letters + 0.5, "axes.labelsize": sheet.letters + 0.5}
+        with _style({"svg.hashsalt": f"{name}-{sheet.folder}", **letters, **titles}):
+            canvas = Figure(figsize=(sheet.width, height(sheet)), layout="constrained")
+            FigureCanvasAgg(canvas)
+            draw(canvas, sheet)
+            files[sheet] = _files(canvas)
+    return Drawing(name, caption, alt, files)
+
+
+def _files(canvas: Figure) -> Files:
+    canvas.draw_without_rendering()
+    canvas.set_layout_engine("none")  # laid out: once is enough for three files
+    svg, pdf, png = io.StringIO(), io.BytesIO(), io.BytesIO()
+    canvas.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+    canvas.savefig(pdf, format="pdf", metadata={"CreationDate": None, "Creator": None, "Producer": None})
+    canvas.savefig(png, format="png", dpi=300, metadata={"Software": None})
+    return Files(svg.getvalue(), pdf.getvalue(), png.getvalue())
 
 
 @contextmanager
-def figure(height: float) -> Iterator[Figure]:
-    """Open a figure of the page's width, `height` inches tall, in the house style."""
-    with _style():
-        drawing = Figure(figsize=(WIDTH, height), layout="constrained")
-        FigureCanvasAgg(drawing)
-        yield drawing
-
-
-@contextmanager
-def _style(more: Mapping[str, Any] = EMPTY) -> Iterator[None]:
+def _style(more: Mapping[str, Any]) -> Iterator[None]:
     """Draw in the house style alone, whatever style the machine prefers."""
     with mpl.rc_context():
         mpl.rcdefaults()
         for key, value in {**_STYLE, **more}.items():
             mpl.rcParams[key] = value  # type: ignore[index]
         yield
-
-
-def finish(drawing: Figure, name: str, caption: str, alt: str) -> Drawing:
-    """Render a figure; the same figure is the same bytes, whenever and wherever it is drawn."""
-    svg, png = io.StringIO(), io.BytesIO()
-    with _style({"svg.hashsalt": name}):
-        drawing.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
-        drawing.savefig(png, format="png", dpi=200, metadata={"Software": None})
-    return Drawing(name, caption, alt, svg.getvalue(), png.getvalue())
 
 
 def colours(names: Sequence[str]) -> Mapping[str, tuple[str, str]]:
@@ -159,7 +215,7 @@ def label_points(
         best: tuple[float, Artist, Bbox] | None = None
         for dx, dy, across, along in places:
             text = axes.annotate(
-                label, (x, y), (dx, dy), textcoords="offset points", ha=across, va=along, color=colour, fontsize=8.5,
+                label, (x, y), (dx, dy), textcoords="offset points", ha=across, va=along, color=colour,
                 annotation_clip=False,
             )  # fmt: skip
             box = text.get_window_extent(renderer).padded(3)

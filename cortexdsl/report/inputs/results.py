@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,7 @@ class Bucket:
     accuracy: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Results:
     """Everything that a report shows of one experiment; `look` is the one at which it stopped, where it may stop."""
 
@@ -139,6 +140,11 @@ class Results:
     debaters: tuple[Debater, ...]
     buckets: tuple[Bucket, ...]
     look: Mapping[str, Any] | None = None
+
+    @property
+    def experiment(self) -> str:
+        """The experiment's name."""
+        return str(self.plan.get("experiment", ""))
 
     @property
     def alpha(self) -> float:
@@ -166,8 +172,11 @@ class Results:
 
     def metric(self, dataset: str, cell: str, metric: str) -> Metric | None:
         """Return the row of a metric, if the analysis made one."""
-        wanted = (dataset, cell, metric)
-        return next((row for row in self.metrics if (row.dataset, row.cell, row.metric) == wanted), None)
+        return self._places.get((dataset, cell, metric))
+
+    @cached_property
+    def _places(self) -> Mapping[tuple[str, str, str], Metric]:
+        return {(row.dataset, row.cell, row.metric): row for row in reversed(self.metrics)}
 
 
 def read_results(folder: Path) -> Results:

@@ -10,12 +10,13 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
-from cortexdsl.report.figures.drawing import Drawing
+from cortexdsl.report.figures.drawing import SHEETS, Drawing
 from cortexdsl.report.inputs.beside import Beside
 from cortexdsl.report.inputs.health import health_line
 from cortexdsl.report.inputs.history import History
 from cortexdsl.report.inputs.results import Results
 from cortexdsl.report.inputs.unfinished import Unfinished, left_line
+from cortexdsl.report.page.links import claim_link
 from cortexdsl.report.tables.spending import Spent
 from cortexdsl.report.tables.table import Table
 from cortexdsl.report.words import provenance
@@ -24,6 +25,9 @@ from cortexdsl.report.words.numbers import p_value, wording
 from cortexdsl.report.words.sentences import answer, correction_in_words, families_in_words
 
 FOLDED = 12  # a longer table is folded away
+VIEW = "view.html"
+"""Where numbers lead: beside the page a word on how to open the explorer, which then lies at this name itself."""
+_DATA = {"accuracy": "metrics", "cost": "metrics", "differences": "comparisons", "confidence": "reliability"}
 
 
 def page(
@@ -63,14 +67,17 @@ def page(
         facts=provenance.facts(results),
         built_in=provenance.built_in_line(plan),
         stopping=provenance.stopping_line(results),
-        answers=[answer(row) for row in results.verdicts],
+        answers=[(answer(row), claim_link(results, row)) for row in results.verdicts],
         families=families_in_words(results),
         beside=beside,
         alpha=p_value(results.alpha).rstrip("0"),
         claims_alpha=p_value((plan.get("stopping") or {}).get("alpha", results.alpha)).rstrip("0"),
         drawings={drawing.name: drawing for drawing in figures},
-        inline=lambda drawing: Markup(drawing.inline()),
+        inline=lambda drawing: Markup("".join(drawing.inline(sheet) for sheet in SHEETS)),
+        data=lambda name: f"{_DATA.get(name, name)}.csv",
+        view=VIEW,
         metric_tables=[table for name, table in named.items() if not _is_other(name)],
+        rest=[table for name, table in named.items() if name.startswith("more-metrics")],
         family_tables=[table for name, table in named.items() if name.startswith("comparisons-")],
         round_table=named.get("rounds"),
         agent_table=named.get("agents"),
@@ -89,18 +96,35 @@ def page(
         agents=provenance.agents(plan),
         cells=provenance.cells(plan),
         versions=versions,
-        style=Markup((Path(__file__).parent / "page.css").read_text(encoding="utf-8")),
+        style=_style(),
+    )
+
+
+def view_page(plan: Mapping[str, Any]) -> str:
+    """Return the page that numbers lead to where no explorer has been opened: how to open it."""
+    return _template("view.html.j2").render(
+        title=provenance.title(plan), experiment=plan.get("experiment", ""), style=_style()
     )
 
 
 @cache
-def _template() -> Template:
+def _template(name: str = "page.html.j2") -> Template:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string((Path(__file__).parent / "page.html.j2").read_text(encoding="utf-8"))
+    return environment.from_string((Path(__file__).parent / name).read_text(encoding="utf-8"))
+
+
+def _style() -> Markup:
+    return Markup((Path(__file__).parent / "page.css").read_text(encoding="utf-8"))
 
 
 def _is_other(name: str) -> bool:
-    return name.startswith("comparisons-") or name in ("hypotheses", "rounds", "agents", "agreement", "health")
+    return name.startswith(("comparisons-", "more-metrics")) or name in (
+        "hypotheses",
+        "rounds",
+        "agents",
+        "agreement",
+        "health",
+    )
 
 
 def _declared(plan: Mapping[str, Any]) -> list[dict[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -23,11 +24,6 @@ class Name:
     method: str
     point: str
 
-    @property
-    def short(self) -> str:
-        """The point where there is one (its method is its neighbour's), else the method."""
-        return self.point or self.method
-
     @classmethod
     def of(cls, cell: str) -> Name:
         """Take a cell's name apart: `sparse[keep=median]` is method sparse at point `keep=median`."""
@@ -41,3 +37,23 @@ def grouped(cells: Iterable[str]) -> list[Name]:
     for one in map(Name.of, cells):
         groups.setdefault(one.method, []).append(one)
     return [member for group in groups.values() for member in sorted(group, key=lambda one: bool(one.point))]
+
+
+def folded(name: str, letters: int) -> str:
+    """Write a long name on several lines, broken after its brackets and commas; what no break can help is cut."""
+    lines = [""]
+    for part in re.split(r"(?<=[\[,])(?!$)", name):
+        if lines[-1] and len(lines[-1]) + len(part) > letters:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(brief(line.strip(), letters + 6) for line in lines)
+
+
+def brief(name: str, letters: int) -> str:
+    """Cut a name that is too long for a figure."""
+    return name if len(name) <= letters else f"{name[: letters - 1]}\u2026"
+
+
+def slug(text: str) -> str:
+    """Return text as a part of a file name."""
+    return "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in text).strip("-") or "unnamed"

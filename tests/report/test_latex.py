@@ -1,0 +1,90 @@
+"""Tables for LaTeX: set by LaTeX itself, in a column and on a page; its log says whether anything sticks out."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cortexdsl.report.tables.files import as_csv, save_table
+from cortexdsl.report.tables.latex import COLUMN, PAGE, latex
+from cortexdsl.report.tables.table import Column, Entry, Table, words
+
+LONG = "sparse[keep=drop_bottom-1, recalibration=cortexdebate, weight=credibility]"
+ARTICLE = r"\documentclass[10pt]{article}"
+# ACL's style itself is not at hand: two columns of 7.7 cm, 11 points, as its template sets them.
+ACL = r"\documentclass[11pt,twocolumn,a4paper]{article}\setlength{\textwidth}{16cm}\setlength{\columnsep}{0.6cm}"
+
+
+def table(columns: int, rows: int, *, name: str = "made") -> Table:
+    heads = [Column("Cell", ("cell",), is_numeric=False), Column("Metric", ("metric",), False, is_group=True)]
+    heads += [Column(f"Input tokens {n}", (f"n{n}", f"n{n}_low", f"n{n}_high")) for n in range(columns)]
+    one = Entry(
+        "\u22121\u202f026", (-1026.0, -1037.0, -1015.0), is_strong=True, more="[\u22121\u202f037, \u22121\u202f015]"
+    )
+    body = [(words(LONG), words(f"metric_{n % 2}"), *[one] * columns) for n in range(rows)]
+    return Table(name, f"A caption that names {LONG} & more.", tuple(heads), tuple(body), "A note, 95\u202f% of it.")
+
+
+def overfull(source: str, folder: Path) -> list[str]:
+    """What LaTeX says of a document that is too wide or too high; the document must compile."""
+    if shutil.which("pdflatex") is None:
+        pytest.skip("pdflatex is not on this machine (Debian: texlive-latex-base, texlive-latex-recommended)")
+    (folder / "paper.tex").write_text(source, encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout[-2000:]
+    return re.findall(
+        r"^(?:Overfull .*|.*Float too large.*)$", (folder / "paper.log").read_text(errors="replace"), re.M
+    )
+
+
+def paper(head: str, tables: list[str]) -> str:
+    body = "\n\\clearpage\n".join(tables)
+    return f"{head}\\usepackage{{booktabs}}\\begin{{document}}\n{body}\n\\end{{document}}\n"
+
+
+@pytest.mark.latex
+@pytest.mark.parametrize("head", [ARTICLE, ACL], ids=["article", "acl"])
+def test_no_table_sticks_out(head: str, tmp_path: Path) -> None:
+    """One to seven columns of intervals, long names, many rows: in a column of each class, and across its page."""
+    shapes = [(1, 3), (3, 4), (7, 5), (2, 60)]
+    made = [latex(table(*shape), width) for shape in shapes for width in (COLUMN, PAGE)]
+    assert overfull(paper(head, made), tmp_path) == []
+
+
+@pytest.mark.latex
+def test_the_log_would_say_so(tmp_path: Path) -> None:
+    """The check can fail: the same table for a page, put into a column, is reported."""
+    wide = latex(table(3, 2), PAGE).replace("table*", "table")
+    assert overfull(paper(ACL, [wide]), tmp_path)
+
+
+def test_a_wide_table_goes_in_panels_that_repeat_the_cells() -> None:
+    """Seven columns with intervals do not fit beside each other in a column of 7.7 cm; none is left out."""
+    text = latex(table(7, 2), COLUMN)
+    assert text.count("\\begin{tabular}") > 1
+    assert text.count("sparse") >= text.count("\\begin{tabular}")
+    assert all(f"tokens\\\\{n}" in text for n in range(7))
+    assert "\\begin{table}" in text
+    assert "\\begin{table*}" in latex(table(7, 2), PAGE)
+
+
+def test_a_long_table_goes_on_in_the_next_float() -> None:
+    """60 rows are more than a page holds; each piece has its caption, and one label is enough."""
+    text = latex(table(2, 60), COLUMN)
+    assert text.count("\\begin{table}") == text.count("(continued).") + 1 > 1
+    assert text.count("\\label") == 1
+    assert text.count("sparse") >= 60
+
+
+def test_groups_are_headings_in_print_and_columns_in_the_numbers(tmp_path: Path) -> None:
+    """The CSV keeps the metric of each row; in LaTeX it stands once above its rows."""
+    made = table(1, 4)
+    assert as_csv(made).splitlines()[0] == "cell,metric,n0,n0_low,n0_high"
+    assert latex(made, PAGE).count("\\itshape metric") == 2
+    save_table(made, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"made.csv", "made.md", "made.tex", "made-wide.tex"}
