@@ -7,17 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
-
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.store import read_plan
 from cortexdsl.report.inputs.unfinished import Unfinished, read_unfinished
+from cortexdsl.report.page.templates import style, template
 from cortexdsl.report.tables.spending import spent
 from cortexdsl.report.tables.table import Column, Entry, Table, words
 from cortexdsl.report.words import provenance
-
-_PAGE = Path(__file__).parent / "page"
 
 
 def stopped(folder: Path) -> Unfinished | None:
@@ -39,15 +35,13 @@ def stopped_page(folder: Path, unfinished: Unfinished) -> Path:
     plan = read_plan(Path(Layout(folder.as_posix()).plan))
     cost = spent(folder, plan)
     tables = [_left(unfinished), *([cost.table, cost.attempts] if cost else [])]
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string((_PAGE / "stopped.html.j2").read_text(encoding="utf-8"))
-    text = template.render(
+    text = template("stopped.html.j2").render(
         title=provenance.title(plan),
         experiment=plan["experiment"],
         unfinished=unfinished,
         tables=[table for table in tables if table is not None],
         spent=cost,
-        style=Markup((_PAGE / "page.css").read_text(encoding="utf-8")),
+        style=style(),
     )
     target = Path(Layout(folder.as_posix()).report)
     target.write_text(text, encoding="utf-8")

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from cortexdsl.report.figures.drawing import SHEETS, Drawing
@@ -17,6 +14,7 @@ from cortexdsl.report.inputs.history import History
 from cortexdsl.report.inputs.results import Results
 from cortexdsl.report.inputs.unfinished import Unfinished, left_line
 from cortexdsl.report.page.links import claim_link
+from cortexdsl.report.page.templates import style, template
 from cortexdsl.report.tables.spending import Spent
 from cortexdsl.report.tables.table import Table
 from cortexdsl.report.words import provenance
@@ -61,7 +59,7 @@ def page(
     """
     plan = results.plan
     named = {table.name: table for table in tables}
-    return _template().render(
+    return template("page.html.j2").render(
         title=provenance.title(plan),
         experiment=plan.get("experiment", ""),
         facts=provenance.facts(results),
@@ -96,25 +94,15 @@ def page(
         agents=provenance.agents(plan),
         cells=provenance.cells(plan),
         versions=versions,
-        style=_style(),
+        style=style(),
     )
 
 
 def view_page(plan: Mapping[str, Any]) -> str:
     """Return the page that numbers lead to where no explorer has been opened: how to open it."""
-    return _template("view.html.j2").render(
-        title=provenance.title(plan), experiment=plan.get("experiment", ""), style=_style()
+    return template("view.html.j2").render(
+        title=provenance.title(plan), experiment=plan.get("experiment", ""), style=style()
     )
-
-
-@cache
-def _template(name: str = "page.html.j2") -> Template:
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string((Path(__file__).parent / name).read_text(encoding="utf-8"))
-
-
-def _style() -> Markup:
-    return Markup((Path(__file__).parent / "page.css").read_text(encoding="utf-8"))
 
 
 def _is_other(name: str) -> bool:
