@@ -16,7 +16,7 @@ SEED_BITS = 31  # every provider that takes a seed takes a positive 32-bit integ
 
 def _digest(*parts: str | int) -> int:
     # Lengths keep ("ab", "c") apart from ("a", "bc").
-    text = "".join(f"{len(str(part))}:{part}" for part in parts)
+    text = "".join([f"{len(part)}:{part}" for part in map(str, parts)])
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")
 
 

@@ -106,7 +106,7 @@ class _Run:
         names = tuple(agent.name for agent in members(method))
         self.transcript = Transcript(names, members=tuple(agent.name for agent in members(self.present)))
         self.quotes = Quotes(method.passes, hands.reader)
-        self.sent: Counter[tuple[str, tuple[tuple[tuple[str, str], ...], ...]]] = Counter()
+        self.sent: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()
         self.everybody = tuple({a.name: a for agents in method.cast.values() for a in agents}.values())
         self.groups = draw_groups(method, names, self._chance("groups"))
         self.stop: Literal["consensus", "agreed", "condition", "rounds"] = "rounds"
@@ -224,7 +224,7 @@ class _Run:
         ])  # fmt: skip
 
     def _call(self, agent: Agent, messages: tuple[Message, ...]) -> Call:
-        sent = (agent.name, tuple(tuple(sorted(message.items())) for message in messages))
+        sent = (agent.name, tuple((message["role"], message["content"]) for message in messages))
         repeat = self.sent[sent]
         self.sent[sent] += 1
         seed = call_seed(self.seed, self.replicate, self.question.id, agent.name, repeat)

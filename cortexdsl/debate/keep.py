@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cortexdsl.terms import Bools, Floats, Keep
 
@@ -32,29 +33,38 @@ def kept(weight: Floats, rule: Keep) -> Bools:
         return possible
     if rule.rule == "above":
         return possible & (np.where(possible, weight, -np.inf) > (rule.number or 0.0))
-    incoming = [weight[possible[:, v], v] for v in range(weight.shape[1])]
+    known = np.where(possible, weight, -np.inf)
     if rule.rule == "mean_of_all":
-        overall = _mean(weight[possible])
-        least = [min(overall, values.max(initial=-np.inf)) for values in incoming]
+        overall = _mean(weight[possible].reshape(-1, 1), np.array([possible.sum()]))
+        least = np.minimum(overall, known.max(axis=0))
     else:
-        least = [_least(values, rule) if len(values) else np.inf for values in incoming]
-    return possible & (np.where(possible, weight, -np.inf) >= np.array(least))
+        least = _least(weight, possible, rule)
+    return possible & (known >= least)
 
 
-def _least(values: Floats, rule: Keep) -> float:
-    """Return the least weight that one listener keeps, the tolerance allowed for."""
+def _least(weight: Floats, possible: Bools, rule: Keep) -> Floats:
+    """Return the least weight that each listener keeps, the tolerance allowed for; of one who can hear nobody any."""
+    count = possible.sum(axis=0)
+    if rule.rule == "mean":
+        return _mean(np.where(possible, weight, 0.0), count)
+    ordered = np.sort(weight, axis=0)  # what is not possible comes last
     match rule.rule:
-        case "mean":
-            return _mean(values)
         case "median":
-            boundary = float(np.median(values))
+            boundary = (_at(ordered, (count - 1) // 2) + _at(ordered, count // 2)) / 2
         case "top":
-            boundary = float(np.sort(values)[-min(int(rule.number or 1), len(values))])
+            boundary = _at(ordered, count - np.minimum(int(rule.number or 1), count))
         case _:  # drop_bottom
-            boundary = float(np.sort(values)[min(int(rule.number or 0), len(values) - 1)])
-    return boundary - TOLERANCE * abs(boundary)
+            boundary = _at(ordered, np.minimum(int(rule.number or 0), count - 1))
+    return np.asarray(boundary - TOLERANCE * np.abs(boundary))
 
 
-def _mean(values: Floats) -> float:
+def _at(ordered: Floats, place: NDArray[np.int_]) -> Floats:
+    last = len(ordered) - 1  # where nothing is possible no place is right, and none is needed
+    return np.asarray(ordered[np.clip(place, 0, last), np.arange(ordered.shape[1])])
+
+
+def _mean(values: Floats, count: NDArray[np.int_]) -> Floats:
+    """Return the mean of each column's `count` values, the others of which are 0, less what its rounding may be."""
     # The mean of the sizes is the scale of its rounding: weights of both signs may have a mean of almost 0.
-    return float(np.mean(values) - TOLERANCE * np.mean(np.abs(values)))
+    total, size = values.sum(axis=0), np.abs(values).sum(axis=0)
+    return np.asarray((total - TOLERANCE * size) / np.maximum(count, 1))

@@ -31,6 +31,8 @@ MOST_PADDING = 100_000
 _PADDING = frozenset({"batch", "center", "indent", "slice", "truncate", "wordwrap"})
 _WIDTH = re.compile(r"%[^%a-zA-Z]*\d{6,}|\{[^{}]*\d{6,}[^{}]*\}")
 
+_METHODS = frozenset(dir(dict))
+
 _work: ContextVar[list[int] | None] = ContextVar("work of the rendering under way", default=None)
 
 
@@ -115,7 +117,15 @@ class Sandbox(ImmutableSandboxedEnvironment):
         found = self._loaded.get(name)
         if found is None:
             found = self._loaded[name] = super().get_template(name, parent)
+            # Jinja's chain of two mappings is walked anew for each part that a prompt includes; these never change.
+            found.globals = dict(found.globals)
         return found
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """Return `obj.attribute`: of a mapping its item, at once, where no method of mappings has that name."""
+        if type(obj) is dict and attribute in obj and attribute not in _METHODS:
+            return obj[attribute]
+        return super().getattr(obj, attribute)
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """Compute `left operator right`, if it is of a reasonable size."""
