@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from cortexdsl.errors import RecordError
 from cortexdsl.models.keys import call_key
+from cortexdsl.models.logs import heard
 from cortexdsl.models.logs.appendlog import AppendLog
 from cortexdsl.models.logs.calls import CallLogs, LogFolder
 from cortexdsl.models.logs.lines import call_record, reply_of
@@ -61,6 +62,25 @@ def test_all_logs_of_a_folder_are_read_and_grow_while_others_write(tmp_path: Pat
     mine.refresh()
     assert mine.get(late) is not None
     assert len(mine) == 2
+
+
+def test_a_folder_that_is_shared_while_it_is_empty_is_the_same_for_all(tmp_path: Path) -> None:
+    """The jobs of a new run start together: what one writes the others know without reading it again."""
+    folder = LogFolder(tmp_path)
+    one, other = (CallLogs(tmp_path, tmp_path / f"{name}.jsonl", shared=folder) for name in ("one", "other"))
+    key = write(one, "hi")
+    assert len(folder) == 1
+    assert other.get(key) is one.get(key)
+
+
+def test_replies_in_memory_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest are read from the log again, and are the same."""
+    monkeypatch.setattr(heard, "MOST_CHARACTERS", heard.SIZE + 5)
+    logs = CallLogs(tmp_path, tmp_path / "own.jsonl")
+    first, second = write(logs, "one", "1"), write(logs, "two", "22")
+    assert logs.get(second) is logs.get(second)
+    assert logs.get(first) == Reply(first, "1", "stop", 3, 2)
+    assert logs.get(second) == Reply(second, "22", "stop", 3, 2)
 
 
 def test_a_log_that_one_job_has_left_is_read_on_when_another_process_goes_on_with_it(tmp_path: Path) -> None:
@@ -190,6 +210,7 @@ WRITER = """
 import os, signal, sys
 from pathlib import Path
 from unittest.mock import ANY
+from cortexdsl.models.logs import heard
 from cortexdsl.models.logs.appendlog import AppendLog
 log = AppendLog(Path(sys.argv[1]))
 for number in range(10_000):

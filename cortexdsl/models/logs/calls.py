@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.models.logs.appendlog import AppendLog, line_number
+from cortexdsl.models.logs.heard import Heard
 from cortexdsl.models.logs.index import LogIndex, Totals, name_of
 from cortexdsl.models.logs.lines import gist, read_call, reply_of
 from cortexdsl.terms import Reply
@@ -44,6 +45,7 @@ class LogFolder:
         self._more: dict[bytes, list[int]] = {}
         self._broken: set[int] = set()
         self._handles: OrderedDict[int, int] = OrderedDict()
+        self._heard = Heard()
 
     def __len__(self) -> int:
         return len(self._first)
@@ -101,25 +103,44 @@ class LogFolder:
 
     def add(self, number: int, record: Mapping[str, Any], offset: int, length: int) -> None:
         """Add a line that a writer of this process has just written."""
+        self._heard.keep((number << _ROW_BITS) | len(self._logs[number]), reply_of(record))
         self._logs[number].append(gist(record), offset, length)
         self._learn(number)
 
     def find(self, key: str, own: int | None, *, errors_again: bool) -> dict[str, Any] | None:
         """Return the record of a key: one's own before others', a reply before a failure; None where there is none."""
-        name = name_of(key)
-        first = self._first.get(name)
-        if first is None:
-            return None
-        places = [first, *self._more[name]] if name in self._more else [first]
-        if len(places) > 1:
-            places.sort(key=lambda place: (self._entry(place).is_error, place >> _ROW_BITS != own))
-        for place in places:
-            if place in self._broken or (errors_again and self._entry(place).is_error):
-                continue
+        for place in self._places(key, own, errors_again=errors_again):
             record = self._take(place)
             if record is not None and record["key"] == key:
                 return record
         return None
+
+    def reply(self, key: str, own: int | None, *, errors_again: bool) -> Reply | None:
+        """Return the reply to a key, which `find` has the record of."""
+        for place in self._places(key, own, errors_again=errors_again):
+            reply = self._heard.get(place)
+            if reply is None:
+                record = self._take(place)
+                if record is None:
+                    continue
+                reply = reply_of(record)
+                self._heard.keep(place, reply)
+            if reply.key == key:
+                return reply
+        return None
+
+    def _places(self, key: str, own: int | None, *, errors_again: bool) -> list[int]:
+        """Return the places of a key in the order in which they are to be believed."""
+        name = name_of(key)
+        first = self._first.get(name)
+        if first is None:
+            return []
+        places = [first, *self._more[name]] if name in self._more else [first]
+        if len(places) > 1:
+            places.sort(key=lambda place: (self._entry(place).is_error, place >> _ROW_BITS != own))
+        if errors_again:
+            places = [place for place in places if not self._entry(place).is_error]
+        return [place for place in places if place not in self._broken] if self._broken else places
 
     def _entry(self, place: int) -> Any:
         return self._logs[place >> _ROW_BITS].entry(place & ((1 << _ROW_BITS) - 1))
@@ -203,7 +224,7 @@ class CallLogs:
         self.folder = folder.absolute()
         self.own = own = own.absolute() if own is not None else None
         self._errors_again = errors_again
-        self._folder = shared or LogFolder(folder)
+        self._folder = LogFolder(folder) if shared is None else shared  # an empty one is false
         self._is_shared = shared is not None
         self._writer = AppendLog(own) if own is not None else None
         self._number = self._folder.log(own, is_writer=True) if own is not None else None
@@ -220,12 +241,7 @@ class CallLogs:
 
     def get(self, key: str) -> Reply | None:
         """Return the reply to a key, or None where no log has one."""
-        record = self.record(key)
-        return None if record is None else reply_of(record)
-
-    def record(self, key: str) -> dict[str, Any] | None:
-        """Return the whole line of a key, or None."""
-        return self._folder.find(key, self._number, errors_again=self._errors_again)
+        return self._folder.reply(key, self._number, errors_again=self._errors_again)
 
     def failure(self, key: str) -> str | None:
         """Return what a key failed of, where the logs hold a failure for it and no reply."""
