@@ -39,7 +39,7 @@ def kept(weight: Floats, rule: Keep) -> Bools:
         least = np.minimum(overall, known.max(axis=0))
     else:
         least = _least(weight, possible, rule)
-    return possible & (known >= least)
+    return np.asarray(possible & (known >= least))
 
 
 def _least(weight: Floats, possible: Bools, rule: Keep) -> Floats:

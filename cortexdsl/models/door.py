@@ -9,7 +9,7 @@ published experiment is the same operation with `offline`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from types import TracebackType
@@ -24,12 +24,10 @@ from cortexdsl.models.limits.ledger import Spent
 from cortexdsl.models.limits.tally import EVERY, Counts, Job, Tally
 from cortexdsl.models.logs.appendlog import SYNC_EVERY
 from cortexdsl.models.logs.calls import CallLogs
-from cortexdsl.models.logs.lines import call_record, estimated_tokens, gist, reply_of
-from cortexdsl.models.reach.failures import Failure, Kind, kind_of
-from cortexdsl.models.reach.reach import checked, too_many_failed
-from cortexdsl.models.reach.retry import GaveUp, Obtained
+from cortexdsl.models.reach.reach import too_many_failed
+from cortexdsl.models.sending import Sender
 from cortexdsl.models.transports.litellm import BUILTIN
-from cortexdsl.models.transports.transport import Raw, Transport
+from cortexdsl.models.transports.transport import Transport
 from cortexdsl.terms import Call, Limits, Model, Reply
 
 __all__ = ["Commons", "Counts", "Door", "Hooks", "Job", "open_door"]
@@ -46,6 +44,8 @@ class Door:
         What others see of this job while it runs; tell it of debates that are done.
     logs : CallLogs
     budget : Budget
+    sender : Sender
+        The way through gate and budget, for what is no call (texts to embed).
     folder : Path
         Of the call logs.
     own_log : Path or None
@@ -69,12 +69,10 @@ class Door:
         self.secrets = commons.secrets
         self._commons, self._shelf, self._account = commons, shelf, account
         self._clock = commons.hooks.clock
-        self._booked_at = self._clock()
+        self.sender = Sender(commons, account, logs, tally, counts)
         self._mine: set[asyncio.Task[Reply]] = set()
-        self._sending: set[asyncio.Task[object] | None] = set()
         self._failed_here = 0
         self._last_failure = ""
-        self._is_closing = False
         self._at_close: list[Callable[[], None]] = []
         self._own_ways: dict[str, Transport] = {}
         self._syncing: asyncio.Future[None] | None = None
@@ -116,7 +114,7 @@ class Door:
                 return self._delivered(call.model, await asyncio.shield(task))
             except asyncio.CancelledError:
                 me = asyncio.current_task()
-                if self._is_closing or not task.cancelled() or (me is not None and me.cancelling()):
+                if self.sender.is_closing or not task.cancelled() or (me is not None and me.cancelling()):
                     raise
             # The job that was asking was stopped, and this one was not: it asks itself.
 
@@ -159,136 +157,17 @@ class Door:
         is_builtin = call.model.model.partition("/")[0] == BUILTIN
         claim: AbstractAsyncContextManager[None] = nullcontext() if is_builtin else claims.on(key)
         async with claim:
-            if not is_builtin:  # another job may have asked it meanwhile
+            if not is_builtin and claims.has_news():  # another process may have asked it meanwhile
                 self.logs.refresh()
                 known = self.logs.get(key)
                 if known is not None:
                     self.counts.replayed += 1
                     return known
             way = self._own_ways.get(call.model.model.partition("/")[0])
-            return await self._send(key, call, way or self._commons.transport(call.model))
-
-    async def _send(self, key: str, call: Call, transport: Transport) -> Reply:
-        raw, failure = None, None
-        begun = self._clock()
-        before = self.logs.failure(key)
-        was_failure = before is not None
-        try:
-            got = await self._insist(call.model, lambda base, key: self._try(transport, call, base, key, was_failure))
-            raw, attempts, retries, seconds = got.value, got.attempts, got.retries, got.seconds
-        except GaveUp as given_up:
-            failure, attempts, retries = given_up.failure, given_up.attempts, given_up.retries
-            seconds = self._clock() - begun
-            # While the door is closing nothing is tried again, so that a malformed reply says nothing of the call.
-            if not failure.kind.is_data or (self._is_closing and failure.kind is Kind.MALFORMED):
-                self.tally.failed(failure.kind)
-                raise self._commons.reach.error(call.model, given_up) from None
-            self.budget.spend(Spent(replies=not was_failure, failed=not was_failure))
-        record = call_record(
-            key,
-            call,
-            raw,
-            seconds=seconds,
-            attempts=attempts,
-            retries=retries,
-            error=f"{failure.kind.value}: {self.secrets.clean(failure.what)}" if failure else None,
-            dollars=_dollars(call.model, raw),
-            reasoning=failure.reasoning if failure else "",
-        )
-        self.logs.write(record)
-        if before is not None:
-            self.tally.asked_again(kind_of(before))
-        self.counts.asked += 1
-        self.counts.failed += failure is not None
-        self.tally.ended(gist(record), record["dollars"], failure.kind if failure else None)
-        return reply_of(record)
-
-    async def _insist(self, model: Model, send: Callable[[str | None, str | None], Awaitable[T]]) -> Obtained[T]:
-        account = self._account
-        return await self._commons.reach.obtain(model, send, account.outages, account.limits, self.tally.failed)
-
-    async def _try(
-        self, transport: Transport, call: Call, address: str | None, secret: str | None, was_failure: bool
-    ) -> Raw:
-        prompt = estimated_tokens(call.messages)
-
-        def cost(raw: Raw) -> Spent:
-            asked = prompt if raw.prompt_tokens is None else raw.prompt_tokens
-            said = (
-                estimated_tokens([{"content": raw.text + raw.reasoning}])
-                if raw.completion_tokens is None
-                else raw.completion_tokens
-            )
-            dollars = _dollars(call.model, raw) or 0.0
-            return Spent(1, asked + said, dollars, 0.0, replies=not was_failure, failed=-was_failure)
-
-        me = asyncio.current_task()
-        self._sending.add(me)
-        try:
-            return await self._book(
-                call.model, prompt, lambda: self._checked(transport.send(call, address, secret)), cost
-            )
-        finally:
-            self._sending.discard(me)
-
-    async def _checked(self, sent: Awaitable[Raw]) -> Raw:
-        return checked(await sent, self.secrets)
-
-    async def _book(self, model: Model, prompt: int, send: Callable[[], Awaitable[T]], cost: Callable[[T], Spent]) -> T:
-        """Send once what the budget allows, and book what it came to, whatever that was."""
-        price = model.price or (0.0, 0.0)
-        reserved = self.budget.reserve(prompt, price[0] * prompt, self._seconds())
-        self.tally.in_flight += 1
-        try:
-            value = await send()
-        except Failure as failure:
-            counted = prompt if failure.may_have_cost else 0
-            asked, said = counted if failure.counted[0] is None else failure.counted[0], failure.counted[1] or 0
-            dollars = price[0] * asked + price[1] * said if model.price else failure.dollars or 0.0
-            self.budget.settle(reserved, Spent(1, asked + said, dollars))
-            failure.is_certain = failure.is_certain or self._is_closing
-            raise
-        finally:
-            self.tally.in_flight -= 1
-        self.budget.settle(reserved, cost(value))
-        return value
-
-    def _seconds(self) -> float:
-        """Return the seconds that this job ran since it last booked any."""
-        now = self._clock()
-        since, self._booked_at = now - self._booked_at, now
-        return since
-
-    async def through(
-        self,
-        model: Model,
-        send: Callable[[str | None, str | None], Awaitable[T]],
-        prompt_tokens: int = 0,
-        cost: Callable[[T], Spent] = lambda value: Spent(1),
-    ) -> Obtained[T]:
-        """Send something else than a call (texts to embed) the same way: gate, budget, retries.
-
-        Parameters
-        ----------
-        model : Model
-        send : callable of (address, key)
-            Tries once, and raises Failure.
-        prompt_tokens : int
-            About how many tokens it will be charged with.
-        cost : callable
-            Of the value: what it has cost.
-
-        Raises
-        ------
-        ModelError, BudgetError
-        """
-        try:
-            return await self._insist(
-                model, lambda base, key: self._book(model, prompt_tokens, lambda: send(base, key), cost)
-            )
-        except GaveUp as given_up:
-            self.tally.failed(given_up.failure.kind)
-            raise self._commons.reach.error(model, given_up) from None
+            reply = await self.sender.send(key, call, way or self._commons.transport(call.model))
+            if not is_builtin:
+                claims.tell()
+            return reply
 
     def go_by(self, way: str, transport: Transport) -> None:
         """Have models `way/...` asked by a transport of this job's own; whoever made it closes it."""
@@ -316,10 +195,10 @@ class Door:
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         """Close the door. Replies that are on their way are waited for and kept, unless the job was cancelled."""
-        self._is_closing = True
+        self.sender.is_closing = True
         is_cancelled = kind is not None and issubclass(kind, asyncio.CancelledError | KeyboardInterrupt)
         for task in list(self._mine):
-            if is_cancelled or task not in self._sending:
+            if is_cancelled or task not in self.sender.sending:
                 task.cancel()
         try:
             await asyncio.gather(*self._mine, return_exceptions=True)
@@ -332,7 +211,7 @@ class Door:
                 close()
             self._commons.give_back(self._shelf)
             if self.own_log is not None:
-                self.budget.spend(Spent(seconds=self._seconds()))
+                self.budget.spend(Spent(seconds=self.sender.seconds()))
                 self._say_how_it_ended(error, is_cancelled=is_cancelled)
             if self._is_alone:
                 await self._commons.close()
@@ -344,14 +223,6 @@ class Door:
             return
         self.tally.message = "stopped from outside" if is_cancelled else self.secrets.clean(str(error))
         self.tally.publish("stopped" if is_cancelled or isinstance(error, BudgetError) else "failed")
-
-
-def _dollars(model: Model, raw: Raw | None) -> float | None:
-    if raw is None:
-        return None
-    if model.price is None:
-        return raw.dollars
-    return model.price[0] * (raw.prompt_tokens or 0) + model.price[1] * (raw.completion_tokens or 0)
 
 
 def open_door(

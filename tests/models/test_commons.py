@@ -10,6 +10,7 @@ import pytest
 
 from cortexdsl.errors import BudgetError
 from cortexdsl.models.door import Commons, open_door
+from cortexdsl.models.limits.claims import Claims
 from cortexdsl.terms import Limits, Reply
 from tests.models.kit import Fake, call_of, settle, texts
 
@@ -105,5 +106,36 @@ def test_each_door_tallies_what_is_its_own(tmp_path: Path) -> None:
             ("done", 3, {"input": 30, "output": 15}),
             ("done", 1, {"input": 10, "output": 5}),
         ]
+
+    asyncio.run(scene())
+
+
+def test_whoever_gets_a_claim_knows_whether_others_have_logged_anything(tmp_path: Path) -> None:
+    """Of one's own calls there is no news, nor of what was asked about before."""
+    mine, others = Claims(tmp_path), Claims(tmp_path)
+    assert mine.has_news()  # it has not looked yet
+    assert not mine.has_news()
+    mine.tell()
+    assert [mine.has_news(), others.has_news(), others.has_news()] == [False, True, False]
+    others.tell()
+    others.tell()
+    assert [mine.has_news(), mine.has_news(), others.has_news()] == [True, False, False]
+
+
+def test_what_another_process_has_logged_meanwhile_is_not_asked(tmp_path: Path) -> None:
+    """Commons of their own stand for processes of their own."""
+
+    async def scene() -> None:
+        fake = Fake()
+        async with Commons(fake.transports) as one, Commons(fake.transports) as two:
+            a, b = open_door(tmp_path / "a.jsonl", commons=one), open_door(tmp_path / "b.jsonl", commons=two)
+            async with a, b:
+                for k in range(5):
+                    await a(call_of(seed=k))
+                    await b(call_of(seed=k))
+                    await b(call_of(seed=10 + k))
+                    await a(call_of(seed=10 + k))
+        assert len(fake.asked) == 10
+        assert (a.counts.asked, a.counts.replayed, b.counts.asked, b.counts.replayed) == (5, 5, 5, 5)
 
     asyncio.run(scene())

@@ -1,7 +1,9 @@
 """Claims: two jobs that come to the same call at the same moment send it once.
 
-A claim is a lock on one byte of a shared file, the byte's position taken from the key. Nothing is written, and
-the operating system gives up the locks of a process that dies, so that a killed job leaves no claim behind.
+A claim is a lock on one byte of a shared file, the byte's position taken from the key; the operating system gives up
+the locks of a process that dies, so that a killed job leaves no claim behind. The file's length says how many calls
+were logged: whoever logs one adds a byte while it has the claim, so that whoever gets the claim after it knows that
+there is something new to read.
 """
 
 from __future__ import annotations
@@ -27,12 +29,27 @@ class Claims:
 
     def __init__(self, folder: Path, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(folder / ".claims", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._file = os.open(folder / ".claims", os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         self._sleep = sleep
+        self._told = 0
+        self._told_by_others = -1
 
     def on(self, key: str) -> AbstractAsyncContextManager[None]:
         """Return a context that holds the claim on a key, and waits for it where another process has it."""
         return _Claim(self._file, int(key, 16) % _POSITIONS, self._sleep)
+
+    def tell(self) -> None:
+        """Tell other processes that a call was logged here; to be called with its claim."""
+        try:
+            self._told += os.write(self._file, b".")
+        except OSError:  # a full disk: then nothing can be logged either, which is said there
+            return
+
+    def has_news(self) -> bool:
+        """Say whether another process has logged a call since this was last asked."""
+        told = os.fstat(self._file).st_size - self._told
+        is_new, self._told_by_others = told != self._told_by_others, told
+        return is_new
 
     def close(self) -> None:
         """Give up all claims. May be called twice."""

@@ -141,7 +141,7 @@ class EmbeddingCalls:
         def dollars_of(tokens: int | None) -> float | None:
             return model.price[0] * tokens if model.price is not None and tokens is not None else None
 
-        got = await self._door.through(
+        got = await self._door.sender.through(
             model,
             lambda base, key: self._embed(model, texts, base, key),
             estimated_tokens([{"content": text} for text in texts]),
