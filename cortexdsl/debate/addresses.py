@@ -33,10 +33,18 @@ async def step_graph(scene: Scene, step: Step) -> Graph:
     """
     if isinstance(step.hears, Sparse):
         check_layout(scene.method, step, scene.agents, scene.groups)
-        within = heard_matrix(step.hears.within, scene.names, scene.names, scene.groups, scene.chance)
-        return await sparse_graph(scene, step, step.hears, speaking(scene.method, step), within)
+        return await _sparse(scene, step, step.hears, speaking(scene.method, step))
     speakers, listeners, heard = layout(scene.method, step, scene.agents, scene.groups, scene.chance)
     return Graph(scene.transcript.round, step.name, speakers, listeners, None, heard, {})
+
+
+async def _sparse(scene: Scene, step: Step, topology: Sparse, listeners: tuple[str, ...]) -> Graph:
+    """Weigh the edges of a layout, or of those for which a condition holds."""
+    if isinstance(topology.within, Sparse):
+        within = (await _sparse(scene, step, topology.within, scene.names)).heard
+    else:
+        within = heard_matrix(topology.within, scene.names, scene.names, scene.groups, scene.chance)
+    return await sparse_graph(scene, step, topology, listeners, within)
 
 
 def speaking(method: Method, step: Step) -> tuple[str, ...]:

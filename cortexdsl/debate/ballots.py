@@ -59,6 +59,9 @@ def _of_answers(answers: Sequence[Turn]) -> dict[str, Floats]:
     by_author: dict[str, dict[int, Turn]] = defaultdict(dict)
     for turn in answers:
         by_author[turn.speaker][turn.execution] = turn
+    authors: dict[str | None, set[str]] = defaultdict(set)
+    for turn in answers:
+        authors[turn.answer].add(turn.speaker)
     before: dict[int, Turn] = {}
     after: dict[int, Turn] = {}
     for given in by_author.values():
@@ -76,5 +79,6 @@ def _of_answers(answers: Sequence[Turn]) -> dict[str, Floats]:
         "changed": [another(turn, before) for turn in answers],
         "dropped": [another(turn, after) for turn in answers],
         "confidence": [turn.confidence or 0.0 for turn in answers],
+        "authors": [len(authors[turn.answer]) for turn in answers],
     }
     return {name: np.array(values, dtype=float) for name, values in found.items()}

@@ -46,6 +46,7 @@ OF_ANSWER: Mapping[str, str] = {
     "changed": "whether its author's answer before was another",
     "dropped": "whether its author's next answer is another",
     "confidence": "its recalibrated confidence, 0 where none was stated",
+    "authors": "how many of those who vote have ever given it",
 }
 
 _EDGES = frozenset({"previous"})

@@ -17,6 +17,8 @@ from cortexdsl.spec.stand_ins import of_protocol
 from cortexdsl.spec.text import read
 
 FOLDER = Path(__file__).resolve().parent
+SHIPPED = FOLDER / "shipped"
+"""The built-in protocols, by family: alone, everyone, sparse, roles, chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,12 @@ class Protocol:
 
 def builtin_names() -> tuple[str, ...]:
     """Return the names of the built-in protocols."""
-    return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
+    return tuple(sorted(_files()))
+
+
+@cache
+def _files() -> Mapping[str, Path]:
+    return {path.stem: path for path in SHIPPED.glob("*/*.yaml")}
 
 
 def load_protocol(
@@ -85,7 +92,7 @@ def load_protocol(
 
 @cache
 def _builtin(name: str) -> Protocol:
-    return protocol_of(name, read(FOLDER / f"{name}.yaml"))
+    return protocol_of(name, read(_files()[name]))
 
 
 def protocol_of(name: str, node: Node, above: tuple[str, ...] = ()) -> Protocol:

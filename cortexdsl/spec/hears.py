@@ -188,6 +188,20 @@ class NetworkXForm(Entry, extra="allow"):
         return NetworkX(self.networkx, dict(self.__pydantic_extra__ or {}))
 
 
+MET = Keep("above", 0.0)
+"""Which weights a condition keeps: what is true is 1."""
+
+
+class ConditionForm(Entry):
+    """`{where: condition}`: the edges for which a condition holds, of which weights may keep a part."""
+
+    where: Weight
+
+    def term(self) -> Sparse:
+        """Return the topology."""
+        return Sparse(self.where, MET)
+
+
 LayoutText: TypeAlias = Annotated[
     Annotated[Literal["everyone"], Tag("<word>")]
     | Asked
@@ -195,8 +209,9 @@ LayoutText: TypeAlias = Annotated[
     | Annotated[GroupsForm, Tag("<groups>")]
     | Annotated[EdgesForm, Tag("<edges>")]
     | Annotated[RandomForm, Tag("<random>")]
-    | Annotated[NetworkXForm, Tag("<networkx>")],
-    one_of(("everyone",), {form: _FORMS[form] for form in ("ring", "groups", "edges", "random", "networkx")}),
+    | Annotated[NetworkXForm, Tag("<networkx>")]
+    | Annotated[ConditionForm, Tag("<where>")],
+    one_of(("everyone",), {form: _FORMS[form] for form in ("ring", "groups", "edges", "random", "networkx", "where")}),
 ]
 """A layout among those who debate, of which weights may keep a part."""
 
@@ -232,10 +247,6 @@ class WhereForm(Entry):
     def term(self) -> Sparse:
         """Return the topology."""
         return Sparse(self.where, MET, topology(self.within))  # type: ignore[arg-type]
-
-
-MET = Keep("above", 0.0)
-"""Which weights a condition keeps: what is true is 1."""
 
 
 def keep(rule: Any) -> Keep:

@@ -87,7 +87,7 @@ class Sparse:
 
     weight: str
     keep: Keep
-    within: Everyone | Ring | Groups | Edges | RandomEdges | NetworkX = Everyone()
+    within: Everyone | Ring | Groups | Edges | RandomEdges | NetworkX | Sparse = Everyone()
 
 
 @dataclass(frozen=True, slots=True)

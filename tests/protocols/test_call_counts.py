@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
@@ -54,6 +55,15 @@ COUNTS = [
     ("rag", 1, "{}", 1),
     ("reflection", 1, "{}", 4),  # GroupDebate, table 2
     ("self-consistency", 1, "{samples: 40}", 40),  # GroupDebate, table 2
+    ("mad-judge", 2, "{rounds: 3}", 10),  # 3 R, and 1 where no verdict came
+    ("moa", 6, "{layers: 3}", 13),  # n (L - 1) + 1
+    ("dylan", 4, "{}", 11),  # n + n + 1 + 2
+    ("tournament", 8, "{}", 15),  # n answers, n - 1 matches
+    ("tournament", 5, "{comparisons: 3}", 17),  # n answers, 3 (2 + 1 + 1) comparisons
+    ("eot", 3, "{rounds: 5}", 18),  # n (D + 1) at most
+    ("sparse-mad", 6, "{rounds: 3}", 24),  # n (D + 1)
+    ("s2-mad", 6, "{groups: 2}", 30),  # n (1 + stages (rounds_per_stage + 1)) where nobody agrees
+    ("free-mad", 4, "{rounds: 1}", 8),  # n (D + 1)
 ]
 
 
@@ -67,10 +77,13 @@ class Server(Stub):
     async def chat(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
         self.bodies.append(body)
-        asked = body["messages"][-1]["content"].splitlines()[-1].partition(":")[0]
+        prompt = body["messages"][-1]["content"]
+        asked = prompt.splitlines()[-1].partition(":")[0]
+        numbers = re.findall(r"^\[Agent (\d+)", prompt, re.MULTILINE)
         said = {
             "Confidence": f"Answer: {next(self._numbers)}\nConfidence: 0.5",
-            "Verdict": "Verdict: disagree",
+            "Verdict": f"Answer: {next(self._numbers)}\nVerdict: disagree",
+            "Choice": f"Choice: {', '.join(numbers[: 2 if 'best 2' in prompt else 1])}",
             "Score": "Score: 5",
             "Selected": "Selected: none",
             "Similarity": "Similarity: 0.5",

@@ -71,6 +71,15 @@ CASES = {
     "self-consistency": ("self-consistency", 1, "{samples: 2}"),
     "standard": ("standard", 1, "{example: {question: 1+1?, answer: '2'}}"),
     "voting": ("voting", 2, "{}"),
+    "mad-judge": ("mad-judge", 2, "{rounds: 2}"),
+    "moa": ("moa", 3, "{}"),
+    "dylan": ("dylan", 4, "{}"),
+    "tournament": ("tournament", 4, "{}"),
+    "eot": ("eot", 3, "{rounds: 2}"),
+    "eot-relay": ("eot", 3, "{rounds: 1, graph: {where: place == mine(place) % n_agents + 1}}"),
+    "sparse-mad": ("sparse-mad", 4, "{rounds: 1}"),
+    "s2-mad": ("s2-mad", 4, "{stages: 1}"),
+    "free-mad": ("free-mad", 3, "{}"),
 }
 
 
@@ -85,6 +94,9 @@ class Talk:
         messages = Templates().render(prompt, {**view, "answer_format": answer_format("a number")})
         step = next(step for step in self.method.steps.values() if step.prompt == prompt)
         said = _reply(step.reads, view["agent"]["name"], view["round"], view["about"])
+        if step.reads == "choice":
+            said = f"Choice: {', '.join(str(turn['number']) for turn in view['heard'][: view.get('top', 1)])}"
+        said += "".join("\nVerdict: no" for what in step.beside if what == "verdict")
         self.prompts += [messages] * step.draws
         return (*messages, {"role": "reply", "content": said})
 
@@ -101,6 +113,7 @@ def _reply(reads: str, speaker: str, round_: int, about: str | None) -> str:
         "summary": f"Summary:\n({speaker}'s summary{f' for {about}' if about else ''} in round {round_})",
         "selection": "Selected: 1, 3",
         "similarity": "Similarity: 0.4",
+        "choice": "",
         "comment": f"({speaker}'s comment in round {round_})",
     }[reads]
 

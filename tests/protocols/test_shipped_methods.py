@@ -83,6 +83,15 @@ def _short(line: str, extras: dict[str, str]) -> str:
         ("standard", 3, "{}", 1),
         ("rag", 3, "{}", 1),
         ("persona", 3, "{rounds: 1}", 6),
+        ("mad-judge", 2, "{rounds: 2}", 7),  # 3 R + 1
+        ("moa", 3, "{layers: 4}", 10),  # n (L - 1) + 1
+        ("sparse-mad", 4, "{rounds: 2}", 12),
+        ("free-mad", 3, "{rounds: 2}", 9),
+        ("s2-mad", 4, "{stages: 1}", 6),  # b's group alone has something to discuss, and settles it
+        ("eot", 3, "{rounds: 2}", 9),
+        ("dylan", 3, "{before: 0, after: 0}", 4),  # two of three are not more than 2/3
+        ("dylan", 4, "{}", 4),  # three of four are
+        ("tournament", 4, "{rounds: 1}", 6),
     ],
 )
 def test_calls_per_question(name: str, n: int, settings: str, calls: int) -> None:
@@ -93,6 +102,70 @@ def test_calls_per_question(name: str, n: int, settings: str, calls: int) -> Non
 def test_every_built_in_protocol_is_tried_here() -> None:
     tried = {row[0] for row in TRACED} | {mark[0] for mark in test_calls_per_question.pytestmark[0].args[1]}  # type: ignore[attr-defined]
     assert tried == set(builtin_names())
+
+
+EOT = {
+    "report": ("{where: place == 1 or mine(place) == 1}", ["b0 c0 d0 e0", "a0", "a0", "a0", "a0"]),
+    "relay": ("{where: place == mine(place) % n_agents + 1}", ["b0", "c0", "d0", "e0", "a0"]),
+    "debate": (
+        "{where: floor(place / 2) == mine(place) or floor(place / 2) == floor(mine(place) / 2)}",
+        ["b0 c0", "c0 d0 e0", "b0", "e0", "d0"],
+    ),
+}
+
+
+@pytest.mark.parametrize("mode", EOT)
+def test_the_topologies_of_exchange_of_thought(mode: str) -> None:
+    """Yin et al., figure 2, with five agents: a star, a directed ring, a tree whose siblings hear each other."""
+    graph, heard = EOT[mode]
+    stage = Stage(published.disagreeing(5, 6))
+    run(shipped("eot", "a b c d e", f"{{rounds: 1, graph: {graph}}}"), stage)
+    told = [line.partition(" <- ")[2].partition(" |")[0].replace("answer:", "") for line in stage.trace()[5:]]
+    assert told == heard
+
+
+def test_constancy_is_the_confidence_of_exchange_of_thought() -> None:
+    """After the opening and one revision: a kept its answer (1), b changed it (1/2), as its listeners are shown."""
+    stage = Stage({"answer:b0": "41|0.5", "answer:c0": "40|0.5", "revise:c1": "40|0.5"})
+    run(shipped("eot", "a b c", "{rounds: 2}"), stage)
+    assert [turn["weight"] for turn in stage.views["revise:c2"]["heard"]] == [1.0, 0.5]
+
+
+def test_a_judges_preference_ends_the_debate_of_two_sides() -> None:
+    """The judge's answer is the debate's whenever it has a preference; a debate without one is concluded by it."""
+    stage = Stage({"judge:judge2": "40|0.5"})
+    debate = run(shipped("mad-judge", "a b", "{rounds: 2}"), stage)
+    assert [line.partition(" ")[0] for line in stage.trace()] == [
+        "open:a0", "oppose:b1", "judge:judge2", "reply:a2", "oppose:b3", "judge:judge4", "conclude:judge4",
+    ]  # fmt: skip
+    assert stage.trace()[-1] == "conclude:judge4 <- open:a0 oppose:b1 reply:a2 oppose:b3"
+    assert debate.rounds == 3
+
+
+def test_in_s2_mad_only_who_meets_something_new_speaks() -> None:
+    """Four agents in two groups; a and b share one with the same answer, so that c and d alone discuss.
+
+    Then all meet another answer and share; once they agree the debate is over.
+    """
+    of = shipped("s2-mad", "a b c d", "{groups: [2, 2]}")
+    stage = Stage({f"answer:{name}0": f"{k}|0.5" for k, name in enumerate("abcd")})
+    groups = run(of, stage).graphs[0].heard
+    pair = ["abcd"[k] for k in range(4) if groups[0, k] or k == 0]
+    script = {f"answer:{name}0": ("7|0.5" if name in pair else f"{k}|0.5") for k, name in enumerate("abcd")}
+    stage = Stage(script)
+    debate = run(of, stage)
+    assert [turn.speaker for turn in debate.turns if turn.step == "discuss"] == [n for n in "abcd" if n not in pair]
+    assert all(debate.turns[k].answer != "7" for t in debate.turns if t.step == "discuss" for k in t.heard)
+
+
+def test_free_mad_scores_the_whole_course() -> None:
+    """a, b and c open with 41, d with 42; b and c go over to 42.
+
+    41: 3 * 20 for the openings, 20 / 2 for a, who stays, -2 * 25 / 2 for those who leave. 42: 20, 20 / 2 and 2 * 30 / 2.
+    """
+    script = {f"answer:{name}0": "41|0.5" for name in "abc"} | {"revise:a1": "41|0.5"}
+    debate = run(shipped("free-mad", "a b c d", "{}"), Stage(script))
+    assert dict(debate.votes) == {"41": 45.0, "42": 60.0}
 
 
 def test_personas_debate_as_everyone_does_and_remember_their_own_last_words() -> None:
