@@ -161,7 +161,7 @@ def test_in_s2_mad_only_who_meets_something_new_speaks() -> None:
 def test_free_mad_scores_the_whole_course() -> None:
     """a, b and c open with 41, d with 42; b and c go over to 42.
 
-    41: 3 * 20 for the openings, 20 / 2 for a, who stays, -2 * 25 / 2 for those who leave. 42: 20, 20 / 2 and 2 * 30 / 2.
+    41: 3 * 20 for the openings, 20 / 2 for a, who stays, -2 * 25 / 2 for two who leave. 42: 20, 20 / 2, 2 * 30 / 2.
     """
     script = {f"answer:{name}0": "41|0.5" for name in "abc"} | {"revise:a1": "41|0.5"}
     debate = run(shipped("free-mad", "a b c d", "{}"), Stage(script))
