@@ -19,6 +19,7 @@ from cortexdsl.report.tables.agreement import agreement_table
 from cortexdsl.report.tables.files import save_table
 from cortexdsl.report.tables.spending import spent
 from cortexdsl.report.tables.summaries import tables
+from cortexdsl.report.tables.whatif import whatif_tables
 from cortexdsl.report.words.provenance import versions
 
 
@@ -55,7 +56,7 @@ def build_report(folder: Path, provenance: Mapping[str, str] | None = None, *, h
     figures = _figures(results, beside) if has_figures else []
     judged = agreement_table(folder)
     cost = spent(folder, results.plan)
-    shown = (*tables(results), *([judged] if judged else []))
+    shown = (*tables(results), *([judged] if judged else []), *whatif_tables(folder))
     for drawing in figures:
         drawing.save(folder / "figures")
     for table in (*shown, *([cost.table, cost.attempts] if cost else [])):

@@ -13,6 +13,7 @@ from cortexdsl.report.inputs.results import Results, read_results
 from cortexdsl.report.inputs.unfinished import left_line, read_unfinished
 from cortexdsl.report.stopped import stopped, stopped_text
 from cortexdsl.report.tables.spending import spent
+from cortexdsl.report.tables.whatif import whatif_lines
 from cortexdsl.report.words import provenance
 from cortexdsl.report.words.losses import losses_line
 from cortexdsl.report.words.names import grouped
@@ -54,6 +55,10 @@ def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
     for part in (_answers(results, is_coloured), _numbers(results), _differences(results, beside), _rounds(results)):
         if paragraph := list(part):
             lines += ["", *paragraph]
+    if branched := list(whatif_lines(folder)):
+        lines += ["", "What if:"]
+        for line in branched:
+            lines += textwrap.wrap(line, COLUMNS, initial_indent="  ", subsequent_indent="    ")
     if (history := read_history(folder, results.plan)).is_known:
         lines += ["", "What was declared, and what changed:"]
         for sentence in history.said:

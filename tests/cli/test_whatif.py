@@ -151,3 +151,25 @@ def test_the_debates_replay_as_before(here: Path) -> None:
     """The logs of counterfactuals lie among those of the debates."""
     assert main(["whatif", "x"]) == 0
     assert main(["replay", "x"]) == 0
+
+
+def test_the_report_tells_of_them_apart_from_results(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """On the page, in the tables and in the terminal; and nowhere without them."""
+    for verb in (["score", "x", "--dataset", "arithmetic", "--cell", "talk"], ["join", "x"], ["verdict", "results/x"]):
+        assert main(verb) == 0
+    assert main(["report", "results/x"]) == 0
+    assert 'id="whatif"' not in Path("results/x/report.html").read_text()
+    before = Path("results/x/scores.csv").read_bytes()
+    assert main(["whatif", "x", "--without", "round=2"]) == 0
+    assert main(["join", "x"]) == 0
+    assert Path("results/x/scores.csv").read_bytes() == before
+    assert main(["report", "results/x"]) == 0
+    page = Path("results/x/report.html").read_text()
+    assert 'id="whatif"' in page
+    assert "round=2 (asked for after the run)" in page
+    capsys.readouterr()
+    assert main(["report", "results/x", "--text"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "talk on arithmetic without agent=eve:" in said
+    assert "what each agent of talk is worth on arithmetic (Shapley): ann" in said
+    assert (Path("results/x/tables/whatif.csv")).read_text().count("\n") == 3

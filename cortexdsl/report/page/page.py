@@ -17,6 +17,7 @@ from cortexdsl.report.page.links import claim_link
 from cortexdsl.report.page.templates import style, template
 from cortexdsl.report.tables.spending import Spent
 from cortexdsl.report.tables.table import Table
+from cortexdsl.report.tables.whatif import EFFECTS, SHAPLEY
 from cortexdsl.report.words import provenance
 from cortexdsl.report.words.losses import losses_line
 from cortexdsl.report.words.numbers import p_value, wording
@@ -80,6 +81,7 @@ def page(
         round_table=named.get("rounds"),
         agent_table=named.get("agents"),
         judge_table=named.get("agreement"),
+        whatif_tables=[named[name] for name in (EFFECTS, SHAPLEY) if name in named],
         health_table=named.get("health"),
         health_line=health_line(results.health),
         losses=" ".join(filter(None, [left_line(unfinished), losses_line(results)])),
@@ -105,14 +107,11 @@ def view_page(plan: Mapping[str, Any]) -> str:
     )
 
 
+_OWN_SECTIONS = ("hypotheses", "rounds", "agents", "agreement", "health", EFFECTS, SHAPLEY)
+
+
 def _is_other(name: str) -> bool:
-    return name.startswith(("comparisons-", "more-metrics")) or name in (
-        "hypotheses",
-        "rounds",
-        "agents",
-        "agreement",
-        "health",
-    )
+    return name.startswith(("comparisons-", "more-metrics")) or name in _OWN_SECTIONS
 
 
 def _declared(plan: Mapping[str, Any]) -> list[dict[str, str]]:

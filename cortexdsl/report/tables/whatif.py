@@ -1,0 +1,95 @@
+"""The report's tables of counterfactuals: what was left out and what that changed; what each agent is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+from cortexdsl.report.inputs.rows import Row, read_rows
+from cortexdsl.report.tables.table import Column, Entry, Table, words
+from cortexdsl.report.words.numbers import difference, estimate, interval, number, p_value
+
+EFFECTS, SHAPLEY = "whatif", "shapley"
+
+
+def whatif_tables(folder: Path) -> tuple[Table, ...]:
+    """Return the tables of a results folder's counterfactuals; none where nothing was left out."""
+    return tuple(table for table in (_effects(folder), _shapley(folder)) if table is not None)
+
+
+def whatif_lines(folder: Path) -> Iterator[str]:
+    """Yield the counterfactuals in words, a line each."""
+    for row in read_rows(folder / "whatif" / "effects.csv"):
+        on = "" if row["dataset"] == "all" else f" on {row['dataset']}"
+        yield (
+            f"{row['cell']}{on} without {row['without']}: {estimate(row.number('left_out'), 'share')} in place of "
+            f"{estimate(row.number('whole'), 'share')}; its effect is "
+            f"{difference(row.number('effect'), 'share')} "
+            f"{interval(row.number('ci_low'), row.number('ci_high'), 'share', signed=True)}, "
+            f"p {p_value(row.number('p_adjusted'))} ({_correction(row)})"
+            + ("" if row.truth("declared") else ", asked for after the run")
+        )
+    for (cell, dataset), rows in groupby(
+        read_rows(folder / "whatif" / "shapley.csv"), key=lambda row: (row["cell"], row["dataset"])
+    ):
+        worth = ", ".join(f"{row['agent']} {estimate(row.number('value'), 'share')}" for row in rows)
+        yield f"what each agent of {cell} is worth{'' if dataset == 'all' else f' on {dataset}'} (Shapley): {worth}"
+
+
+def _correction(row: Row) -> str:
+    return "not corrected" if row["correction"] == "none" else row["correction"]
+
+
+def _effects(folder: Path) -> Table | None:
+    rows = []
+    for row in read_rows(folder / "whatif" / "effects.csv"):
+        whole, left, effect = (row.number(name) for name in ("whole", "left_out", "effect"))
+        low, high, p, changed = (row.number(name) for name in ("ci_low", "ci_high", "p_adjusted", "changed"))
+        without = row["without"] if row.truth("declared") else f"{row['without']} (asked for after the run)"
+        shown = f"{difference(effect, 'share')} {interval(low, high, 'share', signed=True)}"
+        rows.append((
+            words(row["cell"]), words(row["dataset"]), words(without),
+            Entry(estimate(whole, "share"), (whole,)), Entry(estimate(left, "share"), (left,)),
+            Entry(shown, (effect, low, high), is_strong=p is not None and p <= 0.05),
+            Entry(p_value(p), (p,)), Entry(estimate(changed, "share"), (changed,)),
+            Entry(number(row.number("asked"), 1), (row.whole("asked"),)),
+        ))  # fmt: skip
+    heads = (
+        Column("Cell", ("cell",), is_numeric=False), Column("Dataset", ("dataset",), is_numeric=False),
+        Column("Without", ("without",), is_numeric=False), Column("Accuracy with it", ("whole",)),
+        Column("Without it", ("left_out",)), Column("Effect", ("effect", "ci_low", "ci_high")),
+        Column("Adjusted p", ("p_adjusted",)), Column("Answers changed", ("changed",)),
+        Column("Calls asked", ("asked",)),
+    )  # fmt: skip
+    note = (
+        "Debates branched from their own records with one thing left out and the same draws: the effect is a paired "
+        "difference by question, with its own 95% interval; what helps is above 0. What was asked for after the run is "
+        "a family of its own. These debates are no results of their cell."
+    )
+    caption = "What leaving something out changes."
+    return Table(EFFECTS, caption, heads, tuple(rows), note) if rows else None
+
+
+def _shapley(folder: Path) -> Table | None:
+    rows, drawn = [], False
+    for row in read_rows(folder / "whatif" / "shapley.csv"):
+        value, low, high, error = (row.number(name) for name in ("value", "ci_low", "ci_high", "order_error"))
+        drawn = drawn or error is not None
+        rows.append((
+            words(row["cell"]), words(row["dataset"]), words(row["agent"]),
+            Entry(f"{estimate(value, 'share')} {interval(low, high, 'share')}", (value, low, high)),
+            Entry(estimate(error, "share"), (error,)),
+            Entry(number(row.number("coalitions"), 1), (row.whole("coalitions"),)),
+        ))  # fmt: skip
+    heads = (
+        Column("Cell", ("cell",), is_numeric=False), Column("Dataset", ("dataset",), is_numeric=False),
+        Column("Agent", ("agent",), is_numeric=False), Column("Worth", ("value", "ci_low", "ci_high")),
+        Column("Error of drawing", ("order_error",)), Column("Coalitions", ("coalitions",)),
+    )  # fmt: skip
+    note = (
+        "Shapley values: what an agent adds to the accuracy of debates among those before it, averaged over "
+        + ("drawn orders" if drawn else "all orders")
+        + " in which agents come in; they add up to the accuracy of all. 95% intervals by question."
+    )
+    return Table(SHAPLEY, "What each agent is worth.", heads, tuple(rows), note) if rows else None
