@@ -4,8 +4,8 @@ A mutant is the program with one operator, number or word changed. The tests sho
 is either equivalent or a hole in the tests. All mutants of a room take hours; a seeded sample says how many die, with
 Clopper and Pearson's interval. It runs on a copy of the tracked files, and leaves the checkout alone. Annotations are
 no program and are left out: `float >> None` is never run. A mutant meets the tests that call its function, quickest
-first, in a fork of a process that has the libraries imported (`mutation/`). Slow simulations are left out: what they
-alone would notice is counted as missed.
+first and for at most ten seconds, in a fork of a process that has the libraries imported (`mutation/`). What slow
+simulations alone would notice is counted as missed.
 
     python benchmarks/mutants.py [--sample 200] [--seed 1] [--room debate]
 """
@@ -33,7 +33,7 @@ from mutation.reach import Reach, Watcher, annotated, function_at
 from statsmodels.stats.proportion import proportion_confint
 
 ROOT = Path(__file__).parent.parent
-ANALYSIS = ("claims", "metrics", "planning", "sequential", "tests", "units")
+ANALYSIS = ("claims", "metrics", "planning", "sequential", "tests", "units", "whatif")
 ROOMS = {
     "debate": ("cortexdsl/debate", "tests/debate"),
     **{room: (f"cortexdsl/analysis/{room}", "tests/analysis") for room in ANALYSIS},
@@ -105,12 +105,12 @@ def changed(folder: Path, one: MutationSpec) -> str | None:
     return text
 
 
-def fate(folder: Path, one: MutationSpec, text: str, reach: Reach, longest: float) -> tuple[str, str]:
+def fate(folder: Path, one: MutationSpec, text: str, reach: Reach, seconds: float) -> tuple[str, str]:
     """What became of a mutant, and what it changed."""
     path = folder / one.module_path
     source = path.read_text("utf-8")
-    near = reach.tests(function_at(source, str(Path(one.module_path).relative_to("cortexdsl")), one.start_pos[0]))
-    tests = [test for test in near if reach.seconds[test] <= longest]
+    function = function_at(source, str(Path(one.module_path).relative_to("cortexdsl")), one.start_pos[0])
+    tests = reach.within(function, seconds)
     lines = difflib.unified_diff(source.splitlines(), text.splitlines(), lineterm="", n=0)
     shown = f"{one.module_path}:{one.start_pos[0]}  " + "  ".join(list(lines)[3:])
     if not tests:
@@ -125,7 +125,7 @@ def fate(folder: Path, one: MutationSpec, text: str, reach: Reach, longest: floa
     return (SLOW if status is None else DIED if status else LIVED), shown
 
 
-def fates(folder: Path, room: str, sample: int, seed: int, longest: float) -> Iterator[tuple[str, str]]:
+def fates(folder: Path, room: str, sample: int, seed: int, seconds: float) -> Iterator[tuple[str, str]]:
     """Run a seeded sample of a room's mutants."""
     reach = reach_of(folder, ROOMS[room][1])
     found = mutants(folder, room)
@@ -133,16 +133,14 @@ def fates(folder: Path, room: str, sample: int, seed: int, longest: float) -> It
     runnable = ((one, text) for one in found if (text := changed(folder, one)) is not None)
     print(f"{room}: {sample} of about {len(found)} mutants", file=sys.stderr, flush=True)
     for one, text in islice(runnable, sample):
-        yield fate(folder, one, text, reach, longest)
+        yield fate(folder, one, text, reach, seconds)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, default=200, help="mutants of each room")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument(
-        "--longest", type=float, default=3.0, help="seconds of the processor; slower tests are left out"
-    )
+    parser.add_argument("--seconds", type=float, default=10.0, help="of the processor, for the tests of one mutant")
     parser.add_argument("--room", action="append", choices=ROOMS)
     args = parser.parse_args()
     print("| room | mutants | died | share | 95 % interval |\n|---|---|---|---|---|", flush=True)
@@ -152,7 +150,7 @@ def main() -> None:
         fork.warm(folder)
         for room in args.room or DEFAULT:
             counts: Counter[str] = Counter()
-            for what, shown in fates(folder, room, args.sample, args.seed, args.longest):
+            for what, shown in fates(folder, room, args.sample, args.seed, args.seconds):
                 counts[what] += 1
                 if what == LIVED:
                     lived.append(shown)

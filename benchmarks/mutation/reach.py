@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -75,6 +76,12 @@ class Reach:
             far = sorted(self.seconds.keys() - set(near), key=self.seconds.__getitem__)
             return sorted(near, key=self.seconds.__getitem__) + far
         return sorted(near, key=self.seconds.__getitem__)
+
+    def within(self, function: Function, seconds: float) -> list[str]:
+        """As many of those tests, the quickest first, as together take so many seconds; one at least."""
+        tests = self.tests(function)
+        spent = list(accumulate(self.seconds[test] for test in tests))
+        return [test for k, test in enumerate(tests) if not k or spent[k] <= seconds]
 
 
 def function_at(source: str, file: str, line: int) -> Function:

@@ -109,8 +109,14 @@ def run(args: argparse.Namespace) -> int:
     if args.claim:
         print(f"claims, p {how_adjusted(args.correction, len(claims))}:")
         print(verdicts[["claim", "verdict", "estimate", "ci_low", "ci_high", "p_adjusted"]].to_string(index=False))
-        _print_notes((str(row.claim), str(row.note)) for row in verdicts.itertuples())
+        said = verdicts[["claim", "null", "leans", "note"]].itertuples(index=False, name=None)
+        _print_notes((claim, _beside(null, leans, note)) for claim, null, leans, note in said)
     return 0
+
+
+def _beside(null: str, leans: str, note: str) -> str:
+    """What must stand beside a verdict: what its p tests, which way it leans, what the test says besides."""
+    return "; ".join(filter(None, [f"p tests {null}" if null else "", leans, note]))
 
 
 def _table(args: argparse.Namespace, claims: Sequence[Claim]) -> ScoreTable:

@@ -111,6 +111,10 @@ def test_too_few_skewed_differences_are_said_to_be_too_few() -> None:
     assert "only 20 questions of skewed values (skewness" in note(random.lognormal(0, 1, (1, 20)))
     assert "only 8 questions" in note(random.normal(0, 1, (1, 8)))
     assert note(random.normal(0, 1, (1, 30))) == ""
+    assert note(random.gamma(6, 1, (1, 45))) == "", "a skewness of 1 or so does no harm"
+    ratio = long_table({"a": random.lognormal(4, 1.2, (1, 20)), "b": np.full((1, 20), 50.0)}, "tokens")
+    row = _row(ratio, "tokens(a) <= 0.7 * tokens(b)")
+    assert "only 20 questions of skewed values" in str(row["note"])
     assert note(random.lognormal(0, 1, (1, 200))) == ""
 
 

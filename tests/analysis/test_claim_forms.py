@@ -278,6 +278,16 @@ def test_over_seeds_and_datasets_each_is_a_draw() -> None:
     assert row["null"].endswith("datasets like these")
 
 
+def test_a_claim_over_groups_is_supported_on_its_own_side_alone() -> None:
+    """Every one of five seeds is better by .3 on all of forty questions, give or take."""
+    random = np.random.default_rng(11)
+    base = random.uniform(0.2, 0.6, (5, 40))
+    frame = long_table({"a": base + 0.3 + random.normal(0, 0.05, (5, 40)), "b": base})
+    assert _row(frame, "score(a) > score(b) over seeds")["verdict"] == "supported"
+    assert _row(frame, "score(a) < score(b) over seeds")["verdict"] == "contradicted"
+    assert _row(frame, "score(a) > score(b) + 0.4 over seeds")["verdict"] == "contradicted"
+
+
 def test_over_teams_is_the_same_comparison_in_every_team() -> None:
     random = np.random.default_rng(10)
     values = {

@@ -273,6 +273,16 @@ def test_what_is_printed_says_what_p_tests_and_which_interval_is_which(
     assert "all_low to all_high hold of all comparisons together, low to high for one alone (not adjusted)" in out
 
 
+def test_what_stands_beside_a_claim_is_printed_as_in_the_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Which null p tests, and on which side of its margin an undecided estimate lies."""
+    long_table(two_by_two(8, 2, 1, 9)).to_csv(tmp_path / "scores.csv", index=False)
+    assert main(["compare", str(tmp_path / "scores.csv"), "--to", "b", "--claim", "score(a) >= score(b) - 0.1"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "p tests a difference of -0.1, the margin: two-sided, each direction at half the level; leans for" in said
+
+
 def test_the_wald_test_over_clusters_is_hotellings() -> None:
     """Of the differences of twelve equal clusters: F = (12 - 2) / (11 x 2) x 12 d' S^-1 d, with 2 and 10 degrees."""
     random = np.random.default_rng(12)
