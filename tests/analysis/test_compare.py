@@ -18,6 +18,7 @@ from cortexdsl.analysis.tests.corrections import adjust, simultaneous_level
 from cortexdsl.analysis.tests.effects import cliffs_delta, d_z, discordant_odds_ratio
 from cortexdsl.analysis.tests.omnibus import cochrans_q, omnibus_families
 from cortexdsl.analysis.units.arms import Arm, find_arm
+from cortexdsl.analysis.units.replicates import said_absent
 from cortexdsl.cli.main import main
 from cortexdsl.errors import InputError
 from cortexdsl.terms import Family
@@ -244,6 +245,7 @@ def test_a_replicate_that_one_cell_lacks_altogether_is_said(tmp_path: Path, caps
     frame.to_csv(tmp_path / "scores.csv", index=False)
     assert main(["compare", str(tmp_path / "scores.csv"), "--to", "a"]) == 0
     assert "Whole replicates are missing: b on data lacks replicate 2." in capsys.readouterr().out
+    assert "b on data lacks replicates 2, 3." in said_absent({("data", "b"): ("2", "3")})
 
 
 def test_claims_on_the_command_line_have_its_correction_and_stand_in_its_json(

@@ -118,6 +118,14 @@ def test_bootstrap_standard_errors_are_those_of_the_resample() -> None:
         assert drawn.errors[row, 0] == pytest.approx(values[0, index].std(ddof=1) / 5)
 
 
+def test_of_two_questions_a_resample_of_both_has_the_error_that_was_observed() -> None:
+    """The standard error of 3 and 7 is 2; a resample of one of them twice has none."""
+    sample = units(score_table(long_table({"a": np.array([[3.0, 7.0]])}, "tokens")), "tokens", ["a"])
+    drawn = resample(sample, sample.parts.T, seed=1, draws=50)
+    assert drawn.error == pytest.approx([2.0])
+    assert set(zip(drawn.draws[:, 0].round(9), drawn.errors[:, 0].round(9), strict=True)) == {(3, 0), (5, 2), (7, 0)}
+
+
 def test_studentised_p_and_interval_agree() -> None:
     """A null value at an end of the 95 % interval has a two-sided p of 5 %; its one-sided parts share it."""
     values = np.random.default_rng(6).exponential(5, (1, 60))

@@ -7,7 +7,7 @@ import pytest
 
 from cortexdsl.analysis.claims.hypotheses import judge_claims
 from cortexdsl.analysis.tests.bootstrap import resample
-from cortexdsl.analysis.tests.joint import joint_bootstrap, joint_p
+from cortexdsl.analysis.tests.joint import joint_bootstrap, joint_p, joint_sign_flip
 from cortexdsl.analysis.units.table import score_table
 from cortexdsl.analysis.units.units import Units, units
 from cortexdsl.terms import Floats
@@ -47,6 +47,14 @@ def test_one_contrast_is_the_symmetric_studentised_bootstrap() -> None:
     observed = abs(drawn.estimate[0] / drawn.error[0])
     expected = ((deviation >= observed).sum() + 1) / 1000
     assert joint_bootstrap(sample, contributions, 1, 999)[1] == pytest.approx(expected)
+
+
+def test_drawn_flips_say_how_far_their_p_may_be_off() -> None:
+    """The standard error of a share of draws."""
+    sample = _sample(lift=60.0)
+    flip = joint_sign_flip(sample.parts.T @ INTERACTING.T, 1, 400)[1]
+    assert 0 < flip.p < 1
+    assert flip.error == pytest.approx(np.sqrt(flip.p * (1 - flip.p) / 400))
 
 
 def test_p_does_not_depend_on_the_level_that_others_are_held_against() -> None:

@@ -71,6 +71,14 @@ def test_questions_and_differences_are_inverse() -> None:
     assert np.isnan(mcnemar_difference(10, 0.1))
 
 
+@pytest.mark.parametrize("case", [(0.25, 0.1), (0.2, 0.08), (0.3, 0.15), (0.1, 0.06), (0.4, 0.2), (0.15, 0.1)])
+def test_the_questions_asked_for_are_the_first_from_which_on_the_power_is_there(case: tuple[float, float]) -> None:
+    """The power is a saw: of the sizes about the one asked for, it is the first whose next has the power, too."""
+    found = mcnemar_questions(*case)
+    enough = {n: mcnemar_power(n, *case) >= 0.8 for n in range(found - 4, found + 2)}
+    assert [n for n in range(found - 4, found + 1) if enough[n] and enough[n + 1]] == [found]
+
+
 def test_normal_approximations() -> None:
     """Power is 0.8 where distance / error is 1.96 + 0.8416; equivalence needs 1.645 + 1.2816 at power 0.8."""
     assert normal_power(100, 2.80158, 10) == pytest.approx(0.8, abs=1e-4)
@@ -93,6 +101,12 @@ def test_impossible_expectations_are_refused() -> None:
         mcnemar_questions(0.1, 0.0)
     with pytest.raises(InputError, match="difference of 0"):
         miller_questions(0.0, 0.1)
+
+
+def test_sign_flip_power_by_hand() -> None:
+    """(.1 - 1 / 200) 10 / .4 = 2.375 of errors; the flips' own spread is sqrt(1 + .0625) of it: Phi(2.375 - 2.0203)."""
+    assert sign_flip_power(100, 0.1, 0.4, 2) == pytest.approx(0.6386, abs=1e-4)
+    assert sign_flip_power(100, -0.1, 0.4, 2) == sign_flip_power(100, 0.1, 0.4, 2)
 
 
 def test_sign_flip_power_is_what_simulation_finds() -> None:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from cortexdsl.analysis.sequential.racing import live_cells, race
+from cortexdsl.analysis.sequential.sequential import judge_anytime
 from cortexdsl.analysis.tests.compare import compare_families
 from cortexdsl.analysis.units.table import ASKED, score_table
 from cortexdsl.analysis.units.units import units
@@ -51,6 +52,19 @@ def test_who_was_dropped_does_not_come_back() -> None:
     assert live_cells(table, claims) == ("a", "b", "c")
     assert live_cells(table, claims, among=["a", "b"]) == ("a", "b")
     assert live_cells(table, claims, among=["a"]) == ()
+
+
+def test_claims_share_alpha() -> None:
+    """What one claim of one decides (p of .022) is open where there are four, and each has .0125."""
+    values = {"a": RIGHT[:, :11], "b": WRONG[:, :11], "c": MIXED[:, :11], "d": MIXED[:, :11]}
+    table, claim = score_table(long_table(values)), "score(a) > score(b)"
+    p = judge_anytime(table, [claim])["p"][0]
+    assert 0.0125 < p < 0.025
+    others = ["score(c) > score(d)", "score(c) > 0.6", "score(d) > 0.6"]
+    assert live_cells(table, [claim]) == ()
+    assert live_cells(table, [claim, *others]) == ("a", "b", "c", "d")
+    assert live_cells(table, [claim, *others], correction="none") == ("c", "d")
+    assert live_cells(table, [claim], withdrawn=3) == ("a", "b")
 
 
 def _uneven() -> pd.DataFrame:

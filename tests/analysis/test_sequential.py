@@ -70,6 +70,16 @@ def test_an_interval_ends_where_evidence_reaches_its_bound(bounds: tuple[float, 
     assert 2 < np.ptp(early.interval(0.95)) / (high - low) < 5
 
 
+@pytest.mark.parametrize("scale", [1e-7, 1e7])
+def test_the_interval_of_a_ratio_has_no_unit(scale: float) -> None:
+    """Dollars for tokens: the ratio and both ends are so many times as large."""
+    random = np.random.default_rng(4)
+    top, bottom = random.lognormal(0, 0.4, (2, 400))
+    plain, scaled = ratio_interval(top, bottom, 0.95), ratio_interval(scale * top, bottom, 0.95)
+    assert 0.8 < plain[0] < plain[1] < 1.25
+    assert np.array(scaled) / scale == pytest.approx(np.array(plain), rel=1e-4)
+
+
 def test_few_values_without_bounds_have_no_interval() -> None:
     """A value that was not yet seen could be the whole mean."""
     assert np.isnan(Mean(np.arange(5.0), None).interval(0.95)).all()
@@ -117,6 +127,21 @@ def test_other_claims_at_any_time() -> None:
     grid = frame.replace({"cell": {"a": "s[rounds=2]", "b": "s[rounds=1]"}})
     found = judge_anytime(grid, ["accuracy(s[rounds]) increasing", "best rounds of s is 1"])
     assert found["verdict"].tolist() == ["supported", "contradicted"]
+
+
+def test_an_interaction_is_the_mean_evidence_of_both_sides_of_its_contrasts() -> None:
+    """Three rounds help one method and not the other: two contrasts, so four e-values, and p is one over their mean."""
+    random = np.random.default_rng(3)
+    chance = {("x", 1): 0.4, ("x", 2): 0.6, ("x", 3): 0.8, ("y", 1): 0.5, ("y", 2): 0.5, ("y", 3): 0.5}
+    right = {key: (random.random((1, 400)) < p).astype(float) for key, p in chance.items()}
+    frame = long_table({f"s[keep={keep}, rounds={r}]": values for (keep, r), values in right.items()})
+    row = judge_anytime(frame, ["accuracy(s[keep, rounds]) interacting"]).iloc[0]
+    contrasts = [right["y", r] - right["y", 1] - right["x", r] + right["x", 1] for r in (2, 3)]
+    means = [Mean(values[0], (-2.0, 2.0)) for values in contrasts]
+    logs = [side for mean in means for side in (mean.above(0.0), mean.below(0.0))]
+    assert row["p"] == pytest.approx(min(1, 4 / np.exp(logs).sum()))
+    assert row["estimate"] == pytest.approx(contrasts[1].mean())
+    assert row["verdict"] == "supported"
 
 
 def test_equivalent_methods_are_shown_equivalent() -> None:
