@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from itertools import groupby
+from typing import Any
 
 from cortexdsl.debate.engine import NEVER, debate
 from cortexdsl.debate.roles import parts
@@ -60,8 +61,11 @@ def rehearsed(method: Method) -> Debate:
     """Run a method on an example question with made-up replies: nobody agrees, every loop runs its full length."""
     method = longest(method)
 
-    def render(prompt: str, view: object) -> tuple[Message, ...]:
-        return ({"role": "user", "content": f"{prompt} {view}"},)
+    def render(prompt: str, view: Mapping[str, Any]) -> tuple[Message, ...]:
+        str(view)  # whatever reaches the speaker is taken for shown
+        # Made-up replies follow from the prompt: nothing in it may change with what else a view comes to hold.
+        whose = f"{prompt} {view['agent']['name']} {view['round']} {view['about']}"
+        return ({"role": "user", "content": whose},)
 
     work = debate(method, QUESTION, Rehearsal(render).hands(), seed=0, replicate=1)
     with ThreadPoolExecutor(1) as thread:  # a plan may be compiled where a loop runs already
