@@ -11,8 +11,8 @@ from cortexdsl.view.places import Place
 
 _FOLDERS = 4  # whose maps of calls are kept: about 200 bytes a call
 _SHOWN = (
-    "key", "model", "api_base", "parameters", "seed", "messages", "finish_reason", "usage", "dollars", "seconds",
-    "attempts", "retries", "error", "seed_refused", "reasoning",
+    "key", "model", "api_base", "parameters", "seed", "messages", "images", "finish_reason", "usage", "dollars",
+    "seconds", "attempts", "retries", "error", "seed_refused",
 )  # fmt: skip
 
 

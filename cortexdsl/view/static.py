@@ -16,7 +16,7 @@ from cortexdsl.view.places import Place
 from cortexdsl.view.server import BUILT, page_below, report_file
 from cortexdsl.view.together import pooled
 
-_MARK = "index.html"
+_MARK = "data/experiments.json"
 
 
 def write_static(places: Sequence[Place], folder: Path) -> int:
@@ -27,7 +27,7 @@ def write_static(places: Sequence[Place], folder: Path) -> int:
     InputError
         The folder holds something that is no explorer.
     """
-    if folder.exists() and any(folder.iterdir()) and not (folder / _MARK).is_file():
+    if folder.exists() and any(folder.iterdir()) and not (folder / _MARK).is_file():  # what was there is replaced
         raise InputError(
             f"{folder}: it holds other files\n    name a new folder, or one that an explorer was written to"
         )

@@ -78,7 +78,7 @@ function Running({ progress }: { progress: Progress }) {
     all.seconds_left !== null && all.state === "running" ? `about ${duration(all.seconds_left)} left` : "",
   ].filter(Boolean);
   return (
-    <section class={`running ${all.state}`} aria-label="The run">
+    <section class="run" aria-label="The run">
       <p role="status"><b>{all.state}</b> {facts.join(" · ")}</p>
       <progress max={Math.max(1, all.debates.total)} value={all.debates.done} aria-label="Debates done" />
       {(failures.length > 0 || (all.calls["retried"] ?? 0) > 0) && (

@@ -70,8 +70,8 @@ export function FindPage({ opened, at, keys }: { opened: Opened; at: Address; ke
         {agents.length > 1 && <Choice name="With agent" value={filter.agent} all="anybody" values={agents} onChoose={(agent) => set({ agent })} />}
         <Choice name="First" value={filter.sort} all={ORDERS[""]} values={Object.keys(ORDERS).filter(Boolean)} onChoose={(sort) => set({ sort: sort as Order })} shown={(sort) => ORDERS[sort as Order]} />
         <fieldset class="apart"><legend>Where two cells part</legend>
-          <Choice name="Right" value={first ?? ""} all="…" values={cells} onChoose={(cell) => pair(cell, second ?? "", isApart)} />
-          <Choice name={isApart ? "or the other way round" : "Wrong"} value={second ?? ""} all="…" values={cells} onChoose={(cell) => pair(first ?? "", cell, isApart)} />
+          <Choice name={isApart ? "One" : "Right"} value={first ?? ""} all="…" values={cells} onChoose={(cell) => pair(cell, second ?? "", isApart)} />
+          <Choice name={isApart ? "The other" : "Wrong"} value={second ?? ""} all="…" values={cells} onChoose={(cell) => pair(first ?? "", cell, isApart)} />
           <label class="check"><input type="checkbox" checked={isApart} disabled={!first || !second} onChange={() => pair(first ?? "", second ?? "", !isApart)} /> either way</label>
         </fieldset>
         <fieldset class="chips"><legend>Debates that are</legend>

@@ -66,6 +66,7 @@ function Prompt({ source, debate, question, turn }: { source: Source; debate: De
           {(call.messages ?? []).map((message) => (
             <div class="message"><span class="role">{message.role}</span><Text what="prompt">{String(message.content)}</Text></div>
           ))}
+          {call.images && <p class="faint">with {call.images.map((digest) => <><code>{digest}</code> </>)}(images, by their digests)</p>}
           <p class="faint">
             {[
               call.model, `seed ${call.seed}`,

@@ -77,7 +77,7 @@ export type Fault = { id: number; fault: string };
 export type Question = { text: string; options: [string, string][]; context: string; gold: string[] } | null;
 export type Call = {
   key: string; model?: string; api_base?: string | null; parameters?: Record<string, unknown>; seed?: number;
-  messages?: { role: string; content: string }[]; finish_reason?: string | null; dollars?: number | null;
+  messages?: { role: string; content: string }[]; images?: string[]; finish_reason?: string | null; dollars?: number | null;
   seconds?: number; attempts?: number; retries?: Record<string, number>; error?: string | null;
   usage?: { prompt_tokens: number | null; completion_tokens: number | null };
 };

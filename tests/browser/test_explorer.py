@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,9 @@ from playwright.sync_api import expect
 from cortexdsl.records.links import experiment_link, find_link, question_link
 from cortexdsl.view.places import Place
 from cortexdsl.view.static import write_static
-from tests.view.made import CELLS, records, with_words, write_cell, write_experiment
+from tests.view.made import CELLS, plan, records, with_words, write_cell, write_experiment
 from tests.view.serving import serving, serving_files
+from tests.watch.made import said, write
 
 PAGES = (
     "#/together",
@@ -231,6 +234,25 @@ def test_debates_appear_as_they_finish(tmp_path: Path, page: Any) -> None:
         assert found(page) == 4
         write_cell(root, "full", 1)
         expect(page.locator(".count")).to_contain_text("8 debates", timeout=30_000)
+
+
+def test_a_run_is_followed_from_its_files_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    root = Path("results/made")
+    root.mkdir(parents=True)
+    (root / "plan.json").write_text(json.dumps(plan()))
+    now = time.time()
+    tally = said("sparse", "r1-s01", dataset="sums", debates={"done": 1, "total": 4}, began=now - 20, updated=now)
+    write(root / "spent", tally)
+    with serving([Place("made", root)]) as address:
+        page.goto(f"{address}/{experiment_link('made')}")
+        running = page.locator(".run")
+        expect(running).to_contain_text("running 1 of 24 debates · 40 calls · 4,400 tokens · $0.50")
+        expect(running).to_contain_text("1 failed: content filter")
+        expect(running).to_contain_text("rate limit 2")
+        expect(page.locator("tbody tr", has_text="sparse")).to_contain_text("1/8")
+        write(root / "spent", tally | {"state": "failed", "message": "the model is gone", "updated": time.time()})
+        expect(running).to_contain_text("1 job ended: the model is gone")
 
 
 HOSTILE = (

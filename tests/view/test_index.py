@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from cortexdsl.errors import InputError
 from cortexdsl.view.opened import Opened, matching, words_of
 from cortexdsl.view.places import Place, places_of
+from cortexdsl.view.static import write_static
 from tests.view.made import CELLS, SAID, records, with_words, write_cell, write_experiment, write_scores
 
 
@@ -208,3 +210,22 @@ def test_places_are_named_as_they_lie(tmp_path: Path, monkeypatch: pytest.Monkey
     ]
     with pytest.raises(InputError, match=r"begun here: examples/a"):
         places_of(["b"])
+
+
+def test_two_explorers_that_make_the_index_at_once_make_one(made: Path) -> None:
+    both = [Opened(Place("made", made)), Opened(Place("made", made))]
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(Opened.catch_up, both))
+    for opened in both:
+        assert len(columns(opened)["debates"]["id"]) == 24
+        assert len(opened.search("cannot")) >= 6
+        opened.close()
+
+
+def test_a_folder_with_other_files_is_never_written_over(made: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    (mine / "data").mkdir(parents=True)
+    (mine / "index.html").write_text("my own page")
+    with pytest.raises(InputError, match="holds other files"):
+        write_static([Place("made", made)], mine)
+    assert (mine / "index.html").read_text() == "my own page"

@@ -1,0 +1,46 @@
+"""`cortexdsl view` as it is typed."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from cortexdsl.cli.verbs import run
+
+
+def test_it_prints_where_it_is_and_ends_with_control_c(made: Path) -> None:
+    command = [sys.executable, "-m", "cortexdsl", "view", str(made), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().split()[0]
+        assert httpx.get(f"{address}data/experiments.json").json() == {"experiments": ["made"], "is_static": False}
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert (process.returncode, said) == (0, "")
+
+
+def test_files_are_written_and_counted(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["view", str(made), "--static", str(tmp_path / "site")]) == 0
+    assert "24 debates" in capsys.readouterr().out
+    assert run(["view", str(made), "--static", str(tmp_path / "site")]) == 0  # an explorer may be written anew
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere"], "nowhere: neither"),
+        (["--port", "70000"], "a port is a number"),
+        (["--host", "192.0.2.1"], "cannot listen"),
+    ],
+)
+def test_bad_input_is_one_clear_error(
+    made: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    place = [] if arguments == ["nowhere"] else [str(made)]
+    assert run(["view", *arguments, *place]) == 2
+    assert said in capsys.readouterr().err
