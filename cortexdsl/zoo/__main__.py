@@ -1,0 +1,131 @@
+"""The steps of the workflow that makes the small models: `python -m cortexdsl.zoo STEP --help`."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import sys
+from pathlib import Path
+
+from cortexdsl.errors import CortexError, InputError
+from cortexdsl.models.tiny.folder import Folder
+from cortexdsl.plan import compile_spec
+from cortexdsl.zoo.exams import examine, marks
+from cortexdsl.zoo.lessons import lessons, read_lessons, write_lessons
+from cortexdsl.zoo.pieces import train_pieces
+from cortexdsl.zoo.questions import choice_rows, world_rows
+from cortexdsl.zoo.recipes import FILE
+from cortexdsl.zoo.world import World
+
+LESSONS = Path(__file__).with_name("lessons.yaml")
+
+
+def main() -> int:
+    """Run one step."""
+    parser = argparse.ArgumentParser(prog="python -m cortexdsl.zoo", description=__doc__)
+    steps = parser.add_subparsers(required=True)
+    made = steps.add_parser("questions", help="write the generated datasets, the corpus and the spec of the lessons")
+    made.add_argument("folder", type=Path)
+    made.add_argument("--seed", type=int, required=True)
+    made.add_argument("--size", type=int, required=True)
+    made.set_defaults(step=_questions)
+    told = steps.add_parser("lessons", help="write lessons from debates of a teacher")
+    told.add_argument("folder", type=Path, help="where the questions are")
+    told.add_argument("--cells", nargs="+", required=True, metavar="CELL")
+    told.add_argument("--size", type=int, required=True)
+    told.add_argument("--seed", type=int, required=True)
+    told.add_argument("--out", type=Path, required=True)
+    told.set_defaults(step=_lessons)
+    pieces = steps.add_parser("pieces", help="learn the vocabulary from lessons")
+    pieces.add_argument("lessons", type=Path, nargs="+")
+    pieces.add_argument("--size", type=int, default=1024)
+    pieces.add_argument("--phrases", type=int, default=160)
+    pieces.add_argument("--sample", type=int, default=20_000, help="lessons of each file that are read")
+    pieces.add_argument("--out", type=Path, required=True)
+    pieces.set_defaults(step=_pieces)
+    taught = steps.add_parser("teach", help="train a model and write its folder (needs PyTorch)")
+    taught.add_argument("name", help="of a recipe")
+    taught.add_argument("--recipes", type=Path, default=FILE)
+    taught.add_argument("--lessons", nargs="+", required=True, metavar="NAME=FILE")
+    taught.add_argument("--pieces", type=Path, required=True)
+    taught.add_argument("--threads", type=int, default=1)
+    taught.add_argument("--out", type=Path, required=True)
+    taught.set_defaults(step=_teach)
+    sure = steps.add_parser("confidence", help="teach a model how often it is right (needs PyTorch)")
+    sure.add_argument("begun", type=Path, help="the folder of the model so far")
+    sure.add_argument("--exam", type=Path, required=True, help="lessons that it has not seen")
+    sure.add_argument("--tokens", type=int, default=400_000)
+    sure.add_argument("--rate", type=float, default=3e-4)
+    sure.add_argument("--threads", type=int, default=1)
+    sure.add_argument("--out", type=Path, required=True)
+    sure.set_defaults(step=_confidence)
+    examined = steps.add_parser(
+        "examine", help="ask a model lessons that it has not seen, and print how often it is right"
+    )
+    examined.add_argument("folder", type=Path)
+    examined.add_argument("--exam", type=Path, required=True)
+    examined.add_argument("--temperature", type=float, default=1.0)
+    examined.add_argument("--most", type=int, default=1000)
+    examined.set_defaults(step=_examine)
+    asked = parser.parse_args()
+    try:
+        asked.step(asked)
+    except CortexError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2 if isinstance(error, InputError) else 1
+    return 0
+
+
+def _questions(asked: argparse.Namespace) -> None:
+    folder, world = asked.folder, World.made(asked.seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, rows in (
+        ("choice", choice_rows(asked.seed, asked.size)),
+        ("world", world_rows(world, asked.seed, asked.size)),
+        ("corpus", world.passages()),
+    ):
+        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    (folder / LESSONS.name).write_text(LESSONS.read_text(encoding="utf-8"), encoding="utf-8")
+    (folder / "world.json").write_text(json.dumps({"seed": asked.seed}), encoding="utf-8")
+
+
+def _lessons(asked: argparse.Namespace) -> None:
+    plan = compile_spec(str(asked.folder / LESSONS.name))
+    world = World.made(json.loads((asked.folder / "world.json").read_text(encoding="utf-8"))["seed"])
+    found = lessons(plan, world, cells=asked.cells, size=asked.size, seed=asked.seed)
+    print(f"{write_lessons(asked.out, found)} lessons")
+
+
+def _pieces(asked: argparse.Namespace) -> None:
+    texts = []
+    for path in asked.lessons:
+        for k, lesson in enumerate(read_lessons(path)):
+            if k >= asked.sample:
+                break
+            texts += [message["content"] for message in lesson.messages] + [lesson.reply]
+    train_pieces(texts, asked.size, asked.phrases).save(str(asked.out), pretty=False)
+
+
+def _teach(asked: argparse.Namespace) -> None:
+    from cortexdsl.zoo.teaching import teach  # PyTorch
+
+    lessons = {name: Path(path) for name, _, path in (each.partition("=") for each in asked.lessons)}
+    teach(asked.name, asked.recipes, lessons, asked.pieces, asked.out, threads=asked.threads)
+
+
+def _confidence(asked: argparse.Namespace) -> None:
+    from cortexdsl.zoo.teaching import teach_confidence  # PyTorch
+
+    teach_confidence(asked.begun, asked.exam, asked.out, tokens=asked.tokens, rate=asked.rate, threads=asked.threads)
+
+
+def _examine(asked: argparse.Namespace) -> None:
+    lessons = list(itertools.islice(read_lessons(asked.exam), asked.most))
+    sat = examine(Folder(asked.folder), lessons, seed=2, temperature=asked.temperature)
+    print(json.dumps(marks(sat), indent=2))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

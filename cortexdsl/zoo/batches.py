@@ -1,0 +1,125 @@
+"""Lessons as tokens, and batches of lessons of about one length: little padding, and no lesson sees another."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tokenizers import Tokenizer
+
+from cortexdsl.zoo.lessons import Lesson
+from cortexdsl.zoo.pieces import ASSISTANT, END
+
+_CONFIDENCE = re.compile(r"^Confidence: (\S+)\Z", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A lesson as tokens.
+
+    Attributes
+    ----------
+    tokens : array of int
+    counts : array of bool
+        Which tokens are learned.
+    """
+
+    tokens: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.bool_]
+
+
+def encode(tokenizer: Tokenizer, lessons: Iterable[Lesson], *, confidence: bool) -> Iterator[Encoded]:
+    """Yield lessons as tokens, as the chat template writes them.
+
+    Parameters
+    ----------
+    tokenizer : Tokenizer
+    lessons : iterable of Lesson
+    confidence : bool
+        Whether the number behind `Confidence:` is what is learned, and it alone; else all of the reply but that number.
+    """
+    for part in _batched(lessons, 1000):
+        prompts = tokenizer.encode_batch([_prompt(lesson) for lesson in part], add_special_tokens=False)
+        replies = tokenizer.encode_batch([f"{lesson.reply}{END}" for lesson in part], add_special_tokens=False)
+        for lesson, prompt, reply in zip(part, prompts, replies, strict=True):
+            said = _CONFIDENCE.search(lesson.reply)
+            stated = [said is not None and end > said.start(1) and begin < said.end(1) for begin, end in reply.offsets]
+            learned = [is_stated is confidence for is_stated in stated]
+            yield Encoded(
+                np.array([*prompt.ids, *reply.ids]), np.array([*[False] * len(prompt.ids), *learned], dtype=bool)
+            )
+
+
+def _prompt(lesson: Lesson) -> str:
+    said = "".join(f"<|{message['role']}|>{message['content']}" for message in lesson.messages)
+    return said + ASSISTANT
+
+
+def _batched(values: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    found = iter(values)
+    while part := list(itertools.islice(found, size)):
+        yield part
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Lessons below one another, padded at the right to the longest.
+
+    Attributes
+    ----------
+    tokens : array of int (n, t)
+    counts : array of bool (n, t)
+    read : int
+        Tokens without padding.
+    """
+
+    tokens: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.bool_]
+    read: int
+
+
+def batches(lessons: Sequence[Encoded], tokens: int, chance: np.random.Generator) -> Iterator[Batch]:
+    """Yield batches without end: all lessons, shuffled, then all anew.
+
+    Parameters
+    ----------
+    lessons : sequence of Encoded
+    tokens : int
+        Of a batch, padding included, at most (a lesson that is longer is a batch by itself).
+    chance : numpy Generator
+    """
+    while True:
+        order = chance.permutation(len(lessons))
+        # In windows of many batches lessons are sorted by length, so that neighbours are of about one length.
+        found = []
+        for begin in range(0, len(order), 20_000):
+            part = sorted(order[begin : begin + 20_000], key=lambda k: len(lessons[k].tokens))
+            found += list(_cut(lessons, part, tokens))
+        for k in chance.permutation(len(found)):
+            yield _padded([lessons[j] for j in found[k]])
+
+
+def _cut(lessons: Sequence[Encoded], order: Iterable[int], tokens: int) -> Iterator[list[int]]:
+    held: list[int] = []
+    for k in order:  # the longest of a batch is its last
+        if held and (len(held) + 1) * len(lessons[k].tokens) > tokens:
+            yield held
+            held = []
+        held.append(k)
+    if held:
+        yield held
+
+
+def _padded(lessons: Sequence[Encoded]) -> Batch:
+    length = max(len(lesson.tokens) for lesson in lessons)
+    tokens = np.zeros((len(lessons), length), dtype=np.int64)
+    counts = np.zeros((len(lessons), length), dtype=bool)
+    for row, lesson in enumerate(lessons):
+        tokens[row, : len(lesson.tokens)] = lesson.tokens
+        counts[row, : len(lesson.tokens)] = lesson.counts
+    return Batch(tokens, counts, sum(len(lesson.tokens) for lesson in lessons))

@@ -1,0 +1,115 @@
+"""What a model says to lessons that it has not seen: how often it is right, and how sure it may be.
+
+Confidence is learned from the model's own hit rate: its replies are put into bins by how likely it found its own words,
+and the share of right ones in a bin is what it is taught to state there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cortexdsl.models.tiny.batching import Batcher, TooLong
+from cortexdsl.models.tiny.chat import Chat
+from cortexdsl.models.tiny.folder import Folder
+from cortexdsl.models.tiny.llama import Llama
+from cortexdsl.models.tiny.sampling import Sampling
+from cortexdsl.zoo.lessons import Lesson
+
+LONGEST = 160
+"""Tokens of a reply; what is longer goes round in circles."""
+
+BINS = 10
+_ANSWER = re.compile(r"^Answer: (.+)$", re.MULTILINE)
+_STATED = re.compile(r"^Confidence: (\d(?:\.\d+)?)\s*\Z", re.MULTILINE)
+_LINE = "Confidence:"
+
+
+@dataclass(frozen=True, slots=True)
+class Sat:
+    """A lesson, what the model replied, whether that is right, and how likely it found its words up to there."""
+
+    lesson: Lesson
+    reply: str
+    is_right: bool
+    logprob: float
+
+
+def examine(folder: Folder, lessons: Sequence[Lesson], *, seed: int, temperature: float = 1.0) -> list[Sat]:
+    """Have a model reply to the lessons that ask for an answer and a confidence.
+
+    Parameters
+    ----------
+    folder : Folder
+    lessons : sequence of Lesson
+    seed : int
+        The k-th lesson is asked with this seed plus k.
+    temperature : float
+
+    Returns
+    -------
+    list of Sat
+        In order; lessons that do not fit the window are left out.
+    """
+    chat, batcher = Chat(folder), Batcher(Llama(folder.config, folder.weights()))
+    asked = []
+    for k, lesson in enumerate(lessons):
+        if answer_of(lesson.reply) is None or _LINE not in lesson.reply:
+            continue
+        try:
+            future = batcher.ask(chat.tokens(lesson.messages), Sampling(temperature, 1.0, LONGEST), seed + k)
+        except TooLong:
+            continue
+        asked.append((lesson, future))
+    sat = []
+    for lesson, future in asked:
+        said = future.result()
+        reply = chat.text(said.tokens)
+        before = reply.partition(_LINE)[0]
+        length = len(chat.tokens(({"role": "user", "content": before},))) - len(
+            chat.tokens(({"role": "user", "content": ""},))
+        )
+        is_right = answer_of(reply) == answer_of(lesson.reply)
+        sat.append(Sat(lesson, reply, is_right, float(sum(said.logprobs[:length]))))
+    batcher.close()
+    return sat
+
+
+def answer_of(reply: str) -> str | None:
+    """Return what a reply answers; None where it does not."""
+    found = _ANSWER.findall(reply)
+    return found[-1].strip() if found else None
+
+
+def own_lessons(sat: Sequence[Sat]) -> Iterator[Lesson]:
+    """Yield lessons in confidence: the model's own replies, each with the hit rate of those like it."""
+    stated = [each for each in sat if _LINE in each.reply]
+    if not stated:
+        return
+    order = np.argsort([each.logprob for each in stated], kind="stable")
+    for members in np.array_split(order, min(BINS, len(stated))):
+        rate = float(np.mean([stated[k].is_right for k in members]))
+        said = min(0.99, max(0.01, rate))
+        for k in members:
+            before = stated[k].reply.partition(_LINE)[0]
+            yield Lesson(stated[k].lesson.messages, f"{before}{_LINE} {said:.2f}")
+
+
+def marks(sat: Sequence[Sat]) -> Mapping[str, float]:
+    """Return what came of an exam: how many, how often right, unread, mean confidence, and its calibration error."""
+    stated = [(float(found[1]), each.is_right) for each in sat if (found := _STATED.search(each.reply))]
+    sure = np.array([value for value, _ in stated])
+    right = np.array([is_right for _, is_right in stated], dtype=float)
+    error = 0.0
+    for members in np.array_split(np.argsort(sure, kind="stable"), BINS) if len(sure) >= BINS else []:
+        error += len(members) / len(sure) * abs(float(sure[members].mean() - right[members].mean()))
+    return {
+        "asked": len(sat),
+        "right": round(float(np.mean([each.is_right for each in sat])), 4) if sat else 0.0,
+        "unread": round(float(np.mean([answer_of(each.reply) is None for each in sat])), 4) if sat else 0.0,
+        "confidence": round(float(sure.mean()), 4) if len(sure) else 0.0,
+        "calibration_error": round(error, 4),
+    }

@@ -1,0 +1,146 @@
+"""Lessons: prompts of this project with the replies that a small model should learn to give.
+
+The project's own engine debates, with its own prompts, protocols and rules of who hears whom; in the place of models a
+teacher speaks, right or wrong by chance. Each call becomes a lesson: the prompt, and what would have been right to say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cortexdsl.debate.adapt import with_pool
+from cortexdsl.debate.engine import debate
+from cortexdsl.models.similarity.ngram import ngram_vector
+from cortexdsl.plan.experiment import Plan, pool_sources
+from cortexdsl.tasks.task import Task
+from cortexdsl.terms import Call, Cell, Floats, Hands, Message, Question, Reply
+from cortexdsl.zoo.questions import expression, options
+from cortexdsl.zoo.teacher import Teacher
+from cortexdsl.zoo.workings import numbers_of
+from cortexdsl.zoo.world import World
+
+SKILLS = (0.2, 0.4, 0.6, 0.8, 0.95)
+"""How often those who debate in a lesson are right; one draw a debate."""
+
+PASSAGES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A prompt and the reply to it."""
+
+    messages: tuple[Message, ...]
+    reply: str
+
+
+def lessons(plan: Plan, world: World, *, cells: Sequence[str], size: int, seed: int) -> Iterator[Lesson]:
+    """Yield lessons from debates: the cells and the datasets in turn, each debate on another question.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of the spec that says which debates; its datasets hold as many questions as are to be seen.
+    world : World
+    cells : sequence of str
+        Names of the plan's cells.
+    size : int
+        How many lessons.
+    seed : int
+        Of all chance.
+    """
+    teacher, told = Teacher(world), 0
+    found = {cell.name: cell for cell in plan.cells}
+    turns = [(task, found[name]) for task in plan.tasks.values() for name in cells]
+    with asyncio.Runner() as runner:
+        for number in itertools.count():
+            task, cell = turns[number % len(turns)]
+            chance = random.Random(f"lesson-{seed}-{number}")
+            question = fresh(task.questions[(number // len(turns)) % len(task.questions)], chance)
+            for lesson in runner.run(debated(plan, task, cell, question, teacher, world, chance)):
+                yield lesson
+                told += 1
+                if told == size:
+                    return
+
+
+def fresh(question: Question, chance: random.Random) -> Question:
+    """Return a question of the same task with other numbers; one without numbers as it is."""
+    if numbers_of(question.text) is None:
+        return question
+    numbers, text = expression(chance)
+    labels = [label for label, _ in question.options]
+    drawn = tuple(zip(labels, options(numbers, chance), strict=True)) if labels else ()
+    return replace(question, text=text, options=drawn)
+
+
+async def debated(
+    plan: Plan, task: Task, cell: Cell, question: Question, teacher: Teacher, world: World, chance: random.Random
+) -> list[Lesson]:
+    """Debate a question, and return a lesson for each call."""
+    skill, found = chance.choice(SKILLS), list[Lesson]()
+
+    async def ask(call: Call) -> Reply:
+        # What is said does not depend on the order in which the engine asks.
+        own = random.Random(f"{chance_seed}-{call.seed}-{len(call.messages[-1]['content'])}")
+        right = teacher.reply(question, call.messages, own, is_right=True)
+        found.append(Lesson(call.messages, right))
+        said = right if own.random() < skill else teacher.reply(question, call.messages, own, is_right=False)
+        return Reply("", said, "stop", 1, 1)
+
+    async def similarity(embedding: str, texts: Sequence[str]) -> Floats:
+        vectors = np.array([ngram_vector(text) for text in texts])
+        return np.asarray(vectors @ vectors.T, dtype=np.float64)
+
+    chance_seed = chance.getrandbits(32)
+    method = cell.debate
+    if pool_sources(cell):
+        method = with_pool(method, passages(world, question, chance))
+    hands = Hands(ask, _renderer(plan, task, question), task.reader(question), similarity)
+    await debate(method, question, hands, seed=chance.getrandbits(31), replicate=1)
+    return found
+
+
+def passages(world: World, question: Question, chance: random.Random) -> list[dict[str, str]]:
+    """Return a pool for a question: what answers it (not always), among passages about something else."""
+    corpus = list(world.passages())
+    fact = next((fact for fact in world.facts() if fact.question == question.text), None)
+    useful = [
+        passage for passage in corpus if fact is not None and any(reason in passage["text"] for reason in fact.reasons)
+    ]
+    if chance.random() < 0.15:
+        useful = []
+    pool = [*useful, *chance.sample(corpus, max(0, PASSAGES - len(useful)))]
+    chance.shuffle(pool)
+    return pool
+
+
+def _renderer(plan: Plan, task: Task, question: Question) -> Callable[..., tuple[Message, ...]]:
+    asked: Mapping[str, Any] = {"answer_format": task.format_of(question.id)}
+    return lambda prompt, view: plan.templates.render(prompt, {**view, **asked})
+
+
+def write_lessons(path: Path, found: Iterable[Lesson]) -> int:
+    """Write lessons as JSON Lines, and return how many there were."""
+    n = 0
+    with path.open("w", encoding="utf-8") as file:
+        for lesson in found:
+            n += 1
+            file.write(json.dumps({"messages": lesson.messages, "reply": lesson.reply}, ensure_ascii=False) + "\n")
+    return n
+
+
+def read_lessons(path: Path) -> Iterator[Lesson]:
+    """Yield the lessons of a file."""
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            said = json.loads(line)
+            yield Lesson(tuple(said["messages"]), said["reply"])

@@ -1,0 +1,112 @@
+"""One model from its recipe: lessons read, stages taught, the folder written."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer
+
+from cortexdsl.errors import InputError
+from cortexdsl.models.tiny.folder import TOKENIZER, Folder
+from cortexdsl.zoo.batches import Encoded, encode
+from cortexdsl.zoo.exams import examine, own_lessons
+from cortexdsl.zoo.folders import write_folder
+from cortexdsl.zoo.lessons import read_lessons
+from cortexdsl.zoo.pieces import TEMPLATE
+from cortexdsl.zoo.pupil import Pupil
+from cortexdsl.zoo.recipes import Recipe, read_book, recipe
+from cortexdsl.zoo.training import Stage, train
+
+LICENCE = "Apache-2.0"
+
+
+def teach(name: str, book: Path, lessons: Mapping[str, Path], pieces: Path, out: Path, *, threads: int) -> None:
+    """Train a model and write its folder.
+
+    Parameters
+    ----------
+    name : str
+        Of a recipe.
+    book : Path
+        The file of recipes.
+    lessons : mapping of name to Path
+        As the stages of the recipes name them.
+    pieces : Path
+        The tokenizer.
+    out : Path
+        The folder.
+    threads : int
+        Of PyTorch. The same seed gives the same weights for the same number of them, on the same machine.
+
+    Raises
+    ------
+    InputError
+        There is no such recipe, or lessons are missing that a stage names.
+    """
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(mode=True)
+    said = read_book(book)
+    chosen = recipe(said, name)
+    missing = sorted({part for stage in said["stages"] for part in stage["lessons"]} - lessons.keys())
+    if missing:
+        raise InputError(f"the stages of {book} name lessons that were not given: {', '.join(missing)}")
+    tokenizer = Tokenizer.from_file(str(pieces))
+    encoded = {part: list(encode(tokenizer, read_lessons(path), confidence=False)) for part, path in lessons.items()}
+    pupil = Pupil.untaught(chosen.config(tokenizer.get_vocab_size(), said["window"]), chosen.seed)
+    begun = time.process_time()
+    read = train(pupil, _stages(said, chosen, encoded), rate=chosen.rate, batch=said["batch"], seed=chosen.seed)
+    card: dict[str, Any] = {
+        "name": name,
+        "parameters": pupil.config.parameters,
+        "tokens": read,
+        "lessons": {part: len(found) for part, found in encoded.items()},
+        "seconds_of_processor": round(time.process_time() - begun),
+        "licence": LICENCE,
+    }
+    write_folder(out, pupil.config, pupil.arrays(), tokenizer, TEMPLATE, card)
+
+
+def teach_confidence(begun: Path, exam: Path, out: Path, *, tokens: int, rate: float, threads: int) -> None:
+    """Teach a model to state how often it is right, from replies of its own, and write its folder anew.
+
+    Parameters
+    ----------
+    begun : Path
+        The folder of the model so far.
+    exam : Path
+        Lessons that it has not seen.
+    out : Path
+        The folder.
+    tokens : int
+        That are read; of each reply the confidence alone is learned.
+    rate : float
+        The highest learning rate.
+    threads : int
+    """
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(mode=True)
+    folder = Folder(begun)
+    sat = examine(folder, list(read_lessons(exam)), seed=1)
+    tokenizer = Tokenizer.from_file(str(begun / TOKENIZER))
+    pupil = Pupil(folder.config, folder.weights())
+    found = list(encode(tokenizer, own_lessons(sat), confidence=True))
+    read = train(pupil, [Stage([(found, 1.0)], tokens)], rate=rate, batch=4000, seed=1)
+    card = {
+        **folder.card,
+        "tokens": folder.card["tokens"] + read,
+        "right_before_confidence": round(sum(each.is_right for each in sat) / max(1, len(sat)), 4),
+    }
+    write_folder(out, pupil.config, pupil.arrays(), tokenizer, TEMPLATE, card)
+
+
+def _stages(said: Mapping[str, Any], chosen: Recipe, encoded: Mapping[str, list[Encoded]]) -> list[Stage]:
+    return [
+        Stage(
+            [(encoded[part], share) for part, share in stage["lessons"].items()], round(stage["share"] * chosen.tokens)
+        )
+        for stage in said["stages"]
+    ]

@@ -1,0 +1,172 @@
+"""What small models are taught: right steps, wrong steps found, replies that the readers of this project can read."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from cortexdsl.errors import InputError
+from cortexdsl.plan import compile_spec
+from cortexdsl.terms import Question
+from cortexdsl.zoo.__main__ import LESSONS
+from cortexdsl.zoo.exams import answer_of
+from cortexdsl.zoo.lessons import Lesson, lessons, read_lessons, write_lessons
+from cortexdsl.zoo.questions import choice_rows, world_rows
+from cortexdsl.zoo.recipes import FILE, MINIATURE, read_book, recipe
+from cortexdsl.zoo.teacher import Teacher
+from cortexdsl.zoo.workings import equations, numbers_of, work, wrong_lines
+from cortexdsl.zoo.world import World
+
+ASKED = "What is the result of 12+7*25+3-18*4?"
+
+
+def test_an_expression_is_worked_out_as_by_hand() -> None:
+    """12 + 175 + 3 - 72 = 118."""
+    numbers = numbers_of(ASKED)
+    assert numbers == (12, 7, 25, 3, 18, 4)
+    worked = work(numbers)
+    assert worked.lines == ("7*25=175", "18*4=72", "12+175=187", "187+3=190", "190-72=118")
+    assert worked.value == 118
+
+
+@pytest.mark.parametrize("step", range(5))
+def test_a_slip_makes_one_line_wrong_and_what_follows_goes_on_from_it(step: int) -> None:
+    numbers = (12, 7, 25, 3, 18, 4)
+    for seed in range(20):
+        worked = work(numbers, frozenset({step}), random.Random(seed))
+        assert [line for line, _ in wrong_lines("\n".join(worked.lines))] == [worked.lines[step]]
+        assert worked.value != 118
+
+
+def test_wrong_equations_are_found_in_any_text_with_negative_numbers() -> None:
+    said = "First 7*25=165, then -5+3=-2 and 3-10=-7; 2+2=5. 2+2=5 again. 1+1=2=2"
+    assert wrong_lines(said) == [("7*25=165", 175), ("2+2=5", 4)]
+    assert equations("a 1+2=3 b -4-5=-9") == ["1+2=3", "-4-5=-9"]
+
+
+def test_options_are_four_results_of_which_one_is_right() -> None:
+    for row in choice_rows(5, 50):
+        numbers = numbers_of(row["question"])
+        assert numbers is not None
+        a, b, c, d, e, f = numbers
+        assert int(row[row["answer"]]) == a + b * c + d - e * f
+        assert len({row[label] for label in "ABCD"}) == 4
+
+
+def test_a_world_answers_its_questions_from_its_own_passages() -> None:
+    world = World.made(3)
+    said = {sentence for passage in world.passages() for sentence in re.findall(r"[^.]+\.", passage["text"])}
+    said = {sentence.strip() for sentence in said}
+    for fact in world.facts():
+        assert set(fact.reasons) <= said
+        assert fact.answer in fact.reasons[-1]
+    rows = list(world_rows(world, 1, 400))
+    assert len({row["question"] for row in rows[:360]}) == 360  # 120 people, three questions each
+    assert World.made(3) == world
+    assert World.made(4) != world
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Questions as the workflow makes them."""
+    made = tmp_path_factory.mktemp("zoo")
+    command = [sys.executable, "-m", "cortexdsl.zoo", "questions", str(made), "--seed", "1", "--size", "20"]
+    subprocess.run(command, check=True)
+    return made
+
+
+def _told(folder: Path, size: int, seed: int = 1) -> list[Lesson]:
+    plan = compile_spec(str(folder / LESSONS.name))
+    cells = [cell.name for cell in plan.cells]
+    return list(lessons(plan, World.made(1), cells=cells, size=size, seed=seed))
+
+
+@pytest.fixture(scope="module")
+def told(folder: Path) -> list[Lesson]:
+    return _told(folder, 700)
+
+
+def test_every_lesson_is_the_right_reply_to_its_prompt(told: list[Lesson]) -> None:
+    """The expression of the question, evaluated here by Python, is what every answer must come to."""
+    kinds = set()
+    for lesson in told:
+        asked = re.search(r"result of (\d+(?:[-+*]\d+)+)\?", lesson.messages[-1]["content"])
+        answer = answer_of(lesson.reply)
+        if asked is None or answer is None or lesson.reply.startswith("Summary:"):
+            continue
+        value = eval(asked[1])
+        options = dict(re.findall(r"^\(([A-D])\) (-?\d+)$", lesson.messages[-1]["content"], re.MULTILINE))
+        kinds.add(bool(options))
+        assert (int(options[answer]) if options else int(answer)) == value
+        own = [line for line in lesson.reply.splitlines() if "wrong" not in line]
+        assert wrong_lines("\n".join(own)) == []
+    assert kinds == {True, False}
+
+
+def test_lessons_show_every_kind_of_reply_and_others_that_are_right_and_wrong(told: list[Lesson]) -> None:
+    replies = "\n".join(lesson.reply for lesson in told)
+    for mark in (
+        "Answer: ",
+        "Confidence: ",
+        "Score: ",
+        "Verdict: agree",
+        "Verdict: disagree",
+        "Summary:",
+        "Selected: ",
+    ):
+        assert mark in replies
+    assert re.search(r"^\d+\S+ is wrong\.$", replies, re.MULTILINE)
+    heard = [lesson.messages[-1]["content"] for lesson in told if "[Agent 2]" in lesson.messages[-1]["content"]]
+    with_mistakes = sum(bool(wrong_lines(text)) for text in heard)
+    assert 0.2 < with_mistakes / len(heard) < 0.95
+
+
+def test_lessons_are_the_same_for_the_same_seed(folder: Path, told: list[Lesson], tmp_path: Path) -> None:
+    again = _told(folder, 60)
+    assert again == told[:60]
+    assert _told(folder, 60, seed=2) != again
+    assert write_lessons(tmp_path / "l.jsonl", again) == 60
+    assert list(read_lessons(tmp_path / "l.jsonl")) == again
+
+
+def test_a_teacher_that_is_wrong_writes_a_wrong_step() -> None:
+    teacher, question = Teacher(World.made(1)), Question("q", ASKED)
+    prompt = ({"role": "user", "content": f"Question: {ASKED}\n\nSolve it.\nAnswer: <a number>"},)
+    for seed in range(30):
+        assert wrong_lines(teacher.reply(question, prompt, random.Random(seed), is_right=False))
+    assert answer_of(teacher.reply(question, prompt, random.Random(1), is_right=True)) == "118"
+
+
+def test_recipes_differ_in_size_and_in_what_is_read_and_fit_into_eight_megabytes() -> None:
+    book = read_book(FILE)
+    made = [recipe(book, name) for name in book["models"]]
+    sizes = [each.config(book["vocabulary"]["size"], book["window"]).parameters for each in made]
+    assert len(made) == 5
+    assert sizes == sorted(sizes, reverse=True)
+    assert all(a.tokens > b.tokens for a, b in pairwise(made))
+    assert 2 * sum(sizes) < 8e6
+    read_book(MINIATURE)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"window": None}, "recipes have the parts"),
+        ({"stages": [{"name": "a", "share": 1, "lessons": {"nothing": 1}}]}, "lessons that are none: nothing"),
+    ],
+)
+def test_a_book_that_is_wrong_is_refused(tmp_path: Path, change: dict[str, object], said: str) -> None:
+    book = {**read_book(MINIATURE), **change}
+    path = tmp_path / "book.yaml"
+    path.write_text(json.dumps({name: value for name, value in book.items() if value is not None}))
+    with pytest.raises(InputError, match=said):
+        read_book(path)
+    with pytest.raises(InputError, match="there is no recipe for 'nobody'"):
+        recipe(read_book(MINIATURE), "nobody")

@@ -1,0 +1,98 @@
+"""Tokens of lessons: figures one by one, prompts in few pieces, and what of a reply is learned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from cortexdsl.models.tiny.chat import Chat
+from cortexdsl.models.tiny.folder import Folder
+from cortexdsl.zoo.batches import batches, encode
+from cortexdsl.zoo.exams import Sat, answer_of, examine, marks, own_lessons
+from cortexdsl.zoo.lessons import Lesson
+from cortexdsl.zoo.pieces import SPECIAL, frequent_phrases, train_pieces
+from tests.models.tiny.made import made
+
+ASK = "Question: What is 1+2?\n\nSolve this on your own, step by step."
+TEXTS = [ASK.replace("1+2", f"{k}+{k}") for k in range(40)] + ["Answer: 77\nConfidence: 0.50"] * 40
+
+
+def test_every_figure_is_a_piece_and_a_repeated_line_is_one_piece() -> None:
+    tokenizer = train_pieces(TEXTS, 340, 4)
+    pieces = tokenizer.encode(ASK.replace("1+2", "123+45")).tokens
+    assert [piece for piece in pieces if piece.strip("Ġ").isdigit()] == list("12345")
+    assert "Solve this on your own, step by step." in pieces
+    assert tokenizer.get_vocab_size() <= 340
+    assert [tokenizer.id_to_token(k) for k in range(4)] == list(SPECIAL)
+
+
+def test_the_same_texts_give_the_same_pieces() -> None:
+    assert train_pieces(TEXTS, 340, 4).to_str() == train_pieces(TEXTS, 340, 4).to_str()
+
+
+def test_phrases_are_lines_without_figures_that_save_most() -> None:
+    assert frequent_phrases(TEXTS, 2) == ["Solve this on your own, step by step.", "Question: What is "]
+
+
+def test_a_reply_is_learned_but_for_its_confidence_or_the_confidence_alone() -> None:
+    tokenizer = train_pieces(TEXTS, 340, 4)
+    lesson = Lesson(({"role": "user", "content": ASK},), "Answer: 3\nConfidence: 0.75")
+    (words,), (number,) = (list(encode(tokenizer, [lesson], confidence=flag)) for flag in (False, True))
+
+    def learned(tokens: np.ndarray, counts: np.ndarray) -> str:
+        return tokenizer.decode(tokens[counts].tolist(), skip_special_tokens=False)
+
+    assert learned(words.tokens, words.counts) == "Answer: 3\nConfidence: <|end|>"
+    assert learned(number.tokens, number.counts).strip() == "0.75"
+
+
+def test_lessons_are_written_as_the_chat_template_writes_them(tmp_path: Path) -> None:
+    chat = Chat(Folder(made(tmp_path / "m")))
+    messages = ({"role": "system", "content": "You are brief."}, {"role": "user", "content": ASK})
+    (found,) = encode(chat._tokenizer, [Lesson(messages, "Answer: 3")], confidence=False)
+    prompt = chat.tokens(messages)
+    assert found.tokens[: len(prompt)].tolist() == prompt
+
+
+def test_batches_hold_every_lesson_once_a_turn_and_no_more_than_their_tokens() -> None:
+    tokenizer = train_pieces(TEXTS, 340, 4)
+    replies = ["Answer: " + "1" * (k % 17) for k in range(60)]
+    lessons = list(
+        encode(tokenizer, [Lesson(({"role": "user", "content": ASK},), r) for r in replies], confidence=False)
+    )
+    drawn, seen = batches(lessons, 300, np.random.default_rng(1)), []
+    while len(seen) < 60:
+        batch = next(drawn)
+        assert batch.tokens.size <= 300
+        assert batch.read <= batch.tokens.size
+        seen += [
+            tuple(row[: int(np.flatnonzero(count)[-1]) + 1])
+            for row, count in zip(batch.tokens, batch.counts, strict=True)
+        ]
+    assert sorted(seen) == sorted(tuple(lesson.tokens) for lesson in lessons)
+
+
+def test_confidence_is_the_hit_rate_of_replies_that_were_as_likely() -> None:
+    """Twenty replies, the ten that the model found likelier are right: it is taught 0.99 there and 0.01 elsewhere."""
+    sat = [
+        Sat(Lesson((), "Answer: 1\nConfidence: 0.5"), f"Answer: {k}\nConfidence: 0.30", k < 10, -float(k))
+        for k in range(20)
+    ]
+    taught = list(own_lessons(sat))
+    assert len(taught) == 20
+    for lesson in taught:
+        is_right = int(answer_of(lesson.reply) or "0") < 10
+        assert lesson.reply.endswith("Confidence: 0.99" if is_right else "Confidence: 0.01")
+    said = marks(sat)
+    assert said["right"] == 0.5
+    assert said["confidence"] == 0.3
+    assert said["calibration_error"] == 0.5  # in equal bins of one value: ten bins, stable order, |0.3-1| and |0.3-0|
+    assert list(own_lessons([])) == []
+
+
+def test_an_exam_is_the_same_whenever_it_is_taken(tmp_path: Path) -> None:
+    folder = Folder(made(tmp_path / "m"))
+    lessons = [Lesson(({"role": "user", "content": text},), "Answer: 3\nConfidence: 0.50") for text in TEXTS[:6]]
+    assert examine(folder, lessons, seed=1) == examine(folder, lessons, seed=1)
+    assert len(examine(folder, [Lesson(({"role": "user", "content": "1 " * 400},), lessons[0].reply)], seed=1)) == 0

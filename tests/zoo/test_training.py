@@ -1,0 +1,83 @@
+"""Training, where PyTorch is installed: what is trained is what runs without it, and what transformers loads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cortexdsl.models.tiny.chat import Chat
+from cortexdsl.models.tiny.folder import Folder
+from cortexdsl.models.tiny.llama import Cache, Llama
+from cortexdsl.zoo.lessons import Lesson, write_lessons
+from cortexdsl.zoo.pieces import train_pieces
+from cortexdsl.zoo.recipes import MINIATURE, read_book
+from tests.models.tiny.made import made
+
+torch = pytest.importorskip("torch", reason='training needs the extra: pip install ".[zoo]"')
+
+PROMPT = ({"role": "user", "content": "What is the result of 3+4*5+1-2*2?"},)
+
+
+def _logits(folder: Folder) -> tuple[list[int], np.ndarray]:
+    tokens = Chat(folder).tokens(PROMPT)
+    llama = Llama(folder.config, folder.weights())
+    return tokens, llama.logits(np.array([tokens]), np.array([0]), Cache(folder.config, 1), 0)[0]
+
+
+def test_what_is_trained_is_what_runs(tmp_path: Path) -> None:
+    from cortexdsl.zoo.pupil import Pupil
+
+    folder = Folder(made(tmp_path / "m"))
+    tokens, logits = _logits(folder)
+    pupil = Pupil(folder.config, folder.weights())
+    hidden = pupil._hidden(torch.tensor([tokens]))[0, -1]
+    theirs = (pupil.weights["model.embed_tokens.weight"] @ hidden).detach().numpy()
+    np.testing.assert_allclose(logits, theirs, atol=1e-4)
+
+
+def test_transformers_loads_a_folder_and_has_the_same_logits_and_tokens(tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers", reason='needs the extra: pip install ".[zoo]"')
+    folder = Folder(made(tmp_path / "m"))
+    tokens, logits = _logits(folder)
+    theirs = transformers.AutoTokenizer.from_pretrained(folder.path)
+    said = theirs.apply_chat_template(list(PROMPT), add_generation_prompt=True, return_dict=False)
+    assert said == tokens
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder.path, dtype=torch.float32)
+    with torch.no_grad():
+        np.testing.assert_allclose(logits, model(torch.tensor([tokens])).logits[0, -1].numpy(), atol=1e-4)
+
+
+def test_a_pupil_learns_a_handful_of_lessons_by_heart_the_same_way_each_time(tmp_path: Path) -> None:
+    from cortexdsl.zoo.teaching import teach
+
+    texts = [f"What is {a}+{a}?" for a in range(1, 9)]
+    lessons = [
+        Lesson(({"role": "user", "content": text},), f"Answer: {2 * k}\nConfidence: 0.50")
+        for k, text in enumerate(texts, 1)
+    ]
+    write_lessons(tmp_path / "l.jsonl", lessons)
+    train_pieces([*texts, *(lesson.reply for lesson in lessons)], 330, 2).save(str(tmp_path / "t.json"))
+    book = dict(read_book(MINIATURE))
+    book["batch"], book["window"] = 400, 64
+    book["models"] = {"mite": {**book["models"]["mite"], "tokens": 60_000, "rate": 1e-2}}
+    book["stages"] = [{"name": "a", "share": 1.0, "lessons": {"alone": 1.0}}]
+    (tmp_path / "book.yaml").write_text(json.dumps(book))
+    for name in ("one", "two"):
+        teach(
+            "mite",
+            tmp_path / "book.yaml",
+            {"alone": tmp_path / "l.jsonl"},
+            tmp_path / "t.json",
+            tmp_path / name,
+            threads=1,
+        )
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two")]
+    assert weights[0] == weights[1]
+    from cortexdsl.zoo.exams import examine
+
+    sat = examine(Folder(tmp_path / "one"), lessons, seed=1, temperature=0.0)
+    assert [each.is_right for each in sat] == [True] * 8
+    assert Folder(tmp_path / "one").card["tokens"] >= 60_000

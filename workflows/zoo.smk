@@ -1,0 +1,148 @@
+# The small models, made from nothing but their recipes and seeds (docs/zoo.md):
+#
+#   snakemake --snakefile workflows/zoo.smk --cores 2
+#   snakemake --snakefile workflows/zoo.smk --cores 2 --config recipes=cortexdsl/zoo/miniature.yaml
+#
+# They come to lie in zoo/<recipes>/models/. Training needs the extra: pip install ".[zoo]".
+
+import sys
+from pathlib import Path
+from shlex import quote
+
+from cortexdsl.zoo.recipes import FILE, read_book
+
+BOOK = Path(config.get("recipes", FILE)).absolute()
+SAID = read_book(BOOK)
+PARTS = sorted({part for stage in SAID["stages"] for part in stage["lessons"]})
+
+
+workdir: config.get("zoo", f"zoo/{BOOK.stem}")
+
+
+# Steps run by the Python that runs Snakemake, whether or not its environment is active.
+shell.prefix(
+    f"set -euo pipefail; export PATH={quote(str(Path(sys.executable).parent))}:$PATH; "
+)
+
+
+wildcard_constraints:
+    part="|".join(SAID["lessons"]),
+    model="|".join(SAID["models"]),
+
+
+rule zoo:
+    default_target: True
+    input:
+        expand("models/{model}/model.safetensors", model=SAID["models"]),
+        expand("marks/{model}.json", model=SAID["models"]),
+    localrule: True
+
+
+rule questions:
+    output:
+        spec="questions/lessons.yaml",
+    log:
+        "logs/questions.log",
+    conda:
+        "../environment.yml"
+    params:
+        folder=lambda wildcards, output: str(Path(output.spec).parent),
+        seed=SAID["questions"]["seed"],
+        size=SAID["questions"]["size"],
+    shell:
+        "python -m cortexdsl.zoo questions {params.folder:q} --seed {params.seed} --size {params.size}"
+        " > {log:q} 2>&1"
+
+
+rule lessons:
+    input:
+        spec="questions/lessons.yaml",
+    output:
+        "lessons/{part}.jsonl",
+    log:
+        "logs/lessons-{part}.log",
+    conda:
+        "../environment.yml"
+    params:
+        folder=lambda wildcards, input: str(Path(input.spec).parent),
+        said=lambda wildcards: SAID["lessons"][wildcards.part],
+    shell:
+        "python -m cortexdsl.zoo lessons {params.folder:q} --cells {params.said[cells]}"
+        " --size {params.said[size]} --seed {params.said[seed]} --out {output:q}"
+        " > {log:q} 2>&1"
+
+
+rule pieces:
+    input:
+        expand("lessons/{part}.jsonl", part=PARTS),
+    output:
+        "tokenizer.json",
+    log:
+        "logs/pieces.log",
+    conda:
+        "../environment.yml"
+    params:
+        said=SAID["vocabulary"],
+    shell:
+        "python -m cortexdsl.zoo pieces {input:q} --size {params.said[size]}"
+        " --phrases {params.said[phrases]} --out {output:q} > {log:q} 2>&1"
+
+
+# One thread a model: two models beside each other are done sooner than one after the other with two threads each.
+rule teach:
+    input:
+        pieces="tokenizer.json",
+        lessons=expand("lessons/{part}.jsonl", part=PARTS),
+    output:
+        "taught/{model}/model.safetensors",
+    log:
+        "logs/teach-{model}.log",
+    conda:
+        "../environment.yml"
+    params:
+        book=str(BOOK),
+        recipe=lambda wildcards: SAID["models"][wildcards.model],
+        stages=SAID["stages"],
+        folder=lambda wildcards, output: str(Path(output[0]).parent),
+        parts=[f"{part}=lessons/{part}.jsonl" for part in PARTS],
+    shell:
+        "python -m cortexdsl.zoo teach {wildcards.model} --recipes {params.book:q}"
+        " --lessons {params.parts:q} --pieces {input.pieces:q} --out {params.folder:q}"
+        " > {log:q} 2>&1"
+
+
+rule confidence:
+    input:
+        begun="taught/{model}/model.safetensors",
+        exam="lessons/exam.jsonl",
+    output:
+        "models/{model}/model.safetensors",
+    log:
+        "logs/confidence-{model}.log",
+    conda:
+        "../environment.yml"
+    params:
+        said=SAID["confidence"],
+        begun=lambda wildcards, input: str(Path(input.begun).parent),
+        folder=lambda wildcards, output: str(Path(output[0]).parent),
+    shell:
+        "python -m cortexdsl.zoo confidence {params.begun:q} --exam {input.exam:q}"
+        " --tokens {params.said[tokens]} --rate {params.said[rate]}"
+        " --out {params.folder:q} > {log:q} 2>&1"
+
+
+rule marks:
+    input:
+        model="models/{model}/model.safetensors",
+        exam="lessons/marks.jsonl",
+    output:
+        "marks/{model}.json",
+    log:
+        "logs/marks-{model}.log",
+    conda:
+        "../environment.yml"
+    params:
+        folder=lambda wildcards, input: str(Path(input.model).parent),
+    shell:
+        "python -m cortexdsl.zoo examine {params.folder:q} --exam {input.exam:q}"
+        " > {output:q} 2> {log:q}"
