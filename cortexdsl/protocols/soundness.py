@@ -84,6 +84,8 @@ def _whole(text: ProtocolText, doubtful: Doubtful, found: Finder) -> Iterator[Fo
     if reads and not any(route[0] == "schedule" and route[2:] not in _TIMES for route in wrong):
         yield from _schedule(text, found, is_decided=not doubtful.has("decide"))
     yield from unchosen(text.schedule, found)
+    if not any(route[0] == "steps" and (len(route) < 3 or route[2] in ("tells", "own")) for route in wrong):
+        yield from _told(text, found)
     if reads:
         yield from _endings(text, found)
         yield from _steps(text, found)
@@ -254,16 +256,22 @@ _NEEDS = {
 _READ = {"peer_score": "review", "score": "review", "agreed": "verdict", "chosen": "choice"}
 
 
+def _told(text: ProtocolText, found: Finder) -> Iterator[Found]:
+    """Yield the steps that are told by name and are not there."""
+    for name, step in text.steps.items():
+        for word, each in (*(("tells", told) for told in step.tells), ("own", step.own)):
+            for other in () if isinstance(each, str) else each.step:
+                if other not in text.steps:
+                    remedy = nearest(other, text.steps, say="steps")
+                    yield found(("steps", name, word), f"there is no step {other}", remedy)
+
+
 def _steps(text: ProtocolText, found: Finder) -> Iterator[Found]:
     about = any(step.each in ABOUT for step in text.steps.values())
     for name, step in text.steps.items():
         told = [each for each in (*step.tells, step.own) if not isinstance(each, str)]
         if not about and ("about_me" in step.tells or any(isinstance(t, ToldText) and t.about == "me" for t in told)):
             yield found(("steps", name, "tells"), "no turn is about anybody", "let a step have each: edge or listener")
-        for other in (other for each in told for other in each.step):
-            if other not in text.steps:
-                word = "own" if step.own in told and other in getattr(step.own, "step", ()) else "tells"
-                yield found(("steps", name, word), f"there is no step {other}", nearest(other, text.steps, say="steps"))
     for expression, route in _expressions(text):
         for factor in sorted(expressions.parse(expression).names & _NEEDS.keys()):
             is_met = _reads(text, _READ[factor]) if factor in _READ else _has_groups(text)

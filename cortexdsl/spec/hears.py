@@ -40,8 +40,8 @@ from cortexdsl.terms import (
 MOST = 10_000
 """The largest count that the language takes: agents, groups, samples, rounds."""
 
-_AtLeastOne: TypeAlias = Annotated[Whole, Field(ge=1, le=MOST)]
-Count: TypeAlias = Annotated[Annotated[_AtLeastOne, Tag("<value>")] | Asked, SETTING_OR_VALUE]
+AtLeastOne: TypeAlias = Annotated[Whole, Field(ge=1, le=MOST)]
+Count: TypeAlias = Annotated[Annotated[AtLeastOne, Tag("<value>")] | Asked, SETTING_OR_VALUE]
 MaybeNone: TypeAlias = Annotated[Annotated[Whole, Field(ge=0, le=MOST), Tag("<value>")] | Asked, SETTING_OR_VALUE]
 
 
@@ -124,9 +124,9 @@ class GroupsForm(Entry):
     """`{groups: count}`, or the sizes of the groups."""
 
     groups: Annotated[
-        Annotated[_AtLeastOne, Tag("<value>")]
+        Annotated[AtLeastOne, Tag("<value>")]
         | Asked
-        | Annotated[tuple[_AtLeastOne, ...], Field(min_length=1), Tag("<sizes>")],
+        | Annotated[tuple[AtLeastOne, ...], Field(min_length=1), Tag("<sizes>")],
         Discriminator(_count_or_sizes),
     ]
 

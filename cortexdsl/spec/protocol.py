@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 from cortexdsl.debate.names import NAMES
 from cortexdsl.spec.bins import RecalibrationText
 from cortexdsl.spec.expressions import Ballot, ChoiceWeight, expression
-from cortexdsl.spec.hears import MET, Count, HearsText, KeepText, MaybeNone, keep, number
+from cortexdsl.spec.hears import MET, AtLeastOne, Count, HearsText, KeepText, MaybeNone, keep, number
 from cortexdsl.spec.problems import nearest
 from cortexdsl.spec.words import (
     SETTING_OR_VALUE,
@@ -53,13 +53,19 @@ def _listed(value: Any) -> Any:
     return value if isinstance(value, list | tuple) else [value]
 
 
+def _last(value: Any) -> str:
+    return "<word>" if value == "all" else setting_or_value(value)
+
+
 class OwnTold(Entry):
     """`{step: name, last: 1}`: what a speaker itself said in some steps."""
 
     step: Annotated[tuple[Name, ...], BeforeValidator(_listed, json_schema_input_type=Name | tuple[Name, ...])] = Field(
         (), description="A step or steps; none: all talk."
     )
-    last: Count | Literal["all"] = Field(1, description="Of how many last times; all of them.")
+    last: Annotated[
+        Annotated[Literal["all"], Tag("<word>")] | Asked | Annotated[AtLeastOne, Tag("<value>")], Discriminator(_last)
+    ] = Field(1, description="Of how many last times; all of them.")
 
     def term(self) -> Told:
         """Return what is told."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cortexdsl.analysis.metrics.outcome import consensus
+from cortexdsl.analysis.metrics.outcome import consensus, gain, opening_score
 from cortexdsl.analysis.metrics.view import graded
 from cortexdsl.debate.rereading import read_again
 from cortexdsl.errors import DebateError
@@ -126,6 +126,8 @@ def test_winners_go_on_until_one_is_left() -> None:
         "compare:j1>aandd <- answer:a0 answer:d0",
     ]
     assert [choice.chosen for choice in debate.choices] == [("a", "d"), ("d",)]
+    view = graded(debate, lambda question, answer: float(answer == "4"))
+    assert (opening_score(view), gain(view)) == (0.25, 0.75)  # one of four openings was right, and a draw would decide
     assert (debate.answer, debate.stop) == ("4", "condition")
 
 

@@ -56,7 +56,14 @@ def co2(view: Graded) -> float | None:
 
 
 def opening_score(view: Graded) -> float:
-    """Worth of the vote over the opening answers: what the debate started from."""
+    """Worth of the vote over the opening answers: what the debate started from.
+
+    Also where no later round was debated, but something was said of the opening (matches, a conclusion).
+    """
+    opening = {turn.execution for turn in view.answers[0]}
+    if view.debate.rounds == 0 and view.debate.turns[-1].execution not in opening:
+        finalists = _finalists(view.answers[0], _is_weighted(view))
+        return sum(map(view.worth, finalists)) / len(finalists) if finalists else 0.0
     return score_after(view, 0)
 
 
