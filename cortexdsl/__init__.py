@@ -1,3 +1,27 @@
-"""cortexdsl: multi-agent debate experiments written as YAML, run by Snakemake, judged by significance tests."""
+"""cortexdsl: multi-agent debate experiments written as YAML, run by Snakemake, judged by significance tests.
+
+>>> import cortexdsl as cx
+>>> run = cx.open("results/quickstart")  # doctest: +SKIP
+>>> run.scores, run.debates, run.compare("sparse", to="full")  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cortexdsl.results import Results
 
 __version__ = "0.1.0"
+
+
+def open(folder: str | Path) -> Results:
+    """Open the results of an experiment (`results/<experiment>`) as data frames: see `cortexdsl.results.Results`.
+
+    Nothing heavy is imported before this is called.
+    """
+    opened: Results = import_module("cortexdsl.results").Results(folder)
+    return opened

@@ -1,9 +1,10 @@
-"""`cortexdsl export`: scores and records as CSV, Parquet or JSON Lines for other programs."""
+"""`cortexdsl export`: scores and records as CSV, Parquet or JSON Lines; logs for Inspect; a dataset for the hub."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ import pandas as pd
 from cortexdsl.analysis.units.scores import read_rows, write_rows
 from cortexdsl.analysis.units.table import read_table
 from cortexdsl.errors import InputError
+from cortexdsl.export.gathered import Gathered
+from cortexdsl.export.hub import export_hub
+from cortexdsl.export.inspect import export_inspect
 from cortexdsl.plan.layout import Layout
 from cortexdsl.records import Record, debate_files, read_debates
 from cortexdsl.records.files import write_lines
@@ -24,6 +28,7 @@ RECORDS: dict[str, Callable[[Iterable[Record]], Iterator[dict[str, Any]]]] = {
     "edges": edge_rows,
 }
 FORMATS = ("csv", "parquet", "jsonl")
+PROGRAMS = ("inspect", "huggingface")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,11 +36,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("place", type=Path, help="a results folder, a folder of debates, or one file")
     parser.add_argument("--table", choices=["scores", *RECORDS], default="scores", help="default: scores")
     parser.add_argument("--format", choices=FORMATS, help="by default what the name of the file ends with")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the file to write")
+    parser.add_argument(
+        "--to", choices=PROGRAMS, help="a folder for another program: logs for Inspect, or a dataset with its card"
+    )
+    out = "the file, or with --to the folder, to write"
+    parser.add_argument("--out", type=Path, required=True, metavar="PATH", help=out)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
+    if args.to:
+        return _program(args)
     form = args.format or args.out.suffix.removeprefix(".").lower()
     if form not in FORMATS:
         raise InputError(f"{args.out}: name a file that ends in .csv, .parquet or .jsonl, or give --format")
@@ -46,11 +57,32 @@ def run(args: argparse.Namespace) -> int:
     rows = _scores(args.place) if args.table == "scores" else _records(args.place, args.table)
     WRITERS[form](args.out, rows)
     print(f"{len(rows)} rows written to {args.out}")
-    ledger = Path(Layout(args.place.as_posix()).ledger)
-    if ledger.is_file():  # what is published goes with what was declared
-        beside = args.out.with_name(f"{args.out.stem}.ledger.jsonl")
+    _publish_ledger(args.place, args.out.with_name(f"{args.out.stem}.ledger.jsonl"))
+    return 0
+
+
+def _publish_ledger(place: Path, beside: Path) -> None:
+    """What is published goes with what was declared."""
+    ledger = Path(Layout(place.as_posix()).ledger)
+    if ledger.is_file():
         beside.write_bytes(ledger.read_bytes())
         print(f"its ledger: {beside}")
+
+
+def _program(args: argparse.Namespace) -> int:
+    if not Path(Layout(args.place.as_posix()).plan).is_file():
+        raise InputError(f"{args.place}: --to takes the results of an experiment, a folder with plan.json")
+    if args.out.exists() and not args.out.is_dir():
+        raise InputError(f"{args.out}: --to writes a folder, and this is a file")
+    if lacking := Gathered(args.place).lacking:
+        print(f"questions and golds are not all known: {lacking}", file=sys.stderr)
+    if args.to == "inspect":
+        logs = export_inspect(args.place, args.out)
+        print(f"{len(logs)} logs written to {args.out}; to see them: inspect view --log-dir {args.out}")
+    else:
+        counts = export_hub(args.place, args.out)
+        print(f"{', '.join(f'{count} {name}' for name, count in counts.items())} written to {args.out}")
+    _publish_ledger(args.place, args.out / "ledger.jsonl")
     return 0
 
 

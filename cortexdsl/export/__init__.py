@@ -1,0 +1,1 @@
+"""Experiments in the formats of other programs: logs for Inspect, a dataset for the Hugging Face hub."""

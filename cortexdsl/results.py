@@ -1,0 +1,189 @@
+"""The results of an experiment as data frames: `import cortexdsl as cx; run = cx.open("results/mine")`.
+
+Every table is read when it is first asked for, and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+
+from cortexdsl.analysis.tests.compare import compare_families
+from cortexdsl.analysis.tests.signflip import DRAWS
+from cortexdsl.analysis.units.arms import arms_of, find_arm
+from cortexdsl.analysis.units.table import read_table
+from cortexdsl.errors import DataError
+from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.store import read_plan
+from cortexdsl.records import Record, debate_files, read_debates
+from cortexdsl.records.flat import edge_rows, turn_rows
+from cortexdsl.terms import Family
+
+_TEXT = ("question_id", "cluster", "group")  # ids that look like numbers stay what they are
+
+
+class Results:
+    """An experiment's folder of results; columns are described in docs/python.md.
+
+    Parameters
+    ----------
+    folder : path
+        `results/<experiment>`.
+
+    Raises
+    ------
+    DataError
+        There is no such folder; and where a table that is asked for is missing, or is no table.
+
+    Examples
+    --------
+    >>> run = Results("results/quickstart")           # doctest: +SKIP
+    >>> run.scores.groupby("cell").score.mean()       # doctest: +SKIP
+    >>> run.compare("sparse", to="full")              # doctest: +SKIP
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        if not self.folder.is_dir():
+            raise DataError(f"{self.folder}: there is no such folder of results; run the experiment first")
+        self._layout = Layout(self.folder.as_posix())
+
+    def __repr__(self) -> str:
+        return f"Results({str(self.folder)!r})"
+
+    @cached_property
+    def plan(self) -> Mapping[str, Any]:
+        """The plan as it stands in plan.json: cells, seed, families, claims, the estimate."""
+        return read_plan(Path(self._layout.plan))
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The names of the cells, in the plan's order."""
+        return tuple(str(cell["cell"]) for cell in self.plan["cells"])
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """One row a debate: its score and every metric that is a number per debate (scores.csv)."""
+        return self._table(self._layout.table("scores"))
+
+    @cached_property
+    def metrics(self) -> pd.DataFrame:
+        """One row for each dataset, cell and metric: the estimate and its interval (metrics.csv)."""
+        return self._table(self._layout.metrics)
+
+    @cached_property
+    def comparisons(self) -> pd.DataFrame:
+        """One row for each comparison of the spec's families, with its test (comparisons.csv)."""
+        return self._table(self._layout.comparisons)
+
+    @cached_property
+    def claims(self) -> pd.DataFrame:
+        """One row a claim, with its verdict (hypotheses.csv)."""
+        return self._table(self._layout.hypotheses)
+
+    @cached_property
+    def rounds(self) -> pd.DataFrame:
+        """One row for each cell and round: accuracy, consensus and more after it (rounds.csv)."""
+        return self._table(self._layout.table("rounds"))
+
+    @cached_property
+    def agents(self) -> pd.DataFrame:
+        """One row for each cell and agent: what it did (agents.csv)."""
+        return self._table(self._layout.table("agents"))
+
+    @cached_property
+    def debates(self) -> pd.DataFrame:
+        """One row a debate: who debated, its answer and votes, how it ended; turns and edges are apart."""
+        return self._frame(_debate_rows)
+
+    @cached_property
+    def turns(self) -> pd.DataFrame:
+        """One row a turn: who said what, what was read from it, whom it had heard (turn numbers, spaces between)."""
+        return self._frame(turn_rows)
+
+    @cached_property
+    def edges(self) -> pd.DataFrame:
+        """One row for each speaker and listener of each graph: whether heard, the weight, its factors."""
+        return self._frame(edge_rows)
+
+    def records(self) -> Iterator[Record]:
+        """Yield every debate record, whole; for experiments too large for a frame."""
+        for path in debate_files(self.folder):
+            yield from read_debates(path)
+
+    def compare(
+        self,
+        *cells: str,
+        to: str,
+        metric: str | Sequence[str] = "accuracy",
+        correction: Literal["holm", "hommel", "bh", "by", "none"] = "holm",
+        seed: int | None = None,
+        draws: int = DRAWS,
+    ) -> pd.DataFrame:
+        """Compare cells with one other, paired by question, as one family: a row of comparisons.csv each.
+
+        Parameters
+        ----------
+        *cells : str
+            All others where none is named.
+        to : str
+            The cell that they are compared with.
+        metric : str or several
+            `accuracy`, or any column of `scores`.
+        correction : str
+            Of the p-values over all rows: holm, hommel, bh, by, none.
+        seed : int, optional
+            Of Monte Carlo tests and bootstraps; the experiment's own by default.
+        draws : int
+            Permutations and resamples.
+
+        Notes
+        -----
+        What is compared after the results were seen is exploratory, whatever its p.
+        """
+        table = read_table(Path(self._layout.table("scores")))
+        arms = arms_of(table.cells)
+        reference = find_arm(arms, to).cell
+        named = tuple(find_arm(arms, cell).cell for cell in cells) or table.cells
+        family = Family("comparison", tuple(cell for cell in named if cell != reference), reference, correction)
+        metrics = (metric,) if isinstance(metric, str) else tuple(metric)
+        own = int(self.plan["seed"]) if seed is None else seed
+        return compare_families(table, [family], metrics, own, draws=draws)
+
+    def _frame(self, rows: Callable[[Iterable[Record]], Iterator[dict[str, Any]]]) -> pd.DataFrame:
+        return pd.DataFrame(list(rows(self.records())))
+
+    def _table(self, path: str) -> pd.DataFrame:
+        try:
+            return pd.read_csv(
+                path, dtype=dict.fromkeys(_TEXT, "string"), comment=None, keep_default_na=False, na_values=[""]
+            )
+        except FileNotFoundError:
+            raise DataError(f"{path}: not there; run the experiment to its end: cortexdsl run") from None
+        except pd.errors.EmptyDataError:
+            return pd.DataFrame()
+        except (UnicodeDecodeError, pd.errors.ParserError) as error:
+            raise DataError(f"{path}: cannot be read as a table: {error}") from None
+
+
+def _debate_rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
+    for record in records:
+        header, debate = record.header, record.debate
+        yield {
+            "experiment": header.experiment,
+            "dataset": header.dataset,
+            "cell": header.cell,
+            "replicate": header.replicate,
+            "question_id": debate.question_id,
+            "answer": debate.answer,
+            "votes": dict(debate.votes),
+            "was_tied": debate.was_tied,
+            "rounds": debate.rounds,
+            "stop": debate.stop,
+            "agents": [agent.name for agent in debate.agents],
+            "turns": len(debate.turns),
+        }
