@@ -157,8 +157,9 @@ class Door:
         is_builtin = call.model.model.partition("/")[0] == BUILTIN
         claim: AbstractAsyncContextManager[None] = nullcontext() if is_builtin else claims.on(key)
         async with claim:
-            if not is_builtin and claims.has_news():  # another process may have asked it meanwhile
-                self.logs.refresh()
+            if not is_builtin:  # another process may have asked it meanwhile
+                if claims.has_news():
+                    self.logs.refresh()
                 known = self.logs.get(key)
                 if known is not None:
                     self.counts.replayed += 1

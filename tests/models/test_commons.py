@@ -10,6 +10,7 @@ import pytest
 
 from cortexdsl.errors import BudgetError
 from cortexdsl.models.door import Commons, open_door
+from cortexdsl.models.keys import call_key
 from cortexdsl.models.limits.claims import Claims
 from cortexdsl.terms import Limits, Reply
 from tests.models.kit import Fake, call_of, settle, texts
@@ -137,5 +138,24 @@ def test_what_another_process_has_logged_meanwhile_is_not_asked(tmp_path: Path) 
                     await a(call_of(seed=10 + k))
         assert len(fake.asked) == 10
         assert (a.counts.asked, a.counts.replayed, b.counts.asked, b.counts.replayed) == (5, 5, 5, 5)
+
+    asyncio.run(scene())
+
+
+def test_news_that_one_call_has_read_is_known_to_the_others_that_waited(tmp_path: Path) -> None:
+    """Ten calls wait for claims that another process has; the first that gets its own reads what is new for all."""
+
+    async def scene() -> None:
+        fake = Fake()
+        async with Commons(fake.transports) as one, Commons(fake.transports) as two:
+            a, b = open_door(tmp_path / "a.jsonl", commons=one), open_door(tmp_path / "b.jsonl", commons=two)
+            async with a, b:
+                await b(call_of(seed=99))  # b has looked
+                before = [b.logs.get(call_key(call_of(seed=k))) for k in range(10)]
+                await asyncio.gather(*(a(call_of(seed=k)) for k in range(10)))
+                await asyncio.gather(*(b(call_of(seed=k)) for k in range(10)))
+        assert before == [None] * 10
+        assert len(fake.asked) == 11
+        assert b.counts.replayed == 10
 
     asyncio.run(scene())
