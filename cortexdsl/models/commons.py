@@ -25,7 +25,7 @@ from cortexdsl.models.transports.builtin import BuiltinTransport
 from cortexdsl.models.transports.direct import DirectTransport
 from cortexdsl.models.transports.litellm import BUILTIN, LitellmTransport
 from cortexdsl.models.transports.tiny import TinyTransport
-from cortexdsl.models.transports.transport import Transport
+from cortexdsl.models.transports.transport import Transport, way_of
 from cortexdsl.terms import Limits, Model, Reply
 
 DIRECT, TINY, LITELLM = "direct", "tiny", "litellm"
@@ -68,8 +68,8 @@ class Commons:
     Parameters
     ----------
     transports : mapping or None
-        In place of, or on top of, the usual: `builtin` (models `builtin/...`), `direct` (`direct/...`), `tiny`
-        (`tiny/...`), `litellm` (every other).
+        In place of, or on top of, the usual: `builtin` (models `builtin/...`), `direct` (`direct/...`, and entries
+        that name it), `tiny` (`tiny/...`), `litellm` (every other).
     hooks : Hooks
         Time, waiting, chance and environment.
     """
@@ -96,7 +96,7 @@ class Commons:
 
     def transport(self, model: Model) -> Transport:
         """Return the way to a model."""
-        return self._transports.get(model.model.partition("/")[0]) or self._transports[LITELLM]
+        return self._transports.get(way_of(model)) or self._transports[LITELLM]
 
     def gate(self, where: str, most: int) -> asyncio.Semaphore:
         """Return the gate to what is no model (a search service); it lets in as many as who first asked there may."""

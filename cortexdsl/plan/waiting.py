@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from cortexdsl.models.transports.transport import way_of
 from cortexdsl.plan.experiment import Plan, pool_sources
+from cortexdsl.terms import Model
 
 AT_ONCE = 5
 """Jobs that wait at once: Snakemake (9.27) has so many threads more than cores, and those are for jobs that compute."""
@@ -45,15 +47,15 @@ def ways(plan: Plan) -> list[str]:
 def _ways(plan: Plan) -> Iterator[str]:
     for cell in plan.cells:
         if debates_wait(plan, cell.slug):
-            yield from (_way(agent.model.model) for cast in cell.debate.cast.values() for agent in cast)
+            yield from (_way(agent.model) for cast in cell.debate.cast.values() for agent in cast)
         for source in filter(lambda name: pool_waits(plan, name), pool_sources(cell)):
             yield "search" if plan.knowledge[source].retriever == "search" else "litellm"
     if plan.judging is not None and judge_waits(plan):
-        yield _way(plan.judging.model.model)
+        yield _way(plan.judging.model)
 
 
-def _way(model: str) -> str:
-    return "direct" if model.startswith("direct/") else "litellm"
+def _way(model: Model) -> str:
+    return "direct" if way_of(model) == "direct" else "litellm"
 
 
 def connections_per_job(plan: Plan, cores: int | None, *, is_warm: bool = False) -> int:

@@ -17,6 +17,14 @@ SOLVER_PARAMETERS = ("skill", "overconfidence", "stubbornness", "malformed")
 
 SAMPLING = ("temperature", "top_p", "max_tokens")
 
+PLAIN_WIRES = ("direct/", "openai/", "hosted_vllm/")
+"""Names of models whose servers speak the plain OpenAI protocol, which the direct way does."""
+LITELLMS_OWN = (
+    "additional_drop_params", "allowed_openai_params", "api_version", "custom_llm_provider", "drop_params",
+    "extra_headers", "fallbacks", "headers", "max_retries", "mock_response", "num_retries", "organization", "timeout",
+)  # fmt: skip
+"""Options that tell litellm what to do, and are not sent to a server."""
+
 _RESERVED = {
     "model": "it is written above", "messages": "prompts are templates", "seed": "seeds come from the spec's seed",
     "api_key": "write api_key_env: NAME, the variable that holds the key", "api_base": "write it beside options",
@@ -129,6 +137,9 @@ class ModelText(Entry):
         0, description="Assumed length of what it thinks before a reply; for plans alone."
     )
     price: PriceText | None = Field(None, description="Dollars per million tokens: {input, output}.")
+    transport: Literal["litellm", "direct"] | None = Field(
+        None, description="direct: straight to a server that speaks the OpenAI protocol; litellm otherwise."
+    )
     options: Annotated[dict[Text, Plain], AfterValidator(_options)] = Field(
         default_factory=dict, description="Any other option of litellm, sent as it is."
     )
@@ -149,7 +160,27 @@ class ModelText(Entry):
             raise said("a tiny model runs in the process: no address, no key", "remove api_base and api_key_env")
         if told and not self.model.startswith("builtin/"):
             raise said(f"{told[0]} is a parameter of {BUILTIN} alone", "remove it")
+        if self.transport is not None:
+            self._check_way(self.transport)
         return self
+
+    def _check_way(self, transport: str) -> None:
+        if self.model.startswith(("builtin/", "tiny/")):
+            raise said("a model that runs here is reached by no transport", "remove transport")
+        if transport == "litellm":
+            if self.model.startswith("direct/"):
+                raise said("a model named direct/... goes the direct way", f"write openai/{self.model[7:]}")
+            return
+        if not self.model.startswith(PLAIN_WIRES):
+            raise said(
+                f"transport: direct speaks the plain OpenAI protocol, and {self.model} is translated by litellm",
+                "write openai/NAME with the api_base of a server that speaks it, or remove transport",
+            )
+        if self.api_base is None:
+            raise said("transport: direct needs the address of the server", "write api_base: env:NAME")
+        own = next((name for name in self.options if name in LITELLMS_OWN), None)
+        if own is not None:
+            raise said(f"the option {own} tells litellm something, and is not sent", "remove it, or remove transport")
 
 
 class AgentText(Entry):

@@ -30,6 +30,8 @@ class Model:
         Dollars per input token and per output token; None where unknown.
     reasoning_tokens : int
         Tokens that it is expected to think before each reply; for plans alone.
+    transport : str or None
+        `direct` or `litellm`: the way to it, where the spec names one. Both say and read the same.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Model:
     tokens: float | None = None
     price: tuple[float, float] | None = None
     reasoning_tokens: int = 0
+    transport: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -208,7 +208,9 @@ def from_exception(error: BaseException, now: float) -> Failure:
     if isinstance(status, int) and status >= 400 and kind in (None, Kind.RATE_LIMIT, Kind.BAD_REQUEST):
         kind = _kind_of(status, said.lower())
     response = getattr(error, "response", None)
-    headers: Mapping[str, str] = getattr(response, "headers", None) or {}
+    # What litellm raises has an empty response of its own making, and the server's headers beside it.
+    of_server = getattr(error, "litellm_response_headers", None)
+    headers: Mapping[str, str] = of_server or getattr(response, "headers", None) or {}
     is_late = any(c.__name__ in ("Timeout", "TimeoutError") for c in type(error).__mro__)
     return Failure(kind or Kind.BAD_REQUEST, said, retry_after=retry_after(headers, now), may_have_cost=is_late or None)
 

@@ -52,7 +52,8 @@ def completion(message: Any, finish_reason: Any, usage: Any, *, seed_refused: bo
         Malformed where the content is no text, or tools are called in its place; content filter where there is a
         refusal in its place.
     """
-    content, refusal = _field(message, "content"), _field(message, "refusal")
+    content = _field(message, "content")
+    refusal = _field(message, "refusal") or _field(_field(message, "provider_specific_fields"), "refusal")  # litellm's
     if content is None and refusal:
         raise Failure(Kind.CONTENT_FILTER, f"the model refused: {refusal}")
     if content is None and _field(message, "tool_calls"):

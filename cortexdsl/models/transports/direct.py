@@ -1,13 +1,15 @@
-"""The short way: aiohttp straight to an OpenAI-compatible address, for models named `direct/NAME`.
+"""The short way: aiohttp straight to a server that speaks the OpenAI protocol (`direct/NAME`, `transport: direct`).
 
-It asks the same and keeps the same as the way through litellm, at many times its speed. A server is not trusted:
-bodies are read up to a bound, also when they are compressed, and no redirect is followed with a prompt.
+It says and reads the same as the way through litellm, to the byte of what is asked, at many times its speed. A server
+is not trusted: bodies are read up to a bound, also when they are compressed, and no redirect is followed with a prompt.
 """
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cortexdsl.models.keys import plain
@@ -15,13 +17,15 @@ from cortexdsl.models.reach.failures import Failure, Kind, from_status
 from cortexdsl.models.transports.bodies import refuse_page, refuse_redirect, whole
 from cortexdsl.models.transports.completion import read_completion
 from cortexdsl.models.transports.images import messages_of
+from cortexdsl.models.transports.prices import price_of
 from cortexdsl.models.transports.transport import Raw, SeedsRefused
 from cortexdsl.terms import Call
 
 if TYPE_CHECKING:
     import aiohttp
 
-PREFIX = "direct/"
+PREFIXES = ("direct/", "openai/", "hosted_vllm/")
+"""What a model's name may begin with; its server knows it without."""
 TIMEOUT = 300.0
 CONNECT = 15.0
 
@@ -43,25 +47,22 @@ class DirectTransport:
     async def send(self, call: Call, api_base: str | None, api_key: str | None) -> Raw:
         """Send a call once."""
         if api_base is None:
-            raise Failure(Kind.BAD_REQUEST, "a model named direct/... needs `api_base`, the address of its server")
-        body = {
-            **plain(call.model.options),
-            "model": call.model.model.removeprefix(PREFIX),
-            "messages": messages_of(call),
-        }
-        return await self._seeds.send(call, api_base, lambda seed: self._post(api_base, api_key, body, seed))
+            raise Failure(Kind.BAD_REQUEST, "the direct way needs `api_base`, the address of the model's server")
+        raw = await self._seeds.send(call, api_base, lambda seed: self._post(api_base, api_key, body_of(call, seed)))
+        price = price_of(call.model.model) if call.model.transport else None
+        if price is None or raw.prompt_tokens is None:
+            return raw
+        return replace(raw, dollars=price[0] * raw.prompt_tokens + price[1] * (raw.completion_tokens or 0))
 
-    async def _post(self, api_base: str, api_key: str | None, body: Mapping[str, Any], seed: int | None) -> Raw:
-        said = dict(body) if seed is None else {**body, "seed": seed}
+    async def _post(self, api_base: str, api_key: str | None, body: Mapping[str, Any]) -> Raw:
+        said = json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
         status, text, headers = await self._exchange(f"{api_base.rstrip('/')}/chat/completions", api_key, said)
         refuse_redirect(status, headers)
         if status >= 400:
             raise from_status(status, text, headers, time.time())
-        return read_completion(text, seed_refused=seed is None)
+        return read_completion(text, seed_refused="seed" not in body)
 
-    async def _exchange(
-        self, url: str, api_key: str | None, body: Mapping[str, Any]
-    ) -> tuple[int, str, Mapping[str, str]]:
+    async def _exchange(self, url: str, api_key: str | None, body: bytes) -> tuple[int, str, Mapping[str, str]]:
         import aiohttp  # a third of a second, which jobs without such a model should not pay
 
         if self._session is None:
@@ -70,11 +71,15 @@ class DirectTransport:
                 timeout=aiohttp.ClientTimeout(total=self._timeout, sock_connect=CONNECT),
                 connector=aiohttp.TCPConnector(limit=0),
                 auto_decompress=False,
-                headers={"Accept-Encoding": "identity"},
+                headers={
+                    "Accept": "application/json",
+                    "Accept-Encoding": "identity",
+                    "Content-Type": "application/json",
+                },
             )
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         try:
-            async with self._session.post(url, json=body, headers=headers, allow_redirects=False) as response:
+            async with self._session.post(url, data=body, headers=headers, allow_redirects=False) as response:
                 content = await whole(response.content.iter_any(), response.headers)
                 if response.status < 300:
                     refuse_page(content)
@@ -89,3 +94,18 @@ class DirectTransport:
         if self._session is not None:
             await self._session.close()
             self._session = None
+
+
+def body_of(call: Call, seed: int | None) -> dict[str, Any]:
+    """Return what a chat completion is asked with, in the order in which OpenAI's own client says it.
+
+    What `extra_body` holds is said beside everything else, as that client does; no seed is said where it is None.
+    """
+    options = plain(call.model.options)
+    extra = options.pop("extra_body", {})
+    if seed is not None:
+        options["seed"] = seed
+    name = next(
+        (call.model.model.removeprefix(p) for p in PREFIXES if call.model.model.startswith(p)), call.model.model
+    )
+    return {"messages": messages_of(call), "model": name, **{o: options[o] for o in sorted(options)}, **extra}

@@ -20,12 +20,23 @@ def messages_of(call: Call) -> list[dict[str, Any]]:
     Failure
         Bad request where a file of an image is gone, or is no longer the one that the dataset was loaded with.
     """
-    messages: list[dict[str, Any]] = [dict(message) for message in call.messages]
+    messages: list[dict[str, Any]] = [
+        {name: _sendable(text) for name, text in message.items()} for message in call.messages
+    ]
     if call.images:
         last = messages[-1]
         pictures = [{"type": "image_url", "image_url": {"url": data_uri(image)}} for image in call.images]
         messages[-1] = {**last, "content": [*pictures, {"type": "text", "text": last["content"]}]}
     return messages
+
+
+def _sendable(text: str) -> str:
+    """Return a text that UTF-8 can say: half a character, which a model may have said, becomes U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 @lru_cache(maxsize=64)  # a question's images are sent by every agent in every round

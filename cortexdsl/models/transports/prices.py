@@ -37,6 +37,12 @@ def is_listed(model: str) -> bool:
     return any(_entry(model).get(f"{way}_cost_per_token") for way in ("input", "output"))
 
 
+def price_of(model: str) -> tuple[float, float] | None:
+    """Return dollars per input and output token by litellm's list; None where it has no price for a model."""
+    asked, said = (float(_entry(model).get(f"{way}_cost_per_token") or 0.0) for way in ("input", "output"))
+    return (asked, said) if asked or said else None
+
+
 def context_of(model: str) -> int | None:
     """Return the most tokens of a prompt that litellm's list has for a model; None where it has none."""
     most = _entry(model).get("max_input_tokens")

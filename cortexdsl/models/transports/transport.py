@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from cortexdsl.models.reach.failures import Failure, Kind
-from cortexdsl.terms import Call
+from cortexdsl.terms import Call, Model
 
 PLACEHOLDER_KEY = "no-key-needed"
 """Sent to an address for which the spec names no key: a key of another service must never go there."""
@@ -77,6 +77,11 @@ class Transport(Protocol):
     async def close(self) -> None:
         """Let go of connections."""
         ...
+
+
+def way_of(model: Model) -> str:
+    """Return the way to a model: the one that its entry names, else what its name begins with."""
+    return model.transport or model.model.partition("/")[0]
 
 
 def wire_seed(seed: int) -> int:
