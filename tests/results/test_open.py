@@ -1,0 +1,71 @@
+"""Results as data frames, on an experiment small enough to count."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cortexdsl as cx
+from cortexdsl.errors import DataError
+from tests.results.made import write_scored
+
+NOTEBOOK = Path(__file__).parents[2] / "docs" / "python.ipynb"
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    return write_scored(tmp_path / "results" / "quickstart", "quickstart")
+
+
+def test_frames_have_a_row_for_each_thing(made: Path) -> None:
+    """Three cells, four questions, two replicates; six turns a debate, three without rounds; nine pairs a graph."""
+    run = cx.open(made)
+    assert run.cells == ("sparse", "full", "vote[k=1]")
+    assert len(run.scores) == len(run.debates) == 24
+    assert len(run.turns) == 2 * (2 * 4 * 6 + 4 * 3)
+    assert len(run.edges) == 2 * 2 * 4 * 9
+    assert run.scores.groupby("cell").score.mean().round(4).to_dict() == {
+        "full": 0.5, "sparse": 0.75, "vote[k=1]": 0.75,
+    }  # fmt: skip
+    assert run.debates.loc[0, "agents"] == ["ann", "bob", "cy"]
+    assert run.scores.question_id.iloc[0] == "q-1"
+
+
+def test_compare_is_the_test_of_the_workflow(made: Path) -> None:
+    """sparse is right on q-3 where full is wrong, and else they agree: a quarter, on one of four questions."""
+    found = cx.open(made).compare("sparse", to="full").iloc[0]
+    assert (found.cell, found.reference, found.difference, found.discordant) == ("sparse", "full", 0.25, 1)
+    everything = cx.open(made).compare(to="full", metric=["accuracy", "input_tokens"])
+    assert list(zip(everything.metric, everything.cell, strict=True)) == [
+        (metric, cell) for metric in ("accuracy", "input_tokens") for cell in ("sparse", "vote[k=1]")
+    ]
+
+
+def test_what_is_missing_is_named(made: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no such folder of results"):
+        cx.open(tmp_path / "nowhere")
+    (made / "rounds.csv").unlink(missing_ok=True)
+    with pytest.raises(DataError, match=r"rounds\.csv: not there; run the experiment"):
+        _ = cx.open(made).rounds
+
+
+def test_the_import_is_light() -> None:
+    """Whoever imports the package for its version pays for nothing else."""
+    code = "import cortexdsl, sys; print(sorted({'pandas', 'numpy', 'scipy', 'yaml', 'jinja2'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_notebook_runs(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every cell of docs/python.ipynb, in order, in one namespace, beside results/quickstart."""
+    monkeypatch.chdir(made.parents[1])
+    notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
+    codes = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert len(codes) > 5
+    names: dict[str, object] = {}
+    for number, code in enumerate(codes, 1):
+        exec(compile(code, f"python.ipynb, cell {number}", "exec"), names)
