@@ -104,10 +104,12 @@ def test_a_metrics_spread_is_that_of_a_difference_of_two_cells() -> None:
     assert found["deviation"].to_numpy() ** 2 == pytest.approx([0.02, 0.08])
 
 
-def test_earlier_scores_without_answers_say_nothing_of_confidences() -> None:
+def test_earlier_scores_say_nothing_of_what_they_do_not_hold() -> None:
     earlier = score_table(long_table({"a": np.eye(2), "b": np.eye(2)}))
     row = plan_power(["ece(a) < ece(b)"], ARMS, {"d": 100}, 1, Expected(earlier=earlier), runs=0).iloc[0]
     assert (row["basis"], row["note"]) == ("none", "needs earlier results of ece, or `expected: {spread: {ece: ...}}`")
+    row = plan_power(["calls(a) < calls(b)"], ARMS, {"d": 100}, 1, Expected(earlier=earlier), runs=0).iloc[0]
+    assert (row["basis"], row["note"][:28]) == ("none", "needs earlier results of cal")
     confident = answers_of({"a": 0.6, "b": 0.9}, 200)
     row = plan_power(["ece(a) < ece(b)"], ARMS, {"d": 200}, 1, Expected(earlier=confident), runs=0).iloc[0]
     assert row["basis"] == "earlier results"

@@ -14,8 +14,8 @@ from cortexdsl.analysis.tests.contrasts import gap_of
 from cortexdsl.analysis.tests.intervals import standard_error
 from cortexdsl.analysis.units.table import ScoreTable
 from cortexdsl.analysis.units.units import Units
-from cortexdsl.spec.claim_checks import needs_answers
-from cortexdsl.spec.claims import Comparison
+from cortexdsl.errors import DataError
+from cortexdsl.spec.claims import Comparison, Quantity
 from cortexdsl.terms import EMPTY
 
 ASSUMED_DISCORDANCE = 0.3
@@ -69,7 +69,7 @@ def basis_of(design: Design, replicates: int, expected: Expected) -> Basis | Non
     return found or _given(design, replicates, expected)
 
 
-def lacking(design: Design) -> str:
+def to_be_known(design: Design) -> str:
     """What would have to be known of a claim of which nothing is."""
     named = _measured(design)
     what = f"spread: {{{named}: ...}}" if named else f'spread: {{"{design.claim.text}": ...}}'
@@ -132,7 +132,7 @@ def _earlier(design: Design, replicates: int, expected: Expected) -> Basis | Non
     table = expected.earlier
     if table is None or not set(design.cells) <= set(table.cells):
         return None
-    if table.answers is None and needs_answers(design.claim):
+    if not all(_holds(table, quantity) for quantity in design.quantities):
         return None
     claim = design.claim
     scope = (claim.dataset,) if claim.dataset in table.datasets else ()
@@ -157,6 +157,17 @@ def _earlier(design: Design, replicates: int, expected: Expected) -> Basis | Non
     spread = float(np.sqrt(max(variance, 1e-12)))
     truth = _behaviour(sample, size, spread, replicates) if isinstance(claim, Comparison) and len(means) == 2 else None
     return Basis("earlier results", spread, size, truth)
+
+
+def _holds(table: ScoreTable, quantity: Quantity) -> bool:
+    """Whether earlier results have what a mean is made of."""
+    if quantity.is_of_answers:
+        return table.answers is not None
+    try:
+        table.metric(quantity.metric)
+    except DataError:
+        return False
+    return True
 
 
 def _saved(sample: Units, weights: np.ndarray[tuple[int], np.dtype[np.float64]], replicates: int) -> float:

@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import optimize
 
 from cortexdsl.analysis.claims.designs import Design, design_of
-from cortexdsl.analysis.planning.basis import Basis, Expected, basis_of, lacking
+from cortexdsl.analysis.planning.basis import Basis, Expected, basis_of, to_be_known
 from cortexdsl.analysis.planning.power import (
     bonett_price_inflation,
     equivalence_power,
@@ -80,7 +80,7 @@ def _row(
     total, head = sum(sizes), (claim.text, sum(sizes), replicates, alpha)
     basis = basis_of(design, replicates, expected)
     if basis is None:
-        return *head, "none", nan, nan, nan, nan, nan, nan, nan, nan, None, lacking(design)
+        return *head, "none", nan, nan, nan, nan, nan, nan, nan, nan, None, to_be_known(design)
 
     def power(distance: float, count: int) -> float:
         return _power(design, basis, distance, count, replicates, alpha)
