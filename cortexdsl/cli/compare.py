@@ -109,14 +109,15 @@ def run(args: argparse.Namespace) -> int:
     if args.claim:
         print(f"claims, p {how_adjusted(args.correction, len(claims))}:")
         print(verdicts[["claim", "verdict", "estimate", "ci_low", "ci_high", "p_adjusted"]].to_string(index=False))
-        said = verdicts[["claim", "null", "leans", "note"]].itertuples(index=False, name=None)
-        _print_notes((claim, _beside(null, leans, note)) for claim, null, leans, note in said)
+        said = verdicts[["claim", "test", "null", "leans", "note"]].itertuples(index=False, name=None)
+        _print_notes((claim, _beside(*texts)) for claim, *texts in said)
     return 0
 
 
-def _beside(null: str, leans: str, note: str) -> str:
-    """What must stand beside a verdict: what its p tests, which way it leans, what the test says besides."""
-    return "; ".join(filter(None, [f"p tests {null}" if null else "", leans, note]))
+def _beside(test: str, null: str, leans: str, note: str) -> str:
+    """What must stand beside a verdict: what its p tests or why there is none, where it leans, what else there is."""
+    tested = test if test.startswith("none") else f"p tests {null}" if null else ""
+    return "; ".join(filter(None, [tested, leans, note]))
 
 
 def _table(args: argparse.Namespace, claims: Sequence[Claim]) -> ScoreTable:

@@ -94,6 +94,30 @@ def test_a_table_without_columns_or_datasets_is_refused(tmp_path: Path) -> None:
         with_answers(score_table(two), [path])
 
 
+def test_answers_to_other_questions_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores, answers = _made(tmp_path, 20)
+    frame = pd.read_csv(answers)
+    frame.assign(question_id="x" + frame["question_id"]).to_csv(answers, index=False)
+    words = ["compare", str(scores), "--answers", str(answers), "--to", "calm", "--claim", "ece(bold) < 0.2"]
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert "no answer of bold on data is one to its questions: answers are to 'xq0' ..., scores of 'q0' ..." in said
+
+
+def test_a_claim_that_cannot_be_tested_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Brier scores of all agents are worked out of answers where scores have no column; half of them is a gap."""
+    scores, answers = _made(tmp_path, 20)
+    frame, claim = pd.read_csv(answers), "brier(calm) < brier(bold)"
+    words = ["compare", str(scores), "--answers", str(answers), "--to", "calm", "--draws", "99", "--claim", claim]
+    assert main([*words, "--json"]) == 0
+    (row,) = [one for one in map(json.loads, capsys.readouterr().out.splitlines()) if "claim" in one]
+    each = ((frame["stated"] - frame["right"]) ** 2).groupby(frame["cell"]).mean()
+    assert row["estimate"] == pytest.approx(each["calm"] - each["bold"])
+    frame[frame["question_id"] != "q3"].to_csv(answers, index=False)
+    assert main(words) == 0
+    assert f"{claim}: none: calm lacks 1 of 20 values of brier" in " ".join(capsys.readouterr().out.split())
+
+
 def test_an_agent_of_a_table_without_agents_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scores, answers = _made(tmp_path)
     pd.read_csv(answers).drop_duplicates(["cell", "question_id"]).drop(columns="agent").to_csv(answers, index=False)

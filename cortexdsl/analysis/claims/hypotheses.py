@@ -14,6 +14,7 @@ from cortexdsl.analysis.claims.findings import Finding, Scene, deciding, find
 from cortexdsl.analysis.claims.over import find_over
 from cortexdsl.analysis.tests.corrections import adjust
 from cortexdsl.analysis.tests.signflip import DRAWS
+from cortexdsl.analysis.units.answers import lies_in_answers
 from cortexdsl.analysis.units.arms import Arm, arms_of
 from cortexdsl.analysis.units.columns import Ints
 from cortexdsl.analysis.units.table import ScoreTable, score_table
@@ -100,7 +101,7 @@ def _check_scale(table: ScoreTable, claim: Claim) -> None:
     """Refuse a claim whose outcome is known beforehand, where the table's metrics are on the scale that we know."""
     for part in parts_of(claim):
         for one in part.quantities if isinstance(part, Comparison) else ():
-            known = one.metric in KNOWN_METRICS and not one.is_of_answers
+            known = one.metric in KNOWN_METRICS and not lies_in_answers(table, one)
             if known and (which := table.metric(one.metric)).per is None:
                 low, high = range_of(one.metric)
                 values = table.column(which.column)

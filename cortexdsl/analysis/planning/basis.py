@@ -12,6 +12,7 @@ from cortexdsl.analysis.claims.samples import sample_of
 from cortexdsl.analysis.planning.simulate import Truth
 from cortexdsl.analysis.tests.contrasts import gap_of
 from cortexdsl.analysis.tests.intervals import standard_error
+from cortexdsl.analysis.units.answers import lies_in_answers
 from cortexdsl.analysis.units.table import ScoreTable
 from cortexdsl.analysis.units.units import Units
 from cortexdsl.errors import DataError
@@ -161,7 +162,7 @@ def _earlier(design: Design, replicates: int, expected: Expected) -> Basis | Non
 
 def _holds(table: ScoreTable, quantity: Quantity) -> bool:
     """Whether earlier results have what a mean is made of."""
-    if quantity.is_of_answers:
+    if lies_in_answers(table, quantity):
         return table.answers is not None
     try:
         table.metric(quantity.metric)

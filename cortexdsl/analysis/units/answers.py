@@ -65,6 +65,13 @@ def answer_layer(table: ScoreTable, quantity: Quantity, dataset: int) -> Layer:
     return Layer.of(values, replicates, lacking, is_yes_no)
 
 
+def lies_in_answers(table: ScoreTable, quantity: Quantity) -> bool:
+    """Whether a mean is worked out of answers: because it must be, or because scores have no column for it."""
+    if quantity.is_of_answers or table.answers is None or quantity.metric not in _BRIER:
+        return quantity.is_of_answers
+    return f"brier_{_kind(quantity.metric)}" not in table.frame
+
+
 def _rows(table: ScoreTable, quantity: Quantity, dataset: int) -> pd.DataFrame:
     if table.answers is None:
         raise DataError(
@@ -84,7 +91,14 @@ def _rows(table: ScoreTable, quantity: Quantity, dataset: int) -> pd.DataFrame:
     if quantity.round is not None:
         rounds = here["round"] <= quantity.round if _is_score(quantity) else here["round"] == quantity.round
         here = here[rounds]
-    return here[here["question_id"].isin(table.questions[dataset])]
+    asked = here[here["question_id"].isin(table.questions[dataset])]
+    if asked.empty:
+        raise DataError(
+            f"{table.source}: no answer of {quantity.name} on {label} is one to its questions: answers are to "
+            f"{here['question_id'].iloc[0]!r} ..., scores of {table.questions[dataset][0]!r} ...\n"
+            "    give both tables the same question_id"
+        )
+    return asked
 
 
 def _is_score(quantity: Quantity) -> bool:
@@ -92,9 +106,13 @@ def _is_score(quantity: Quantity) -> bool:
 
 
 def _confidences(rows: pd.DataFrame, metric: str) -> tuple[Floats, Floats]:
-    kind = "recalibrated" if metric.endswith("recalibrated") else "stated"
-    confidence = np.clip(rows[kind].to_numpy(dtype=np.float64), 0, 1)
+    confidence = np.clip(rows[_kind(metric)].to_numpy(dtype=np.float64), 0, 1)
     return confidence, rows["right"].to_numpy(dtype=np.float64)
+
+
+def _kind(metric: str) -> str:
+    """Which confidences a metric is about: stated ones unless it says otherwise."""
+    return "recalibrated" if metric.endswith("recalibrated") else "stated"
 
 
 def calibration_errors(confidence: Floats, right: Floats, question: Ints, clusters: Ints) -> Floats:

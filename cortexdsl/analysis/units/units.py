@@ -14,7 +14,7 @@ from math import lcm
 
 import numpy as np
 
-from cortexdsl.analysis.units.answers import answer_layer
+from cortexdsl.analysis.units.answers import answer_layer, lies_in_answers
 from cortexdsl.analysis.units.columns import Ints
 from cortexdsl.analysis.units.layer import Layer
 from cortexdsl.analysis.units.table import ScoreTable
@@ -182,7 +182,7 @@ def _whole(table: ScoreTable, quantities: Sequence[Quantity], dataset: int) -> L
     rows: dict[tuple[str, int | None], list[int]] = {}
     found: dict[int, Layer] = {}
     for i, quantity in enumerate(quantities):
-        if quantity.is_of_answers:
+        if lies_in_answers(table, quantity):
             found[i] = answer_layer(table, quantity, dataset)
         else:
             rows.setdefault((quantity.metric, quantity.round), []).append(i)
