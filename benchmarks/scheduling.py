@@ -1,9 +1,11 @@
-"""What many shards cost before the first debate: a dry run of 100, 1,000 and 10,000 jobs.
+"""What many shards cost: before the first debate (a dry run), and in all (`--run`, each shard one short debate).
 
-    python benchmarks/scheduling.py [--shards 100 1000 10000]
+    python benchmarks/scheduling.py [--shards 100 1000 10000] [--run]
 
 Prints processor seconds (a busy machine changes them little) and the most memory; the last column is the ratio to the
-first row, which is nearly all start.
+first row, which is nearly all start. With `--run` the debates are really run, by the built-in solver, to the scores:
+the seconds are of all processes, those of the jobs included, the memory is of the largest, and the last column is
+milliseconds a job.
 """
 
 from __future__ import annotations
@@ -31,28 +33,33 @@ methods:
 """
 
 
-def dry_run(folder: Path, shards: int) -> tuple[float, float]:
-    """Return the processor seconds and the most memory (MB) of a dry run."""
+def scheduled(folder: Path, shards: int, *, is_dry: bool) -> tuple[float, float]:
+    """Return the processor seconds and the most memory (MB) of a run."""
     (folder / "specs").mkdir(exist_ok=True)
     (folder / "specs" / "many.yaml").write_text(SPEC.format(shards=shards))
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(SNAKEFILE), "--cores", "2", "--dry-run", "--quiet"]
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(SNAKEFILE), "--cores", "2", "--quiet"]
+    command += ["--dry-run"] if is_dry else ["--", "results/many/scores.csv"]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     if status:
-        raise SystemExit(f"the dry run of {shards} shards failed")
+        raise SystemExit(f"the run of {shards} shards failed")
     return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shards", type=int, nargs="+", default=[100, 1_000, 10_000])
-    print("| shards | processor seconds | MB | of the first |\n|---:|---:|---:|---:|")
+    parser.add_argument("--run", action="store_true", help="debate, too")
+    args = parser.parse_args()
+    last = "ms a job" if args.run else "of the first"
+    print(f"| shards | processor seconds | MB | {last} |\n|---:|---:|---:|---:|")
     first = None
-    with tempfile.TemporaryDirectory() as folder:
-        for shards in parser.parse_args().shards:
-            seconds, memory = dry_run(Path(folder), shards)
-            first = first or seconds
-            print(f"| {shards:,} | {seconds:.1f} | {memory:.0f} | {seconds / first:.1f} |", flush=True)
+    for shards in args.shards:
+        with tempfile.TemporaryDirectory() as folder:
+            seconds, memory = scheduled(Path(folder), shards, is_dry=not args.run)
+        first = first or seconds
+        share = f"{1000 * seconds / shards:.0f}" if args.run else f"{seconds / first:.1f}"
+        print(f"| {shards:,} | {seconds:.1f} | {memory:.0f} | {share} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import pandas as pd
 
 from cortexdsl.analysis.units.scores import read_rows, write_rows
 from cortexdsl.analysis.units.table import read_table
+from cortexdsl.cli.counting import counting
 from cortexdsl.errors import InputError
 from cortexdsl.export.gathered import Gathered
 from cortexdsl.export.hub import export_hub
@@ -87,7 +88,8 @@ def _program(args: argparse.Namespace) -> int:
 
 
 def _records(place: Path, table: str) -> list[dict[str, Any]]:
-    records = (record for path in debate_files(place) for record in read_debates(path))
+    files = counting(list(debate_files(place)), f"exporting {table}")
+    records = (record for path in files for record in read_debates(path))
     return [well_formed(row) for row in RECORDS[table](records)]
 
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any, TypeAlias
 
 from cortexdsl.records.debates import Record
+from cortexdsl.terms import Turn
 
 Row: TypeAlias = dict[str, Any]
+_TURN = tuple(field.name for field in fields(Turn))
 
 
 def turn_rows(records: Iterable[Record]) -> Iterator[Row]:
     """Yield one row a turn; `heard` and `recalled` are numbers of turns with a space between."""
     for record in records:
         for turn in record.debate.turns:
-            row = _keys(record) | asdict(turn)
+            row = _keys(record) | _fields(turn)
             row["beside"] = "; ".join(f"{what}: {value or ''}" for what, value in turn.beside.items())
             yield row | {key: " ".join(map(str, row[key])) for key in ("heard", "recalled")}
 
@@ -65,7 +67,7 @@ def debate_rows(records: Iterable[Record]) -> Iterator[Row]:
                 for agent in debate.agents
             ],
             "turns": [
-                asdict(turn)
+                _fields(turn)
                 | {"heard": list(turn.heard), "recalled": list(turn.recalled)}
                 | {"beside": [{"reads": what, "value": value} for what, value in turn.beside.items()]}
                 for turn in debate.turns
@@ -86,10 +88,15 @@ def debate_rows(records: Iterable[Record]) -> Iterator[Row]:
 def well_formed(value: Any) -> Any:
     """Return a row with every lone surrogate replaced by U+FFFD: other programs take Unicode text alone."""
     if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
         return {well_formed(key): well_formed(item) for key, item in value.items()}
     return [well_formed(item) for item in value] if isinstance(value, list) else value
+
+
+def _fields(turn: Turn) -> Row:
+    """Return the fields of a turn by name; `asdict` copies every value, and takes eight times as long."""
+    return {name: getattr(turn, name) for name in _TURN}
 
 
 def _keys(record: Record) -> Row:
