@@ -30,10 +30,11 @@ def run(args: argparse.Namespace) -> int:
         return 0
     # Sizes of no real model: a weight that uses credibility needs some.
     model = Model("example", "builtin/solver", parameters=1e9, tokens=1e12)
+    tools = {"library": Model("library", "tool/search")}  # as shipped protocols call theirs
     agents = {f"agent-{k}": Agent(f"agent-{k}", model) for k in range(1, max(1, args.agents) + 1)}
     mark = Mark("--set", 1, 1)
     settings = {name: Node(value, mark) for name, value in map(_setting, args.set)}
-    choice = Choice("--set", Node(dict(settings), mark), tuple(agents.values()), agents, {"example": model})
+    choice = Choice("--set", Node(dict(settings), mark), tuple(agents.values()), agents, {"example": model}, tools)
     print(explain(resolve(load_protocol(args.what), choice)))
     return 0
 

@@ -8,6 +8,7 @@ from cortexdsl.spec.nodes import Route
 from cortexdsl.spec.problems import nearest
 from cortexdsl.spec.protocol import ELSE
 
+PLACES = ("first", "second")
 Wrong = tuple[Route, str, str]
 
 
@@ -20,7 +21,7 @@ def dealt(
     ----------
     prompt : str, sequence of str, or mapping of agent to str
         A list is dealt in the agents' order, from its beginning again where there are more of them. In a mapping
-        `else` is for those whom it does not name.
+        `else` is for those whom it does not name; `first` and `second` are places, where nobody is called so.
     agents : sequence of str
         Those of the role, in their order.
 
@@ -33,6 +34,7 @@ def dealt(
         return prompt, {}, []
     wrong: list[Wrong]
     if isinstance(prompt, Mapping):
+        prompt = _by_name(prompt, agents)
         wrong = [
             ((name,), f"no agent of the role is called {name}", nearest(name, [*agents, ELSE], say="agents"))
             for name in prompt
@@ -49,6 +51,12 @@ def dealt(
         said = f"{len(prompt)} templates are dealt to {len(agents)} agents, and nobody is asked with the last"
         wrong = [((len(agents),), said, "remove it, or add agents")]
     return prompt[0], _others(prompt[0], {name: prompt[k % len(prompt)] for k, name in enumerate(agents)}), wrong
+
+
+def _by_name(prompt: Mapping[str, str], agents: Sequence[str]) -> dict[str, str]:
+    """Return a mapping with agents in place of the words for their places."""
+    named = dict(zip(PLACES, agents, strict=False))
+    return {name if name in agents else named.get(name, name): template for name, template in prompt.items()}
 
 
 def _others(first: str, by_agent: Mapping[str, str]) -> dict[str, str]:

@@ -64,6 +64,13 @@ COUNTS = [
     ("sparse-mad", 6, "{rounds: 3}", 24),  # n (D + 1)
     ("s2-mad", 6, "{groups: 2}", 30),  # n (1 + stages (rounds_per_stage + 1)) where nobody agrees
     ("free-mad", 4, "{rounds: 1}", 8),  # n (D + 1)
+    ("dmad", 3, "{rounds: 2}", 9),  # n (D + 1)
+    ("heter-mad", 5, "{debaters: 3, rounds: 2}", 9),  # those drawn (D + 1)
+    ("conformist", 4, "{rounds: 2}", 12),  # n (D + 1) where no two agree
+    ("mav", 4, "{checks: 2}", 28),  # n + checks n (n - 1)
+    ("adversary", 4, "{rounds: 3}", 16),  # n (D + 1)
+    ("comm", 2, "{turns: 2}", 5),  # 2 T + 1
+    ("drag", 2, "{searches: 3, rounds: 2}", 14),  # 1 + 4 (S - 1) + 2 R + 1
 ]
 
 
@@ -96,7 +103,8 @@ class Server(Stub):
 def method_of(name: str, agents: int, settings: str, base: str) -> Method:
     models = [Model(f"m{k}", f"direct/m{k}", api_base=base, parameters=7e9, tokens=1e12) for k in range(agents)]
     team = tuple(Agent(f"agent-{k}", model) for k, model in enumerate(models, 1))
-    return resolve(load_protocol(name), Choice("methods.tried", parse(settings, "tried.yaml"), team))
+    tools = {"library": Model("library", "direct/library", api_base=base)}
+    return resolve(load_protocol(name), Choice("methods.tried", parse(settings, "tried.yaml"), team, tools=tools))
 
 
 async def debated(method: Method, door: Door) -> Debate:

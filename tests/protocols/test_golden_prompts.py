@@ -36,6 +36,8 @@ PASSAGES = (
     {"title": "", "text": "Brackets are worked out first."},
 )
 
+TOOLS = {"library": Model("library", "tool/search")}
+
 # file: protocol, team, settings
 CASES = {
     "acc": ("acc", 2, "{rounds: 2}"),
@@ -80,6 +82,13 @@ CASES = {
     "sparse-mad": ("sparse-mad", 4, "{rounds: 1}"),
     "s2-mad": ("s2-mad", 4, "{stages: 1}"),
     "free-mad": ("free-mad", 3, "{}"),
+    "dmad": ("dmad", 3, "{rounds: 1}"),
+    "heter-mad": ("heter-mad", 4, "{debaters: 2, rounds: 1}"),
+    "conformist": ("conformist", 4, "{rounds: 1}"),
+    "mav": ("mav", 3, "{}"),
+    "adversary": ("adversary", 3, "{rounds: 1}"),
+    "comm": ("comm", 2, "{}"),
+    "drag": ("drag", 2, "{searches: 2}"),
 }
 
 
@@ -92,7 +101,7 @@ class Talk:
 
     def render(self, prompt: str, view: Mapping[str, Any]) -> tuple[Message, ...]:
         messages = Templates().render(prompt, {**view, "answer_format": answer_format("a number")})
-        step = next(step for step in self.method.steps.values() if step.prompt == prompt)
+        step = next(step for step in self.method.steps.values() if prompt in step.prompts)
         said = _reply(step.reads, view["agent"]["name"], view["round"], view["about"])
         if step.reads == "choice":
             said = f"Choice: {', '.join(str(turn['number']) for turn in view['heard'][: view.get('top', 1)])}"
@@ -123,7 +132,7 @@ def _talk(protocol: str, agents: int, settings: str) -> tuple[Debate, Sequence[t
     personas = ["checks every step twice", None, None, None]
     names = list(ANSWERS)[:agents]
     team = tuple(Agent(name, model, persona) for name, model, persona in zip(names, models, personas, strict=False))
-    method = resolve(load_protocol(protocol), Choice("methods.tried", parse(settings, "tried.yaml"), team))
+    method = resolve(load_protocol(protocol), Choice("methods.tried", parse(settings, "tried.yaml"), team, tools=TOOLS))
     if any(step.material.get("pool") for step in method.steps.values()):
         method = with_pool(method, PASSAGES)
     talk = Talk(method)

@@ -8,7 +8,7 @@ import pytest
 from cortexdsl.protocols.loader import builtin_names, load_protocol
 from cortexdsl.protocols.resolve import Choice, resolve
 from cortexdsl.spec.text import parse
-from cortexdsl.terms import Method
+from cortexdsl.terms import Method, Model
 from tests.debate import published
 from tests.debate.stage import Stage, agents, run
 from tests.debate.traces import TRACES
@@ -16,10 +16,11 @@ from tests.debate.traces import TRACES
 
 def shipped(name: str, team: str, settings: str = "{}") -> Method:
     """A built-in protocol with its agents, each prompt called by its step as the stage does."""
-    method = resolve(load_protocol(name), Choice("methods.tried", parse(settings, "tried.yaml"), _team(team)))
-    return dataclasses.replace(
-        method, steps={step: dataclasses.replace(words, prompt=step) for step, words in method.steps.items()}
-    )
+    tools = {"library": Model("library", "tool/search")}
+    choice = Choice("methods.tried", parse(settings, "tried.yaml"), _team(team), tools=tools)
+    method = resolve(load_protocol(name), choice)
+    steps = {step: dataclasses.replace(words, prompt=step, by_agent={}) for step, words in method.steps.items()}
+    return dataclasses.replace(method, steps=steps)
 
 
 def _team(names: str) -> Any:
@@ -92,6 +93,13 @@ def _short(line: str, extras: dict[str, str]) -> str:
         ("dylan", 3, "{before: 0, after: 0}", 4),  # two of three are not more than 2/3
         ("dylan", 4, "{}", 4),  # three of four are
         ("tournament", 4, "{rounds: 1}", 6),
+        ("dmad", 3, "{rounds: 1}", 6),
+        ("heter-mad", 5, "{debaters: 2, rounds: 1}", 4),
+        ("conformist", 3, "{rounds: 1}", 4),  # b alone has another answer than the others
+        ("mav", 3, "{}", 9),
+        ("adversary", 3, "{rounds: 1}", 6),
+        ("comm", 2, "{turns: 1}", 3),
+        ("drag", 2, "{searches: 1, rounds: 1}", 4),
     ],
 )
 def test_calls_per_question(name: str, n: int, settings: str, calls: int) -> None:
@@ -190,3 +198,72 @@ def test_openings_are_shared_by_all_that_begin_alone() -> None:
         run(method, stage)
         calls[name] = stage.calls[0]
     assert len({(call.messages[0]["content"], call.seed) for call in calls.values()}) == 1
+
+
+def test_only_who_is_not_of_the_majority_speaks_again_among_conformists() -> None:
+    """c and a answer 42, b 41: b alone hears the others; with 42 it joins them, and the debate is over."""
+    stage = Stage({"answer:b0": "41|0.5"})
+    debate = run(shipped("conformist", "a b c", "{rounds: 3}"), stage)
+    assert stage.trace()[3:] == ["revise:b1 <- answer:a0 answer:c0 | answer:b0"]
+    assert (debate.answer, debate.stop) == ("42", "consensus")
+
+
+def test_where_no_two_agree_conformists_all_speak() -> None:
+    stage = Stage({"answer:b0": "41|0.5", "answer:c0": "40|0.5"})
+    run(shipped("conformist", "a b c", "{rounds: 1}"), stage)
+    assert [line.split(" ")[0] for line in stage.trace()[3:]] == ["revise:a1", "revise:b1", "revise:c1"]
+
+
+def test_the_best_verified_answer_is_that_of_the_debate() -> None:
+    """b's answer passes both checks, a's and c's pass one each: 41 of one beats 42 of two."""
+    scores = {"b>a": 1.0, "c>a": 0.1, "a>b": 1.0, "c>b": 1.0, "a>c": 0.1, "b>c": 1.0}
+    script = {f"verify:{edge[0]}1>{edge[2]}": f"x|{score}" for edge, score in scores.items()} | {"answer:b0": "41|0.5"}
+    debate = run(shipped("mav", "a b c"), Stage(script))
+    assert debate.answer == "41"
+
+
+def test_the_pool_of_a_heterogeneous_debate_is_drawn_question_by_question() -> None:
+    drawn = {
+        tuple(dict.fromkeys(turn.speaker for turn in run(shipped("heter-mad", "a b c d e"), seed=seed).turns))
+        for seed in range(20)
+    }
+    assert all(len(names) == 3 for names in drawn)
+    assert len(drawn) > 3
+
+
+def test_who_is_asked_otherwise_in_dmad_and_beside_an_adversary() -> None:
+    team = _team("a b c d")
+    for name, ways in (
+        ("dmad", ["dmad/steps.j2", "dmad/step-back.j2", "dmad/program.j2", "dmad/steps.j2"]),
+        ("adversary", ["adversary/open.j2", *["common/answer.j2"] * 3]),
+    ):
+        step = resolve(load_protocol(name), Choice("methods.tried", parse("{}", "tried.yaml"), team)).steps["answer"]
+        assert [step.prompt_of(agent.name) for agent in team] == ways
+
+
+def test_a_debate_over_searches_hears_what_the_judge_asked_for() -> None:
+    """The judge is not content once: its queries are searched, and the proponent answers from both searches."""
+    stage = Stage({"rule:judge0": "disagree|-"})
+    run(shipped("drag", "a b", "{searches: 2, rounds: 1}"), stage)
+    assert stage.trace() == [
+        "first:library0",
+        "defend:a0 <- first:library0",
+        "attack:b0 <- first:library0 defend:a0",
+        "rule:judge0 <- defend:a0 attack:b0",
+        "search:library0 <- rule:judge0",
+        "answer:a0 <- first:library0 search:library0",
+        "doubt:b1 <- answer:a0",
+        "conclude:judge2 <- answer:a0 doubt:b1",
+    ]
+
+
+def test_experts_hear_each_other_in_turn_and_the_summarizer_both() -> None:
+    stage = Stage()
+    run(shipped("comm", "a b", "{turns: 2}"), stage)
+    assert stage.trace() == [
+        "open:a0",
+        "reply:b1 <- open:a0",
+        "again:a2 <- reply:b1 | open:a0",
+        "reply:b3 <- again:a2 | open:a0 reply:b1",
+        "conclude:summarizer4 <- again:a2 reply:b3",
+    ]
