@@ -9,8 +9,8 @@ from itertools import combinations
 
 import numpy as np
 
-from cortexdsl.debate.factors import Scene
 from cortexdsl.debate.roles import debating_roles, members
+from cortexdsl.debate.scene import Scene
 from cortexdsl.debate.sparsify import sparse_graph
 from cortexdsl.debate.topology import group_members, heard_matrix
 from cortexdsl.debate.transcript import Transcript

@@ -10,8 +10,9 @@ from itertools import pairwise
 import numpy as np
 
 from cortexdsl.debate.expressions import evaluate, parse
-from cortexdsl.debate.factors import Scene, of_agents
+from cortexdsl.debate.factors import of_agents
 from cortexdsl.debate.roles import members
+from cortexdsl.debate.scene import Scene
 from cortexdsl.debate.transcript import Transcript
 from cortexdsl.errors import DebateError
 from cortexdsl.terms import Floats, Method, Turn

@@ -18,15 +18,16 @@ from cortexdsl.debate.addresses import addresses, as_shown, draw_groups, is_wort
 from cortexdsl.debate.chance import call_seed, generator
 from cortexdsl.debate.confidence import recalibrate
 from cortexdsl.debate.decide import decide
-from cortexdsl.debate.factors import Scene
 from cortexdsl.debate.hearing import read
 from cortexdsl.debate.roles import members, opens_round
+from cortexdsl.debate.scene import Scene
 from cortexdsl.debate.sparsify import choose, holds
 from cortexdsl.debate.transcript import Transcript, all_at_once
 from cortexdsl.debate.views import Address, Quotes, View, view
 from cortexdsl.debate.without import deaf, present, without_edges
 from cortexdsl.errors import DebateError
 from cortexdsl.terms import (
+    NEVER,
     NOTHING,
     Agent,
     Call,
@@ -43,8 +44,6 @@ from cortexdsl.terms import (
     Turn,
     Without,
 )
-
-NEVER = "never"
 
 
 async def debate(

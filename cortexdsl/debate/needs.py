@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from cortexdsl.debate import expressions
-from cortexdsl.debate.engine import NEVER
 from cortexdsl.debate.factors import ASKED
 from cortexdsl.debate.roles import members, opens_round, parts, principal_roles, spoken
 from cortexdsl.debate.without import present
-from cortexdsl.terms import Choose, Method, OfRole, Repeat, Sparse, Step, Without
+from cortexdsl.terms import NEVER, Choose, Method, OfRole, Repeat, Sparse, Step, Without
 
 
 def needed(method: Method, without: Without) -> tuple[str, str] | None:

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cortexdsl.debate.engine import NEVER, debate
+from cortexdsl.debate.engine import debate
 from cortexdsl.debate.expressions import parse
 from cortexdsl.models.keys import call_key
 from cortexdsl.terms import (
+    NEVER,
     NOTHING,
     Call,
     Choose,

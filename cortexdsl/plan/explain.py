@@ -9,10 +9,11 @@ from dataclasses import fields
 from itertools import groupby
 from typing import Any
 
-from cortexdsl.debate.engine import NEVER, debate
+from cortexdsl.debate.engine import debate
 from cortexdsl.debate.roles import parts
 from cortexdsl.plan.estimate import Rehearsal, longest
 from cortexdsl.terms import (
+    NEVER,
     Choose,
     Debate,
     Everyone,

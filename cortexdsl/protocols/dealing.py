@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from cortexdsl.spec.nodes import Route
 from cortexdsl.spec.problems import nearest
-from cortexdsl.spec.protocol import ELSE
+from cortexdsl.spec.steps import ELSE
 
 PLACES = ("first", "second")
 Wrong = tuple[Route, str, str]

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 
 from cortexdsl.debate import expressions
 from cortexdsl.debate.addresses import check_layout, draw_groups
-from cortexdsl.debate.engine import NEVER
 from cortexdsl.debate.factors import ASKED
 from cortexdsl.debate.roles import choices, debating_roles, members, parts, principal_roles
 from cortexdsl.debate.topology import heard_matrix
@@ -15,6 +14,7 @@ from cortexdsl.errors import DebateError, Problem
 from cortexdsl.spec.nodes import Mark, Node, Route
 from cortexdsl.spec.problems import nearest
 from cortexdsl.terms import (
+    NEVER,
     Agent,
     Choose,
     Edges,

@@ -21,21 +21,18 @@ from cortexdsl.spec.mending import mend, without
 from cortexdsl.spec.nodes import Found, Mark, Node, Route
 from cortexdsl.spec.problems import in_order, nearest, plainest, shown
 from cortexdsl.spec.protocol import (
-    OTHERWISE,
     BallotForm,
-    CaseText,
-    ChooseText,
     LastForm,
-    LoopText,
     MajorityForm,
     ProtocolText,
     RoleAnswerForm,
-    StepText,
     VoteText,
     WeightedForm,
 )
+from cortexdsl.spec.schedule import OTHERWISE, CaseText, ChooseText, LoopText
 from cortexdsl.spec.sheet import METHOD_WORDS
 from cortexdsl.spec.stand_ins import of_protocol
+from cortexdsl.spec.steps import StepText
 from cortexdsl.terms import Agent, Decide, Item, Method, Model, Repeat, Step
 
 

@@ -12,19 +12,12 @@ from cortexdsl.spec.hears import GroupsForm, RoleForm, SparseForm, WhereForm
 from cortexdsl.spec.mending import Doubtful, mend, without
 from cortexdsl.spec.nodes import Found, Node, Route
 from cortexdsl.spec.problems import dotted, nearest, shown
-from cortexdsl.spec.protocol import (
-    NEVER,
-    BallotForm,
-    CaseText,
-    ChooseText,
-    LastForm,
-    LoopText,
-    ProtocolText,
-    RoleAnswerForm,
-    ToldText,
-)
+from cortexdsl.spec.protocol import BallotForm, LastForm, ProtocolText, RoleAnswerForm
+from cortexdsl.spec.schedule import CaseText, ChooseText, LoopText
 from cortexdsl.spec.sheet import METHOD_WORDS
 from cortexdsl.spec.stand_ins import of_protocol
+from cortexdsl.spec.steps import ToldText
+from cortexdsl.terms import NEVER
 
 
 class Finder(Protocol):

@@ -19,6 +19,7 @@ from cortexdsl.spec.words import (
     Share,
     Variable,
     Whole,
+    listed,
     one_of,
     setting_or_value,
 )
@@ -137,10 +138,6 @@ class GroupsForm(Entry):
         return Groups(int(number(self.groups)))
 
 
-def _listed(value: Any) -> Any:
-    return value if isinstance(value, list | tuple) else [value]
-
-
 _RoleName: TypeAlias = Annotated[Annotated[Name, Tag("<value>")] | Asked, SETTING_OR_VALUE]
 
 
@@ -149,7 +146,7 @@ class RoleForm(Entry):
 
     role: Annotated[
         tuple[_RoleName, ...],
-        BeforeValidator(_listed, json_schema_input_type=_RoleName | tuple[_RoleName, ...]),
+        BeforeValidator(listed, json_schema_input_type=_RoleName | tuple[_RoleName, ...]),
         Field(min_length=1),
     ]
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from cortexdsl.spec.entries import AgentText, DatasetText, KnowledgeText, LimitsText, ModelText, ServerText, ToolText
-from cortexdsl.spec.protocol import PromptText, ProtocolText, RoleText
+from cortexdsl.spec.protocol import ProtocolText, RoleText
+from cortexdsl.spec.steps import PromptText
 from cortexdsl.spec.whatif import WhatifText
 from cortexdsl.spec.words import Entry, Flag, Name, Number, Plain, Positive, Share, Text, Variable, Whole, said
 

@@ -92,6 +92,11 @@ Plain: TypeAlias = Any
 
 
 # ---------------------------------------------------------------- words with forms
+def listed(value: Any) -> Any:
+    """Return a value as a list: where a list may stand, one alone may."""
+    return value if isinstance(value, list | tuple) else [value]
+
+
 def no_such_form(words: Sequence[str], forms: Mapping[str, str]) -> dict[str, Any]:
     """Return what a Discriminator needs to say which words and forms there are."""
     return {

@@ -25,6 +25,7 @@ from cortexdsl.terms.graphs import (
 )
 from cortexdsl.terms.hands import Ask, Hands, Reader, Render, Similarity
 from cortexdsl.terms.protocol import (
+    NEVER,
     Beside,
     Bin,
     Choose,
@@ -44,6 +45,7 @@ from cortexdsl.terms.without import NOTHING, Without
 
 __all__ = [
     "EMPTY",
+    "NEVER",
     "NOTHING",
     "Agent",
     "Ask",

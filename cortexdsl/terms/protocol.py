@@ -90,6 +90,10 @@ class Choose:
     keep: Keep
 
 
+NEVER = "never"
+"""A condition that no debate meets."""
+
+
 @dataclass(frozen=True, slots=True)
 class Repeat:
     """A loop of the schedule: at most `times` passes; `unless` is looked at before the first, `until` after each.
@@ -99,8 +103,8 @@ class Repeat:
 
     times: int
     body: tuple[Item, ...]
-    until: str = "never"
-    unless: str = "never"
+    until: str = NEVER
+    unless: str = NEVER
 
 
 Item: TypeAlias = "str | Choose | Repeat"
