@@ -171,7 +171,7 @@ def last_execution(turns: Sequence[Turn]) -> tuple[Turn, ...]:
 
 def last_executions(turns: Sequence[Turn], count: int | None) -> tuple[Turn, ...]:
     """Return those of some turns that belong to the last executions among them; None: all."""
-    if count is None:
-        return tuple(turns)
+    if count is None or count == 1:
+        return tuple(turns) if count is None else last_execution(turns)
     kept = set(sorted({turn.execution for turn in turns})[-count:])
     return tuple(turn for turn in turns if turn.execution in kept)
