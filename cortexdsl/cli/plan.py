@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
 from cortexdsl.cli.power import refuse_unanswerable
@@ -13,6 +14,7 @@ from cortexdsl.plan.estimate import Estimate
 from cortexdsl.plan.ledger import declare
 from cortexdsl.plan.rehearse import rehearse_plan
 from cortexdsl.plan.store import plan_record, write_plan
+from cortexdsl.plan.windows import too_long
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +46,8 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(record, indent=1))
     else:
         print(_table(plan, total, by_cell))
+        for warning in too_long(plan):
+            print(f"warning: {warning}", file=sys.stderr)
     return 0
 
 

@@ -83,7 +83,7 @@ async def _probe(model: Model, commons: Commons) -> Probe:
     listed = await _listed(address, key)
     served = listed.get(model.model.partition("/")[2]) or {}
     said = next((served[name] for name in _WINDOWS if isinstance(served.get(name), int)), None)
-    found = replace(found, context=said or window_of(model.model) or context_of(model.model))
+    found = replace(found, context=said or model.context or window_of(model.model) or context_of(model.model))
 
     async def ask(asked: Model, seed: int) -> Raw:
         call = Call(asked, ({"role": "user", "content": PROMPT},), seed)

@@ -21,7 +21,9 @@ LATER: dict[type, set[str]] = {
 }
 """Words that came later: where they say nothing, a digest is what it was before, and finished debates stay finished."""
 
-UNSEEN: dict[type, set[str]] = {Model: {"price", "api_key_env", "transport"}}  # of a model, what no record depends on
+UNSEEN: dict[type, set[str]] = {
+    Model: {"api_key_env", "context", "price", "reasoning_tokens", "transport"}
+}  # of a model, what no record depends on
 
 
 def digest(*parts: Any) -> str:

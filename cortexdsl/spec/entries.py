@@ -136,6 +136,10 @@ class ModelText(Entry):
     reasoning_tokens: Annotated[Whole, Field(ge=0, le=10_000_000)] = Field(
         0, description="Assumed length of what it thinks before a reply; for plans alone."
     )
+    context: Annotated[Whole, Field(ge=1, le=100_000_000)] | None = Field(
+        None,
+        description="Tokens that prompt and reply may have together; plan and check warn of prompts that do not fit.",
+    )
     price: PriceText | None = Field(None, description="Dollars per million tokens: {input, output}.")
     transport: Literal["litellm", "direct"] | None = Field(
         None, description="direct: straight to a server that speaks the OpenAI protocol; litellm otherwise."

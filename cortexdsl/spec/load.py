@@ -196,6 +196,7 @@ def model_of(name: str, entry: ModelText) -> Model:
         tokens=entry.tokens,
         price=price,
         reasoning_tokens=entry.reasoning_tokens,
+        context=entry.context,
         transport=entry.transport,
     )
 

@@ -30,6 +30,8 @@ class Model:
         Dollars per input token and per output token; None where unknown.
     reasoning_tokens : int
         Tokens that it is expected to think before each reply; for plans alone.
+    context : int or None
+        Tokens that prompt and reply may have together, where the spec says so; for plans and checks alone.
     transport : str or None
         `direct` or `litellm`: the way to it, where the spec names one. Both say and read the same.
     """
@@ -43,6 +45,7 @@ class Model:
     tokens: float | None = None
     price: tuple[float, float] | None = None
     reasoning_tokens: int = 0
+    context: int | None = None
     transport: str | None = None
 
 

@@ -11,9 +11,9 @@ import pytest
 from aiohttp import web
 
 from cortexdsl.cli.main import main
-from cortexdsl.cli.online import too_long
 from cortexdsl.models.probe import FEW_TOKENS, Probe, probe
 from cortexdsl.plan import compile_spec
+from cortexdsl.plan.windows import too_long
 from cortexdsl.terms import Model
 from tests.models.stub import Stub
 
@@ -52,18 +52,24 @@ def asked(stub: Served, model: str = "direct/small", **entry: Any) -> Probe:
     return asyncio.run(ask())
 
 
-def test_a_model_that_is_there() -> None:
+WAYS = ("direct/small", "openai/small", "hosted_vllm/small")
+"""Straight, and through two of litellm's clients."""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_model_that_is_there(way: str) -> None:
     """Its context is what the server lists; four requests of few tokens are sent, one of them as the entry says."""
     stub = Served()
-    found = asked(stub, options={"max_tokens": 4000, "temperature": 0.2}, price=(1e-6, 2e-6))
+    found = asked(stub, way, options={"max_tokens": 4000, "temperature": 0.2}, price=(1e-6, 2e-6))
     assert (found.problem, found.context, found.seed, found.is_priced) == ("", 512, "honoured", True)
     assert [body["max_tokens"] for body in stub.bodies] == [FEW_TOKENS] * 4
     assert [body["temperature"] for body in stub.bodies] == [0.2, 1.0, 1.0, 1.0]
 
 
-def test_a_server_that_does_not_hold_to_seeds() -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_a_server_that_does_not_hold_to_seeds(way: str) -> None:
     """Each reply is another one, though two requests are the same."""
-    assert asked(Served(holds_to_seeds=False)).seed == "ignored"
+    assert asked(Served(holds_to_seeds=False), way).seed == "ignored"
 
 
 def test_a_server_that_refuses_seeds() -> None:
@@ -88,9 +94,10 @@ def test_a_variable_that_is_not_set_is_told_without_a_request(monkeypatch: pytes
     assert stub.calls == 0
 
 
-def test_a_dead_address_is_told_with_its_class() -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_a_dead_address_is_told_with_its_class(way: str) -> None:
     """Nobody listens at port 9 of loopback."""
-    (found,) = asyncio.run(probe([Model("one", "direct/small", api_base="http://127.0.0.1:9/v1")]))
+    (found,) = asyncio.run(probe([Model("one", way, api_base="http://127.0.0.1:9/v1")]))
     assert found.problem.startswith("the server failed or could not be reached")
     assert found.context is None
 
@@ -124,6 +131,27 @@ def test_prompts_that_a_context_cannot_hold_are_warned_of(tmp_path: Path, monkey
         "models: {one: {model: direct/small, api_base: 'http://127.0.0.1:9/v1'}}\n"
         f"agents: [{agents}]\nmethods: {{v: {{protocol: voting}}, f: {{protocol: multi-llm, rounds: 2}}}}\n"
     )
-    (warning,) = too_long(compile_spec("x.yaml"), [Probe("one", "direct/small", "", context=512)])
+    (warning,) = too_long(compile_spec("x.yaml"), {"one": 512})
     assert warning.startswith("f: a prompt of about")
     assert "do not fit the 512 of model one" in warning
+
+
+def test_a_plan_warns_of_what_an_entry_says_without_asking(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`context: 512` on the entry; the digest of a cell, and with it what is finished, does not depend on it."""
+    monkeypatch.chdir(tmp_path)
+    agents = ", ".join(f"{{name: {name}, model: one}}" for name in "abcde")
+    text = (
+        "title: x\ndataset: {name: arithmetic, size: 2}\n"
+        "models: {one: {model: direct/small, api_base: 'http://127.0.0.1:9/v1'}}\n"
+        f"agents: [{agents}]\nmethods: {{v: {{protocol: voting}}, f: {{protocol: multi-llm, rounds: 2}}}}\n"
+    )
+    Path("x.yaml").write_text(text)
+    before = [cell.digest for cell in compile_spec("x.yaml").cells]
+    assert main(["plan", "x.yaml"]) == 0
+    assert capsys.readouterr().err == ""
+    Path("x.yaml").write_text(text.replace("{model: direct/small,", "{model: direct/small, context: 512,"))
+    assert [cell.digest for cell in compile_spec("x.yaml").cells] == before
+    assert main(["plan", "x.yaml"]) == 0
+    assert "warning: f: a prompt of about" in capsys.readouterr().err
