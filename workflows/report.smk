@@ -1,4 +1,4 @@
-# The report: one page, its figures and tables.
+# The report: one page, its figures and tables. `snakemake --report FILE` collects figures and tables with captions.
 
 
 rule report:
@@ -24,9 +24,30 @@ rule report:
         ),
     output:
         page=Layout("results/{experiment}").report,
+        view="results/{experiment}/view.html",
+        figures=report(
+            directory("results/{experiment}/figures"),
+            patterns=["{figure}.svg"],
+            caption="captions/figure.rst",
+            category="{experiment}",
+            subcategory="figures",
+            labels={"figure": "{figure}"},
+        ),
+        tables=report(
+            directory("results/{experiment}/tables"),
+            patterns=["{table}.csv"],
+            caption="captions/table.rst",
+            category="{experiment}",
+            subcategory="tables",
+            labels={"table": "{table}"},
+        ),
     log:
         "results/{experiment}/logs/report.log",
     conda:
         "../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=30,
     shell:
         "cortexdsl report results/{wildcards.experiment:q} > {log:q} 2>&1"
