@@ -27,6 +27,10 @@ rule plan:
     localrule: True
     conda:
         "../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
     params:
         spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
         digest=lambda wildcards: plan_of(wildcards.experiment).digest,

@@ -16,6 +16,10 @@ rule score:
         "results/{experiment}/logs/scores/{dataset}/{cell}.log",
     conda:
         "../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
     params:
         spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
         digest=lambda wildcards: plan_of(wildcards.experiment).score_digest(

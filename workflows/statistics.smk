@@ -17,5 +17,9 @@ rule verdict:
         "results/{experiment}/logs/verdict.log",
     conda:
         "../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
     shell:
         "cortexdsl verdict results/{wildcards.experiment:q} > {log:q} 2>&1"
