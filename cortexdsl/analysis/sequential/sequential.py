@@ -205,8 +205,7 @@ def _row(design: Design, index: int) -> Design:
     weights = design.weights[index]
     used = np.flatnonzero(weights)
     quantities = tuple(design.quantities[k] for k in used)
-    note = design.notes[index] if len(design.notes) > 1 else design.notes[0]
-    return replace(design, quantities=quantities, weights=weights[None, used], notes=(note,))
+    return replace(design, quantities=quantities, weights=weights[None, used], notes=(design.notes[index],))
 
 
 def _examine(design: Design, table: ScoreTable, planned: Mapping[str, int], alpha: float) -> Finding:
