@@ -21,9 +21,8 @@ LATER: dict[type, set[str]] = {
 }
 """Words that came later: where they say nothing, a digest is what it was before, and finished debates stay finished."""
 
-UNSEEN: dict[type, set[str]] = {
-    Model: {"api_key_env", "context", "price", "reasoning_tokens", "transport"}
-}  # of a model, what no record depends on
+UNSEEN: dict[type, set[str]] = {Model: {"api_key_env", "context", "price", "reasoning_tokens", "transport"}}
+"""Of a model, what no record depends on: what it costs, how it is reached, and what an estimate assumes of it."""
 
 
 def digest(*parts: Any) -> str:

@@ -8,7 +8,27 @@ import pytest
 
 from cortexdsl.plan import Plan
 from cortexdsl.plan.digests import digest
+from cortexdsl.protocols.loader import load_protocol
+from cortexdsl.protocols.resolve import Choice, resolve
+from cortexdsl.spec.text import parse
+from cortexdsl.terms import Agent, Model
 from tests.plan.specs import PROMPT, SPEC, plan
+
+FIRST = {
+    "cortexdebate": "1cbf9d743d9e6789", "group": "f0317f581ec9edc7", "madke": "398d68084fa41786",
+    "reconcile": "8f799e6d380120fc", "acc": "32337c6c663c5cef", "chateval": "b723aa5e3746cd9d",
+    "peer-review": "94ac28bd926bfc0a", "self-consistency": "c8363ece207133b5",
+}  # fmt: skip
+"""Digests of methods as they were before the language had its later words."""
+
+
+@pytest.mark.parametrize("protocol", FIRST)
+def test_later_words_leave_finished_cells_finished(protocol: str) -> None:
+    model = Model("m", "fake/m", parameters=7e9, tokens=1e12)
+    team = tuple(Agent(f"a{k}", model) for k in range(4))
+    method = resolve(load_protocol(protocol), Choice("methods.x", parse("{}", "x.yaml"), team))
+    assert digest(method) == FIRST[protocol]
+
 
 CELLS = ("sparse", "sparse[keep=top-1]", "full", "near", "matched")
 
