@@ -147,7 +147,8 @@ class Llama:
         x = self._embedding[tokens].reshape(n * t, -1)
         for k, layer in enumerate(self._layers):
             x = x + layer.merge.times(self._attend(k, self._normalised(x, layer.attend), places, cache, first))
-            gate, up = np.split(self._normalised(x, layer.gate_up), 2, axis=1)
+            both = self._normalised(x, layer.gate_up)
+            gate, up = both[:, : self.config.hidden], both[:, self.config.hidden :]
             x = x + layer.down.times(gate / (1.0 + _exp(-gate)) * up)
         found = self._normalised(x.reshape(n, t, -1)[:, -1], self._last)
         if not np.isfinite(found).all():
@@ -163,8 +164,8 @@ class Llama:
     def _attend(self, k: int, mixed: Floats, places: Ints, cache: Cache, first: int) -> Floats:
         c = self.config
         n, t = places.shape
-        parts = np.split(mixed.reshape(n, t, -1), [c.heads * c.head, (c.heads + c.groups) * c.head], axis=2)
-        queries, keys, values = (part.reshape(n, t, -1, c.head).transpose(0, 2, 1, 3) for part in parts)
+        heads = mixed.reshape(n, t, -1, c.head).transpose(0, 2, 1, 3)
+        queries, keys, values = heads[:, : c.heads], heads[:, c.heads : -c.groups], heads[:, -c.groups :]
         slots = slice(first, first + n)
         self._keep(k, self._turned(keys, places), values, places, cache, slots)
         asked, asked_scale = wholes(self._turned(queries, places), self._pairs)
@@ -184,7 +185,8 @@ class Llama:
 
     def _turned(self, heads: Floats, places: Ints) -> Floats:
         """Turn pairs of numbers by an angle that grows with the place: the rotary position code."""
-        low, high = np.split(heads, 2, axis=3)
+        half = self.config.head // 2
+        low, high = heads[..., :half], heads[..., half:]
         cos, sin = self._cos[places][:, None], self._sin[places][:, None]
         return np.concatenate([low * cos - high * sin, high * cos + low * sin], axis=3)
 
