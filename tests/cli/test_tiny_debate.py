@@ -7,10 +7,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.models.tiny.made import made
 
 from cortexdsl.cli.main import main
 from cortexdsl.models.tiny.folder import Folder
+from tests.models.tiny.made import made
 
 SPEC = """\
 title: Small ones debate
