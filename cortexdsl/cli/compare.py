@@ -125,7 +125,7 @@ def _table(args: argparse.Namespace, claims: Sequence[Claim]) -> ScoreTable:
     path = _scores(args.scores[0])
     table = read_table(path)
     if args.answers:
-        return with_answers(table, [args.answers])
+        return with_answers(table, [args.answers], as_said=False)
     found = answers_beside(path) if any(needs_answers(claim) for claim in claims) else []
     return with_answers(table, found) if found else table
 

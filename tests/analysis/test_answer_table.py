@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cortexdsl.analysis.claims.hypotheses import judge_claims
 from cortexdsl.analysis.units.answer_table import read_answers, with_answers
 from cortexdsl.analysis.units.table import score_table
 from cortexdsl.cli.main import main
@@ -80,7 +81,17 @@ def test_a_wrong_value_is_named_with_its_row(tmp_path: Path, column: str, value:
     rows.loc[1, column] = value
     rows.to_csv(tmp_path / "said.csv", index=False)
     with pytest.raises(DataError, match=message):
-        read_answers([tmp_path / "said.csv"])
+        read_answers([tmp_path / "said.csv"], as_said=False)
+
+
+def test_what_agents_said_is_clipped_and_no_mistake(tmp_path: Path) -> None:
+    """An agent that says 95 is as sure as can be; its own table keeps what it said."""
+    rows = pd.DataFrame({"cell": "a", "question_id": ["1", "2"], "right": [1, 0], "stated": [95.0, -1.0]})
+    rows.to_csv(tmp_path / "answers.csv", index=False)
+    assert read_answers([tmp_path / "answers.csv"])["stated"].tolist() == [95, -1]
+    scores = score_table(pd.DataFrame({"cell": "a", "replicate": 1, "question_id": ["1", "2"], "score": [1, 0]}))
+    found = judge_claims(with_answers(scores, [tmp_path / "answers.csv"]), ["brier(a) < 0.5"], seed=1, draws=99)
+    assert found["estimate"][0] == 0
 
 
 def test_a_table_without_columns_or_datasets_is_refused(tmp_path: Path) -> None:

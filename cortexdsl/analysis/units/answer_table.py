@@ -31,15 +31,15 @@ def answers_beside(scores: Path) -> list[Path]:
     return sorted(folder.glob("parts/*/*/answers.csv")) or sorted(folder.glob("answers.csv"))
 
 
-def with_answers(table: ScoreTable, paths: Sequence[Path]) -> ScoreTable:
-    """A table of scores that knows every answer, too.
+def with_answers(table: ScoreTable, paths: Sequence[Path], *, as_said: bool = True) -> ScoreTable:
+    """A table of scores that knows every answer, too; see `read_answers`.
 
     Raises
     ------
     DataError
         As `read_answers`; or the answers do not say to which of several datasets they belong.
     """
-    answers = read_answers(paths)
+    answers = read_answers(paths, as_said=as_said)
     if "dataset" not in answers:
         if len(table.datasets) > 1:
             raise DataError(f"{paths[0]}: no column dataset, and {table.source} has {', '.join(table.datasets)}")
@@ -47,8 +47,14 @@ def with_answers(table: ScoreTable, paths: Sequence[Path]) -> ScoreTable:
     return replace(table, answers=answers)
 
 
-def read_answers(paths: Sequence[Path]) -> pd.DataFrame:
+def read_answers(paths: Sequence[Path], *, as_said: bool = True) -> pd.DataFrame:
     """Read tables of answers, such as each cell's part.
+
+    Parameters
+    ----------
+    as_said : bool
+        Our own tables hold what agents said, be it a confidence of 95; it is clipped for use, as debates do. In a table
+        that somebody made, 95 is a mistake.
 
     Returns
     -------
@@ -61,11 +67,11 @@ def read_answers(paths: Sequence[Path]) -> pd.DataFrame:
     DataError
         A file is missing or lacks a column, or a value is none that the column can have.
     """
-    frames = [_read(path) for path in paths]
+    frames = [_read(path, as_said) for path in paths]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(COLUMNS))
 
 
-def _read(path: Path) -> pd.DataFrame:
+def _read(path: Path, as_said: bool) -> pd.DataFrame:
     try:
         frame = pd.read_csv(path, dtype=dict.fromkeys(_IDS, str), keep_default_na=False, na_values=[""])
     except FileNotFoundError:
@@ -77,25 +83,25 @@ def _read(path: Path) -> pd.DataFrame:
     for name, value in _DEFAULTS.items():
         frame[name] = frame.get(name, value)
     frame["score"] = frame["score" if "score" in frame else "right"]
-    for name in ("right", "score", "stated", "recalibrated", "round"):
-        frame[name] = _numbers(frame[name], path, highest=np.inf if name == "round" else 1.0)
+    said = (-np.inf, np.inf) if as_said else (0.0, 1.0)
+    ranges = {"right": (0.0, 1.0), "score": (0.0, 1.0), "stated": said, "recalibrated": said, "round": (0.0, np.inf)}
+    for name, (low, high) in ranges.items():
+        frame[name] = _numbers(frame[name], path, low, high)
     for name in ("cell", "question_id", "right"):
         if (empty := frame[name].isna()).any():
             raise DataError(f"{path}: row {int(np.flatnonzero(empty)[0]) + 1}: {name} is empty")
     return frame
 
 
-def _numbers(column: pd.Series[Any], path: Path, highest: float) -> pd.Series[Any]:
-    """A column as numbers from 0 to the highest, NaN where it is empty."""
+def _numbers(column: pd.Series[Any], path: Path, low: float, high: float) -> pd.Series[Any]:
+    """A column as numbers within a range, NaN where it is empty."""
     numbers = pd.to_numeric(column, errors="coerce")
-    wrong = (numbers.isna() & column.notna()) | (numbers < 0) | (numbers > highest)
+    wrong = (numbers.isna() & column.notna()) | (numbers < low) | (numbers > high)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
-        hint = ""
-        if highest == 1 and numbers.iloc[row] > 1:
-            hint = f"\n    confidences are shares: {numbers.iloc[row] / 100:g} for {numbers.iloc[row]:g} %"
-        value = column.iloc[row]
+        value, number = column.iloc[row], numbers.iloc[row]
         shown = repr(value) if isinstance(value, str) else f"{value:g}"
-        what = "no number from 0 to 1" if highest == 1 else "no number of at least 0"
+        what = "no number from 0 to 1" if high == 1 else "no number" if np.isinf(low) else "no number of at least 0"
+        hint = f"\n    confidences are shares: {number / 100:g} for {number:g} %" if high == 1 and number > 1 else ""
         raise DataError(f"{path}: row {row + 1}: {column.name} is {shown}, which is {what}{hint}")
     return numbers
