@@ -171,7 +171,7 @@ def addresses(step: Step, agents: Sequence[Agent], graph: Graph) -> list[Address
         return [
             Address(agent, pair, " and ".join(pair), trust_of(column))
             for column, agent in enumerate(agents)
-            for pair in batched_pairs(heard_by(column))
+            for pair in matches(heard_by(column))
         ]
     if step.each == "pair":
         return [
@@ -188,7 +188,7 @@ def addresses(step: Step, agents: Sequence[Agent], graph: Graph) -> list[Address
     return [Address(agent, heard_by(column), None, trust_of(column)) for column, agent in enumerate(agents)]
 
 
-def batched_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
+def matches(names: Sequence[str]) -> list[tuple[str, str]]:
     """Return the first with the second, the third with the fourth and so on; who is left over has no match."""
     return list(zip(names[::2], names[1::2], strict=False))
 

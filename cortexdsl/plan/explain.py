@@ -115,7 +115,7 @@ def _prompts(step: Step) -> str:
 def _topology(hears: Topology) -> str:
     if isinstance(hears, Sparse):
         within = "" if isinstance(hears.within, Everyone) else f", within {_topology(hears.within)}"
-        return f"sparse: weight {hears.weight}, keep {_keep(hears.keep)}{within}"
+        return f"sparse: {_picked(hears.weight, hears.keep)}{within}"
     values = [getattr(hears, field.name) for field in fields(hears)]
     shown = ", ".join(
         " and ".join(map(str, value)) if isinstance(hears, OfRole) else str(value)
@@ -126,8 +126,10 @@ def _topology(hears: Topology) -> str:
     return f"{word}{f' {shown}' if shown else ''}"
 
 
-def _keep(keep: Keep) -> str:
-    return keep.rule if keep.number is None else f"{keep.rule} {keep.number:g}"
+def _picked(weight: str, keep: Keep) -> str:
+    if keep == Keep("above", 0.0):  # what `where` means
+        return f"where {weight}"
+    return f"weight {weight}, keep {keep.rule if keep.number is None else f'{keep.rule} {keep.number:g}'}"
 
 
 def _told(told: str | Told) -> str:
@@ -145,7 +147,7 @@ def _decision(method: Method) -> str:
 def _schedule(schedule: Sequence[Item], indent: str) -> Iterator[str]:
     for part in schedule:
         if isinstance(part, Choose):
-            yield f"{indent}choose {part.role} from {part.source}: weight {part.weight}, keep {_keep(part.keep)}"
+            yield f"{indent}choose {part.role} from {part.source}: {_picked(part.weight, part.keep)}"
             continue
         if isinstance(part, str):
             yield f"{indent}{part}"
