@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import sqlite3
@@ -62,7 +63,7 @@ class Opened:
         """Bring the index up to date, whatever it takes."""
         planned = _changed(self.place.layout.plan)
         if planned != self._planned:
-            self._unknown = learn_questions(self.place, self.store, self.place.plan())
+            self._unknown = learn_questions(self.store, self.place.plan())
             self._planned = planned
             self.generation += 1
         if self._gatherer.catch_up(self._showing(wanted)) or not self.is_ready:
@@ -120,13 +121,23 @@ class Opened:
                 return None
 
     def table(self) -> tuple[int, bytes]:
-        """All debates as columns, and the generation that they are of."""
+        """All debates as columns, packed by gzip, and the generation that they are of."""
         with self._lock:
             generation = self.generation
             if self._table[0] != generation:
-                with self.store.reading() as db:
-                    self._table = generation, table(db, self.place.plan())
+                self._table = generation, self._packed_table()
             return self._table
+
+    def _packed_table(self) -> bytes:
+        """The list of all debates, kept in the index: it takes a second for 100,000."""
+        revision = self.store.revision()
+        at = f"{revision} {_changed(self.place.layout.plan)}"
+        packed = self.store.kept("table", at)
+        if packed is None:
+            with self.store.reading() as db:
+                packed = gzip.compress(table(db, self.place.plan()), compresslevel=3, mtime=0)
+            self.store.keep("table", at, packed)
+        return packed
 
     def debate(self, number: int) -> dict[str, Any] | None:
         """One debate; with `fault` where its record cannot be believed; None where there is none."""

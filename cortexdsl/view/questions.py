@@ -6,15 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from cortexdsl.errors import CortexError
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.known import known_tasks
 from cortexdsl.tasks.task import Task
 from cortexdsl.view.gather import well_formed
-from cortexdsl.view.places import Place
 from cortexdsl.view.store import Store
 
 
-def learn_questions(place: Place, store: Store, plan: Mapping[str, Any]) -> str:
+def learn_questions(store: Store, plan: Mapping[str, Any]) -> str:
     """Put the questions of an experiment's datasets into the index; return why some are unknown, or nothing.
 
     A dataset whose digest is not that of the plan is another one by now, and its texts are not taken.
@@ -26,11 +24,13 @@ def learn_questions(place: Place, store: Store, plan: Mapping[str, Any]) -> str:
         known = dict(db.execute("SELECT name, value FROM facts WHERE name IN ('questions', 'unknown')"))
     if known.get("questions") == digests and not known.get("unknown"):
         return ""
-    tasks, unknown = _tasks(place, plan)
+    tasks, unknown = known_tasks(plan)
+    if known == {"questions": digests, "unknown": unknown}:
+        return unknown
     with store.writing() as db:
         db.execute("DELETE FROM questions")
         db.executemany("INSERT OR REPLACE INTO questions VALUES (?, ?, ?, ?, ?, ?)",
-                       [row for task in tasks for row in _rows(task)])  # fmt: skip
+                       [row for task in tasks.values() for row in _rows(task)])  # fmt: skip
         for name, value in (("questions", digests), ("unknown", unknown)):
             db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
     return unknown
@@ -46,18 +46,6 @@ def read_question(store: Store, dataset: str, question: str) -> dict[str, Any] |
         return None
     text, options, context, gold = found
     return {"text": text, "options": json.loads(options), "context": context, "gold": json.loads(gold)}
-
-
-def _tasks(place: Place, plan: Mapping[str, Any]) -> tuple[list[Task], str]:
-    spec = str(plan.get("spec") or "")
-    try:
-        compiled = compile_spec(spec, experiment=plan.get("experiment") or place.name)
-    except (CortexError, OSError) as error:
-        return [], f"{spec} cannot be read any more: {error}"
-    digests = {label: facts.get("digest") for label, facts in plan["datasets"].items()}
-    same = [task for label, task in compiled.tasks.items() if digests.get(label) == task.digest]
-    changed = sorted(set(digests) - {task.label for task in same})
-    return same, f"{spec} means other questions by now: {', '.join(changed)}" if changed else ""
 
 
 def _rows(task: Task) -> list[tuple[str, ...]]:

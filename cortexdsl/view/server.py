@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gzip
 import json
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -110,8 +111,10 @@ class Explorer:
         return _answer(await asyncio.to_thread(self._experiment(request).progress))
 
     async def _table(self, request: web.Request) -> web.StreamResponse:
-        generation, body = await asyncio.to_thread(self._experiment(request).table)
-        return _answer(body, {"Generation": str(generation)})
+        _, packed = await asyncio.to_thread(self._experiment(request).table)
+        if "gzip" not in request.headers.get("Accept-Encoding", ""):
+            return _answer(await asyncio.to_thread(gzip.decompress, packed))
+        return web.Response(body=packed, content_type="application/json", headers={"Content-Encoding": "gzip"})
 
     async def _search(self, request: web.Request) -> web.StreamResponse:
         found = await asyncio.to_thread(self._experiment(request).search, request.query.get("text", ""))
@@ -179,8 +182,8 @@ def _found(value: Any) -> web.Response:
     return _answer(json.dumps(value, separators=(",", ":")).encode())
 
 
-def _answer(body: bytes, headers: dict[str, str] | None = None) -> web.Response:
-    answer = web.Response(body=body, content_type="application/json", headers=headers)
+def _answer(body: bytes) -> web.Response:
+    answer = web.Response(body=body, content_type="application/json")
     if len(body) > _MANY:
         answer.enable_compression()
     return answer

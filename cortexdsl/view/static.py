@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 import sqlite3
@@ -49,7 +50,7 @@ def _experiment(place: Place, folder: Path) -> int:
     opened = Opened(place)
     try:
         opened.catch_up()
-        table = opened.table()[1]
+        table = gzip.decompress(opened.table()[1])
         _write_bytes(folder / "table.json", table)
         overview = json.loads(opened.overview()) | {"progress": None}
         _write(folder / "experiment.json", overview)

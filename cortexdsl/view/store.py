@@ -10,11 +10,12 @@ import os
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
+from secrets import token_hex
 
-VERSION = 1
+VERSION = 2
 NAME = ".explorer.sqlite"
 _WAIT = 30.0  # seconds for another explorer that writes the same index
 
@@ -35,6 +36,7 @@ CREATE TABLE questions (
     dataset TEXT, question TEXT, text TEXT, options TEXT, context TEXT, gold TEXT, PRIMARY KEY (dataset, question)
 );
 CREATE TABLE facts (name TEXT PRIMARY KEY, value);
+CREATE TABLE kept (name TEXT PRIMARY KEY, revision TEXT, value BLOB);
 CREATE VIRTUAL TABLE said USING fts5(words, content='', detail=none);
 """
 
@@ -68,6 +70,7 @@ class Store:
             connection.execute("PRAGMA synchronous = OFF")  # what a power cut breaks is made anew
             connection.execute("BEGIN IMMEDIATE")
             yield connection
+            connection.execute("INSERT OR REPLACE INTO facts VALUES ('revision', ?)", (token_hex(8),))
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
@@ -87,6 +90,22 @@ class Store:
                 for statement in _SCHEMA.split(";\n"):
                     db.execute(statement)
                 db.execute(f"PRAGMA user_version = {VERSION}")
+
+    def revision(self) -> str:
+        """Return what is another text after every change of the index."""
+        with self.reading() as db:
+            return str(db.execute("SELECT value FROM facts WHERE name = 'revision'").fetchone()[0])
+
+    def keep(self, name: str, revision: str, value: bytes) -> None:
+        """Keep what was worked out from the index as it was at a revision; where that cannot be, it is not kept."""
+        with suppress(sqlite3.OperationalError), closing(sqlite3.connect(self.path, timeout=1.0)) as db, db:
+            db.execute("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", (name, revision, value))
+
+    def kept(self, name: str, revision: str) -> bytes | None:
+        """Return what was kept at this revision."""
+        with self.reading() as db:
+            found = db.execute("SELECT value FROM kept WHERE name = ? AND revision = ?", (name, revision)).fetchone()
+        return found and bytes(found[0])
 
     def _is_sound(self) -> bool:
         if not self.path.exists():

@@ -52,16 +52,25 @@ export function beside(filter: Filter): string[] {
 
 const RIGHT = 0.5;
 
+/** A question, a replicate, and the first row of them. */
+export type Step = [number, number, number];
+
 export class Debates {
   readonly count: number;
-  private byKey = new Map<string, number>();
+  private byKey = new Map<number, number>();
+  private readonly repetitions: number;
   private questionCodes = new Map<string, number>();
 
   constructor(readonly columns: Columns) {
     const { question, cell, replicate } = columns.debates;
     this.count = question.length;
-    for (let row = 0; row < this.count; row++) this.byKey.set(`${question[row]} ${cell[row]} ${replicate[row]}`, row);
+    this.repetitions = 1 + replicate.reduce((most, one) => Math.max(most, one), 0);
+    for (let row = 0; row < this.count; row++) this.byKey.set(this.key(question[row]!, cell[row]!, replicate[row]!), row);
     columns.questions.forEach(([dataset, id], code) => this.questionCodes.set(`${dataset}\0${id}`, code));
+  }
+
+  private key(question: number, cell: number, replicate: number): number {
+    return (question * this.columns.cells.length + cell) * this.repetitions + replicate;
   }
 
   isRight(row: number): boolean | null {
@@ -78,13 +87,27 @@ export class Debates {
   }
 
   at(question: number, cell: number, replicate: number): number {
-    return this.byKey.get(`${question} ${cell} ${replicate}`) ?? -1;
+    return cell < 0 || replicate >= this.repetitions ? -1 : this.byKey.get(this.key(question, cell, replicate)) ?? -1;
   }
 
   replicates(question: number): number[] {
     const found = new Set<number>();
     this.columns.debates.question.forEach((code, row) => code === question && found.add(this.columns.debates.replicate[row]!));
     return [...found].sort((a, b) => a - b);
+  }
+
+  /** Rows as steps of going through them: rows of one question and replicate are one step. */
+  steps(rows: number[]): Step[] {
+    const seen = new Set<number>();
+    const { question, replicate } = this.columns.debates;
+    const steps: Step[] = [];
+    for (const row of rows) {
+      const key = question[row]! * this.repetitions + replicate[row]!;
+      if (seen.has(key)) continue;
+      seen.add(key);
+      steps.push([question[row]!, replicate[row]!, row]);
+    }
+    return steps;
   }
 
   tokens(row: number): number {

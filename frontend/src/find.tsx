@@ -1,5 +1,5 @@
 // Debates, by what they are: filters in the address, rows drawn as they come into view.
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import { type Address, go, toExperiment, toFind, toQuestion } from "./address";
 import { type Filter, MARKS, type Mark, ORDERS, type Order, beside, filterOf, filtersOf } from "./debates";
 import { useFound } from "./finding";
@@ -45,14 +45,14 @@ export function FindPage({ opened, at, keys }: { opened: Opened; at: Address; ke
 
   const cells = debates?.columns.cells ?? experiment.cells.map((cell) => cell.cell);
   const datasets = Object.keys(experiment.datasets);
-  const replicates = [...new Set(debates?.columns.debates.replicate ?? [])].sort((a, b) => a - b);
+  const replicates = useMemo(() => [...new Set(debates?.columns.debates.replicate ?? [])].sort((a, b) => a - b), [debates]);
   const agents = [...new Set(experiment.cells.flatMap((cell) => cell.agents ?? []))];
   const isApart = filter.apart.length === 2;
   const [first, second] = isApart ? filter.apart : [filter.right, filter.wrong];
   const pair = (one: string, two: string, way: boolean) =>
     way && one && two ? set({ apart: [one, two], right: "", wrong: "" }) : set({ apart: [], right: one, wrong: two });
   const isFiltered = address.includes("?");
-  const questions = new Set(found?.map((row) => debates!.columns.debates.question[row]!)).size;
+  const questions = useMemo(() => new Set(found?.map((row) => debates!.columns.debates.question[row]!)).size, [found]);
 
   return (
     <main class="find">

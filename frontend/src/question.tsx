@@ -1,5 +1,5 @@
 // One question, its cells side by side.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { type Address, go, toExperiment, toFind, toQuestion } from "./address";
 import { palette, type Palette } from "./answers";
 import { Changes } from "./changes";
@@ -26,7 +26,7 @@ export function QuestionPage({ opened, at, keys }: { opened: Opened; at: Address
   const replicates = debates && code >= 0 ? debates.replicates(code) : [];
   const replicate = Number(at.query.get("replicate")) || replicates[0] || 1;
   const all = debates ? debates.columns.cells.filter((_, cell) => debates.at(code, cell, replicate) >= 0) : [];
-  const named = at.query.getAll("cell").filter((cell) => all.includes(cell));
+  const named = [...new Set(at.query.getAll("cell"))].filter((cell) => all.includes(cell));
   const cells = named.length ? named : all.slice(0, FIRST);
   const rows = debates ? cells.map((cell) => debates.at(code, debates.cell(cell), replicate)) : [];
   const ids = debates ? rows.map((row) => debates.columns.debates.id[row]!) : [];
@@ -42,7 +42,7 @@ export function QuestionPage({ opened, at, keys }: { opened: Opened; at: Address
     toQuestion(source.name, changes.dataset ?? dataset, changes.id ?? id, {
       cell: changes.cells ?? cells, replicate: changes.replicate ?? replicate, within,
     });
-  const steps = debates && found ? stepsOf(found.map((row) => [debates.columns.debates.question[row]!, debates.columns.debates.replicate[row]!, row])) : [];
+  const steps = useMemo(() => (debates && found ? debates.steps(found) : []), [debates, found]);
   const place = steps.findIndex(([question, repetition]) => question === code && repetition === replicate);
   const stepTo = (by: number): string | null => {
     const next = place < 0 ? (by > 0 ? steps[0] : undefined) : steps[place + by];
@@ -85,7 +85,7 @@ export function QuestionPage({ opened, at, keys }: { opened: Opened; at: Address
   const isCurrent = shown.key === key;
 
   return (
-    <main class="question" aria-busy={!isCurrent}>
+    <main class="question" aria-busy={!isCurrent} data-shown={shown.key}>
       <nav class="trail" aria-label="Where this is">
         <a href={toExperiment(source.name)}>{experiment.name}</a> <span aria-hidden="true">/</span>{" "}
         <a href={back}>{within ? `${count(steps.length)} found` : "all debates"}</a>
@@ -129,15 +129,6 @@ export function QuestionPage({ opened, at, keys }: { opened: Opened; at: Address
       </div>
     </main>
   );
-}
-
-/** Go through a list by questions: rows of one question and replicate are one step. */
-function stepsOf(rows: [number, number, number][]): [number, number, number][] {
-  const seen = new Set<string>();
-  return rows.filter(([question, replicate]) => {
-    const key = `${question} ${replicate}`;
-    return !seen.has(key) && seen.add(key);
-  });
 }
 
 function reveal(debate: number, turn: number): void {

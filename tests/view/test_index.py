@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import sqlite3
@@ -19,7 +20,7 @@ from tests.view.made import CELLS, SAID, records, with_words, write_cell, write_
 
 
 def columns(opened: Opened) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(opened.table()[1])
+    found: dict[str, Any] = json.loads(gzip.decompress(opened.table()[1]))
     return found
 
 
