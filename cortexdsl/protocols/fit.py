@@ -73,7 +73,8 @@ def _layout(method: Method, step: Step, hears: Topology, route: Route, found: Fi
     heard = f"write hears: {{role: {_listed(principal_roles(method))}}}"
     match hears:
         case Everyone() if not debates:
-            yield found(route, f"everyone is every {who}, and {step.role} speaks", heard)
+            who_debates = f"; or say who debates: debaters: [{step.role}]" if step.reads == "answer" else ""
+            yield found(route, f"everyone is every {who}, and {step.role} speaks", heard + who_debates)
         case Ring() if not debates:
             yield found(route, f"a ring lies within one role: {who}, and {step.role} speaks", heard)
         case Groups(count, sizes):

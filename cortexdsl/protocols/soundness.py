@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from cortexdsl.debate import expressions
+from cortexdsl.debate.transcript import TALK
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.protocols.substitute import Substitution, references
 from cortexdsl.spec.hears import GroupsForm, RoleForm, SparseForm, WhereForm
@@ -191,7 +192,11 @@ def _debaters(text: ProtocolText, answering: Iterable[str], found: Finder) -> It
         if source in text.roles and source not in debating:
             who = " and ".join(sorted(debating))
             said = f"{source} is no role of those who debate, and there is nothing to weigh"
-            yield found((*route, "from" if choice.from_ else "choose"), said, f"write from: a role of {who}")
+            yield found(
+                (*route, "from" if choice.from_ else "choose"),
+                said,
+                f"write from: {who}; or say who debates: debaters: [{source}]",
+            )
 
 
 def _choices(items: Iterable[object], route: Route = ("schedule",)) -> Iterator[tuple[ChooseText, Route]]:
@@ -265,12 +270,27 @@ def _steps(text: ProtocolText, found: Finder) -> Iterator[Found]:
         told = [each for each in (*step.tells, step.own) if not isinstance(each, str)]
         if not about and ("about_me" in step.tells or any(isinstance(t, ToldText) and t.about == "me" for t in told)):
             yield found(("steps", name, "tells"), "no turn is about anybody", "let a step have each: edge or listener")
+        if set(step.tells) <= {"latest", "history", "by_answer"}:
+            yield from _unheard(text, name, found)
     for expression, route in _expressions(text):
         for factor in sorted(expressions.parse(expression).names & _NEEDS.keys()):
             is_met = _reads(text, _READ[factor]) if factor in _READ else _has_groups(text)
             if not is_met:
                 why, remedy = _NEEDS[factor]
                 yield found(route, f"{factor} {why}", remedy)
+
+
+def _unheard(text: ProtocolText, name: str, found: Finder) -> Iterator[Found]:
+    """Yield roles that a step hears and that say nothing which is told as talk: their reviews would reach nobody."""
+    hears = text.steps[name].hears
+    roles = hears.role if isinstance(hears, RoleForm) else ()
+    for i, role in enumerate(roles):
+        said = {other: step.reads[0] for other, step in text.steps.items() if step.role == role}
+        if said and not set(said.values()) & TALK:
+            only, first = " and ".join(sorted(set(said.values()))), next(iter(said))
+            remedy = f"write tells: {{step: {first}}}, in a list beside latest where others are heard as well"
+            route: Route = ("steps", name, "hears", "role", *((i,) if len(roles) > 1 else ()))
+            yield found(route, f"{role} says a {only} alone, which only those are told whom it is about", remedy)
 
 
 def _reads(text: ProtocolText, what: str) -> bool:

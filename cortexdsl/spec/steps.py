@@ -73,12 +73,21 @@ def _readable(reads: tuple[Reads, ...]) -> tuple[Reads, ...]:
     return reads
 
 
+def _one_role(value: Any) -> Any:
+    if isinstance(value, list):
+        raise said(
+            "a step is spoken by one role",
+            "write a step for each, or one role for all of them: roles: {both: everyone}, or a list of agents",
+        )
+    return value
+
+
 class StepText(Entry):
     """One kind of utterance."""
 
     example: ClassVar[str] = "{role: debater, prompt: my/answer.j2}"
 
-    role: Name = Field(description="Who speaks.")
+    role: Annotated[Name, BeforeValidator(_one_role, json_schema_input_type=Name)] = Field(description="Who speaks.")
     prompt: PromptText = Field(
         description="The template; a list that is dealt to the role's agents in turn; or templates by agent, and else."
     )
