@@ -7,7 +7,6 @@ import json
 import sys
 from pathlib import Path
 
-from cortexdsl.cli.power import refuse_unanswerable
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.declaration import declaration_of
 from cortexdsl.plan.estimate import Estimate
@@ -35,6 +34,8 @@ def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     plan = compile_spec(args.spec, experiment=args.experiment)
     if args.declare:
+        from cortexdsl.cli.power import refuse_unanswerable  # two seconds, which looking at a plan should not pay
+
         refuse_unanswerable(plan)
     total, by_cell = rehearse_plan(plan)
     record = plan_record(plan, total, by_cell)
