@@ -100,7 +100,9 @@ STEP = st.fixed_dictionaries(
         "each": st.sampled_from(["speaker", "speaker", "speaker", "edge", "listener", "group", "pair", "match"]),
         "draws": st.sampled_from([1, 1, 2]),
         "reads": READS,
-        "prompt": st.sampled_from(["talk.j2", "choosy.j2"]),
+        "prompt": st.sampled_from(
+            ["talk.j2", "choosy.j2", ["talk.j2", "choosy.j2"], {"first": "choosy.j2", "else": "talk.j2"}]
+        ),
     }
 )
 ENDING = st.sampled_from(
