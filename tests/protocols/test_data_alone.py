@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from cortexdsl.protocols.loader import FOLDER, builtin_names
+from cortexdsl.protocols.loader import FOLDER, SHIPPED, builtin_names
 
 PACKAGE = FOLDER.parent
 WORDS_OF_THE_LANGUAGE = {"group", "persona"}  # `each: group`, the persona of an agent
@@ -47,6 +47,11 @@ def _compares_protocol(sides: list[ast.expr]) -> bool:
     is_protocol = [isinstance(side, ast.Attribute) and side.attr == "protocol" for side in sides]
     is_none = [isinstance(side, ast.Constant) and side.value is None for side in sides]
     return any(is_protocol) and not any(is_none)
+
+
+def test_no_method_needs_more_than_thirty_lines() -> None:
+    lengths = {path.stem: len(path.read_text(encoding="utf-8").splitlines()) for path in SHIPPED.glob("*/*.yaml")}
+    assert {name: length for name, length in lengths.items() if length > 30} == {}
 
 
 def test_no_protocol_has_python_of_its_own() -> None:
