@@ -25,6 +25,8 @@ from cortexdsl.debate.rereading import read_again
 from cortexdsl.errors import SpecError
 from cortexdsl.models.keys import call_key
 from cortexdsl.models.similarity.embeddings import Embedder
+from cortexdsl.plan.estimate import rehearse
+from cortexdsl.plan.explain import explain
 from cortexdsl.protocols.loader import protocol_of
 from cortexdsl.protocols.resolve import Choice, resolve
 from cortexdsl.protocols.templates import Templates
@@ -298,6 +300,10 @@ def test_what_check_accepts_runs_replays_and_is_measured(
     assert debate_to_json(record_from_json(line).debate, HEADER) == line
     again = read_again(done, method, AnswerReader(kind_named("number")), seed=3, replicate=1)
     assert debate_to_json(again, HEADER) == line
+
+    planned = asyncio.run(rehearse(method, [QUESTION], world.render, seed=3, reply_tokens=20, seen=set()))
+    assert planned.calls >= len(world.replies)  # a plan says what there are at most
+    assert explain(method)
 
     for turn in done.turns:
         assert all(number < turn.turn for number in (*turn.heard, *turn.recalled))
