@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from cortexdsl.analysis.metrics.levels import Level
 from cortexdsl.report.figures.curves import confidence_figure, cost_figure, rounds_figure
 from cortexdsl.report.figures.dotplots import accuracy_figure, differences_figure
 from cortexdsl.report.figures.drawing import Drawing
+from cortexdsl.report.figures.grids import grid_figure
 from cortexdsl.report.figures.rankings import ranks_figure
 from cortexdsl.report.inputs.beside import Beside, read_beside
+from cortexdsl.report.inputs.grid import read_levels
 from cortexdsl.report.inputs.history import read_history
 from cortexdsl.report.inputs.results import Results, read_results
 from cortexdsl.report.inputs.unfinished import read_unfinished
@@ -17,6 +20,7 @@ from cortexdsl.report.page.page import VIEW, page, view_page
 from cortexdsl.report.stopped import stopped, stopped_page
 from cortexdsl.report.tables.agreement import agreement_table
 from cortexdsl.report.tables.files import save_table
+from cortexdsl.report.tables.grid import grid_table
 from cortexdsl.report.tables.spending import spent
 from cortexdsl.report.tables.summaries import tables
 from cortexdsl.report.tables.whatif import whatif_tables
@@ -53,10 +57,13 @@ def build_report(folder: Path, provenance: Mapping[str, str] | None = None, *, h
         return stopped_page(folder, unfinished)
     results = read_results(folder)
     beside = read_beside(folder, results.alpha, results.primary)
-    figures = _figures(results, beside) if has_figures else []
+    levels = read_levels(folder, results)
+    figures = _figures(results, beside, levels) if has_figures else []
     judged = agreement_table(folder)
     cost = spent(folder, results.plan)
-    shown = (*tables(results), *([judged] if judged else []), *whatif_tables(folder))
+    axes = grid_table(results, levels)
+    apart = (table for table in (judged, axes) if table is not None)
+    shown = (*tables(results), *apart, *whatif_tables(folder))
     for drawing in figures:
         drawing.save(folder / "figures")
     for table in (*shown, *([cost.table, cost.attempts] if cost else [])):
@@ -79,7 +86,7 @@ def build_report(folder: Path, provenance: Mapping[str, str] | None = None, *, h
     return target
 
 
-def _figures(results: Results, beside: Beside) -> list[Drawing]:
+def _figures(results: Results, beside: Beside, levels: Sequence[Level]) -> list[Drawing]:
     makers = (accuracy_figure, cost_figure, differences_figure, rounds_figure, confidence_figure)
-    drawn = [*(draw(results) for draw in makers), ranks_figure(beside.ranks)]
+    drawn = [*(draw(results) for draw in makers), grid_figure(results, levels), ranks_figure(beside.ranks)]
     return [drawing for drawing in drawn if drawing is not None]

@@ -18,6 +18,7 @@ def test_the_sentence_adds_up_all_jobs_and_times_the_run_by_the_clock(tmp_path: 
     assert found is not None
     assert found.sentence.replace("\u202f", ",") == (
         "100 calls were sent (8,000 tokens in, 800 out) for 1.50 dollars, from the first to the last in 1 min 30 s."
+        " 8 calls more (7.4 %) cost nothing: another cell had asked the same."
         " 1 attempt failed for good (content filter 1). 3 attempts were tried again (rate limit 2, timeout 1)."
     )
 

@@ -14,6 +14,7 @@ from cortexdsl.report.inputs.results import Results, Round
 from cortexdsl.report.words.names import brief, grouped
 from cortexdsl.report.words.numbers import THIN, estimate, number, wording
 
+MANY = 60  # lines that a panel has room for
 COSTS = ("input_tokens_per_agent", "input_tokens", "total_tokens", "calls")
 
 
@@ -85,6 +86,8 @@ def rounds_figure(results: Results) -> Drawing | None:
     datasets = [name for name in results.datasets if any(row.dataset == name for row in results.rounds)]
     known = {row.cell for row in results.rounds}
     names = [one for one in grouped(results.cells) if one.cell in known]
+    if len(names) > MANY:
+        names = [one for one in names if not one.point] or names[:MANY]
     series = colours(list(dict.fromkeys(one.method for one in names)))
     last = max(row.round for row in results.rounds)
 

@@ -93,7 +93,7 @@ def differences_figure(results: Results) -> Drawing | None:
     order = {one.cell: rank for rank, one in enumerate(grouped(results.cells))}
     families = list(dict.fromkeys(row.family for row in rows))
     ranked = sorted(rows, key=lambda row: (families.index(row.family), order.get(row.cell, len(order))))
-    labels = {_key(row): f"{_without(row.cell, row.reference)} {THIN}against {row.reference}" for row in ranked}
+    labels = {_key(row): f"{row.cell} against {row.reference}" for row in ranked}
     shown = _few(list(labels), {_key(row): row.difference for row in ranked if row.difference is not None})
     plot = _Plot(panels, {key: labels[key] for key in shown}, words.kind, f"{words.title}: difference", zero=True)
     alt = f"Differences in {words.noun}: " + "; ".join(
@@ -136,12 +136,6 @@ def _key(row: Contrast) -> str:
 
 def _on(dataset: str, datasets: Sequence[str]) -> str:
     return f" on {dataset}" if len(datasets) > 1 else ""
-
-
-def _without(cell: str, reference: str) -> str:
-    """Leave the method out where cell and reference share it."""
-    own, other = Name.of(cell), Name.of(reference)
-    return own.point if own.point and own.method == other.method else cell
 
 
 def _heard(results: Results, metric: str, kind: Kind, title: str, shown: Collection[str]) -> str:

@@ -110,6 +110,7 @@ class Debater:
     is_heard: float | None
     conformity: float | None
     input_tokens: float | None
+    influence: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +251,7 @@ def _alpha(plan: Mapping[str, Any]) -> float:
 
 
 def _debaters(folder: Path) -> tuple[Debater, ...]:
-    measures = ("opening_accuracy", "last_accuracy", "hears", "is_heard", "conformity", "input_tokens")
+    measures = ("opening_accuracy", "last_accuracy", "hears", "is_heard", "conformity", "input_tokens", "influence")
     return tuple(
         Debater(row["dataset"], row["cell"], row["agent"], *map(row.number, measures))
         for row in read_rows(folder / "agents.csv")

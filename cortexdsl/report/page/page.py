@@ -26,7 +26,13 @@ from cortexdsl.report.words.sentences import answer, correction_in_words, famili
 FOLDED = 12  # a longer table is folded away
 VIEW = "view.html"
 """Where numbers lead: beside the page a word on how to open the explorer, which then lies at this name itself."""
-_DATA = {"accuracy": "metrics", "cost": "metrics", "differences": "comparisons", "confidence": "reliability"}
+_DATA = {
+    "accuracy": "metrics",
+    "cost": "metrics",
+    "differences": "comparisons",
+    "confidence": "reliability",
+    "grid": "tables/grid",
+}
 
 
 def page(
@@ -81,6 +87,7 @@ def page(
         round_table=named.get("rounds"),
         agent_table=named.get("agents"),
         judge_table=named.get("agreement"),
+        grid_table=named.get("grid"),
         whatif_tables=[named[name] for name in (EFFECTS, SHAPLEY) if name in named],
         health_table=named.get("health"),
         health_line=health_line(results.health),
@@ -107,7 +114,7 @@ def view_page(plan: Mapping[str, Any]) -> str:
     )
 
 
-_OWN_SECTIONS = ("hypotheses", "rounds", "agents", "agreement", "health", EFFECTS, SHAPLEY)
+_OWN_SECTIONS = ("hypotheses", "rounds", "agents", "agreement", "health", "grid", EFFECTS, SHAPLEY)
 
 
 def _is_other(name: str) -> bool:

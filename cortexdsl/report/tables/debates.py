@@ -51,22 +51,26 @@ def agent_table(results: Results) -> Iterator[Table]:
     heads += [Column("Dataset", ("dataset",), is_numeric=False, is_group=True)]
     heads += [Column("Opening", ("opening_accuracy",)), Column("Last answer", ("last_accuracy",))]
     heads += [Column("Hears", ("hears",)), Column("Is heard", ("is_heard",)), Column("Conformity", ("conformity",))]
+    heads += [Column("Influence", ("influence",))]
     heads += [Column("Input tokens", ("input_tokens",))]
     rows = []
     for row in sorted(results.debaters, key=lambda row: rank(results.cells, row.cell)):
         link = find_link(results.experiment, dataset=row.dataset, cell=row.cell, agent=row.agent)
+        persuasive = find_link(results.experiment, dataset=row.dataset, cell=row.cell, sort="persuasive")
         rows.append((
             words(row.agent), words(row.cell), words(row.dataset),
             Entry(estimate(row.opening_accuracy, "share"), (row.opening_accuracy,)),
             Entry(estimate(row.last_accuracy, "share"), (row.last_accuracy,), link=link),
             *(Entry(number(value), (value,)) for value in (row.hears, row.is_heard)),
             Entry(estimate(row.conformity, "share"), (row.conformity,)),
+            Entry(estimate(row.influence, "share"), (row.influence,), link=persuasive if row.influence else ""),
             Entry(number(row.input_tokens), (row.input_tokens,)),
         ))  # fmt: skip
     caption = "Each agent: accuracy of its opening and of its last answer, edges a debate, and how often it conforms."
     note = (
         "Hears and is heard: kept edges, over all rounds. Conformity: how often an agent that hears a majority against "
-        "its own answer takes that majority's answer."
+        "its own answer takes that majority's answer. Influence: of its answers that another heard and did not share, "
+        "the share that was taken over; for right and wrong ones apart among the metrics."
     )
     yield Table("agents", caption, tuple(heads), tuple(rows), note)
 

@@ -21,6 +21,7 @@ COLUMN = 216.0
 PAGE = 342.0
 """Points of TeX: a little less than the text of `article` at 10 pt (345 pt); ACL's page has 455 pt."""
 LINES = 40  # of a table before it is continued in the next one
+FLOATS = 6  # one after the other, before LaTeX must set them: it holds no more than 18
 _SIZES = (9.0, 8.0, 7.0)  # points: \\small and less are of another size in every class
 _GAP = 8.0  # points between columns
 _LEAST = 52.0  # points that a column of text gets where it must wrap
@@ -65,6 +66,8 @@ def latex(table: Table, width: float) -> str:
             floats.append([_tabular(columns, part, shape) for shape in shapes])
     lines = ["% needs \\usepackage{booktabs}"]
     for number, panels in enumerate(floats):
+        if number and number % FLOATS == 0:
+            lines += [r"\clearpage"]
         lines += _float(table, panels, width <= COLUMN, is_first=number == 0, is_last=number == len(floats) - 1)
     return "\n".join(lines) + "\n"
 

@@ -33,11 +33,14 @@ class Spent:
         Of them all.
     attempts : Table or None
         What attempts failed of, by cell and kind, where any did.
+    brief : str
+        Calls, dollars and time in a few words, for the head of a page.
     """
 
     table: Table
     sentence: str
     attempts: Table | None
+    brief: str
 
 
 def spent(folder: Path, plan: Mapping[str, Any]) -> Spent | None:
@@ -71,7 +74,8 @@ def spent(folder: Path, plan: Mapping[str, Any]) -> Spent | None:
     if any(row[_DOLLARS].text == SHARED for row in rows):
         note += " Shared, of dollars: other cells asked, and paid for, all the calls of this one."
     table = Table(NAME, "What the run asked, and what that cost.", tuple(heads), tuple(rows), note)
-    return Spent(table, _sentence(total, tallies), _attempts({name: total_of(own) for name, own in groups.items()}))
+    attempts = _attempts({name: total_of(own) for name, own in groups.items()})
+    return Spent(table, _sentence(total, tallies), attempts, _brief(total, tallies))
 
 
 def _attempts(groups: Mapping[str, Spending]) -> Table | None:
@@ -106,8 +110,16 @@ def _dollars(own: Spending) -> Entry:
     return Entry(f"{own.dollars:,.2f}{'' if own.is_priced else ' +'}", (own.dollars,))
 
 
+def _elapsed(tallies: Sequence[Tally]) -> str:
+    return duration(max(tally.updated for tally in tallies) - min(tally.began for tally in tallies))
+
+
+def _brief(total: Spending, tallies: Sequence[Tally]) -> str:
+    dollars = f"{total.dollars:,.2f} dollars, " if total.dollars else ""
+    return f"{counted(total.calls.get('asked', 0), 'call')}, {dollars}{_elapsed(tallies)}"
+
+
 def _sentence(total: Spending, tallies: Sequence[Tally]) -> str:
-    elapsed = max(tally.updated for tally in tallies) - min(tally.began for tally in tallies)
     asked = total.calls.get("asked", 0)
     parts = [
         f"{counted(asked, 'call was', 'calls were')} sent"
@@ -115,7 +127,10 @@ def _sentence(total: Spending, tallies: Sequence[Tally]) -> str:
     ]
     if total.dollars:
         parts.append(f"for {total.dollars:,.2f} dollars" + ("" if total.is_priced else " and what had no price"))
-    said = " ".join(parts) + f", from the first to the last in {duration(elapsed)}."
+    said = " ".join(parts) + f", from the first to the last in {_elapsed(tallies)}."
+    if shared := total.calls.get("shared", 0):
+        share = 100 * shared / (shared + asked)
+        said += f" {counted(shared, 'call')} more ({number(share, 2)} %) cost nothing: another cell had asked the same."
     for verb, counts in (("failed for good", total.failures), ("were tried again", total.retries)):
         if sum(counts.values()):
             kinds = ", ".join(f"{kind.replace('_', ' ')} {n:,}" for kind, n in sorted(counts.items()) if n)
