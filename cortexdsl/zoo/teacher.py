@@ -29,7 +29,11 @@ class Teacher:
 
     def __init__(self, world: World) -> None:
         self._facts = {fact.question: fact for fact in world.facts()}
-        self._answers = sorted({fact.answer for fact in self._facts.values()})
+        self._answers: dict[str, list[str]] = {}
+        for fact in self._facts.values():
+            known = self._answers.setdefault(fact.kind, [])
+            if fact.answer not in known:
+                known.append(fact.answer)
 
     def reply(self, question: Question, messages: Sequence[Message], chance: random.Random, *, is_right: bool) -> str:
         """Return a reply to a prompt.
@@ -65,7 +69,7 @@ class Teacher:
             return ["I do not know."], "unknown"
         if is_right:
             return list(fact.reasons), fact.answer
-        wrong = chance.choice([answer for answer in self._answers if answer != fact.answer])
+        wrong = chance.choice([answer for answer in self._answers[fact.kind] if answer != fact.answer])
         return [reason.replace(fact.answer, wrong) for reason in fact.reasons], wrong
 
     def _answer(self, question: Question, prompt: Prompt, said: str, chance: random.Random, is_right: bool) -> str:

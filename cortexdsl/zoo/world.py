@@ -13,12 +13,12 @@ _TRADES = ("baker", "smith", "weaver", "miller", "potter", "tailor", "painter", 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A question, the sentences that it is answered from, and the answer."""
+    """A question, the sentences that it is answered from, the answer, and of what kind that is."""
 
     question: str
     reasons: tuple[str, ...]
     answer: str
-    about: str
+    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,9 @@ class World:
             lives = f"{person} lives in {town}."
             works = f"{person} is a {self.trades[person]}."
             lies = f"{town} lies on the river {self.rivers[town]}."
-            yield Fact(f"In which town does {person} live?", (lives,), town, person)
-            yield Fact(f"What is the trade of {person}?", (works,), self.trades[person], person)
-            yield Fact(f"On which river lies the home of {person}?", (lives, lies), self.rivers[town], person)
+            yield Fact(f"In which town does {person} live?", (lives,), town, "town")
+            yield Fact(f"What is the trade of {person}?", (works,), self.trades[person], "trade")
+            yield Fact(f"On which river lies the home of {person}?", (lives, lies), self.rivers[town], "river")
 
     def passages(self) -> Iterator[dict[str, str]]:
         """Yield the corpus: a passage for each person and each town."""

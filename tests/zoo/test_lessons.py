@@ -144,6 +144,18 @@ def test_a_teacher_that_is_wrong_writes_a_wrong_step() -> None:
     assert answer_of(teacher.reply(question, prompt, random.Random(1), is_right=True)) == "118"
 
 
+def test_who_is_wrong_about_the_world_names_something_of_the_same_kind() -> None:
+    world = World.made(1)
+    teacher, asked = Teacher(world), next(fact for fact in world.facts() if fact.kind == "trade")
+    prompt = ({"role": "user", "content": f"Question: {asked.question}\n\nSay it.\nAnswer: <a few words>"},)
+    said = {
+        answer_of(teacher.reply(Question("q", asked.question), prompt, random.Random(seed), is_right=False))
+        for seed in range(40)
+    }
+    assert said <= set(world.trades.values()) - {asked.answer}
+    assert len(said) > 2
+
+
 def test_recipes_differ_in_size_and_in_what_is_read_and_fit_into_eight_megabytes() -> None:
     book = read_book(FILE)
     made = [recipe(book, name) for name in book["models"]]

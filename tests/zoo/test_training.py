@@ -50,6 +50,33 @@ def test_transformers_loads_a_folder_and_has_the_same_logits_and_tokens(tmp_path
         np.testing.assert_allclose(logits, model(torch.tensor([tokens])).logits[0, -1].numpy(), atol=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("float32", {"tie_word_embeddings": False}),
+        ("bfloat16", {"tie_word_embeddings": True, "num_key_value_heads": 1}),
+        ("float16", {"head_dim": 20, "rope_parameters": {"rope_type": "default", "rope_theta": 500_000.0}}),
+    ],
+)
+def test_llamas_that_transformers_writes_run_the_same(tmp_path: Path, kind: str, said: dict[str, object]) -> None:
+    transformers = pytest.importorskip("transformers", reason='needs the extra: pip install ".[zoo]"')
+    config = transformers.LlamaConfig(
+        vocab_size=300, hidden_size=64, intermediate_size=100, num_hidden_layers=3, num_attention_heads=4,
+        max_position_embeddings=256, eos_token_id=0, bos_token_id=None, initializer_range=0.3, **said,
+    )  # fmt: skip
+    torch.manual_seed(1)
+    transformers.LlamaForCausalLM(config).to(getattr(torch, kind)).save_pretrained(tmp_path)
+    (tmp_path / "tokenizer.json").write_text("{}")  # not read here
+    tokens = torch.randint(0, 300, (1, 200))
+    model = transformers.LlamaForCausalLM.from_pretrained(tmp_path, dtype=torch.float32)
+    with torch.no_grad():
+        theirs = model(tokens).logits[0, -1].numpy()
+    folder = Folder(tmp_path)
+    llama = Llama(folder.config, folder.weights())
+    ours = llama.logits(tokens.numpy(), np.array([0]), Cache(folder.config, 1), 0)[0]
+    np.testing.assert_allclose(ours, theirs, atol=1e-4)
+
+
 def test_a_pupil_learns_a_handful_of_lessons_by_heart_the_same_way_each_time(tmp_path: Path) -> None:
     from cortexdsl.zoo.teaching import teach
 

@@ -65,8 +65,14 @@ class Chat:
         Raises
         ------
         InputError
-            The template refuses these messages.
+            The template refuses these messages, or writes nothing.
         """
+        found = self._tokens(messages, opens_reply)
+        if not found:
+            raise InputError("the chat template of the model makes nothing of the messages")
+        return found
+
+    def _tokens(self, messages: Sequence[Message], opens_reply: bool) -> list[int]:
         is_plain = not any(mark in message["content"] for message in messages for mark in (*self._special, "\ue000"))
         if is_plain:
             return self._encoded(self._rendered(messages, opens_reply), allows_special=True)

@@ -306,6 +306,17 @@ def test_torn_weights_and_missing_files_are_named(folder: Folder, tmp_path: Path
         Folder(tmp_path).weights()
 
 
+def test_a_template_that_writes_nothing_is_refused(folder: Folder, tmp_path: Path) -> None:
+    for path in folder.path.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "chat_template.jinja").write_text("")
+    with pytest.raises(Failure, match="makes nothing of the messages"):
+        asyncio.run(_send(_ask(Folder(tmp_path), "hello")))
+    (tmp_path / "chat_template.jinja").write_text("{{ raise_exception('no system prompts') }}")
+    with pytest.raises(Failure, match="no system prompts"):
+        asyncio.run(_send(_ask(Folder(tmp_path), "hello")))
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
