@@ -11,9 +11,9 @@ from pathlib import Path
 from aiohttp import web
 
 from cortexdsl.errors import InputError
-from cortexdsl.view.guard import is_loopback
 from cortexdsl.view.places import places_of
-from cortexdsl.view.server import Explorer
+from cortexdsl.view.web.guard import is_loopback
+from cortexdsl.view.web.server import Explorer
 
 PORT = 8710
 _TRIED = 20  # ports after the usual one, where that is taken
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     places = places_of(args.experiment)
     if args.static is not None:
-        from cortexdsl.view.static import write_static  # loads what computes statistics
+        from cortexdsl.view.web.static import write_static  # loads what computes statistics
 
         count = write_static(places, args.static)
         print(f"{args.static}/index.html: {count:,} debates; serve the folder: python -m http.server -d {args.static}")

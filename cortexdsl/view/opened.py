@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.errors import CortexError, RecordError
-from cortexdsl.view.debate import read_debate
-from cortexdsl.view.gather import Gatherer
-from cortexdsl.view.overview import overview
+from cortexdsl.view.index.gather import Gatherer
+from cortexdsl.view.index.store import Store
+from cortexdsl.view.index.table import table
+from cortexdsl.view.pages.debate import read_debate
+from cortexdsl.view.pages.overview import overview
+from cortexdsl.view.pages.prompts import Prompts
+from cortexdsl.view.pages.questions import learn_questions, read_question
 from cortexdsl.view.places import Place
-from cortexdsl.view.prompts import Prompts
-from cortexdsl.view.questions import learn_questions, read_question
-from cortexdsl.view.store import Store
-from cortexdsl.view.table import table
 from cortexdsl.watch.plain import as_plain
 from cortexdsl.watch.watched import Watched, expected_in
 

@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 
 from cortexdsl.records.links import experiment_link, find_link, question_link
 from cortexdsl.view.places import Place
-from cortexdsl.view.static import write_static
+from cortexdsl.view.web.static import write_static
 from tests.view.made import CELLS, plan, records, with_words, write_cell, write_experiment
 from tests.view.serving import serving, serving_files
 from tests.watch.made import said, write

@@ -13,7 +13,7 @@ from pathlib import Path
 from aiohttp import web
 
 from cortexdsl.view.places import Place
-from cortexdsl.view.server import Explorer
+from cortexdsl.view.web.server import Explorer
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import pytest
 from cortexdsl.errors import InputError
 from cortexdsl.view.opened import Opened, matching, words_of
 from cortexdsl.view.places import Place, places_of
-from cortexdsl.view.static import write_static
+from cortexdsl.view.web.static import write_static
 from tests.view.made import CELLS, SAID, records, with_words, write_cell, write_experiment, write_scores
 
 
@@ -191,8 +191,8 @@ def test_results_that_cannot_be_written_to_are_indexed_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = write_experiment(tmp_path / "results" / "made")
-    monkeypatch.setattr("cortexdsl.view.store.os.access", lambda path, mode: False)
-    monkeypatch.setattr("cortexdsl.view.store.tempfile.gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr("cortexdsl.view.index.store.os.access", lambda path, mode: False)
+    monkeypatch.setattr("cortexdsl.view.index.store.tempfile.gettempdir", lambda: str(tmp_path))
     opened = Opened(Place("made", root))
     opened.catch_up()
     assert not list(root.glob(".explorer*"))

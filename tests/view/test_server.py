@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from cortexdsl.view.guard import is_loopback
 from cortexdsl.view.places import Place
+from cortexdsl.view.web.guard import is_loopback
 from tests.view.made import write_experiment
 from tests.view.serving import serving
 

@@ -14,11 +14,11 @@ from typing import Any
 
 from aiohttp import web
 
-from cortexdsl.view.guard import REPORT_POLICY, guard
 from cortexdsl.view.opened import Opened
 from cortexdsl.view.places import Place
+from cortexdsl.view.web.guard import REPORT_POLICY, guard
 
-BUILT = Path(__file__).parent / "built"
+BUILT = Path(__file__).parent.parent / "built"
 EVERY = 2.0  # seconds between looks for what is new
 ASLEEP = 20.0  # seconds without a question after which nothing is looked for
 _MANY = 2_000  # bytes from which an answer is packed
@@ -171,7 +171,7 @@ def _page_below(depth: int) -> web.Response:
 
 
 def _pooled(places: Sequence[Place]) -> dict[str, Any]:
-    from cortexdsl.view.together import pooled  # loads what computes statistics, which nothing else here needs
+    from cortexdsl.view.pages.together import pooled  # loads what computes statistics, which nothing else here needs
 
     return pooled(places)
 

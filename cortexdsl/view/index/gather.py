@@ -13,8 +13,8 @@ from cortexdsl.analysis.metrics import health, persuasion, usage
 from cortexdsl.analysis.metrics.view import graded
 from cortexdsl.errors import CortexError
 from cortexdsl.records import Record, record_from_json
+from cortexdsl.view.index.store import Store
 from cortexdsl.view.places import Place
-from cortexdsl.view.store import Store
 from cortexdsl.view.tables import number, read_rows
 
 _KEY = "dataset = ? AND question = ? AND cell = ? AND replicate = ?"

@@ -8,8 +8,8 @@ from typing import Any
 
 from cortexdsl.plan.known import known_tasks
 from cortexdsl.tasks.task import Task
-from cortexdsl.view.gather import well_formed
-from cortexdsl.view.store import Store
+from cortexdsl.view.index.gather import well_formed
+from cortexdsl.view.index.store import Store
 
 
 def learn_questions(store: Store, plan: Mapping[str, Any]) -> str:

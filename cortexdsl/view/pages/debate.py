@@ -14,8 +14,8 @@ from cortexdsl.analysis.metrics.view import Graded, graded
 from cortexdsl.errors import RecordError
 from cortexdsl.records import Record, record_from_json
 from cortexdsl.terms import Debate, Graph, Turn
-from cortexdsl.view.gather import well_formed
-from cortexdsl.view.store import Store
+from cortexdsl.view.index.gather import well_formed
+from cortexdsl.view.index.store import Store
 
 
 def read_debate(store: Store, number: int) -> dict[str, Any] | None:

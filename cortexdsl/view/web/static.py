@@ -13,9 +13,9 @@ from typing import Any
 
 from cortexdsl.errors import InputError
 from cortexdsl.view.opened import Opened
+from cortexdsl.view.pages.together import pooled
 from cortexdsl.view.places import Place
-from cortexdsl.view.server import BUILT, page_below, report_file
-from cortexdsl.view.together import pooled
+from cortexdsl.view.web.server import BUILT, page_below, report_file
 
 _MARK = "data/experiments.json"
 

@@ -1,0 +1,1 @@
+"""What the explorer's pages are made of, as plain values."""

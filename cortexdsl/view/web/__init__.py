@@ -1,0 +1,1 @@
+"""The explorer as a server, and as a folder of files."""
