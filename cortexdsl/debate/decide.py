@@ -6,8 +6,8 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cortexdsl.debate.ballots import weights_of
 from cortexdsl.debate.roles import opens_round
+from cortexdsl.debate.weights.ballots import weights_of
 from cortexdsl.terms import Decide, Method, Turn
 
 

@@ -14,16 +14,16 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from cortexdsl.debate.addresses import addresses, as_shown, draw_groups, is_worth_recording, speaking, step_graph
 from cortexdsl.debate.chance import call_seed, generator
 from cortexdsl.debate.confidence import recalibrate
 from cortexdsl.debate.decide import decide
-from cortexdsl.debate.hearing import read
 from cortexdsl.debate.roles import members, opens_round
-from cortexdsl.debate.scene import Scene
-from cortexdsl.debate.sparsify import choose, holds
-from cortexdsl.debate.transcript import Transcript, all_at_once
-from cortexdsl.debate.views import Address, Quotes, View, view
+from cortexdsl.debate.talk.addresses import addresses, as_shown, draw_groups, is_worth_recording, speaking, step_graph
+from cortexdsl.debate.talk.hearing import read
+from cortexdsl.debate.talk.transcript import Transcript, all_at_once
+from cortexdsl.debate.talk.views import Address, Quotes, View, view
+from cortexdsl.debate.weights.scene import Scene
+from cortexdsl.debate.weights.sparsify import choose, holds
 from cortexdsl.debate.without import deaf, present, without_edges
 from cortexdsl.errors import DebateError
 from cortexdsl.terms import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from cortexdsl.debate import expressions
-from cortexdsl.debate.factors import ASKED
 from cortexdsl.debate.roles import members, opens_round, parts, principal_roles, spoken
+from cortexdsl.debate.weights import expressions
+from cortexdsl.debate.weights.factors import ASKED
 from cortexdsl.debate.without import present
 from cortexdsl.terms import NEVER, Choose, Method, OfRole, Repeat, Sparse, Step, Without
 

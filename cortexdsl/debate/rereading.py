@@ -7,8 +7,8 @@ from dataclasses import replace
 from cortexdsl.debate.chance import generator
 from cortexdsl.debate.confidence import recalibrate
 from cortexdsl.debate.decide import decide
-from cortexdsl.debate.hearing import read
 from cortexdsl.debate.roles import members
+from cortexdsl.debate.talk.hearing import read
 from cortexdsl.terms import Debate, Method, Reader, Turn
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from cortexdsl.debate.views import Address
+from cortexdsl.debate.talk.views import Address
 from cortexdsl.terms import Graph, Method, Step, Without
 
 

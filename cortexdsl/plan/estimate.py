@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from cortexdsl.debate.engine import debate
-from cortexdsl.debate.expressions import parse
+from cortexdsl.debate.weights.expressions import parse
 from cortexdsl.models.keys import call_key
 from cortexdsl.terms import (
     NEVER,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 
-from cortexdsl.debate import expressions
-from cortexdsl.debate.addresses import check_layout, draw_groups
-from cortexdsl.debate.factors import ASKED
 from cortexdsl.debate.roles import choices, debating_roles, members, parts, principal_roles
-from cortexdsl.debate.topology import heard_matrix
+from cortexdsl.debate.talk.addresses import check_layout, draw_groups
+from cortexdsl.debate.talk.topology import heard_matrix
+from cortexdsl.debate.weights import expressions
+from cortexdsl.debate.weights.factors import ASKED
 from cortexdsl.errors import DebateError, Problem
 from cortexdsl.spec.nodes import Mark, Node, Route
 from cortexdsl.spec.problems import nearest

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from cortexdsl.debate import expressions
-from cortexdsl.debate.transcript import TALK
+from cortexdsl.debate.talk.transcript import TALK
+from cortexdsl.debate.weights import expressions
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.protocols.substitute import Substitution, references
 from cortexdsl.spec.hears import GroupsForm, RoleForm, SparseForm, WhereForm

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from cortexdsl.debate import expressions
+from cortexdsl.debate.weights import expressions
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.spec.nodes import Mark, Node, Route, refuse
 from cortexdsl.spec.problems import dotted, shown

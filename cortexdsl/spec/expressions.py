@@ -8,8 +8,8 @@ from typing import Annotated, TypeAlias
 import numpy as np
 from pydantic import AfterValidator
 
-from cortexdsl.debate.expressions import evaluate, parse
-from cortexdsl.debate.names import NAMES, Place, made_up
+from cortexdsl.debate.weights.expressions import evaluate, parse
+from cortexdsl.debate.weights.names import NAMES, Place, made_up
 from cortexdsl.spec.problems import nearest
 from cortexdsl.spec.words import Text, said
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Self, TypeAlias
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from cortexdsl.debate.names import NAMES
+from cortexdsl.debate.weights.names import NAMES
 from cortexdsl.spec.expressions import ChoiceWeight, expression
 from cortexdsl.spec.hears import MET, Count, KeepText, MaybeNone, keep
 from cortexdsl.spec.problems import nearest

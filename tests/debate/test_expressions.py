@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortexdsl.debate.expressions import FUNCTIONS, count, evaluate, parse
-from cortexdsl.debate.names import NAMES
+from cortexdsl.debate.weights.expressions import FUNCTIONS, count, evaluate, parse
+from cortexdsl.debate.weights.names import NAMES
 
 
 def value(text: str, **names: object) -> float:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from cortexdsl.debate.keep import kept
+from cortexdsl.debate.weights.keep import kept
 from cortexdsl.terms import Bools, Floats, Keep
 
 # The first listener of five hears four others with weights 1, 2, 3 and 10: mean 4, median 2.5.

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cortexdsl.debate import mdm
+from cortexdsl.debate.weights import mdm
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cortexdsl.debate.expressions import evaluate, parse
-from cortexdsl.debate.names import NAMES, OF_AGENT, OF_ANSWER, OF_DEBATE, OF_PAIR, Place, made_up
+from cortexdsl.debate.weights.expressions import evaluate, parse
+from cortexdsl.debate.weights.names import NAMES, OF_AGENT, OF_ANSWER, OF_DEBATE, OF_PAIR, Place, made_up
 from cortexdsl.terms import Choose, Decide, Everyone, Keep, OfRole, Repeat, Sparse
 from tests.debate.stage import method, run
 

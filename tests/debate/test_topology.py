@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortexdsl.debate.topology import group_members, heard_matrix
+from cortexdsl.debate.talk.topology import group_members, heard_matrix
 from cortexdsl.errors import DebateError
 from cortexdsl.terms import (
     Edges,

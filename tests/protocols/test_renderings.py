@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.debate.words import Words
+from cortexdsl.debate.talk.words import Words
 from cortexdsl.protocols import renderings
 from cortexdsl.protocols.templates import Templates
 

@@ -9,11 +9,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from cortexdsl.debate.expressions import evaluate, parse
-from cortexdsl.debate.factors import of_agents
 from cortexdsl.debate.roles import members
-from cortexdsl.debate.scene import Scene
-from cortexdsl.debate.transcript import Transcript
+from cortexdsl.debate.talk.transcript import Transcript
+from cortexdsl.debate.weights.expressions import evaluate, parse
+from cortexdsl.debate.weights.factors import of_agents
+from cortexdsl.debate.weights.scene import Scene
 from cortexdsl.errors import DebateError
 from cortexdsl.terms import Floats, Method, Turn
 

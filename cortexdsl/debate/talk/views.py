@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cortexdsl.debate.transcript import TALK, Transcript, last_execution, last_executions
-from cortexdsl.debate.words import Words
+from cortexdsl.debate.talk.transcript import TALK, Transcript, last_execution, last_executions
+from cortexdsl.debate.talk.words import Words
 from cortexdsl.terms import Agent, Method, Question, Reader, Step, Tells, Told, Turn
 
 

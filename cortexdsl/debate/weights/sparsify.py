@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from cortexdsl.debate.expressions import Expression, evaluate, parse
-from cortexdsl.debate.factors import factors, of_debate, shaped, values
-from cortexdsl.debate.keep import kept
-from cortexdsl.debate.scene import Scene
+from cortexdsl.debate.weights.expressions import Expression, evaluate, parse
+from cortexdsl.debate.weights.factors import factors, of_debate, shaped, values
+from cortexdsl.debate.weights.keep import kept
+from cortexdsl.debate.weights.scene import Scene
 from cortexdsl.errors import DebateError
 from cortexdsl.terms import Bools, Choice, Choose, Graph, Sparse, Step
 

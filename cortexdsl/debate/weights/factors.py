@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from cortexdsl.debate import mdm
 from cortexdsl.debate.roles import opens_round
-from cortexdsl.debate.said import SAID, support
-from cortexdsl.debate.scene import Scene
-from cortexdsl.debate.transcript import Transcript
+from cortexdsl.debate.talk.transcript import Transcript
+from cortexdsl.debate.weights import mdm
+from cortexdsl.debate.weights.said import SAID, support
+from cortexdsl.debate.weights.scene import Scene
 from cortexdsl.errors import DebateError
 from cortexdsl.terms import Bools, Floats, Graph, OfRole, Turn
 

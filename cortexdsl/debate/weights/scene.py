@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cortexdsl.debate.transcript import Transcript
-from cortexdsl.debate.views import Quotes
+from cortexdsl.debate.talk.transcript import Transcript
+from cortexdsl.debate.talk.views import Quotes
 from cortexdsl.terms import Agent, Bools, Method, Similarity, Turn
 
 

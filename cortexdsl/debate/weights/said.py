@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from cortexdsl.debate.scene import Scene
-from cortexdsl.debate.transcript import NOT_READ, last_execution, read_of
+from cortexdsl.debate.talk.transcript import NOT_READ, last_execution, read_of
+from cortexdsl.debate.weights.scene import Scene
 from cortexdsl.terms import Floats, Turn
 
 

@@ -10,11 +10,11 @@ from itertools import combinations
 import numpy as np
 
 from cortexdsl.debate.roles import debating_roles, members
-from cortexdsl.debate.scene import Scene
-from cortexdsl.debate.sparsify import sparse_graph
-from cortexdsl.debate.topology import group_members, heard_matrix
-from cortexdsl.debate.transcript import Transcript
-from cortexdsl.debate.views import Address
+from cortexdsl.debate.talk.topology import group_members, heard_matrix
+from cortexdsl.debate.talk.transcript import Transcript
+from cortexdsl.debate.talk.views import Address
+from cortexdsl.debate.weights.scene import Scene
+from cortexdsl.debate.weights.sparsify import sparse_graph
 from cortexdsl.errors import DebateError
 from cortexdsl.terms import Agent, Bools, Everyone, Graph, Groups, Method, Nobody, OfRole, Sparse, Step
 

@@ -1,0 +1,1 @@
+"""What has been said, who hears whom, and what of it reaches a prompt."""
