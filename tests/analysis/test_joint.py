@@ -74,6 +74,15 @@ def test_numbers_are_studentised_and_answers_flipped() -> None:
     assert row["test"].startswith("joint sign-flip (999 draws")
 
 
+@pytest.mark.parametrize(("questions", "warned"), [(100, True), (250, False)])
+def test_interactions_of_skewed_numbers_are_said_to_err_more_often(questions: int, warned: bool) -> None:
+    random = np.random.default_rng(8)
+    values = {cell: random.normal(400, 20, (1, questions)) for cell in CELLS}
+    values[CELLS[-1]] = 400 * random.lognormal(-0.5, 1, (1, questions))
+    row = judge_claims(long_table(values, "tokens"), ["tokens(s[keep, rounds]) interacting"], seed=1, draws=99).iloc[0]
+    assert (f"only {questions} questions of skewed values" in row["note"]) == warned
+
+
 def test_fewer_questions_than_contrasts_show_nothing() -> None:
     """Their covariance has no inverse: what they differ by may be anything."""
     sample = _sample(3, lift=1e4)
