@@ -74,12 +74,16 @@ class DirectTransport:
                 headers={
                     "Accept": "application/json",
                     "Accept-Encoding": "identity",
-                    "Content-Type": "application/json",
                 },
             )
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         try:
-            async with self._session.post(url, data=body, headers=headers, allow_redirects=False) as response:
+            async with self._session.post(
+                url,
+                data=aiohttp.BytesPayload(body, content_type="application/json"),
+                headers=headers,
+                allow_redirects=False,
+            ) as response:
                 content = await whole(response.content.iter_any(), response.headers)
                 if response.status < 300:
                     refuse_page(content)
