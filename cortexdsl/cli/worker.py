@@ -17,6 +17,7 @@ from cortexdsl.errors import CortexError
 from cortexdsl.models.commons import Commons
 from cortexdsl.models.transports.litellm import load
 from cortexdsl.plan import compile_spec
+from cortexdsl.tasks.registry import registry
 from cortexdsl.worker.desk import attend_all, warn_jobs
 from cortexdsl.worker.holder import end_with_parent
 from cortexdsl.worker.plans import Plans
@@ -43,7 +44,9 @@ def main() -> int:
 
 
 def _warming() -> Iterator[str]:
-    """Import what jobs need, one verb at a step."""
+    """Read what never changes and import what jobs need, one thing at a step."""
+    registry()
+    yield "datasets"
     for verb in WARM:
         importlib.import_module(f"cortexdsl.cli.{verb}")
         yield verb

@@ -48,6 +48,7 @@ class Templates:
         self._environment = Sandbox([str(folder) for folder in self.folders])
         self._digests: dict[str, str] = {}
         self._uses: dict[str, frozenset[str] | None] = {}
+        self._trees: dict[str, nodes.Template] = {}
         self._names: dict[str, tuple[str, ...] | None] = {}
         self._renderings = Renderings()
 
@@ -111,7 +112,7 @@ class Templates:
         known = {*variables, *self._environment.globals}
         unknown: dict[str, Problem] = {}
         for name in self._included(prompt):
-            tree = self._environment.parse(self._source(name))
+            tree = self._tree(name)
             for variable in sorted(meta.find_undeclared_variables(tree) - known):
                 line = min(node.lineno for node in tree.find_all(nodes.Name) if node.name == variable)
                 text = self._source(name).splitlines()[line - 1]
@@ -167,7 +168,7 @@ class Templates:
         if prompt not in self._uses:
             found: set[str] | None = set()
             for name in self._included(prompt):
-                tree = self._environment.parse(self._source(name))
+                tree = self._tree(name)
                 if None in meta.find_referenced_templates(tree):
                     found = None
                     break
@@ -189,13 +190,13 @@ class Templates:
             if name in seen:
                 continue
             try:
-                source = self._source(name)
+                tree = self._tree(name)
             except SpecError:
                 if name == by:
                     raise
                 raise self._missing(by, TemplateNotFound(name)) from None
             seen[name] = None
-            waiting += [(n, name) for n in meta.find_referenced_templates(self._environment.parse(source)) if n]
+            waiting += [(n, name) for n in meta.find_referenced_templates(tree) if n]
         return tuple(seen)
 
     def shipped(self) -> tuple[str, ...]:
@@ -210,6 +211,12 @@ class Templates:
             text = "\0".join(f"{name}\0{seen[name]}" for name in sorted(seen))
             self._digests[prompt] = hashlib.sha256(text.encode()).hexdigest()[:16]
         return self._digests[prompt]
+
+    def _tree(self, name: str) -> nodes.Template:
+        """Return what a template says, parsed once; to be looked at, not changed."""
+        if name not in self._trees:
+            self._trees[name] = self._environment.parse(self._source(name))
+        return self._trees[name]
 
     def _source(self, name: str) -> str:
         self._load(name)  # its errors are the clear ones

@@ -74,7 +74,8 @@ def registry() -> Mapping[str, Entry]:
         If an entry has an unknown word, kind, metric or gold.
     """
     text = resources.files("cortexdsl.tasks").joinpath("registry.yaml").read_text(encoding="utf-8")
-    return {name: entry_of(name, words) for name, words in yaml.safe_load(text).items()}
+    said = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return {name: entry_of(name, words) for name, words in said.items()}
 
 
 def entry_of(name: str, words: Mapping[str, Any]) -> Entry:

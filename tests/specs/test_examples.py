@@ -8,13 +8,12 @@ import json
 import os
 import shutil
 import subprocess
-import tempfile
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.specs.forking import environment, forking
 from tests.tracked import tracked
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,11 +42,10 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _snakemake(folder: Path, specs: list[str]) -> subprocess.CompletedProcess[str]:
     asked = f"spec={','.join(specs)}"
-    with tempfile.TemporaryDirectory(prefix="cd") as near, forking(Path(near)) as bin_:
-        return subprocess.run(
-            [bin_ / "python", "-m", "snakemake", "--cores", "2", "--quiet", "all", "--config", asked],
-            cwd=folder, env=environment(), capture_output=True, text=True, check=False,
-        )  # fmt: skip
+    return subprocess.run(
+        [sys.executable, "-m", "snakemake", "--cores", "2", "--quiet", "all", "--config", asked],
+        cwd=folder, env={**os.environ, "MPLBACKEND": "agg"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
 
 
 def rows(path: Path) -> list[dict[str, str]]:
