@@ -19,6 +19,7 @@ from cortexdsl.report.inputs.unfinished import read_unfinished
 from cortexdsl.report.page.page import VIEW, page, view_page
 from cortexdsl.report.stopped import stopped, stopped_page
 from cortexdsl.report.tables.agreement import agreement_table
+from cortexdsl.report.tables.beside import published_table
 from cortexdsl.report.tables.files import save_table
 from cortexdsl.report.tables.grid import grid_table
 from cortexdsl.report.tables.spending import spent
@@ -62,7 +63,7 @@ def build_report(folder: Path, provenance: Mapping[str, str] | None = None, *, h
     judged = agreement_table(folder)
     cost = spent(folder, results.plan)
     axes = grid_table(results, levels)
-    apart = (table for table in (judged, axes) if table is not None)
+    apart = (table for table in (judged, axes, published_table(results)) if table is not None)
     shown = (*tables(results), *apart, *whatif_tables(folder))
     for drawing in figures:
         drawing.save(folder / "figures")

@@ -42,8 +42,9 @@ def grid_figure(results: Results, levels: Sequence[Level]) -> Drawing | None:
         for axes, ((method, axis), values) in zip(grid.flat, panels.items(), strict=False):
             _panel(axes, values, scale)
             axes.set_title(brief(f"{method}: {axis}" if several else axis, 40))
-        for empty in grid.flat[len(panels) :]:
-            empty.set_visible(False)
+        for place in range(len(panels), grid.size):
+            grid.flat[place].set_visible(False)
+            grid.flat[place - across(sheet)].tick_params(labelbottom=True)
         unit = " (percentage points)" if how.kind == "share" else ""
         canvas.supxlabel(f"{how.title}, against the axis's other values{unit}", fontsize=sheet.letters + 0.5, color=INK)
 

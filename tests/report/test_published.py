@@ -1,0 +1,45 @@
+"""Published figures stand beside an experiment's own, with their source, and only where they belong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cortexdsl.report.inputs.published import FIGURES
+from cortexdsl.report.inputs.results import read_results
+from cortexdsl.report.tables.beside import published_table
+
+from .conftest import METRICS, plan, write_results
+
+
+def results(folder: Path, dataset: str) -> Any:
+    write_results(folder, datasets={"arithmetic": {"name": dataset}})
+    return read_results(folder)
+
+
+def test_the_papers_figure_stands_beside_ours(tmp_path: Path) -> None:
+    """CortexDebate on MATH: 56.00 % in Table 1; all cells here have that protocol, and 75 % is what sparse has."""
+    table = published_table(results(tmp_path, "math"))
+    assert table is not None
+    row = next(row for row in table.rows if row[0].text == "sparse" and row[2].text == "Accuracy")
+    assert row[3].values == (pytest.approx(0.56),)
+    assert row[4].values == (0.75, 0.70, 0.80)
+    assert "arXiv 2507.03928, Table 1" in table.note
+    assert "no replication" in table.note
+
+
+def test_other_datasets_and_protocols_have_none(tmp_path: Path) -> None:
+    assert "arithmetic" in METRICS
+    assert published_table(results(tmp_path, "arithmetic")) is None
+    cells = [cell | {"protocol": "mine"} for cell in plan()["cells"]]
+    write_results(tmp_path / "own", datasets={"arithmetic": {"name": "math"}}, cells=cells)
+    assert published_table(read_results(tmp_path / "own")) is None
+
+
+def test_every_row_has_a_figure_for_every_dataset() -> None:
+    for table in yaml.safe_load(FIGURES.read_text(encoding="utf-8")):
+        assert all(len(row) == len(table["datasets"]) for row in table["protocols"].values())
+        assert all(table[word] for word in ("source", "setting", "metric", "scale"))
