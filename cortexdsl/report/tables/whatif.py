@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 
+from cortexdsl.analysis.units.table import ALL
 from cortexdsl.report.inputs.rows import Row, read_rows
 from cortexdsl.report.tables.table import Column, Entry, Table, words
 from cortexdsl.report.words.numbers import difference, estimate, interval, number, p_value
@@ -19,9 +20,9 @@ def whatif_tables(folder: Path) -> tuple[Table, ...]:
 
 
 def whatif_lines(folder: Path) -> Iterator[str]:
-    """Yield the counterfactuals in words, a line each."""
-    for row in read_rows(folder / "whatif" / "effects.csv"):
-        on = "" if row["dataset"] == "all" else f" on {row['dataset']}"
+    """Yield the counterfactuals in words, a line each; of several datasets those in the mean over them."""
+    for row in _shown(read_rows(folder / "whatif" / "effects.csv")):
+        on = "" if row["dataset"] == ALL else f" on {row['dataset']}"
         yield (
             f"{row['cell']}{on} without {row['without']}: {estimate(row.number('left_out'), 'share')} in place of "
             f"{estimate(row.number('whole'), 'share')}; its effect is "
@@ -31,10 +32,16 @@ def whatif_lines(folder: Path) -> Iterator[str]:
             + ("" if row.truth("declared") else ", asked for after the run")
         )
     for (cell, dataset), rows in groupby(
-        read_rows(folder / "whatif" / "shapley.csv"), key=lambda row: (row["cell"], row["dataset"])
+        _shown(read_rows(folder / "whatif" / "shapley.csv")), key=lambda row: (row["cell"], row["dataset"])
     ):
         worth = ", ".join(f"{row['agent']} {estimate(row.number('value'), 'share')}" for row in rows)
-        yield f"what each agent of {cell} is worth{'' if dataset == 'all' else f' on {dataset}'} (Shapley): {worth}"
+        yield f"what each agent of {cell} is worth{'' if dataset == ALL else f' on {dataset}'} (Shapley): {worth}"
+
+
+def _shown(rows: Iterable[Row]) -> list[Row]:
+    found = list(rows)
+    means = [row for row in found if row["dataset"] == ALL]
+    return means or found
 
 
 def _correction(row: Row) -> str:
