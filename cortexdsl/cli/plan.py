@@ -55,9 +55,10 @@ def run(args: argparse.Namespace) -> int:
 def _table(plan: Plan, total: Estimate, by_cell: dict[str, Estimate]) -> str:
     questions = ", ".join(f"{len(task.questions)} of {label}" for label, task in plan.tasks.items())
     width = max(len(name) for name in [*by_cell, "of these asked"])
+    replicates = f"{plan.replicates} replicate{'s' * (plan.replicates != 1)}"
     lines = [
         f"{plan.title}",
-        f"{len(plan.cells)} cells x {plan.replicates} replicates x questions ({questions}); {plan.jobs:,} debate jobs",
+        f"{len(plan.cells)} cells x {replicates} x questions ({questions}); {plan.jobs:,} debate jobs",
         "",
         f"{'cell':{width}} {'calls':>12} {'shared':>12} {'input tokens':>14} {'output tokens':>14} {'dollars':>10}",
         *(_line(name, estimate, width) for name, estimate in by_cell.items()),

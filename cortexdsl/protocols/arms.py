@@ -112,11 +112,14 @@ def judge_arms(spec: Spec) -> Judged:
                     break
     doubtful = spec.doubtful.with_(*(("methods", method) for method in failed))
     found, more = _matched(spec, made, doubtful)
-    return Judged(_distinct(found), (*problems.values(), *more), doubtful)
+    lost = {arm.method for arm in made.values()} - {arm.method for arm in found}
+    return Judged(
+        _distinct(found), (*problems.values(), *more), doubtful.with_(*(("methods", method) for method in lost))
+    )
 
 
 def _matched(spec: Spec, made: Mapping[str, Arm], doubtful: Doubtful) -> tuple[list[Arm], list[Problem]]:
-    """Check what claims and matches name, and call a matched cell by its one name."""
+    """Check what claims and matches name, and call a matched cell by its one name; one without it is left out."""
     points = {name: (arm.method, arm.axes) for name, arm in made.items()}
     problems = [problem for problem in unclaimable(spec, points) if not _leans(spec, problem, doubtful)]
     matched = []
@@ -125,7 +128,8 @@ def _matched(spec: Spec, made: Mapping[str, Arm], doubtful: Doubtful) -> tuple[l
         target = arm_called(points, arm.match.cell) if arm.match else None
         if arm.match and target is None:
             if not arm.axes and not doubtful.has("methods", arm.match.cell.partition("[")[0]):
-                problems.append(no_arm(spec, ("methods", arm.method, "match"), arm.match.cell, points))
+                route = ("methods", arm.method, "match", arm.match.unit)
+                problems.append(no_arm(spec, route, arm.match.cell, points))
             continue
         matched.append(replace(arm, match=Match(arm.match.unit, target)) if arm.match and target else arm)
     return matched, list(dict.fromkeys(problems))

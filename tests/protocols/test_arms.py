@@ -91,7 +91,7 @@ def test_a_match_or_claim_of_a_point_that_is_not_there_lists_those_that_are(tmp_
         "grid: {sparse: {keep: [{top: 1}]}}\nhypotheses: ['accuracy(sparse[keep=top-3]) > 0.5']\n"
     )
     told = problems(tmp_path, text)
-    assert sorted(problem.what.split(": ")[0] for problem in told) == ["hypotheses[1]", "methods.vote.match"]
+    assert sorted(problem.what.split(": ")[0] for problem in told) == ["hypotheses[1]", "methods.vote.match.calls"]
     assert all("sparse[keep=top-1]" in problem.remedy for problem in told)
 
 

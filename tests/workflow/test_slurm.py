@@ -50,7 +50,7 @@ def test_a_job_that_slurm_kills_goes_on_where_its_log_ends(fresh: Bench, slurm: 
         assert "failed: debate" in fresh.said()
         run = fresh.snakemake(*HERE, REMOTE_SCORES, timeout=400)
         assert run.status == 0, run.text
-        # Fifty jobs may run at once, so that each has one of the eight connections: one call was in flight.
-        assert server.stats()["repeated_bodies"] <= 1
+        # Four jobs share the eight connections: two calls of the cancelled one were in flight.
+        assert server.stats()["repeated_bodies"] <= 2
     assert len(fresh.debates("remote")) == 12
     assert "12/12 debates" in fresh.cortexdsl("status", "remote").text
