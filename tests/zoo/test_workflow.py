@@ -1,0 +1,52 @@
+"""The workflow that makes the small models, as far as this environment can."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cortexdsl.models.tiny.folder import Folder
+from cortexdsl.zoo.recipes import MINIATURE
+
+WORKFLOW = Path(__file__).parents[2] / "workflows" / "zoo.smk"
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+
+
+def _snakemake(place: Path, *more: str) -> str:
+    command = [
+        sys.executable, "-m", "snakemake", "--snakefile", str(WORKFLOW), "--cores", "1", *more,
+        "--config", f"recipes={MINIATURE}", f"zoo={place}",
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, cwd=place.parent, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.mark.workflow
+def test_the_miniature_is_one_model_from_four_sets_of_lessons(tmp_path: Path) -> None:
+    said = _snakemake(tmp_path / "zoo", "--dry-run").rpartition("Job stats:")[2]
+    found = [line.split() for line in said.splitlines()]
+    counts = {words[0]: words[1] for words in found if len(words) == 2 and words[1].isdigit()}
+    assert counts == {
+        "confidence": "1", "lessons": "4", "marks": "1", "pieces": "1", "questions": "1", "teach": "1", "zoo": "1",
+        "total": "10",
+    }  # fmt: skip
+
+
+@pytest.mark.workflow
+@pytest.mark.skipif(not HAS_TORCH, reason='training needs the extra: pip install ".[zoo]"')
+@pytest.mark.timeout(900)
+def test_the_miniature_is_made_and_marked(tmp_path: Path) -> None:
+    place = tmp_path / "zoo"
+    _snakemake(place)
+    folder = Folder(place / "models" / "mite")
+    assert folder.card["parameters"] == folder.config.parameters
+    assert folder.card["tokens"] >= 410_000  # 400,000 of lessons, 10,000 of confidence
+    marks = json.loads((place / "marks" / "mite.json").read_text())
+    assert marks["asked"] == 60
+    assert "Nothing to be done" in _snakemake(place)
