@@ -28,6 +28,7 @@ export function Changes({ debate, colour, onChoose }: { debate: Debate; colour: 
       {debate.changes.map((change) => {
         const before = debate.turns[change.before]!;
         const after = debate.turns[change.after]!;
+        const others = [...new Set(after.heard.map((number) => debate.turns[number]!.speaker))].filter((name) => name !== change.agent);
         const source = change.followed.map((number) => debate.turns[number]!);
         return (
           <li class={kind(change)}>
@@ -36,7 +37,7 @@ export function Changes({ debate, colour, onChoose }: { debate: Debate; colour: 
               <Answer answer={before.answer} worth={before.worth} colour={colour} /> <span aria-label="to">→</span>{" "}
               <Answer answer={after.answer} worth={after.worth} colour={colour} />
               <span class="faint">
-                {change.heard.length === 0 ? " having heard nobody" : source.length ? " which was said by " : " which nobody it heard had said"}
+                {others.length === 0 ? " having heard nobody" : change.heard.length === 0 ? ` having heard ${others.join(", ")}` : source.length ? " which was said by " : " which nobody it heard had said"}
                 {source.map((turn, place) => <>{place ? ", " : ""}<Word most={24}>{turn.speaker}</Word></>)}
               </span>
             </button>

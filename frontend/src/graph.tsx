@@ -23,7 +23,7 @@ export function heading(turn: Turn, isOnlyStep: boolean): string {
   return isOnlyStep ? round : `${round} · ${turn.step}`;
 }
 
-function layout(debate: Debate): { spots: Map<number, Spot>; agents: string[]; columns: Turn[]; left: number } {
+function layout(debate: Debate): { spots: Map<number, Spot>; agents: string[]; columns: Turn[]; left: number; start: number } {
   const agents = [...new Set([...debate.agents.map((agent) => agent.name), ...debate.turns.map((turn) => turn.speaker)])]
     .filter((name) => debate.turns.some((turn) => turn.speaker === name));
   const columns: Turn[] = [];
@@ -31,15 +31,17 @@ function layout(debate: Debate): { spots: Map<number, Spot>; agents: string[]; c
   const left = Math.min(120, 14 + 6.6 * Math.max(...agents.map((name) => [...name].length), 3));
   const spots = new Map<number, Spot>();
   const together = Map.groupBy(debate.turns, (turn) => `${turn.execution} ${turn.speaker}`);
+  const isCrowded = [...together.values()].some((turns) => turns.length > 1); // several turns of one agent in one step
+  const start = left + (isCrowded ? GAP / 2 : 22);
   for (const turns of together.values()) {
     const step = Math.min(2 * R + 2, (GAP - 22) / turns.length);
     turns.forEach((turn, place) => {
-      const x = left + 22 + columns.findIndex((one) => one.execution === turn.execution) * GAP;
+      const x = start + columns.findIndex((one) => one.execution === turn.execution) * GAP;
       const r = turns.length > 1 ? Math.max(3.5, Math.min(R, step / 2)) : R;
       spots.set(turn.turn, { turn, r, x: x + (place - (turns.length - 1) / 2) * step, y: TOP + ROW / 2 + agents.indexOf(turn.speaker) * ROW });
     });
   }
-  return { spots, agents, columns, left };
+  return { spots, agents, columns, left, start };
 }
 
 function curve(from: Spot, to: Spot): string {
@@ -55,9 +57,9 @@ export function DebateGraph({ debate, colour, chosen, onChoose }: {
   debate: Debate; colour: Palette; chosen: number | null; onChoose: (turn: number) => void;
 }) {
   const [over, hover] = useState<number | null>(null);
-  const { spots, agents, columns, left } = layout(debate);
+  const { spots, agents, columns, left, start } = layout(debate);
   if (!columns.length) return null;
-  const width = left + 40 + (columns.length - 1) * GAP;
+  const width = 2 * start - left + 2 + (columns.length - 1) * GAP;
   const height = TOP + agents.length * ROW + 4;
   const steps = new Set(columns.map((turn) => turn.step).filter((_, place) => columns[place]!.round > 0));
   const shown = over ?? chosen;
@@ -106,10 +108,10 @@ export function DebateGraph({ debate, colour, chosen, onChoose }: {
 
   return (
     <div class="graph">
-      <svg viewBox={`0 0 ${width} ${height}`} style={{ maxWidth: `${width * 1.05}px`, minWidth: `${Math.min(width, 300)}px` }} role="group"
+      <svg viewBox={`0 0 ${width} ${height}`} style={{ maxWidth: `${width * 1.05}px`, minWidth: `${width * 0.85}px` }} role="group"
         aria-label={`Who heard whom in ${debate.cell}: ${agents.length} agents, ${columns.length} steps. Arrow keys move, Enter goes to the words.`}>
         {columns.map((turn, place) => (
-          <text class="step" x={left + 22 + place * GAP} y={12}>{steps.size <= 1 ? (turn.round === 0 ? "opening" : turn.round) : turn.step.slice(0, 11)}</text>
+          <text class="step" x={start + place * GAP} y={12}>{steps.size <= 1 ? (turn.round === 0 ? "opening" : turn.round) : turn.step.slice(0, 11)}</text>
         ))}
         {agents.map((name, place) => (
           <text class="agent" x={left - 4} y={TOP + ROW / 2 + place * ROW + 4}>{[...name].length > 16 ? `${[...name].slice(0, 15).join("")}…` : name}</text>

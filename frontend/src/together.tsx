@@ -52,7 +52,8 @@ function Claims({ all }: { all: Experiment[] }) {
 
 function Meanings({ all }: { all: Experiment[] }) {
   const facts = [...new Set(all.flatMap((one) => Object.keys(one.meaning)))];
-  const differing = facts.filter((fact) => new Set(all.map((one) => one.meaning[fact] ?? "\0")).size > 1);
+  const unlike = facts.filter((fact) => new Set(all.map((one) => one.meaning[fact] ?? "\0")).size > 1);
+  const differing = unlike.includes("seed") ? unlike.filter((fact) => !fact.endsWith("(digest)")) : unlike; // a seed is in every digest
   return (
     <section><h2>What differs in what they mean</h2>
       <p class="faint">{differing.length ? `${differing.length} of ${facts.length} facts differ; comments, order and defaults written out make no difference.` : `All ${facts.length} facts are the same: these are one experiment.`}</p>
@@ -75,6 +76,7 @@ function Pooling() {
   return (
     <section><h2>Pooled</h2>
       {found.error && <p class="fault">{found.error}</p>}
+      {!found.value && !found.error && <p class="faint">Pooling…</p>}
       {found.value?.why && <p class="faint">Not pooled: {found.value.why}.</p>}
       {found.value && found.value.rows.length > 0 && (
         <>

@@ -159,7 +159,7 @@ def test_the_keyboard_alone_goes_everywhere(address: str, page: Any) -> None:
     is_there(page)
     page.keyboard.press("f")
     page.wait_for_url("**/find")
-    is_there(page)
+    page.wait_for_selector("main.find")
     page.keyboard.press("/")
     page.keyboard.type("cannot")
     page.wait_for_url("**text=cannot")
@@ -168,10 +168,11 @@ def test_the_keyboard_alone_goes_everywhere(address: str, page: Any) -> None:
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     page.wait_for_url("**/q/sums/q-4**")
-    is_there(page)
+    page.wait_for_selector("main.question[aria-busy=false] .cell")
     assert "replicate=2" in page.url  # the second row found
     page.keyboard.press("[")
     page.wait_for_url("**replicate=1**")
+    page.wait_for_selector("main.question[aria-busy=false] .cell")
     page.keyboard.press("2")  # the second cell joins
     expect(page.locator("section.cell")).to_have_count(2)
     page.keyboard.press("?")
@@ -185,6 +186,7 @@ def test_the_keyboard_alone_goes_everywhere(address: str, page: Any) -> None:
     page.wait_for_selector(".turn.chosen")
     page.keyboard.press("u")
     page.wait_for_url("**/find?text=cannot")
+    page.wait_for_selector("main.find")  # the keys are those of the page that is drawn, a moment after the address
     page.keyboard.press("Escape")
     page.wait_for_url("**#/x/made")
 
