@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 from cortexdsl.errors import InputError, KnowledgeError
-from cortexdsl.knowledge.entries import open_sources, read_entry
 from cortexdsl.knowledge.passages import Source
 from cortexdsl.models.door import Door
 from cortexdsl.models.reach.failures import Failure, Kind
@@ -67,6 +66,8 @@ async def open_tools(
     if not tools:
         yield {}
         return
+    from cortexdsl.knowledge.entries import open_sources, read_entry  # aiohttp: only where a tool speaks
+
     entries = [
         read_entry(name, plan.knowledge[name].model_dump(exclude_none=True), folder)
         for name in tool_sources(cell.debate)
