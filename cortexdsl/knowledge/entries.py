@@ -10,9 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeAlias
-
-import aiohttp
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from cortexdsl.errors import InputError
 from cortexdsl.knowledge.corpus import read_corpus
@@ -21,6 +19,9 @@ from cortexdsl.knowledge.local import Bm25, open_dense
 from cortexdsl.knowledge.passages import Source
 from cortexdsl.knowledge.search import SERPER, Search
 from cortexdsl.terms import Floats
+
+if TYPE_CHECKING:
+    import aiohttp
 
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "bm25": ("retriever", "top", "corpus", "index"),
@@ -129,6 +130,8 @@ async def open_sources(
     InputError
         If a corpus, an index, a library or a key is missing.
     """
+    import aiohttp  # a quarter of a second that jobs without a search go without
+
     timeout = aiohttp.ClientTimeout(total=_SECONDS)
     async with aiohttp.ClientSession(timeout=timeout, trust_env=True) as session:
         opened = [(await _open(entry, session, embed, environment), entry.top) for entry in entries]

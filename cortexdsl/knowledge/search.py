@@ -6,12 +6,13 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
-
-import aiohttp
+from typing import TYPE_CHECKING, Any, Final
 
 from cortexdsl.errors import InputError, KnowledgeError
 from cortexdsl.knowledge.passages import Passage
+
+if TYPE_CHECKING:
+    import aiohttp
 
 SERPER: Final = "https://google.serper.dev/search"
 PAGE: Final = 10
@@ -97,6 +98,8 @@ class Search:
 
     async def _post(self, query: dict[str, Any]) -> tuple[int, str, float]:
         """Return status (0: none came), body or what went wrong, and the seconds the server asks to wait."""
+        import aiohttp
+
         try:
             # A redirect would carry the key to another address.
             sent = self.session.post(self.address, json=query, headers={"X-API-KEY": self.key}, allow_redirects=False)
