@@ -107,7 +107,7 @@ def test_plan_prints_a_table_or_json_and_writes_the_same_file(here: Path, capsys
     """Three agents, three questions: 27 calls at most for two rounds, and 9 for the vote, which are its openings."""
     assert main(["plan", "x"]) == 0
     said = capsys.readouterr().out
-    assert "2 cells x 1 replicates x questions (3 of arithmetic); 2 debate jobs" in said
+    assert "2 cells x 1 replicate x questions (3 of arithmetic); 2 debate jobs" in said
     assert "At most 27 calls are sent: 9 are shared between cells and asked once." in said
     assert main(["plan", "x", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
