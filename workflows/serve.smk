@@ -56,9 +56,14 @@ onerror:
 
     for name in EXPERIMENTS:
         folder = Path(Layout(f"results/{name}").root)
-        unfinished = stopped(folder)
+        try:
+            unfinished = stopped(folder)
+            page = stopped_page(folder, unfinished) if unfinished else None
+        except (
+            CortexError,
+            OSError,
+        ):  # a full disk, a plan of a later version: the failures above say so
+            continue
         if unfinished is not None:
-            logger.info(
-                f"{name}: {unfinished.sentence}\nreport of what is there: {stopped_page(folder, unfinished)}",
-                extra={"is_last_word": True},
-            )
+            said = f"{name}: {unfinished.sentence}\nreport of what is there: {page}"
+            logger.info(said, extra={"is_last_word": True})
