@@ -151,7 +151,7 @@ class Explorer:
 def report_file(root: Path, inner: str) -> Path | None:
     """Return a file of a report by its path beside it; None for everything else that lies in a folder of results."""
     parts = inner.split("/")
-    is_of_report = len(parts) == 1 or (len(parts) == 2 and parts[0] in ("figures", "tables"))
+    is_of_report = parts[:-1] in ([], ["figures"], ["figures", "column"], ["tables"])
     if not is_of_report or any(part.startswith(".") or "\\" in part or "\0" in part for part in parts):
         return None
     path = root.joinpath(*parts)

@@ -104,7 +104,7 @@ def _report(place: Place, folder: Path) -> None:
     inside += [
         path.relative_to(place.root).as_posix()
         for part in ("figures", "tables")
-        for path in place.root.glob(f"{part}/*")
+        for path in (place.root / part).rglob("*")
     ]
     for inner in inside:
         path = report_file(place.root, inner)
