@@ -19,7 +19,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("browser")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while it drives, Playwright's loop runs in this thread: no other test could run one
 def browser() -> Iterator[Any]:
     """Headless Chromium, that of the distribution."""
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -101,5 +101,7 @@ def test_waits_double_and_honour_retry_after() -> None:
 def test_only_what_may_pass_is_tried_again() -> None:
     passing = {Kind.RATE_LIMIT, Kind.TRANSIENT, Kind.MALFORMED, Kind.FOREIGN}
     assert {kind for kind in Kind if kind.is_retried} == passing
-    assert {kind for kind in Kind if kind.is_data} == {Kind.CONTEXT_WINDOW, Kind.CONTENT_FILTER, Kind.MALFORMED}
+    assert {kind for kind in Kind if kind.is_data} == {
+        Kind.CONTEXT_WINDOW, Kind.CONTENT_FILTER, Kind.MALFORMED, Kind.TOOL,
+    }  # fmt: skip
     assert all(Patience().attempts(kind) == 1 for kind in Kind if not kind.is_retried)
