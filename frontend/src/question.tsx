@@ -14,7 +14,7 @@ import { Answer, Said } from "./turn";
 import type { Debate, Fault, Question } from "./types";
 
 const FIRST = 3; // cells side by side where nobody has chosen
-const ENDS: Record<string, string> = { consensus: "consensus", agreed: "the judge agreed", rounds: "end of schedule" };
+const ENDS: Record<string, string> = { consensus: "consensus", agreed: "the judge agreed", rounds: "end of schedule", condition: "its condition held" };
 
 export function QuestionPage({ opened, at, keys }: { opened: Opened; at: Address; keys: Keys }) {
   const { source, experiment, debates } = opened;
