@@ -36,13 +36,21 @@ def running() -> list[str]:
     return listed.stdout.split()
 
 
-def test_a_job_that_slurm_kills_goes_on_where_its_log_ends(fresh: Bench, slurm: object) -> None:
-    """The first job is cancelled amid its calls; the same command finishes; no logged call is asked again."""
-    fresh.write("specs/remote.yaml", REMOTE)
+def test_limits_hold_over_jobs_and_one_that_slurm_kills_goes_on_where_its_log_ends(fresh: Bench, slurm: object) -> None:
+    """Ten calls are allowed, and no job sends an eleventh. Then more are: the first job is cancelled amid its calls.
+
+    The same command finishes, and no logged call is asked again.
+    """
+    fresh.write("specs/remote.yaml", REMOTE.replace("{connections: 8}", "{connections: 8, calls: 10}"))
     with serving(OWN_STUB, "--latency", "1") as server:
         fresh.environment["STUB_URL"] = server.address
+        run = fresh.snakemake(*HERE, REMOTE_SCORES, timeout=400)
+        assert run.status == 1, run.text
+        before = server.stats()["calls"]
+        assert 0 < before <= 10
+        fresh.edit("specs/remote.yaml", "calls: 10", "calls: 1000")
         process = fresh.start(*HERE, REMOTE_SCORES)
-        while server.stats()["calls"] < 8 or not running():
+        while server.stats()["calls"] < before + 8 or not running():
             assert process.poll() is None, fresh.said()
             time.sleep(0.1)
         subprocess.run(["scancel", running()[0]], check=True)
