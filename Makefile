@@ -17,7 +17,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 # What a spec's jobs start (python, snakemake, cortexdsl) is what was installed here.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help browser demo mutants test check lint types layers workflow setup dev lock clean
+.PHONY: help browser demo mutants test check lint types layers workflow setup dev train lock clean
 
 help:  ## print the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -88,12 +88,20 @@ $(VENV)/.dev: locks/dev.lock.txt $(VENV)/.run
 	@$(INSTALL) $(LOCKED) -r $<
 	@touch $@
 
+# PyTorch is not locked: which of its builds is right depends on the machine. TORCH names a wheel in place of the index.
+train: dev  ## install what training needs, too
+	@echo "Installing what training needs (PyTorch, then locks/train.lock.txt, hashes checked)"
+	@$(INSTALL) $(if $(TORCH),--no-deps $(TORCH),torch==2.13.0)
+	@$(INSTALL) $(LOCKED) --no-deps -r locks/train.lock.txt
+
 mutants: dev  ## mutants of analysis and debate that the tests let live (SAMPLE=200 of each room; ROOM=debate)
 	@$(BIN)/python benchmarks/mutants.py --sample $(or $(SAMPLE),200) $(if $(ROOM),--room $(ROOM))
 
 lock: dev  ## pin all dependencies with hashes (keeps pins that still fit; UPGRADE=1 renews them)
 	@$(COMPILE) $(if $(UPGRADE),--upgrade) pyproject.toml -o locks/run.lock.txt
 	@$(COMPILE) $(if $(UPGRADE),--upgrade) pyproject.toml --group dev -c locks/run.lock.txt -o locks/dev.lock.txt
+	@$(COMPILE) $(if $(UPGRADE),--upgrade) pyproject.toml --extra train -c locks/dev.lock.txt \
+	    --override <(echo 'torch; python_version < "3"') -o locks/train.lock.txt
 	@$(COMPILE) $(if $(UPGRADE),--upgrade) --group build -c locks/dev.lock.txt -o locks/build.lock.txt
 
 clean:  ## remove the environment and caches; results stay

@@ -14,6 +14,8 @@ include: "workflows/judge.smk"
 include: "workflows/score.smk"
 include: "workflows/statistics.smk"
 include: "workflows/whatif.smk"
+include: "workflows/trajectories.smk"
+include: "workflows/train.smk"
 include: "workflows/report.smk"
 include: "workflows/serve.smk"
 

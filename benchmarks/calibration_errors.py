@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy import stats
 
-from cortexdsl.analysis.metrics.calibration import BINS, bin_of
+from cortexdsl.analysis.metrics.measures.calibration import BINS, bin_of
 from cortexdsl.analysis.units.answers import calibration_errors
 from cortexdsl.terms import Floats
 

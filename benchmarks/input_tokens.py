@@ -17,8 +17,8 @@ from pathlib import Path
 
 import yaml
 
-from cortexdsl.analysis.metrics.token_model import Sizes, best_groups, group_tokens, mad_tokens, sizes_of
-from cortexdsl.analysis.metrics.usage import extra_input_tokens, input_tokens_per_agent, total_tokens
+from cortexdsl.analysis.metrics.measures.usage import extra_input_tokens, input_tokens_per_agent, total_tokens
+from cortexdsl.analysis.metrics.tables.token_model import Sizes, best_groups, group_tokens, mad_tokens, sizes_of
 from cortexdsl.analysis.metrics.view import Graded, graded
 from cortexdsl.debate.engine import debate
 from cortexdsl.models.keys import call_key
@@ -27,7 +27,7 @@ from cortexdsl.models.solver.solver import solve
 from cortexdsl.protocols.loader import load_protocol
 from cortexdsl.protocols.resolve import Choice, resolve
 from cortexdsl.protocols.templates import Templates
-from cortexdsl.spec.text import parse
+from cortexdsl.spec.text.reader import parse
 from cortexdsl.tasks.load import load
 from cortexdsl.terms import Agent, Call, Dataset, Hands, Method, Model, Reply
 

@@ -32,6 +32,7 @@ from pathlib import Path
 import psutil
 from aiohttp import web
 
+from cortexdsl.models.probe import PROMPT
 from cortexdsl.models.servers import processes as servers
 from cortexdsl.serve import free_port
 
@@ -93,7 +94,8 @@ async def serve(port: int, noted: Path) -> None:
             arrived = request.transport is not None and not request.transport.is_closing()
         except ConnectionError:
             arrived = False
-        out.write(f"{name} {'arrived' if arrived else 'gone'}\n")
+        if PROMPT.encode() not in raw:  # what a run asks before its first job is no call of a debate
+            out.write(f"{name} {'arrived' if arrived else 'gone'}\n")
         return response
 
     async def models(_: web.Request) -> web.Response:

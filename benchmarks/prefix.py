@@ -26,7 +26,7 @@ from cortexdsl.models.solver.solver import solve
 from cortexdsl.protocols.loader import load_protocol
 from cortexdsl.protocols.resolve import Choice, resolve
 from cortexdsl.protocols.templates import Templates
-from cortexdsl.spec.text import parse
+from cortexdsl.spec.text.reader import parse
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task
 from cortexdsl.terms import Agent, Call, Dataset, Hands, Message, Method, Model, Question, Reply

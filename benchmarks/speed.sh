@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 out=${1:-benchmarks/measured}
 mkdir -p "$out"
 python=${PYTHON:-.venv/bin/python}
+unset PYTHONDONTWRITEBYTECODE    # as users have it: else every process compiles this project's own modules anew
 { nproc; cat /proc/loadavg; "$python" --version; } > "$out/machine.txt"
 
 measure() {  # NAME SCRIPT ARGUMENTS: a script that fails leaves its error in its file, and the others run

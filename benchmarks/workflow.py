@@ -17,7 +17,7 @@ from pathlib import Path
 
 from cortexdsl.debate.engine import debate
 from cortexdsl.plan import compile_spec
-from cortexdsl.plan.estimate import Rehearsal
+from cortexdsl.plan.rehearsal.estimate import Rehearsal
 from cortexdsl.terms import Question
 
 REPOSITORY = Path(__file__).resolve().parent.parent

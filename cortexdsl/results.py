@@ -17,8 +17,8 @@ from cortexdsl.analysis.tests.signflip import DRAWS
 from cortexdsl.analysis.units.arms import arms_of, find_arm
 from cortexdsl.analysis.units.table import read_table
 from cortexdsl.errors import DataError
-from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.store import read_plan
+from cortexdsl.plan.kept.store import read_plan
+from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.records import Record, debate_files, read_debates
 from cortexdsl.records.flat import edge_rows, turn_rows
 from cortexdsl.terms import Family
@@ -94,6 +94,11 @@ class Results:
     def agents(self) -> pd.DataFrame:
         """One row for each cell and agent: what it did (agents.csv)."""
         return self._table(self._layout.table("agents"))
+
+    @cached_property
+    def persuasion(self) -> pd.DataFrame:
+        """One row for each cell, speaker and listener: how often the one took over what the other said."""
+        return self._table(self._layout.table("persuasion"))
 
     @cached_property
     def debates(self) -> pd.DataFrame:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from cortexdsl.debate.engine import debate
+from cortexdsl.debate.together import all_or_first_failure
 from cortexdsl.models.door import Counts, Door
 from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.protocols.templates import Templates
@@ -18,7 +19,6 @@ from cortexdsl.tasks.grading.judgements import Answered, Judgement
 from cortexdsl.tasks.task import Task
 from cortexdsl.terms import NOTHING, Ask, Debate, Hands, Message, Method, Model, Question, Without
 
-Done = TypeVar("Done")
 AT_ONCE_PER_CONNECTION = 2  # debates under way for each call that may be in flight: their steps leave gaps
 
 
@@ -71,7 +71,7 @@ async def debate_shard(shift: Shift, door: Door, embedder: Embedder, templates: 
             done = await debate(
                 shift.method_for(question),
                 question,
-                Hands(door, _renderer(templates, shift.task, question), shift.task.reader(question), embedder),
+                Hands(door, renderer(templates, shift.task, question), shift.task.reader(question), embedder),
                 seed=shift.seed,
                 replicate=shift.header.replicate,
                 without=shift.without,
@@ -79,7 +79,7 @@ async def debate_shard(shift: Shift, door: Door, embedder: Embedder, templates: 
             door.tally.debates(door.tally.debates_done + 1, len(shift.questions))
             return done
 
-    debates = await _all([one(question) for question in shift.questions])
+    debates = await all_or_first_failure([one(question) for question in shift.questions])
     door.check_failures()
     write_debates(out, (Record(shift.header, each) for each in debates))
     return door.counts
@@ -117,20 +117,11 @@ async def judge_answers(
             reply = await ask(call)
         return Judgement(question_id, answer, read_judgement(reply.text), reply.key)
 
-    return await _all([one(*answered) for answered in dict.fromkeys(answers)])
+    return await all_or_first_failure([one(*answered) for answered in dict.fromkeys(answers)])
 
 
-async def _all(work: Sequence[Coroutine[Any, Any, Done]]) -> list[Done]:
-    """Wait for all; when one fails cancel the others and raise the first failure alone."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(each) for each in work]
-    except BaseExceptionGroup as failures:
-        raise failures.exceptions[0] from None
-    return [task.result() for task in tasks]
-
-
-def _renderer(templates: Templates, task: Task, question: Question) -> Callable[..., tuple[Message, ...]]:
+def renderer(templates: Templates, task: Task, question: Question) -> Callable[..., tuple[Message, ...]]:
+    """Return what renders the prompts of debates about a question."""
     asked: Mapping[str, Any] = {"answer_format": task.format_of(question.id)}
 
     def render(prompt: str, view: Mapping[str, Any]) -> tuple[Message, ...]:

@@ -7,9 +7,9 @@ from shlex import quote
 
 from cortexdsl.errors import CortexError, InputError
 from cortexdsl.plan import PARTS, TABLES, Layout, compile_spec, sound_experiments
-from cortexdsl.plan.again import failed_jobs
-from cortexdsl.plan.looks import batches_by_cell, live_in, read_look
-from cortexdsl.plan.waiting import (
+from cortexdsl.plan.jobs.again import failed_jobs
+from cortexdsl.plan.kept.looks import batches_by_cell, live_in, read_look
+from cortexdsl.plan.jobs.waiting import (
     connections_per_job,
     debates_wait,
     judge_waits,
@@ -37,12 +37,14 @@ IS_WARM = (
 
 # An experiment may lie in a folder (examples/groups), but not in a stage of another one.
 wildcard_constraints:
-    experiment=r"(?:(?!/(?:calls|debates|judgements|looks|parts|pools)/)[^~])+?",
+    experiment=r"(?:(?!/(?:calls|debates|judgements|looks|parts|pools|train)/)[^~])+?",
     dataset=r"[^/]+",
     cell=r"[^/]+",
     source=r"[^/]+",
     shard=r"r\d+-s\d+",
     batch=r"[1-9]\d*",
+    training=r"[^/]+",
+    phase=r"[1-9]\d*-[A-Za-z_]\w*",
 
 
 def refuse(error):
@@ -71,7 +73,7 @@ def jobs_at_once():
 
 def is_waiting(wildcards):
     """Say whether a job only waits, in the worker's loop beside others: a debate, or what names a source or judges."""
-    if not (IS_WARM and workflow.local_exec):
+    if not (IS_WARM and workflow.local_exec) or "training" in wildcards.keys():
         return False
     plan = plan_of(wildcards.experiment)
     if "shard" in wildcards.keys():
@@ -112,6 +114,17 @@ def to_look(wildcards):
         checkpoints.look.get(experiment=wildcards.experiment, batch=str(batch - 1))
         return plan.look_inputs(batch, live_in(plan, batch))
     return plan.look_inputs(batch)
+
+
+def to_train(wildcards):
+    """What a phase learns from, and the models of earlier phases that it goes on from."""
+    plan = plan_of(wildcards.experiment)
+    training = plan.training(wildcards.training)
+    phase = training.phase(wildcards.phase)
+    learns_pairs = training.optimiser.loss != "sft"
+    examples = plan.layout.pairs if learns_pairs else plan.layout.imitated
+    before = [earlier.made for earlier in training.before(phase)]
+    return [examples(training.name, phase.label), *before]
 
 
 try:

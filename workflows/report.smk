@@ -22,6 +22,7 @@ rule report:
             if plan_of(wildcards.experiment).whatifs
             else []
         ),
+        kept=lambda wildcards: plan_of(wildcards.experiment).kept_tables,
     output:
         page=Layout("results/{experiment}").report,
         view="results/{experiment}/view.html",

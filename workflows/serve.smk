@@ -1,7 +1,7 @@
 # What runs beside the jobs, started when there is work and stopped whatever happens: model servers that a spec declares
 # (docs/decisions/002-model-servers.md), and the worker that jobs start warm from (docs/decisions/017-warm-worker.md).
 
-from cortexdsl.plan.waiting import ways
+from cortexdsl.plan.jobs.waiting import ways
 from cortexdsl.serve import refuse_unset, start_servers, stop_servers
 from cortexdsl.watch.expected import announce
 from cortexdsl.worker.alone import hold

@@ -3,7 +3,7 @@
 #   snakemake --snakefile workflows/zoo.smk --cores 2
 #   snakemake --snakefile workflows/zoo.smk --cores 2 --config recipes=cortexdsl/zoo/miniature.yaml
 #
-# They come to lie in zoo/<recipes>/models/. Training needs the extra: pip install ".[zoo]".
+# They come to lie in zoo/<recipes>/shipped/. Training needs the extra: pip install ".[zoo]".
 
 import sys
 from pathlib import Path
@@ -13,7 +13,10 @@ from cortexdsl.zoo.recipes import FILE, read_book
 
 BOOK = Path(config.get("recipes", FILE)).absolute()
 SAID = read_book(BOOK)
-PARTS = sorted({part for stage in SAID["stages"] for part in stage["lessons"]})
+PARTS = sorted(
+    {part for stage in (*SAID["stages"], SAID["practice"]) for part in stage["lessons"]}
+)
+PRACTISED = [name for name, said in SAID["models"].items() if said.get("practice")]
 
 
 workdir: config.get("zoo", f"zoo/{BOOK.stem}")
@@ -30,11 +33,16 @@ wildcard_constraints:
     model="|".join(SAID["models"]),
 
 
+def lesson_options(said):
+    """Return what a part of the lessons says beyond its cells, as options."""
+    tasks = ["--tasks", *said["tasks"]] if "tasks" in said else []
+    return tasks + (["--held-out"] if said.get("held_out") else [])
+
+
 rule zoo:
     default_target: True
     input:
-        expand("models/{model}/model.safetensors", model=SAID["models"]),
-        expand("marks/{model}.json", model=SAID["models"]),
+        "shipped/digests.json",
     localrule: True
 
 
@@ -66,9 +74,24 @@ rule lessons:
     params:
         folder=lambda wildcards, input: str(Path(input.spec).parent),
         said=lambda wildcards: SAID["lessons"][wildcards.part],
+        options=lambda wildcards: lesson_options(SAID["lessons"][wildcards.part]),
     shell:
         "python -m cortexdsl.zoo lessons {params.folder:q} --cells {params.said[cells]}"
-        " --size {params.said[size]} --seed {params.said[seed]} --out {output:q}"
+        " --size {params.said[size]} --seed {params.said[seed]} {params.options} --out {output:q}"
+        " > {log:q} 2>&1"
+
+
+rule drills:
+    output:
+        "lessons/drills.jsonl",
+    log:
+        "logs/lessons-drills.log",
+    conda:
+        "../environment.yml"
+    params:
+        said=SAID["drills"],
+    shell:
+        "python -m cortexdsl.zoo drills --size {params.said[size]} --seed {params.said[seed]} --out {output:q}"
         " > {log:q} 2>&1"
 
 
@@ -111,9 +134,37 @@ rule teach:
         " > {log:q} 2>&1"
 
 
-rule confidence:
+rule practise:
     input:
         begun="taught/{model}/model.safetensors",
+        pieces="tokenizer.json",
+        lessons=expand("lessons/{part}.jsonl", part=PARTS),
+    output:
+        "practised/{model}/model.safetensors",
+    log:
+        "logs/practise-{model}.log",
+    conda:
+        "../environment.yml"
+    params:
+        book=str(BOOK),
+        recipe=lambda wildcards: SAID["models"][wildcards.model],
+        practice=SAID["practice"],
+        begun=lambda wildcards, input: str(Path(input.begun).parent),
+        folder=lambda wildcards, output: str(Path(output[0]).parent),
+        parts=[f"{part}=lessons/{part}.jsonl" for part in PARTS],
+    shell:
+        "python -m cortexdsl.zoo practise {wildcards.model} --begun {params.begun:q} --recipes {params.book:q}"
+        " --lessons {params.parts:q} --pieces {input.pieces:q} --out {params.folder:q}"
+        " > {log:q} 2>&1"
+
+
+rule confidence:
+    input:
+        begun=lambda wildcards: (
+            "practised/{model}/model.safetensors"
+            if wildcards.model in PRACTISED
+            else "taught/{model}/model.safetensors"
+        ),
         exam="lessons/exam.jsonl",
     output:
         "models/{model}/model.safetensors",
@@ -146,3 +197,24 @@ rule marks:
     shell:
         "python -m cortexdsl.zoo examine {params.folder:q} --exam {input.exam:q}"
         " > {output:q} 2> {log:q}"
+
+
+# What cortexdsl/models/tiny/shipped holds in the package.
+rule ship:
+    input:
+        models=expand("models/{model}/model.safetensors", model=SAID["models"]),
+        marks=expand("marks/{model}.json", model=SAID["models"]),
+    output:
+        "shipped/digests.json",
+    log:
+        "logs/ship.log",
+    conda:
+        "../environment.yml"
+    params:
+        models=lambda wildcards, input: [
+            str(Path(path).parent) for path in input.models
+        ],
+        out=lambda wildcards, output: str(Path(output[0]).parent),
+    shell:
+        "python -m cortexdsl.zoo ship {params.models:q} --marks marks --out {params.out:q}"
+        " > {log:q} 2>&1"

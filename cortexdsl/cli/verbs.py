@@ -12,42 +12,58 @@ import sys
 from collections.abc import Collection, Sequence
 from importlib import import_module
 from io import TextIOWrapper
+from keyword import iskeyword
+from types import ModuleType
 
 from cortexdsl import __version__
 from cortexdsl.errors import CortexError, InputError
 
-VERBS = {
-    "check": "say at once what is wrong in a spec, and where",
-    "plan": "say what a spec will cost before anything is spent",
-    "compile": "print what a spec means to Snakemake, as rules that run by themselves",
-    "whatif": "leave an agent, edge, round or step out of finished debates, and say what that changes",
-    "explain": "draw a protocol's schedule and who hears whom",
-    "run": "run an experiment to its report, and show how it goes",
-    "status": "say how far an experiment is, from any terminal",
-    "debate": "run one shard of debates (a workflow job)",
-    "pool": "build the knowledge pools of a dataset (a workflow job)",
-    "look": "ask whether every claim is decided already (a workflow job)",
-    "judge": "have the answers of one cell judged by a model (a workflow job)",
-    "agreement": "say how far the judge agrees with exact match (a workflow job)",
-    "score": "score the debates of one cell (a workflow job)",
-    "join": "join the scores of all cells (a workflow job)",
-    "verdict": "test the families and claims of an experiment (a workflow job)",
-    "compare": "compare the cells of any table of scores",
-    "report": "write or print the report of an experiment",
-    "view": "look at debates in a browser",
-    "show": "show debates as they were spoken",
-    "power": "say what differences a plan can detect",
-    "grade": "read and grade replies from any program",
-    "regrade": "score finished debates again; no model is called",
-    "data": "list and sample datasets",
-    "import": "bring transcripts from other programs in as debate records",
-    "export": "write scores and records for other programs",
-    "replay": "run an experiment again from its call logs alone",
-    "new": "write a new spec to start from",
-    "schema": "print the JSON Schema of specs or protocols",
-    "completion": "print a script with which a shell completes this command",
+ROOMS = {
+    "specs": {
+        "new": "write a new spec to start from",
+        "data": "list and sample datasets",
+        "check": "say at once what is wrong in a spec, and where",
+        "plan": "say what a spec will cost before anything is spent",
+        "power": "say what differences a plan can detect",
+        "explain": "draw a protocol's schedule and who hears whom",
+        "compile": "print what a spec means to Snakemake, as rules that run by themselves",
+        "schema": "print the JSON Schema of specs or protocols",
+        "completion": "print a script with which a shell completes this command",
+    },
+    "experiments": {
+        "run": "run an experiment to its report, and show how it goes",
+        "status": "say how far an experiment is, from any terminal",
+        "whatif": "leave an agent, edge, round or step out of finished debates, and say what that changes",
+        "regrade": "score finished debates again; no model is called",
+        "replay": "run an experiment again from its call logs alone",
+    },
+    "results": {
+        "report": "write or print the report of an experiment",
+        "view": "look at debates in a browser",
+        "show": "show debates as they were spoken",
+        "export": "write scores and records for other programs",
+    },
+    "foreign": {
+        "compare": "compare the cells of any table of scores",
+        "grade": "read and grade replies from any program",
+        "import": "bring transcripts from other programs in as debate records",
+    },
+    "jobs": {
+        "debate": "run one shard of debates (a workflow job)",
+        "pool": "build the knowledge pools of a dataset (a workflow job)",
+        "train": "let a model learn from the pairs of one phase (a workflow job)",
+        "judge": "have the answers of one cell judged by a model (a workflow job)",
+        "score": "score the debates of one cell (a workflow job)",
+        "join": "join the scores of all cells (a workflow job)",
+        "look": "ask whether every claim is decided already (a workflow job)",
+        "trajectories": "run the debates that a phase of a training learns from (a workflow job)",
+        "pairs": "choose what a phase of a training learns from (a workflow job)",
+        "agreement": "say how far the judge agrees with exact match (a workflow job)",
+        "verdict": "test the families and claims of an experiment (a workflow job)",
+    },
 }
-"""Every verb and its line in the help."""
+"""Every verb by the folder that its module lies in, and its line in the help."""
+VERBS = {verb: line for room in ROOMS.values() for verb, line in room.items()}
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -101,11 +117,13 @@ def parser_of(whole: Collection[str | None]) -> argparse.ArgumentParser:
     for verb, summary in VERBS.items():
         verb_parser = verbs.add_parser(verb, help=summary, description=summary[0].upper() + summary[1:] + ".")
         if verb in whole:
-            module = import_module(f"cortexdsl.cli.{_module(verb)}")
+            module = module_of(verb)
             module.add_arguments(verb_parser)
             verb_parser.set_defaults(run=module.run)
     return parser
 
 
-def _module(verb: str) -> str:
-    return f"{verb}_" if verb == "import" else verb
+def module_of(verb: str) -> ModuleType:
+    """Import the module of a verb: it has `add_arguments` and `run`."""
+    room = next(room for room, verbs in ROOMS.items() if verb in verbs)
+    return import_module(f"cortexdsl.cli.{room}.{verb}{'_' if iskeyword(verb) else ''}")

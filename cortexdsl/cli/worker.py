@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import os
 import signal
 import socket
@@ -11,8 +10,8 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 
-from cortexdsl.cli import debate, judge, pool
-from cortexdsl.cli.verbs import failure, parse, run
+from cortexdsl.cli.jobs import debate, judge, pool
+from cortexdsl.cli.verbs import failure, module_of, parse, run
 from cortexdsl.errors import CortexError
 from cortexdsl.models.commons import Commons
 from cortexdsl.models.transports.litellm import load
@@ -48,7 +47,7 @@ def _warming() -> Iterator[str]:
     registry()
     yield "datasets"
     for verb in WARM:
-        importlib.import_module(f"cortexdsl.cli.{verb}")
+        module_of(verb)
         yield verb
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from cortexdsl.terms import Agent, Debate, Method
+from cortexdsl.terms import Agent, Aside, Debate, Method, Turn
 
 TOOL = "tool/"
 """What the models of speakers begin with that are none."""
@@ -17,16 +17,20 @@ def matched(method: Method, budget: Debate, unit: Literal["calls", "tokens"]) ->
 
     In calls the match is exact. In tokens the draws are as many as the debate's tokens hold of its opening answers
     (mean prompt and completion tokens of a turn in round 0), at least one: what a sample will cost is not known
-    before it is drawn.
+    before it is drawn. Calls that measure a confidence are spent, too, by either.
     """
     turns = budget.turns
-    draws = len(turns)
+    draws = max(1, sum(1 + len(turn.asides) for turn in turns) // (1 + method.confidence.calls))
     if unit == "tokens":
-        spent = [(turn.prompt_tokens or 0) + (turn.completion_tokens or 0) for turn in turns]
+        spent = [_tokens(turn) + sum(map(_tokens, turn.asides)) for turn in turns]
         opening = [tokens for turn, tokens in zip(turns, spent, strict=True) if turn.round == 0]
         one = sum(opening) / max(1, len(opening))
-        draws = max(1, round(sum(spent) / one)) if one else draws
+        draws = round(sum(spent) / one) if one else draws
     return with_draws(method, draws)
+
+
+def _tokens(call: Turn | Aside) -> int:
+    return (call.prompt_tokens or 0) + (call.completion_tokens or 0)
 
 
 def with_draws(method: Method, draws: int) -> Method:
@@ -65,4 +69,4 @@ def with_identities(method: Method, identities: Mapping[str, str]) -> Method:
         return replace(agent, model=replace(agent.model, options={**agent.model.options, "identity": identity}))
 
     cast = {role: tuple(map(told, agents)) for role, agents in method.cast.items()}
-    return replace(method, cast=cast) if identities else method
+    return replace(method, cast=cast)

@@ -25,6 +25,11 @@ def call_seed(seed: int, replicate: int, question: str, agent: str, repeat: int)
     return _digest("call", seed, replicate, question, agent, repeat) >> (64 - SEED_BITS)
 
 
+def sample_seed(seed: int, sample: int) -> int:
+    """Return the seed of a further reply to a call, in [0, 2**31): another draw than any that the debate makes."""
+    return _digest("sample", seed, sample) >> (64 - SEED_BITS)
+
+
 def generator(purpose: str, seed: int, replicate: int, question: str, *parts: str | int) -> random.Random:
     """Return a random generator for one purpose (`groups`, `tie`, `edges` ...) within one debate."""
     return random.Random(_digest(purpose, seed, replicate, question, *parts))

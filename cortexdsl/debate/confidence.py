@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 from cortexdsl.terms import Bin
 
-_KEEP = Bin(0.0, 1.0, None)
-
 
 def recalibrate(stated: float | None, bins: Sequence[Bin]) -> float | None:
     """Map a stated confidence through recalibration bins (CortexDebate, Eq. 2 and Algorithm 1).
@@ -28,13 +26,8 @@ def recalibrate(stated: float | None, bins: Sequence[Bin]) -> float | None:
     if stated is None or math.isnan(stated):
         return None
     clipped = min(1.0, max(0.0, stated))
-    # The topmost bin holds 1 itself, unless a bin for 1 alone stands above it, as ReConcile has.
-    value = max((bin_ for bin_ in bins if _holds(bin_, clipped)), key=lambda bin_: bin_.low, default=_KEEP).value
+    # Bins leave no hole, so that the one that begins last before the value holds it: the topmost holds 1 itself, unless
+    # a bin for 1 alone stands above it, as ReConcile has.
+    begun = [bin_ for bin_ in bins if (bin_.low < clipped if bin_.low_open else bin_.low <= clipped)]
+    value = max(begun, key=lambda bin_: (bin_.low, bin_.low_open)).value if begun else None
     return clipped if value is None else value
-
-
-def _holds(bin_: Bin, value: float) -> bool:
-    above = value > bin_.low or (value == bin_.low and not bin_.low_open)
-    # [0.8, 1] is what papers mean by ">= 0.8".
-    below = value < bin_.high or (value == bin_.high and (bin_.high_closed or bin_.high == 1.0))
-    return above and below

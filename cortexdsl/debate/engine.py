@@ -7,28 +7,31 @@ place of asking, and the debate goes on where they end.
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections import Counter
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
 from cortexdsl.debate.chance import call_seed, generator
 from cortexdsl.debate.confidence import recalibrate
 from cortexdsl.debate.decide import decide
+from cortexdsl.debate.measuring import measured
 from cortexdsl.debate.roles import members, opens_round
 from cortexdsl.debate.talk.addresses import addresses, as_shown, draw_groups, is_worth_recording, speaking, step_graph
 from cortexdsl.debate.talk.hearing import read
 from cortexdsl.debate.talk.transcript import Transcript, all_at_once
 from cortexdsl.debate.talk.views import Address, Quotes, View, view
+from cortexdsl.debate.together import all_of
 from cortexdsl.debate.weights.scene import Scene
 from cortexdsl.debate.weights.sparsify import choose, holds
 from cortexdsl.debate.without import deaf, present, without_edges
 from cortexdsl.errors import DebateError
 from cortexdsl.terms import (
     NEVER,
+    NO_REPLY,
     NOTHING,
+    STATED,
     Agent,
     Call,
     Choose,
@@ -217,7 +220,7 @@ class _Run:
             seen = view(step, address, self.method, self.transcript, self.question, self.quotes, self.groups)
             messages = self.hands.render(step.prompt_of(address.speaker.name), seen.variables)
             prepared += [(address, seen, self._call(address.speaker, messages)) for _ in range(step.draws)]
-        return await _all([
+        return await all_of([
             self._turn(number, execution, step, *utterance)
             for number, utterance in enumerate(prepared, start=len(self.transcript.turns))
         ])  # fmt: skip
@@ -238,7 +241,10 @@ class _Run:
             speakers = [self.transcript.turns[number].speaker for number in heard]
             reading, beside = read(self.hands.reader, step, reply.text, speakers, self.transcript.numbers)
         else:
-            reading, beside = Reading(None, f"no reply: {reply.error}"), dict.fromkeys(step.beside)
+            reading, beside = Reading(None, f"{NO_REPLY}: {reply.error}"), dict.fromkeys(step.beside)
+        how = self.method.confidence if step.reads == "answer" else STATED
+        found = await measured(how, call, reply, reading.value, seen.variables, self.hands)
+        confidence = reading.confidence if found is None else found.confidence
         return Turn(
             turn=number,
             execution=execution,
@@ -253,7 +259,7 @@ class _Run:
             answer=None if step.reads in ("summary", "comment") else reading.value,
             unparsed=reading.unparsed,
             confidence_stated=reading.confidence,
-            confidence=recalibrate(reading.confidence, self.method.recalibration if step.reads == "answer" else ()),
+            confidence=recalibrate(confidence, self.method.recalibration if step.reads == "answer" else ()),
             prompt_tokens=reply.prompt_tokens,
             completion_tokens=reply.completion_tokens,
             call=reply.key,
@@ -261,20 +267,11 @@ class _Run:
             reasoning_tokens=reply.reasoning_tokens,
             ended=None if reply.finish_reason == "stop" else reply.finish_reason,
             beside=beside,
+            measured=found,
         )
 
     def _chance(self, purpose: str, *parts: str | int) -> random.Random:
         return generator(purpose, self.seed, self.replicate, self.question.id, *parts)
-
-
-async def _all(utterances: Sequence[Awaitable[Turn]]) -> list[Turn]:
-    """Wait for all, even when one fails, so that no reply on its way is lost; then raise the first failure."""
-    turns: list[Turn] = []
-    for outcome in await asyncio.gather(*utterances, return_exceptions=True):
-        if isinstance(outcome, BaseException):
-            raise outcome
-        turns.append(outcome)
-    return turns
 
 
 def _fitting(given: Turn, step: Step, address: Address) -> Turn:

@@ -53,7 +53,8 @@ def _reasons(method: Method, without: Without) -> Iterator[tuple[str, str]]:
     for step in said:
         yield from _unread(step, method, lost, silent)
         if isinstance(step.hears, OfRole) and not any(other.role in step.hears.roles for other in said):
-            yield f"step {step.name} hears nobody but step {silent}", f"leave out both: step={silent},{step.name}"
+            alone = Without(steps=(*silent.split(", "), step.name))
+            yield f"step {step.name} hears nobody but step {silent}", f"leave out both: {alone}"
 
 
 def _unread(step: Step, method: Method, lost: Callable[[str], bool], silent: str) -> Iterator[tuple[str, str]]:

@@ -9,14 +9,17 @@ from cortexdsl.debate.confidence import recalibrate
 from cortexdsl.debate.decide import decide
 from cortexdsl.debate.roles import members
 from cortexdsl.debate.talk.hearing import read
-from cortexdsl.terms import Debate, Method, Reader, Turn
+from cortexdsl.terms import NO_REPLY, Debate, Method, Reader, Turn
+
+READ_ANEW = "another answer was read later than the one that was measured"
 
 
 def read_again(debate: Debate, method: Method, reader: Reader, *, seed: int, replicate: int) -> Debate:
     """Read every reply of a debate again and decide it anew.
 
     The course of the debate stays as it was: who spoke, heard and stopped depended on what was read then. A reply
-    that never came stays unread.
+    that never came stays unread. A confidence that was measured belongs to the answer that was read then: where another
+    is read now, there is none.
 
     Parameters
     ----------
@@ -38,20 +41,25 @@ def as_chosen(debate: Debate, method: Method) -> Method:
     """Return a method with its roles filled as they were when a debate ended."""
     agents = {agent.name: agent for cast in method.cast.values() for agent in cast}
     last = {choice.role: tuple(agents[name] for name in choice.chosen) for choice in debate.choices}
-    return replace(method, cast={**method.cast, **last}) if last else method
+    return replace(method, cast={**method.cast, **last})
 
 
 def _read(turn: Turn, debate: Debate, method: Method, reader: Reader) -> Turn:
-    if (turn.unparsed or "").startswith("no reply"):
+    if (turn.unparsed or "").startswith(NO_REPLY):
         return turn
     heard = [debate.turns[number].speaker for number in turn.heard]
     numbers = {agent.name: k for k, agent in enumerate(members(method), 1)}
     reading, beside = read(reader, method.steps[turn.step], turn.text, heard, numbers)
+    before = turn.measured
+    if before is not None and before.confidence is not None and reading.value != turn.answer:
+        before = replace(before, confidence=None, unmeasured=READ_ANEW)
+    confidence = reading.confidence if before is None else before.confidence
     return replace(
         turn,
         answer=None if turn.reads in ("summary", "comment") else reading.value,
         beside=beside,
         unparsed=reading.unparsed,
         confidence_stated=reading.confidence,
-        confidence=recalibrate(reading.confidence, method.recalibration if turn.reads == "answer" else ()),
+        measured=before,
+        confidence=recalibrate(confidence, method.recalibration if turn.reads == "answer" else ()),
     )

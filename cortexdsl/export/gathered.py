@@ -11,9 +11,9 @@ from typing import Any
 from cortexdsl.analysis.units.scores import read_rows
 from cortexdsl.models.logs.appendlog import whole_lines
 from cortexdsl.models.logs.lines import read_call
+from cortexdsl.plan.kept.store import read_plan
 from cortexdsl.plan.known import known_tasks
-from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.store import read_plan
+from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.records import Record, read_debates
 from cortexdsl.tasks.task import Item
 

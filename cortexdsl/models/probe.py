@@ -34,8 +34,8 @@ class Probe:
     ----------
     entry, model, address : str
         As the spec calls it; the address without anything secret.
-    problem, remedy : str
-        Empty where it answers.
+    problem, remedy, kind : str
+        Empty where it answers; the kind of the failure as logs call it (`not_found`).
     context : int or None
         Tokens of prompt and reply together, as the server or litellm's list says; None where neither does.
     seed : str
@@ -43,6 +43,9 @@ class Probe:
         `refused`: the provider takes none; `unclear`: it replies the same whatever the seed, or did not answer.
     is_priced : bool
         Whether what a call costs is known.
+    logprobs : str
+        Whether it gives the probabilities of its tokens: `given`, `none`; empty where its entry does not ask for them.
+        One that refuses them does not answer.
     """
 
     entry: str
@@ -53,6 +56,8 @@ class Probe:
     context: int | None = None
     seed: Seeds = "unclear"
     is_priced: bool = False
+    kind: str = ""
+    logprobs: Literal["", "given", "none"] = ""
 
 
 async def probe(models: Sequence[Model], commons: Commons | None = None) -> list[Probe]:
@@ -88,10 +93,14 @@ async def _probe(model: Model, commons: Commons) -> Probe:
     async def ask(asked: Model, seed: int) -> Raw:
         call = Call(asked, ({"role": "user", "content": PROMPT},), seed)
         async with asyncio.timeout(SECONDS):
-            return checked(await commons.transport(model).send(call, address, key), commons.secrets)
+            raw = await commons.transport(model).send(call, address, key)
+        # A model that reasons has not said anything yet after so few tokens: what it thinks tells as much.
+        return raw if raw.reasoning.strip() and not raw.text.strip() else checked(raw, commons.secrets)
 
     try:
         first = await ask(_small(model), 1)
+        if model.options.get("logprobs"):
+            found = replace(found, logprobs="given" if first.tokens else "none")
         return replace(found, seed="refused" if first.seed_refused else await _seeds(model, ask))
     except Failure as failure:
         remedy = REMEDIES[failure.kind]
@@ -99,10 +108,10 @@ async def _probe(model: Model, commons: Commons) -> Probe:
             near = difflib.get_close_matches(model.model.partition("/")[2], listed, 1, 0.3)
             remedy = (f"did you mean {near[0]}? " if near else "") + f"the server has: {', '.join(list(listed)[:10])}"
         what = commons.secrets.clean(f"{failure.kind.value}: {failure.what}")
-        return replace(found, problem=what, remedy=remedy)
+        return replace(found, problem=what, remedy=remedy, kind=failure.kind.slug)
     except TimeoutError:
         what = f"{Kind.TRANSIENT.value}: no answer within {SECONDS:.0f} s"
-        return replace(found, problem=what, remedy=REMEDIES[Kind.TRANSIENT])
+        return replace(found, problem=what, remedy=REMEDIES[Kind.TRANSIENT], kind=Kind.TRANSIENT.slug)
 
 
 def _small(model: Model, **options: Any) -> Model:
@@ -114,11 +123,12 @@ def _small(model: Model, **options: Any) -> Model:
 async def _seeds(model: Model, ask: Any) -> Seeds:
     hot = _small(model, temperature=1.0)
     try:
-        one, again, other = [(await ask(hot, seed)).text for seed in (1, 1, 2)]
+        replies = [await ask(hot, seed) for seed in (1, 1, 2)]
     except Failure as failure:
         if failure.kind is not Kind.BAD_REQUEST:  # a model may take no temperature
             raise
         return "unclear"
+    one, again, other = [(reply.text, reply.reasoning) for reply in replies]
     if one != again:
         return "ignored"
     return "unclear" if one == other else "honoured"

@@ -3,7 +3,7 @@
 from cortexdsl.plan.asked import asked_experiments
 from cortexdsl.plan.compiler import Compiled, compile_spec
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.layout import PARTS, TABLES, Layout
+from cortexdsl.plan.parts.layout import PARTS, TABLES, Layout
 from cortexdsl.plan.sound import sound_experiments
 
 __all__ = ["PARTS", "TABLES", "Compiled", "Layout", "Plan", "asked_experiments", "compile_spec", "sound_experiments"]

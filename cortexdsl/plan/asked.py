@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections import Counter
 from pathlib import Path
 
 from cortexdsl.errors import InputError
@@ -54,13 +56,21 @@ def spec_path(asked: str) -> Path:
     for path in (Path(asked), SPECS / asked, SPECS / f"{asked}.yaml"):
         if path.is_file():
             return path
-    raise InputError(f"there is no spec {asked!r}\n    {_specs_here()}")
+    raise InputError(f"there is no spec {asked!r}\n    {_specs_here(asked)}")
 
 
-def _specs_here() -> str:
-    names = sorted(path.relative_to(SPECS).with_suffix("").as_posix() for path in SPECS.rglob("*.yaml"))
-    shown = [name for name in names if not Path(name).name.startswith("_")]
-    return f"specs: {', '.join(shown) or 'none in specs/ of this folder'}"
+def _specs_here(asked: str = "") -> str:
+    """Return which specs there are: the one that was probably meant, those directly in specs/, and how many below."""
+    paths = [path.relative_to(SPECS).with_suffix("") for path in SPECS.rglob("*.yaml")]
+    names = sorted(path.as_posix() for path in paths if not path.name.startswith("_"))
+    meant = re.sub(r"^(\./)?specs/|\.yaml$", "", asked)
+    ends = {name.rpartition("/")[2]: name for name in reversed(names)}
+    near = difflib.get_close_matches(meant, [*names, *ends], 1, 0.6)
+    below = Counter(name.rpartition("/")[0] for name in names if "/" in name)
+    shown = [name for name in names if "/" not in name]
+    shown += [f"{number} in specs/{folder}/" for folder, number in sorted(below.items())]
+    guess = f"did you mean {ends.get(near[0], near[0])}? " if near else ""
+    return f"{guess}specs: {', '.join(shown) or 'none in specs/ of this folder'}"
 
 
 def experiment_name(path: Path) -> str:

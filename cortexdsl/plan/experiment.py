@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cortexdsl.errors import InputError
-from cortexdsl.plan.digests import digest
-from cortexdsl.plan.judging import Judging
-from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.shards import Shard, find
-from cortexdsl.plan.tools import tool_files
-from cortexdsl.plan.whatif import Whatif
+from cortexdsl.plan.parts.digests import digest
+from cortexdsl.plan.parts.judging import Judging
+from cortexdsl.plan.parts.layout import Layout
+from cortexdsl.plan.parts.shards import Shard, find
+from cortexdsl.plan.parts.tools import tool_files
+from cortexdsl.plan.parts.whatif import Whatif
+from cortexdsl.plan.training.phases import Training, is_pinned
 from cortexdsl.protocols.templates import Templates
-from cortexdsl.spec.claim_checks import needs_answers
-from cortexdsl.spec.claims import parse_claim
+from cortexdsl.spec.claims.checks import needs_answers
+from cortexdsl.spec.claims.language import parse_claim
 from cortexdsl.tasks.task import Task
-from cortexdsl.terms import Cell, Family, Limits, Model, Question, StoppingRule
+from cortexdsl.terms import Cell, Family, Limits, Method, Model, Question, StoppingRule
 
 Found = TypeVar("Found")
 
@@ -63,6 +64,8 @@ class Plan:
         Where the experiment may stop early: a shard is then a batch, and its number the look's.
     whatifs : tuple of Whatif
         Counterfactuals that the spec asks for.
+    trainings : tuple of Training
+        What learns from debates.
     """
 
     experiment: str
@@ -87,6 +90,7 @@ class Plan:
     reply_tokens: int
     stopping: StoppingRule | None = None
     whatifs: tuple[Whatif, ...] = ()
+    trainings: tuple[Training, ...] = ()
 
     # ------------------------------------------------------------ look-ups
     @cached_property
@@ -128,6 +132,11 @@ class Plan:
             raise InputError(f"{self.spec_path}: dataset {dataset} has no shard {label!r}")
         return found
 
+    def training(self, name: str) -> Training:
+        """Return a training by its name."""
+        named = {training.name: training for training in self.trainings}
+        return _known(named, name, f"{self.spec_path}: there is no training")
+
     def budget_of(self, cell: Cell) -> Cell | None:
         """Return the cell whose budget a cell is matched to."""
         return self.cell_named(cell.match.cell) if cell.match else None
@@ -139,7 +148,9 @@ class Plan:
         cells = [(cell.name, cell.aliases, cell.digest) for cell in self.cells]
         prices = {name: model.price for name, model in self.models.items()}
         said = self.title, self.families, self.hypotheses, self.analysis, self.limits, prices, self.reply_tokens
-        return digest(self.seed, self.replicates, cells, self._questions, said, self.judging, *self._stopping)
+        learns = [phase.trained_digest for training in self.trainings for phase in training.phases]
+        more = *self._stopping, *([learns] if learns else [])
+        return digest(self.seed, self.replicates, cells, self._questions, said, self.judging, *more)
 
     @cached_property
     def join_digest(self) -> str:
@@ -184,7 +195,29 @@ class Plan:
         budget = self.budget_of(found)
         debates = [self.layout.debates(dataset, budget.slug, shard)] if budget else []
         tools = tool_files(found.debate, self.knowledge, Path(self.spec_path).parent)
-        return [*self.paths[dataset], *debates, *self.pools(dataset, found), *tools]
+        return [*self.paths[dataset], *debates, *self.pools(dataset, found), *tools, *self._trained(found.debate)]
+
+    def trajectory_inputs(self, training: str, phase: str) -> list[str]:
+        """Files that a job of trajectories reads: what the phases before have trained."""
+        return self._trained(self.training(training).phase(phase).method)
+
+    def _trained(self, method: Method) -> list[str]:
+        """The weights of a method's models that are trained here."""
+        phases = [phase for training in self.trainings for phase in training.phases]
+        made = {phase.trained.model: phase.made for phase in phases if phase.trained is not None}
+        models = [agent.model for cast in method.cast.values() for agent in cast]
+        found = {model.model: None for model in models if model.model in made and not is_pinned(model)}
+        return [made[name] for name in found]
+
+    def trajectories_of(self, training: str, phase: str) -> list[str]:
+        """The trajectories of a phase."""
+        found = self.training(training)
+        return [self.layout.trajectories(training, found.phase(phase).label, shard.label) for shard in found.shards]
+
+    @property
+    def kept_tables(self) -> list[str]:
+        """What was kept in every phase of every training."""
+        return [self.layout.kept(each.name, phase.label) for each in self.trainings for phase in each.phases]
 
     def pools(self, dataset: str, cell: Cell) -> list[str]:
         """The pool files that a cell's debates read."""

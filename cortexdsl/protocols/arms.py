@@ -14,12 +14,13 @@ from cortexdsl.protocols.claimed import arm_called, no_arm, unclaimable
 from cortexdsl.protocols.grid import grid_points, put
 from cortexdsl.protocols.loader import Protocol, load_protocol, protocol_of
 from cortexdsl.protocols.resolve import Choice, resolve_placed, settings_of
-from cortexdsl.spec.entries import ModelText
+from cortexdsl.spec.check.mending import Doubtful
+from cortexdsl.spec.check.problems import check
+from cortexdsl.spec.grammar.speakers import ModelText
 from cortexdsl.spec.load import Spec, model_of, team_of
-from cortexdsl.spec.mending import Doubtful
 from cortexdsl.spec.naming import point_name, point_slug
-from cortexdsl.spec.nodes import Mark, Node, refuse
-from cortexdsl.spec.problems import check, dotted, nearest
+from cortexdsl.spec.text.messages import dotted, nearest
+from cortexdsl.spec.text.nodes import Mark, Node, refuse
 from cortexdsl.terms import Agent, Match, Method, Model
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from cortexdsl.protocols.substitute import Substitution
-from cortexdsl.spec.nodes import Node, refuse
-from cortexdsl.spec.problems import nearest
-from cortexdsl.spec.protocol import ModelForm, ModelOfForm, ToolForm
+from cortexdsl.spec.grammar.protocol import ModelForm, ModelOfForm, ToolForm
+from cortexdsl.spec.text.messages import nearest
+from cortexdsl.spec.text.nodes import Node, refuse
 from cortexdsl.terms import Agent, Model
 
 _PLACES = {"first": 1, "second": 2}

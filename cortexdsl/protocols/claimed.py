@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 
 from cortexdsl.errors import Problem
-from cortexdsl.spec.claims import EVERY, NONE, OTHERS, Comparison, Simple, parse_point, parts_of
+from cortexdsl.spec.claims.language import EVERY, NONE, OTHERS, Comparison, Simple, parse_point, parts_of
 from cortexdsl.spec.load import Spec
 from cortexdsl.spec.naming import value_name
-from cortexdsl.spec.nodes import Route
-from cortexdsl.spec.problems import dotted, nearest
+from cortexdsl.spec.text.messages import dotted, nearest
+from cortexdsl.spec.text.nodes import Route
 
 Points = Mapping[str, tuple[str, Mapping[str, object]]]
 """Name of an arm -> its method and the axes of its point."""

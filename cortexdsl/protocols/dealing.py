@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from cortexdsl.spec.nodes import Route
-from cortexdsl.spec.problems import nearest
-from cortexdsl.spec.steps import ELSE
+from cortexdsl.spec.grammar.steps import ELSE
+from cortexdsl.spec.text.messages import nearest
+from cortexdsl.spec.text.nodes import Route
 
 PLACES = ("first", "second")
 Wrong = tuple[Route, str, str]

@@ -11,8 +11,8 @@ from cortexdsl.debate.talk.topology import heard_matrix
 from cortexdsl.debate.weights import expressions
 from cortexdsl.debate.weights.factors import ASKED
 from cortexdsl.errors import DebateError, Problem
-from cortexdsl.spec.nodes import Mark, Node, Route
-from cortexdsl.spec.problems import nearest
+from cortexdsl.spec.text.messages import nearest
+from cortexdsl.spec.text.nodes import Mark, Node, Route
 from cortexdsl.terms import (
     NEVER,
     Agent,

@@ -8,15 +8,17 @@ from itertools import product
 
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.protocols.loader import Protocol
-from cortexdsl.spec.entries import ModelText
+from cortexdsl.spec.grammar.speakers import ModelText
 from cortexdsl.spec.load import Spec
 from cortexdsl.spec.naming import value_name
-from cortexdsl.spec.nodes import Node, refuse
-from cortexdsl.spec.problems import nearest
+from cortexdsl.spec.text.messages import nearest
+from cortexdsl.spec.text.nodes import Node, refuse
 
 MOST_POINTS = 10_000
 NESTED = ("roles", "prompts", "models")
 """The words of an axis that a name follows: `prompts.revise`, `models.small.temperature`."""
+WORDS = ("team", "agents", "confidence")
+"""The words of a method that are axes themselves."""
 
 
 def grid_points(spec: Spec, method: str, protocol: Protocol) -> list[dict[str, Node]]:
@@ -73,11 +75,11 @@ def _unknown_axis(spec: Spec, grid: Node, axis: str, protocol: Protocol) -> Prob
         if head == "models" and key.partition(".")[0] not in ModelText.model_fields:
             return Problem(mark, f"the axis {axis}: a model has no {key!r}", nearest(key, ModelText.model_fields))
         return None
-    if head in protocol.settings or (axis in ("team", "agents")):
+    if head in protocol.settings or axis in WORDS:
         return None
     settings = f"settings of {protocol.name}"
     remedy = nearest(head, protocol.settings, say=settings) or f"{protocol.name} has no settings"
-    others = "besides: team, agents, roles.ROLE, prompts.STEP, models.NAME.KEY"
+    others = f"besides: {', '.join(WORDS)}, roles.ROLE, prompts.STEP, models.NAME.KEY"
     return Problem(mark, f"no setting knows the axis {axis}", f"{remedy}; {others}")
 
 

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from cortexdsl.errors import SpecError
 from cortexdsl.protocols.soundness import unsound
-from cortexdsl.spec.mending import mend
-from cortexdsl.spec.nodes import Mark, Node, refuse
-from cortexdsl.spec.problems import dotted, in_order, nearest
-from cortexdsl.spec.protocol import INHERITING, ProtocolText
-from cortexdsl.spec.stand_ins import of_protocol
-from cortexdsl.spec.text import read
+from cortexdsl.spec.check.mending import mend
+from cortexdsl.spec.check.problems import in_order
+from cortexdsl.spec.check.stand_ins import of_protocol
+from cortexdsl.spec.grammar.protocol import INHERITING, ProtocolText
+from cortexdsl.spec.text.messages import dotted, nearest
+from cortexdsl.spec.text.nodes import Mark, Node, refuse
+from cortexdsl.spec.text.reader import read
 
 FOLDER = Path(__file__).resolve().parent
 SHIPPED = FOLDER / "shipped"

@@ -10,17 +10,18 @@ from typing import Any
 from cortexdsl.debate.roles import choices, spoken
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.protocols.cast import bind
+from cortexdsl.protocols.confidence import with_confidence
 from cortexdsl.protocols.dealing import dealt
 from cortexdsl.protocols.fit import misfits, unlaid
 from cortexdsl.protocols.loader import FOLDER, Protocol
 from cortexdsl.protocols.soundness import Finder, unchosen
 from cortexdsl.protocols.substitute import Substitution
-from cortexdsl.spec.bins import bins
-from cortexdsl.spec.hears import number, topology
-from cortexdsl.spec.mending import mend, without
-from cortexdsl.spec.nodes import Found, Mark, Node, Route
-from cortexdsl.spec.problems import in_order, nearest, plainest, shown
-from cortexdsl.spec.protocol import (
+from cortexdsl.spec.check.mending import mend, without
+from cortexdsl.spec.check.problems import in_order, plainest
+from cortexdsl.spec.check.stand_ins import of_protocol
+from cortexdsl.spec.grammar.bins import bins
+from cortexdsl.spec.grammar.hears import number, topology
+from cortexdsl.spec.grammar.protocol import (
     BallotForm,
     LastForm,
     MajorityForm,
@@ -29,10 +30,11 @@ from cortexdsl.spec.protocol import (
     VoteText,
     WeightedForm,
 )
-from cortexdsl.spec.schedule import OTHERWISE, CaseText, ChooseText, LoopText
-from cortexdsl.spec.sheet import METHOD_WORDS
-from cortexdsl.spec.stand_ins import of_protocol
-from cortexdsl.spec.steps import StepText
+from cortexdsl.spec.grammar.schedule import OTHERWISE, CaseText, ChooseText, LoopText
+from cortexdsl.spec.grammar.sheet import METHOD_WORDS
+from cortexdsl.spec.grammar.steps import StepText
+from cortexdsl.spec.text.messages import nearest, shown
+from cortexdsl.spec.text.nodes import Found, Mark, Node, Route
 from cortexdsl.terms import Agent, Decide, Item, Method, Model, Repeat, Step
 
 
@@ -175,6 +177,11 @@ def _resolved(protocol: Protocol, choice: Choice, problems: list[Found]) -> Reso
         passes=text.passes,  # type: ignore[arg-type]
         debaters=text.debaters,
     )
+    try:
+        written = choice.node.find(("confidence",))
+        method = with_confidence(method, written, choice.label, choice.models)
+    except SpecError as error:
+        problems += [(choice.node.where(("confidence",)), problem) for problem in error.problems]
     unfit = [*misfits(method, node, substitution.called)]
     # In place of a wrong `hears` nobody is heard, which lays out no graph.
     is_heard = not any(route[2:3] == ("hears",) for route in mended.doubtful.routes)

@@ -8,17 +8,17 @@ from typing import Protocol
 from cortexdsl.debate.talk.transcript import TALK
 from cortexdsl.debate.weights import expressions
 from cortexdsl.errors import Problem, SpecError
+from cortexdsl.protocols import walks
 from cortexdsl.protocols.substitute import Substitution, references
-from cortexdsl.spec.hears import GroupsForm, RoleForm, SparseForm, WhereForm
-from cortexdsl.spec.mending import Doubtful, mend, without
-from cortexdsl.spec.nodes import Found, Node, Route
-from cortexdsl.spec.problems import dotted, nearest, shown
-from cortexdsl.spec.protocol import BallotForm, LastForm, ProtocolText, RoleAnswerForm
-from cortexdsl.spec.schedule import CaseText, ChooseText, LoopText
-from cortexdsl.spec.sheet import METHOD_WORDS
-from cortexdsl.spec.stand_ins import of_protocol
-from cortexdsl.spec.steps import ToldText
-from cortexdsl.terms import NEVER
+from cortexdsl.spec.check.mending import Doubtful, mend, without
+from cortexdsl.spec.check.stand_ins import of_protocol
+from cortexdsl.spec.grammar.hears import GroupsForm, RoleForm, SparseForm
+from cortexdsl.spec.grammar.protocol import LastForm, ProtocolText, RoleAnswerForm
+from cortexdsl.spec.grammar.schedule import CaseText, LoopText
+from cortexdsl.spec.grammar.sheet import METHOD_WORDS
+from cortexdsl.spec.grammar.steps import ToldText
+from cortexdsl.spec.text.messages import dotted, nearest, shown
+from cortexdsl.spec.text.nodes import Found, Node, Route
 
 
 class Finder(Protocol):
@@ -120,27 +120,15 @@ def _roles(text: ProtocolText, found: Finder) -> Iterator[Found]:
     for role in text.debaters:
         if role not in text.roles:
             yield found(("debaters",), f"there is no role {role}", nearest(role, text.roles, say="roles"))
-    for choice, route in _choices(text.schedule):
+    for choice, route in walks.choices(text.schedule):
         for word, who in (("choose", choice.choose), ("from", choice.from_ or choice.choose)):
             if who not in text.roles and (word == "choose" or choice.from_):
                 yield found((*route, word), f"there is no role {who}", nearest(who, text.roles, say="roles"))
     spoken = {step.role for step in text.steps.values()}
-    used = spoken.union(text.debaters, *((c.choose, c.from_ or "") for c, _ in _choices(text.schedule)))
+    used = spoken.union(text.debaters, *((c.choose, c.from_ or "") for c, _ in walks.choices(text.schedule)))
     for role in text.roles:
         if role not in used and spoken <= set(text.roles):
             yield found(("roles", role), "nobody speaks in this role", "give it a step, or remove it", key=True)
-
-
-def passed(items: Iterable[object], route: Route = ("schedule",)) -> Iterator[tuple[str, Route]]:
-    """Yield the steps of a schedule, loops and all, with the routes where they stand."""
-    for i, item in enumerate(items):
-        if isinstance(item, LoopText):
-            yield from passed(item.do, (*route, i, "do"))
-        elif isinstance(item, CaseText):
-            for branch, body in item.do.items():
-                yield from passed(body, (*route, i, "do", branch))
-        elif not isinstance(item, ChooseText):
-            yield str(item), (*route, i)
 
 
 def unchosen(items: Iterable[object], found: Finder, route: Route = ("schedule",)) -> Iterator[Found]:
@@ -157,7 +145,7 @@ def unchosen(items: Iterable[object], found: Finder, route: Route = ("schedule",
 
 def _schedule(text: ProtocolText, found: Finder, *, is_decided: bool) -> Iterator[Found]:
     reached = set()
-    for name, route in passed(text.schedule):
+    for name, route in walks.passed(text.schedule):
         reached.add(name)
         if name not in text.steps:
             yield found(route, f"there is no step {name}", nearest(name, text.steps, say="steps"))
@@ -181,7 +169,7 @@ def _schedule(text: ProtocolText, found: Finder, *, is_decided: bool) -> Iterato
 def _debaters(text: ProtocolText, answering: Iterable[str], found: Finder) -> Iterator[Found]:
     """Yield what is wrong with who debates: nobody of them answers, or others are chosen than those who debate."""
     debating = set(text.debaters or [*answering][:1])
-    chosen = list(_choices(text.schedule))
+    chosen = list(walks.choices(text.schedule))
     while more := {c.choose for c, _ in chosen if (c.from_ or c.choose) in debating} - debating:
         debating |= more
     for role in text.debaters:
@@ -199,49 +187,11 @@ def _debaters(text: ProtocolText, answering: Iterable[str], found: Finder) -> It
             )
 
 
-def _choices(items: Iterable[object], route: Route = ("schedule",)) -> Iterator[tuple[ChooseText, Route]]:
-    for i, item in enumerate(items):
-        if isinstance(item, ChooseText):
-            yield item, (*route, i)
-        elif isinstance(item, LoopText):
-            yield from _choices(item.do, (*route, i, "do"))
-        elif isinstance(item, CaseText):
-            for branch, body in item.do.items():
-                yield from _choices(body, (*route, i, "do", branch))
-
-
-def _loops(items: Iterable[object], route: Route = ("schedule",)) -> Iterator[tuple[LoopText, Route]]:
-    for i, item in enumerate(items):
-        if isinstance(item, LoopText):
-            yield item, (*route, i)
-            yield from _loops(item.do, (*route, i, "do"))
-        elif isinstance(item, CaseText):
-            for branch, body in item.do.items():
-                yield from _loops(body, (*route, i, "do", branch))
-
-
 def _endings(text: ProtocolText, found: Finder) -> Iterator[Found]:
-    for loop, route in _loops(text.schedule):
+    for loop, route in walks.loops(text.schedule):
         for word in ("unless", "until"):
             if getattr(loop, word) == "agreed" and not _reads(text, "verdict"):
                 yield found((*route, word), "agreed is a judge's verdict, and no step reads one", "add reads: verdict")
-
-
-def _expressions(text: ProtocolText) -> Iterator[tuple[str, Route]]:
-    """Yield the expressions of a protocol, with the routes where they stand."""
-    for name, step in text.steps.items():
-        if isinstance(step.hears, SparseForm):
-            yield step.hears.sparse.weight, ("steps", name, "hears")
-        if isinstance(step.hears, WhereForm):
-            yield step.hears.where, ("steps", name, "hears")
-    for choice, route in _choices(text.schedule):
-        yield (choice.where or choice.weight or "1"), (*route, "weight" if choice.where is None else "where")
-    for loop, route in _loops(text.schedule):
-        for word in ("unless", "until"):
-            if getattr(loop, word) not in (NEVER, "agreed"):
-                yield getattr(loop, word), (*route, word)
-    if isinstance(text.decide, BallotForm):
-        yield text.decide.vote, ("decide", "vote")
 
 
 _NEEDS = {
@@ -272,7 +222,7 @@ def _steps(text: ProtocolText, found: Finder) -> Iterator[Found]:
             yield found(("steps", name, "tells"), "no turn is about anybody", "let a step have each: edge or listener")
         if set(step.tells) <= {"latest", "history", "by_answer"}:
             yield from _unheard(text, name, found)
-    for expression, route in _expressions(text):
+    for expression, route in walks.expressions(text):
         for factor in sorted(expressions.parse(expression).names & _NEEDS.keys()):
             is_met = _reads(text, _READ[factor]) if factor in _READ else _has_groups(text)
             if not is_met:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from cortexdsl.debate.weights import expressions
 from cortexdsl.errors import Problem, SpecError
-from cortexdsl.spec.nodes import Mark, Node, Route, refuse
-from cortexdsl.spec.problems import dotted, shown
+from cortexdsl.spec.text.messages import dotted, shown
+from cortexdsl.spec.text.nodes import Mark, Node, Route, refuse
 
 _WHOLE = re.compile(r"\$([A-Za-z_]\w*)")
 _SPLICED = ("prompt", "similarity", "networkx")

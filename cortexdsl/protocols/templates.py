@@ -19,7 +19,7 @@ from jinja2.exceptions import SecurityError
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.protocols.renderings import Renderings, key_of
 from cortexdsl.protocols.sandbox import MOST_CHARACTERS, Budget, Sandbox
-from cortexdsl.spec.problems import nearest
+from cortexdsl.spec.text.messages import nearest
 from cortexdsl.terms import Message
 
 SYSTEM = "common/system.j2"
@@ -60,15 +60,21 @@ class Templates:
         SpecError
             The template is missing, malformed, uses variables that the step does not have, or does not end.
         """
-        system = self._text(SYSTEM, variables)
-        user = self._text(prompt, variables)
+        system = self.text(SYSTEM, variables)
+        user = self.text(prompt, variables)
         if not user:
             raise SpecError([Problem(prompt, "the template renders to nothing", "write what the model is asked")])
         opening: tuple[Message, ...] = ({"role": "system", "content": system},) if system else ()
         return (*opening, {"role": "user", "content": user})
 
-    def _text(self, prompt: str, variables: Mapping[str, Any]) -> str:
-        """Render a template, unless it was rendered with the same values before."""
+    def text(self, prompt: str, variables: Mapping[str, Any]) -> str:
+        """Render a template, unless it was rendered with the same values before.
+
+        Raises
+        ------
+        SpecError
+            As for `render`.
+        """
         if prompt not in self._names:
             self._names[prompt] = self._used(prompt)
         names = self._names[prompt]

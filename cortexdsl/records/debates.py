@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from cortexdsl.records.files import write_lines
 from cortexdsl.records.matrices import factors_to_json, flags_to_json, numbers_to_json
 from cortexdsl.seals import sealed
-from cortexdsl.terms import Agent, Choice, Debate, Graph, Turn
+from cortexdsl.terms import Agent, Choice, Debate, Graph, Measured, Turn
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
+MEASURED_SINCE = 5
+CHOSEN_SINCE = 4
 PLAIN_VERSION = 3
-"""Of a debate that says nothing which readers of version 3 would not know."""
+"""A debate is written as the first version whose readers know all that it says."""
 SEALED_SINCE = 2
 
 
@@ -67,7 +69,7 @@ def debate_to_json(debate: Debate, header: Header) -> str:
     more: dict[str, Any] = {"choices": [_choice(choice) for choice in debate.choices]} if debate.choices else {}
     more |= {"standing": [list(turns) for turns in debate.standing]} if debate.standing else {}
     line = {
-        "schema_version": SCHEMA_VERSION if more or _is_new(debate) else PLAIN_VERSION,
+        "schema_version": _version(debate, more),
         "experiment": header.experiment,
         "dataset": header.dataset,
         "cell": header.cell,
@@ -89,8 +91,11 @@ def debate_to_json(debate: Debate, header: Header) -> str:
     return sealed(json.dumps(line, ensure_ascii=True, allow_nan=False, separators=(",", ":")))
 
 
-def _is_new(debate: Debate) -> bool:
-    return debate.stop == "condition" or any(turn.beside or turn.reads == "choice" for turn in debate.turns)
+def _version(debate: Debate, more: Mapping[str, Any]) -> int:
+    if any(turn.measured is not None for turn in debate.turns):
+        return MEASURED_SINCE
+    is_chosen = debate.stop == "condition" or any(turn.beside or turn.reads == "choice" for turn in debate.turns)
+    return CHOSEN_SINCE if more or is_chosen else PLAIN_VERSION
 
 
 def write_debates(path: Path, records: Iterable[Record]) -> None:
@@ -116,6 +121,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "reasoning_tokens": turn.reasoning_tokens,
         "ended": turn.ended,
         "beside": dict(turn.beside) or None,
+        "measured": None if turn.measured is None else _measured(turn.measured),
     }
     return {
         "turn": turn.turn,
@@ -136,6 +142,15 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "completion_tokens": turn.completion_tokens,
         "call": turn.call,
         **{name: value for name, value in rare.items() if value is not None},
+    }
+
+
+def _measured(measured: Measured) -> dict[str, Any]:
+    return {
+        "source": measured.source,
+        "confidence": _finite(measured.confidence),
+        "unmeasured": measured.unmeasured,
+        "calls": [asdict(aside) for aside in measured.asides],
     }
 
 

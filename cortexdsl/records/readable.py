@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import textwrap
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from cortexdsl.records.debates import Record
-from cortexdsl.terms import Debate, Graph, Turn
+from cortexdsl.terms import Debate, Graph, Question, Turn
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _INDENT = "    "
@@ -27,7 +27,9 @@ def printable(text: str) -> str:
     )
 
 
-def transcript_text(record: Record, width: int = 100) -> str:
+def transcript_text(
+    record: Record, width: int = 100, question: Question | None = None, gold: Sequence[str] = ()
+) -> str:
     """Return a debate as it was spoken, round by round: who heard whom, what was said, read and believed.
 
     Parameters
@@ -35,8 +37,12 @@ def transcript_text(record: Record, width: int = 100) -> str:
     record : Record
     width : int
         Columns to wrap the head and the rules to; the replies keep their own lines.
+    question : Question or None
+        What was asked, which no record holds; None where it is not known.
+    gold : sequence of str
+        Its right answers.
     """
-    return "\n".join(_lines(record, width)) + "\n"
+    return "\n".join(_lines(record, width, () if question is None else _asked(question, gold))) + "\n"
 
 
 def debate_line(record: Record) -> tuple[str, ...]:
@@ -52,10 +58,11 @@ def debate_line(record: Record) -> tuple[str, ...]:
     )
 
 
-def _lines(record: Record, width: int) -> Iterator[str]:
+def _lines(record: Record, width: int, asked: Iterable[str]) -> Iterator[str]:
     header, debate = record.header, record.debate
     place = (header.dataset, header.cell, f"replicate {header.replicate}", f"question {debate.question_id}")
     yield " / ".join(map(_word, place))
+    yield from asked
     names = ", ".join(f"{_word(a.name)} ({_word(a.model.model)})" for a in debate.agents)
     yield from textwrap.wrap(f"agents: {names}", width, subsequent_indent=_INDENT)
     shown = None
@@ -80,6 +87,15 @@ def _lines(record: Record, width: int) -> Iterator[str]:
         f"   (votes {votes})" if votes else ""
     )
     yield _end(debate) + ("; the vote was tied" if debate.was_tied else "")
+
+
+def _asked(question: Question, gold: Sequence[str]) -> Iterator[str]:
+    """Yield what was asked, a line at a time, and what would be right."""
+    texts = [question.context, question.text, *(f"{label}. {text}" for label, text in question.options)]
+    for text in filter(None, texts):
+        yield from (f"{_INDENT}? {line}" for line in printable(text).split("\n"))
+    if gold:
+        yield f"right: {', or '.join(map(_word, gold))}"
 
 
 def _choices(debate: Debate, turn: int) -> Iterator[str]:

@@ -12,7 +12,7 @@ from cortexdsl.records.debates import SCHEMA_VERSION, SEALED_SINCE, Header, Reco
 from cortexdsl.records.fields import FieldError, Fields, number_item, text_item, whole_item
 from cortexdsl.records.matrices import factors_from_json, flags_from_json, numbers_from_json
 from cortexdsl.seals import Seal, seal_of
-from cortexdsl.terms import Agent, Choice, Debate, Graph, Model, Reads, Turn
+from cortexdsl.terms import Agent, Aside, Choice, Debate, Graph, Measured, Model, Reads, Source, Turn
 
 RESTORE = "remove the file and run again: its debates are replayed from the call logs, and no model is asked again"
 STOPS = ("consensus", "agreed", "condition", "rounds")
@@ -170,12 +170,35 @@ def _read_turn(value: Any, where: str) -> Turn:
         reasoning_tokens=fields.whole("reasoning_tokens") if "reasoning_tokens" in fields else None,
         ended=fields.text("ended") if "ended" in fields else None,
         beside=fields.mapping("beside", _text_or_none) if "beside" in fields else {},
+        measured=_read_measured(fields.raw("measured"), fields.name("measured")) if "measured" in fields else None,
     )
     if where != f"turns[{turn.turn}]":
         raise FieldError(f"{where}.turn is {turn.turn}: turns are numbered from 0 in the order they were spoken")
     if any(not 0 <= earlier < turn.turn for earlier in turn.heard + turn.recalled):
         raise FieldError(f"{where} heard or recalled a turn that was not spoken before it")
     return turn
+
+
+def _read_measured(value: Any, where: str) -> Measured:
+    fields = Fields(value, where)
+    return Measured(
+        source=cast(Source, fields.word("source", get_args(Source))),
+        confidence=fields.number_or_none("confidence"),
+        unmeasured=fields.text_or_none("unmeasured"),
+        asides=fields.sequence("calls", _read_aside),
+    )
+
+
+def _read_aside(value: Any, where: str) -> Aside:
+    fields = Fields(value, where)
+    return Aside(
+        call=fields.text("call"),
+        said=fields.text_or_none("said"),
+        unread=fields.text_or_none("unread"),
+        prompt_tokens=fields.whole_or_none("prompt_tokens"),
+        completion_tokens=fields.whole_or_none("completion_tokens"),
+        reasoning_tokens=fields.whole_or_none("reasoning_tokens"),
+    )
 
 
 def _read_graph(value: Any, where: str) -> Graph:

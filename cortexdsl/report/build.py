@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from cortexdsl.analysis.metrics.levels import Level
+from cortexdsl.analysis.metrics.tables.levels import Level
 from cortexdsl.report.figures.curves import confidence_figure, cost_figure, rounds_figure
 from cortexdsl.report.figures.dotplots import accuracy_figure, differences_figure
 from cortexdsl.report.figures.drawing import Drawing
@@ -20,8 +20,10 @@ from cortexdsl.report.page.page import VIEW, page, view_page
 from cortexdsl.report.stopped import stopped, stopped_page
 from cortexdsl.report.tables.agreement import agreement_table
 from cortexdsl.report.tables.beside import published_table
+from cortexdsl.report.tables.calibration import calibration_table
 from cortexdsl.report.tables.files import save_table
 from cortexdsl.report.tables.grid import grid_table
+from cortexdsl.report.tables.persuasion import persuasion_table
 from cortexdsl.report.tables.spending import spent
 from cortexdsl.report.tables.summaries import tables
 from cortexdsl.report.tables.whatif import whatif_tables
@@ -63,13 +65,14 @@ def build_report(folder: Path, provenance: Mapping[str, str] | None = None, *, h
     judged = agreement_table(folder)
     cost = spent(folder, results.plan)
     axes = grid_table(results, levels)
-    apart = (table for table in (judged, axes, published_table(results)) if table is not None)
+    persuaded = persuasion_table(folder, results)
+    others = judged, axes, published_table(results), persuaded, calibration_table(folder, results)
+    apart = (table for table in others if table is not None)
     shown = (*tables(results), *apart, *whatif_tables(folder))
     for drawing in figures:
         drawing.save(folder / "figures")
-    for table in (*shown, *([cost.table, cost.attempts] if cost else [])):
-        if table is not None:
-            save_table(table, folder / "tables")
+    for table in (*shown, *(cost.tables if cost else ())):
+        save_table(table, folder / "tables")
     target = folder / "report.html"
     made_by = versions() if provenance is None else provenance
     text = page(

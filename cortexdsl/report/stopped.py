@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.store import read_plan
+from cortexdsl.plan.kept.store import read_plan
+from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.report.inputs.unfinished import Unfinished, read_unfinished
 from cortexdsl.report.page.templates import style, template
 from cortexdsl.report.tables.spending import spent

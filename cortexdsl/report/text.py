@@ -68,7 +68,7 @@ def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
     if results.health:
         lines += ["", *textwrap.wrap(health_line(results.health), COLUMNS)]
     if cost := spent(folder, results.plan):
-        lines += ["", *textwrap.wrap(cost.sentence, COLUMNS)]
+        lines += ["", *textwrap.wrap(" ".join((cost.sentence, *cost.served)), COLUMNS)]
     lines += ["", f"The whole report: {folder / 'report.html'}"]
     return "\n".join(lines).replace(THIN, " ").replace(HARD, " ") + "\n"
 

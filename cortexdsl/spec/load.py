@@ -11,17 +11,18 @@ from types import MappingProxyType
 from typing import Any
 
 from cortexdsl.errors import Problem, SpecError
-from cortexdsl.spec.claim_checks import check_claim
-from cortexdsl.spec.claims import Claim, parse_claim
-from cortexdsl.spec.crosscheck import cross_check, redacted, secrets
-from cortexdsl.spec.entries import COLUMNS, SAMPLING, SOLVER_PARAMETERS, TOOLS, DatasetText, ModelText, ToolText
-from cortexdsl.spec.extends import read_extended
-from cortexdsl.spec.likeness import resolve_likeness
-from cortexdsl.spec.mending import Doubtful, mend
-from cortexdsl.spec.nodes import Found, Mark, Node, Route
-from cortexdsl.spec.problems import in_order
-from cortexdsl.spec.sheet import SpecText
-from cortexdsl.spec.stand_ins import of_spec
+from cortexdsl.spec.check.crosscheck import cross_check, redacted, secrets
+from cortexdsl.spec.check.likeness import resolve_likeness
+from cortexdsl.spec.check.mending import Doubtful, mend
+from cortexdsl.spec.check.problems import in_order
+from cortexdsl.spec.check.stand_ins import of_spec
+from cortexdsl.spec.claims.checks import check_claim
+from cortexdsl.spec.claims.language import Claim, parse_claim
+from cortexdsl.spec.grammar.sheet import SpecText
+from cortexdsl.spec.grammar.sources import COLUMNS, DatasetText
+from cortexdsl.spec.grammar.speakers import SAMPLING, SOLVER_PARAMETERS, TOOLS, ModelText, ToolText
+from cortexdsl.spec.text.extends import read_extended
+from cortexdsl.spec.text.nodes import Found, Mark, Node, Route
 from cortexdsl.terms import Agent, Dataset, Limits, Model
 
 
@@ -181,14 +182,23 @@ def _mark_of(problem: Problem) -> Mark:
     return Mark(file, int(line), int(column))
 
 
+TRAINED = "trained/"
+"""What the names of models begin with that are known once it is known what they are trained from."""
+
+
 def model_of(name: str, entry: ModelText) -> Model:
-    """Return the model of an entry: prices per token, and everything that is sent among its options."""
+    """Return the model of an entry: prices per token, and everything that is sent among its options.
+
+    One that is trained is called `trained/NAME/ROLE`, or `trained/NAME/ROLE/REPEAT`: what it is, whoever knows the
+    methods says.
+    """
     said = {key: getattr(entry, key) for key in (*SAMPLING, *SOLVER_PARAMETERS)}
     options: dict[str, Any] = {key: value for key, value in said.items() if value is not None}
     price = None if entry.price is None else (entry.price.input / 1e6, entry.price.output / 1e6)
     return Model(
         name=name,
-        model=entry.model,
+        model=entry.model
+        or TRAINED + "/".join(str(part) for part in (entry.trained, entry.role, entry.repeat) if part),
         api_base=entry.api_base,
         api_key_env=entry.api_key_env,
         options=MappingProxyType(options | dict(entry.options)),
@@ -230,7 +240,7 @@ def _dataset(
 ) -> Dataset:
     key = "file" if entry.file else "path"
     written = entry.file or entry.path
-    path = None if written is None else _path(written, root.where((*route, key)), environment)
+    path = None if written is None else path_of(written, root.where((*route, key)), environment)
     columns = {name: value for name in COLUMNS if (value := getattr(entry, name))}
     return Dataset(
         label=label,
@@ -250,7 +260,14 @@ def _dataset(
     )
 
 
-def _path(written: str, mark: Mark, environment: Mapping[str, str]) -> str:
+def path_of(written: str, mark: Mark, environment: Mapping[str, str]) -> str:
+    """Return a path that a spec names, absolute: from the file that names it, or what `env:NAME` stands for.
+
+    Raises
+    ------
+    SpecError
+        The variable is not set.
+    """
     if written.startswith("env:"):
         name = written.removeprefix("env:")
         if not environment.get(name):

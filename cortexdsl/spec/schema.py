@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
-from cortexdsl.spec.protocol import ProtocolText
-from cortexdsl.spec.sheet import SpecText
+from cortexdsl.spec.grammar.protocol import ProtocolText
+from cortexdsl.spec.grammar.sheet import SpecText
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Kind: TypeAlias = Literal["spec", "protocol"]

@@ -24,6 +24,7 @@ from cortexdsl.terms import Dataset
 
 # What a generated dataset holds where the spec names no size.
 GENERATED_SIZE = 100
+MOST_GENERATED = 1_000_000  # each takes about a kilobyte of memory in every job that reads them
 
 
 def load(dataset: Dataset) -> Task:
@@ -96,6 +97,10 @@ def _generated(entry: Entry, dataset: Dataset) -> list[Item]:
     size = GENERATED_SIZE if dataset.size is None else dataset.size
     if size < 1:
         raise DataError(f"dataset {dataset.label}: size is {size}\n    ask for 1 question or more", word="size")
+    if size > MOST_GENERATED:
+        raise DataError(
+            f"dataset {dataset.label}: size is {size:,}\n    ask for at most {MOST_GENERATED:,} questions", word="size"
+        )
     return list(items_of(entry, islice(rows, size)))
 
 

@@ -6,7 +6,18 @@ indexed `[speaker, listener]`. Rounds count from 0 (the opening). Confidences li
 
 from cortexdsl.terms.agents import Agent, Model
 from cortexdsl.terms.base import EMPTY, Bools, Floats, Scalar
-from cortexdsl.terms.calls import Call, Message, Reply
+from cortexdsl.terms.calls import (
+    CONTENT_FILTER,
+    EMPTY_REPLY,
+    NO_REPLY,
+    THOUGHT_ALONE,
+    TOOL_CALLED,
+    Call,
+    Message,
+    Reply,
+    Tokens,
+)
+from cortexdsl.terms.confidences import STATED, Aside, Measure, Measured, Source
 from cortexdsl.terms.debates import Choice, Debate, Graph, Turn
 from cortexdsl.terms.experiment import Cell, Family, Limits, Match, StoppingRule, in_step
 from cortexdsl.terms.graphs import (
@@ -44,10 +55,17 @@ from cortexdsl.terms.questions import Dataset, Image, Question, Reading
 from cortexdsl.terms.without import NOTHING, Without
 
 __all__ = [
+    "CONTENT_FILTER",
     "EMPTY",
+    "EMPTY_REPLY",
     "NEVER",
     "NOTHING",
+    "NO_REPLY",
+    "STATED",
+    "THOUGHT_ALONE",
+    "TOOL_CALLED",
     "Agent",
+    "Aside",
     "Ask",
     "Beside",
     "Bin",
@@ -72,6 +90,8 @@ __all__ = [
     "Keep",
     "Limits",
     "Match",
+    "Measure",
+    "Measured",
     "Message",
     "Method",
     "Model",
@@ -91,10 +111,12 @@ __all__ = [
     "Scalar",
     "Self",
     "Similarity",
+    "Source",
     "Sparse",
     "Step",
     "StoppingRule",
     "Tells",
+    "Tokens",
     "Told",
     "Topology",
     "Turn",

@@ -11,6 +11,18 @@ from cortexdsl.terms.questions import Image
 
 Message: TypeAlias = Mapping[str, str]
 
+Tokens: TypeAlias = "tuple[tuple[int, float], ...]"
+"""A text in its tokens: of each, how many characters it has and the logarithm of its probability."""
+
+
+NO_REPLY = "no reply"
+"""What a turn says of a call that failed begins so, before why."""
+CONTENT_FILTER = "content filter"
+EMPTY_REPLY = "empty reply"
+THOUGHT_ALONE = "reasoning without a reply"
+TOOL_CALLED = "the model called a tool in place of answering"
+"""Of why a call may fail, what records are looked through for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -44,6 +56,8 @@ class Reply:
         What the model thought before it spoke, where the server shows it; no part of `text`.
     reasoning_tokens : int or None
         How many of the completion tokens were thought, where the server counted them.
+    tokens : tuple of (int, float)
+        The text in its tokens, where it was asked for their probabilities and the server gave them; else empty.
     """
 
     key: str
@@ -54,3 +68,4 @@ class Reply:
     error: str | None = None
     reasoning: str = ""
     reasoning_tokens: int | None = None
+    tokens: Tokens = ()

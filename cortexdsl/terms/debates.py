@@ -8,6 +8,7 @@ from typing import Literal
 
 from cortexdsl.terms.agents import Agent
 from cortexdsl.terms.base import Bools, Floats
+from cortexdsl.terms.confidences import Aside, Measured
 from cortexdsl.terms.protocol import Reads
 
 
@@ -38,6 +39,8 @@ class Turn:
         How the reply ended where the model did not end it itself (`length`: cut at its limit).
     beside : mapping of what is read to what was read
         Where a step reads more than one thing; None: it could not be read.
+    measured : Measured or None
+        The confidence that the method goes by, where it is not the stated one: `confidence` is this, recalibrated.
     """
 
     turn: int
@@ -61,6 +64,12 @@ class Turn:
     reasoning_tokens: int | None = None
     ended: str | None = None
     beside: Mapping[str, str | None] = field(default_factory=dict)
+    measured: Measured | None = None
+
+    @property
+    def asides(self) -> tuple[Aside, ...]:
+        """The calls that were made beside it, to measure its confidence."""
+        return () if self.measured is None else self.measured.asides
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,10 @@ class Reader(Protocol):
         """Return a reply as others may hear it: whole but for its confidence line."""
         ...
 
+    def place_of(self, answer: str, text: str) -> tuple[int, int] | None:
+        """Return where in a reply its answer stands, from and to which character; None where it cannot be found."""
+        ...
+
 
 class Similarity(Protocol):
     """Cosine similarities of texts under one embedding."""

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from cortexdsl.terms.agents import Agent
+from cortexdsl.terms.agents import Agent, Model
 from cortexdsl.terms.base import EMPTY
+from cortexdsl.terms.confidences import STATED, Measure
 from cortexdsl.terms.graphs import Keep, Nobody, Topology
 
 Tells: TypeAlias = Literal["latest", "history", "by_answer", "about_me", "evidence"]
@@ -176,6 +177,8 @@ class Method:
     passes : str
         A heard reply is passed whole (without its confidence line), as its answer alone, or whole after the
         reasoning that led to it.
+    confidence : Measure
+        Where the confidence of an answer comes from.
     """
 
     protocol: str
@@ -189,3 +192,15 @@ class Method:
     similarity: str = "ngram"
     passes: Literal["whole", "answer", "reasoning"] = "whole"
     debaters: tuple[str, ...] = ()
+    confidence: Measure = STATED
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """The models that its debates call, each once."""
+        speakers = [agent.model for cast in self.cast.values() for agent in cast]
+        verifier = [self.confidence.verifier] if self.confidence.verifier is not None else []
+        found: list[Model] = []
+        for model in (*speakers, *verifier):
+            if model not in found:
+                found.append(model)
+        return tuple(found)

@@ -63,7 +63,7 @@ class Opened:
         """Bring the index up to date, whatever it takes."""
         planned = _changed(self.place.layout.plan)
         if planned != self._planned:
-            self._unknown = learn_questions(self.store, self.place.plan())
+            self._unknown = learn_questions(self.store, self.place.plan(), self.place.root)
             self._planned = planned
             self.generation += 1
         if self._gatherer.catch_up(self._showing(wanted)) or not self.is_ready:

@@ -9,7 +9,7 @@ from typing import Any
 
 from cortexdsl.errors import InputError, RecordError
 from cortexdsl.plan import Layout
-from cortexdsl.plan.store import read_plan
+from cortexdsl.plan.kept.store import read_plan
 
 RESULTS = Path("results")
 

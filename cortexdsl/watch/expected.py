@@ -9,14 +9,16 @@ from typing import Any
 
 from cortexdsl.errors import RecordError
 from cortexdsl.plan import Layout, Plan
-from cortexdsl.plan.looks import read_look
+from cortexdsl.plan.kept.looks import read_look
+from cortexdsl.plan.training.phases import slug_of
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """A debate job: `cell` is the cell's name, `slug` what it is called in paths, `debates` their number.
 
-    `batch` is the look that comes after it, from 1, where looks may end the experiment early; else 0.
+    `batch` is the look that comes after it, from 1, where looks may end the experiment early; else 0. Of debates to
+    learn from `phase` says which training and phase.
     """
 
     dataset: str
@@ -25,6 +27,13 @@ class Job:
     shard: str
     debates: int
     batch: int = 0
+    phase: tuple[str, str] | None = None
+
+    def records(self, layout: Layout) -> str:
+        """Where what it writes lies."""
+        if self.phase is not None:
+            return layout.trajectories(*self.phase, self.shard)
+        return layout.debates(self.dataset, self.slug, self.shard)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +74,32 @@ def expected_of(plan: Plan, needed: Iterable[tuple[str, str, str]] | None = None
         for cell in plan.cells
         for shard in shards
     )
+    learned = (
+        _to_learn(training.task.label, training.name, phase.label, shard.label, shard.end - shard.first)
+        for training in plan.trainings
+        for phase in training.phases
+        for shard in training.shards
+    )
     which = None if needed is None else frozenset(needed)
-    return Expected(plan.experiment, jobs, which)
+    return Expected(plan.experiment, (*learned, *jobs), which)
+
+
+def _to_learn(dataset: str, training: str, phase: str, shard: str, debates: int) -> Job:
+    return Job(dataset, f"train {training} {phase}", slug_of(training, phase), shard, debates, phase=(training, phase))
 
 
 def announce(plans: Sequence[Plan], jobs: Iterable[Any]) -> list[Expected]:
     """Return what a run is about to do, of Snakemake's jobs that are needed: the display is told before they start."""
     needed: dict[str, set[tuple[str, str, str]]] = {plan.experiment: set() for plan in plans}
+    learning = {(plan.experiment, each.name): each.task.label for plan in plans for each in plan.trainings}
     for job in jobs:
         if job.rule.name == "debate":
             given = job.wildcards
             needed[given.experiment].add((given.dataset, given.cell, given.shard))
+        elif job.rule.name == "trajectories":
+            given = job.wildcards
+            label = learning[given.experiment, given.training]
+            needed[given.experiment].add((label, slug_of(given.training, given.phase), given.shard))
     for plan in plans:
         if plan.stopping is not None:  # later batches join the graph of jobs only when a look has asked for them
             needed[plan.experiment] |= {
@@ -117,4 +141,10 @@ def expected_from(record: Mapping[str, Any], root: str = "") -> Expected:
         for cell in record["cells"]
         for shard in shards
     )
-    return Expected(record["experiment"], jobs, root=root)
+    learned = (
+        _to_learn(of["dataset"], of["training"], phase["phase"], shard["label"], shard["end"] - shard["first"])
+        for of in record.get("trainings", ())
+        for phase in of["phases"]
+        for shard in of["shards"]
+    )
+    return Expected(record["experiment"], (*learned, *jobs), root=root)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cortexdsl.errors import RecordError
 from cortexdsl.plan import Layout
-from cortexdsl.plan.store import read_plan
+from cortexdsl.plan.kept.store import read_plan
 from cortexdsl.records.tallies import Tallies
 from cortexdsl.watch.expected import Expected, Job, expected_from, last_batches
 from cortexdsl.watch.progress import Pace, Progress, progress
@@ -49,7 +49,7 @@ class Watched:
 
     def _is_recorded(self, job: Job) -> bool:
         try:
-            written = Path(self.expected.layout.debates(job.dataset, job.slug, job.shard)).stat().st_mtime
+            written = Path(job.records(self.expected.layout)).stat().st_mtime
         except OSError:
             return False
         return written >= self._since or self.expected.needed is None

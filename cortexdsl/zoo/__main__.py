@@ -12,10 +12,11 @@ from cortexdsl.errors import CortexError, InputError
 from cortexdsl.models.tiny.folder import Folder
 from cortexdsl.plan import compile_spec
 from cortexdsl.zoo.exams import examine, marks
-from cortexdsl.zoo.lessons import lessons, read_lessons, write_lessons
+from cortexdsl.zoo.lessons import drills, lessons, read_lessons, write_lessons
 from cortexdsl.zoo.pieces import train_pieces
-from cortexdsl.zoo.questions import choice_rows, world_rows
+from cortexdsl.zoo.questions import arithmetic_rows, choice_rows, world_rows
 from cortexdsl.zoo.recipes import FILE
+from cortexdsl.zoo.shipping import ship
 from cortexdsl.zoo.world import World
 
 LESSONS = Path(__file__).with_name("lessons.yaml")
@@ -33,10 +34,17 @@ def main() -> int:
     told = steps.add_parser("lessons", help="write lessons from debates of a teacher")
     told.add_argument("folder", type=Path, help="where the questions are")
     told.add_argument("--cells", nargs="+", required=True, metavar="CELL")
+    told.add_argument("--tasks", nargs="*", default=(), metavar="DATASET", help="all where none is named")
     told.add_argument("--size", type=int, required=True)
     told.add_argument("--seed", type=int, required=True)
+    told.add_argument("--held-out", action="store_true", help="about expressions that other lessons never have")
     told.add_argument("--out", type=Path, required=True)
     told.set_defaults(step=_lessons)
+    drilled = steps.add_parser("drills", help="write lessons that are single steps")
+    drilled.add_argument("--size", type=int, required=True)
+    drilled.add_argument("--seed", type=int, required=True)
+    drilled.add_argument("--out", type=Path, required=True)
+    drilled.set_defaults(step=lambda asked: write_lessons(asked.out, drills(asked.size, asked.seed)))
     pieces = steps.add_parser("pieces", help="learn the vocabulary from lessons")
     pieces.add_argument("lessons", type=Path, nargs="+")
     pieces.add_argument("--size", type=int, default=1024)
@@ -45,13 +53,16 @@ def main() -> int:
     pieces.add_argument("--out", type=Path, required=True)
     pieces.set_defaults(step=_pieces)
     taught = steps.add_parser("teach", help="train a model and write its folder (needs PyTorch)")
-    taught.add_argument("name", help="of a recipe")
-    taught.add_argument("--recipes", type=Path, default=FILE)
-    taught.add_argument("--lessons", nargs="+", required=True, metavar="NAME=FILE")
-    taught.add_argument("--pieces", type=Path, required=True)
-    taught.add_argument("--threads", type=int, default=1)
-    taught.add_argument("--out", type=Path, required=True)
-    taught.set_defaults(step=_teach)
+    practised = steps.add_parser("practise", help="train it further, as its recipe says (needs PyTorch)")
+    practised.add_argument("--begun", type=Path, required=True, help="the folder of the model so far")
+    for each in (taught, practised):
+        each.add_argument("name", help="of a recipe")
+        each.add_argument("--recipes", type=Path, default=FILE)
+        each.add_argument("--lessons", nargs="+", required=True, metavar="NAME=FILE")
+        each.add_argument("--pieces", type=Path, required=True)
+        each.add_argument("--threads", type=int, default=1)
+        each.add_argument("--out", type=Path, required=True)
+        each.set_defaults(step=_teach)
     sure = steps.add_parser("confidence", help="teach a model how often it is right (needs PyTorch)")
     sure.add_argument("begun", type=Path, help="the folder of the model so far")
     sure.add_argument("--exam", type=Path, required=True, help="lessons that it has not seen")
@@ -68,6 +79,15 @@ def main() -> int:
     examined.add_argument("--temperature", type=float, default=1.0)
     examined.add_argument("--most", type=int, default=1000)
     examined.set_defaults(step=_examine)
+    shipped = steps.add_parser("ship", help="put models with their marks and cards into one folder")
+    shipped.add_argument("models", type=Path, nargs="+", help="their folders")
+    shipped.add_argument("--marks", type=Path, required=True, help="the folder of their marks")
+    shipped.add_argument("--out", type=Path, required=True)
+    shipped.set_defaults(step=lambda asked: ship(asked.models, asked.marks, asked.out))
+    written = steps.add_parser("gguf", help="write a folder as one file for llama.cpp and Ollama (needs gguf)")
+    written.add_argument("folder", type=Path)
+    written.add_argument("--out", type=Path, required=True)
+    written.set_defaults(step=_gguf)
     asked = parser.parse_args()
     try:
         asked.step(asked)
@@ -81,6 +101,7 @@ def _questions(asked: argparse.Namespace) -> None:
     folder, world = asked.folder, World.made(asked.seed)
     folder.mkdir(parents=True, exist_ok=True)
     for name, rows in (
+        ("arithmetic", arithmetic_rows(asked.seed, asked.size)),
         ("choice", choice_rows(asked.seed, asked.size)),
         ("world", world_rows(world, asked.seed, asked.size)),
         ("corpus", world.passages()),
@@ -94,7 +115,9 @@ def _questions(asked: argparse.Namespace) -> None:
 def _lessons(asked: argparse.Namespace) -> None:
     plan = compile_spec(str(asked.folder / LESSONS.name))
     world = World.made(json.loads((asked.folder / "world.json").read_text(encoding="utf-8"))["seed"])
-    found = lessons(plan, world, cells=asked.cells, size=asked.size, seed=asked.seed)
+    found = lessons(
+        plan, world, cells=asked.cells, tasks=asked.tasks, size=asked.size, seed=asked.seed, is_held_out=asked.held_out
+    )
     print(f"{write_lessons(asked.out, found)} lessons")
 
 
@@ -109,10 +132,14 @@ def _pieces(asked: argparse.Namespace) -> None:
 
 
 def _teach(asked: argparse.Namespace) -> None:
-    from cortexdsl.zoo.teaching import teach  # PyTorch
+    from cortexdsl.zoo.teaching import practise, teach  # PyTorch
 
     lessons = {name: Path(path) for name, _, path in (each.partition("=") for each in asked.lessons)}
-    teach(asked.name, asked.recipes, lessons, asked.pieces, asked.out, threads=asked.threads)
+    said = (asked.recipes, lessons, asked.pieces, asked.out)
+    if "begun" in asked:
+        practise(asked.name, asked.begun, *said, threads=asked.threads)
+    else:
+        teach(asked.name, *said, threads=asked.threads)
 
 
 def _confidence(asked: argparse.Namespace) -> None:
@@ -125,6 +152,12 @@ def _examine(asked: argparse.Namespace) -> None:
     lessons = list(itertools.islice(read_lessons(asked.exam), asked.most))
     sat = examine(Folder(asked.folder), lessons, seed=2, temperature=asked.temperature)
     print(json.dumps(marks(sat), indent=2))
+
+
+def _gguf(asked: argparse.Namespace) -> None:
+    from cortexdsl.zoo.gguf_file import write_gguf  # the package gguf
+
+    write_gguf(Folder(asked.folder), asked.out)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,8 @@ def encode(tokenizer: Tokenizer, lessons: Iterable[Lesson], *, confidence: bool)
     tokenizer : Tokenizer
     lessons : iterable of Lesson
     confidence : bool
-        Whether the number behind `Confidence:` is what is learned, and it alone; else all of the reply but that number.
+        Whether the number behind `Confidence:` alone is learned; else all of the reply, that number included: it means
+        nothing yet, but who has never written one does not know how a reply ends.
     """
     for part in _batched(lessons, 1000):
         prompts = tokenizer.encode_batch([_prompt(lesson) for lesson in part], add_special_tokens=False)
@@ -49,7 +50,7 @@ def encode(tokenizer: Tokenizer, lessons: Iterable[Lesson], *, confidence: bool)
         for lesson, prompt, reply in zip(part, prompts, replies, strict=True):
             said = _CONFIDENCE.search(lesson.reply)
             stated = [said is not None and end > said.start(1) and begin < said.end(1) for begin, end in reply.offsets]
-            learned = [is_stated is confidence for is_stated in stated]
+            learned = [is_stated or not confidence for is_stated in stated]
             yield Encoded(
                 np.array([*prompt.ids, *reply.ids]), np.array([*[False] * len(prompt.ids), *learned], dtype=bool)
             )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from cortexdsl.models.tiny.folder import Folder
 from cortexdsl.models.tiny.llama import Llama
 from cortexdsl.models.tiny.sampling import Sampling
 from cortexdsl.zoo.lessons import Lesson
+from cortexdsl.zoo.workings import numbers_of
 
 LONGEST = 160
 """Tokens of a reply; what is longer goes round in circles."""
@@ -26,6 +28,7 @@ BINS = 10
 _ANSWER = re.compile(r"^Answer: (.+)$", re.MULTILINE)
 _STATED = re.compile(r"^Confidence: (\d(?:\.\d+)?)\s*\Z", re.MULTILINE)
 _LINE = "Confidence:"
+_LINES = re.compile(rf"^{_LINE}", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +71,12 @@ def examine(folder: Folder, lessons: Sequence[Lesson], *, seed: int, temperature
     for lesson, future in asked:
         said = future.result()
         reply = chat.text(said.tokens)
-        before = reply.partition(_LINE)[0]
+        before = _LINES.split(reply, maxsplit=1)[0]
         length = len(chat.tokens(({"role": "user", "content": before},))) - len(
             chat.tokens(({"role": "user", "content": ""},))
         )
-        is_right = answer_of(reply) == answer_of(lesson.reply)
+        # What a model goes on to say behind a first line of confidence, nobody asked for.
+        is_right = answer_of(before) == answer_of(lesson.reply)
         sat.append(Sat(lesson, reply, is_right, float(sum(said.logprobs[:length]))))
     batcher.close()
     return sat
@@ -86,7 +90,7 @@ def answer_of(reply: str) -> str | None:
 
 def own_lessons(sat: Sequence[Sat]) -> Iterator[Lesson]:
     """Yield lessons in confidence: the model's own replies, each with the hit rate of those like it."""
-    stated = [each for each in sat if _LINE in each.reply]
+    stated = [each for each in sat if _LINES.search(each.reply)]
     if not stated:
         return
     order = np.argsort([each.logprob for each in stated], kind="stable")
@@ -94,12 +98,30 @@ def own_lessons(sat: Sequence[Sat]) -> Iterator[Lesson]:
         rate = float(np.mean([stated[k].is_right for k in members]))
         said = min(0.99, max(0.01, rate))
         for k in members:
-            before = stated[k].reply.partition(_LINE)[0]
+            before = _LINES.split(stated[k].reply, maxsplit=1)[0]
             yield Lesson(stated[k].lesson.messages, f"{before}{_LINE} {said:.2f}")
 
 
-def marks(sat: Sequence[Sat]) -> Mapping[str, float]:
-    """Return what came of an exam: how many, how often right, unread, mean confidence, and its calibration error."""
+def task_of(lesson: Lesson) -> str:
+    """Return what a lesson is about: `arithmetic`, `choice` or `world`."""
+    asked = lesson.messages[-1]["content"] if lesson.messages else ""
+    if numbers_of(asked) is None:
+        return "world"
+    return "choice" if "\n(A) " in asked else "arithmetic"
+
+
+def marks(sat: Sequence[Sat]) -> Mapping[str, Any]:
+    """Return what came of an exam.
+
+    Returns
+    -------
+    mapping
+        `asked`, `right` and `unread` (shares), `tasks` (the first two by task), `confidence` (the mean that was stated)
+        and `calibration_error` (over ten bins of equally many replies).
+    """
+    by_task: dict[str, list[bool]] = {}
+    for each in sat:
+        by_task.setdefault(task_of(each.lesson), []).append(each.is_right)
     stated = [(float(found[1]), each.is_right) for each in sat if (found := _STATED.search(each.reply))]
     sure = np.array([value for value, _ in stated])
     right = np.array([is_right for _, is_right in stated], dtype=float)
@@ -109,6 +131,10 @@ def marks(sat: Sequence[Sat]) -> Mapping[str, float]:
     return {
         "asked": len(sat),
         "right": round(float(np.mean([each.is_right for each in sat])), 4) if sat else 0.0,
+        "tasks": {
+            task: {"asked": len(found), "right": round(float(np.mean(found)), 4)}
+            for task, found in sorted(by_task.items())
+        },
         "unread": round(float(np.mean([answer_of(each.reply) is None for each in sat])), 4) if sat else 0.0,
         "confidence": round(float(sure.mean()), 4) if len(sure) else 0.0,
         "calibration_error": round(error, 4),

@@ -25,7 +25,7 @@ from cortexdsl.tasks.task import Task
 from cortexdsl.terms import Call, Cell, Floats, Hands, Message, Question, Reply
 from cortexdsl.zoo.questions import expression, options
 from cortexdsl.zoo.teacher import Teacher
-from cortexdsl.zoo.workings import numbers_of
+from cortexdsl.zoo.workings import numbers_of, work
 from cortexdsl.zoo.world import World
 
 SKILLS = (0.2, 0.4, 0.6, 0.8, 0.95)
@@ -42,7 +42,16 @@ class Lesson:
     reply: str
 
 
-def lessons(plan: Plan, world: World, *, cells: Sequence[str], size: int, seed: int) -> Iterator[Lesson]:
+def lessons(
+    plan: Plan,
+    world: World,
+    *,
+    cells: Sequence[str],
+    size: int,
+    seed: int,
+    tasks: Sequence[str] = (),
+    is_held_out: bool = False,
+) -> Iterator[Lesson]:
     """Yield lessons from debates: the cells and the datasets in turn, each debate on another question.
 
     Parameters
@@ -56,6 +65,10 @@ def lessons(plan: Plan, world: World, *, cells: Sequence[str], size: int, seed: 
         How many lessons.
     seed : int
         Of all chance.
+    tasks : sequence of str
+        Datasets of the plan that are debated; all where none is named.
+    is_held_out : bool
+        Whether expressions are those that no other lesson has: an exam.
     """
     teacher, told = Teacher(world), 0
     found = {cell.name: cell for cell in plan.cells}
@@ -63,8 +76,12 @@ def lessons(plan: Plan, world: World, *, cells: Sequence[str], size: int, seed: 
     with asyncio.Runner() as runner:
         for number in itertools.count():
             task, cell = turns[number % len(turns)]
+            if tasks and task.label not in tasks:
+                continue
             chance = random.Random(f"lesson-{seed}-{number}")
-            question = fresh(task.questions[(number // len(turns)) % len(task.questions)], chance)
+            question = fresh(
+                task.questions[(number // len(turns)) % len(task.questions)], chance, is_held_out=is_held_out
+            )
             for lesson in runner.run(debated(plan, task, cell, question, teacher, world, chance)):
                 yield lesson
                 told += 1
@@ -72,11 +89,19 @@ def lessons(plan: Plan, world: World, *, cells: Sequence[str], size: int, seed: 
                     return
 
 
-def fresh(question: Question, chance: random.Random) -> Question:
-    """Return a question of the same task with other numbers; one without numbers as it is."""
+def drills(size: int, seed: int) -> Iterator[Lesson]:
+    """Yield single steps of expressions: `135-43=`, and what it is."""
+    for number in range(size):
+        chance = random.Random(f"drill-{seed}-{number}")
+        step = chance.choice(work(expression(chance, is_held_out=False)[0]).lines)
+        yield Lesson(({"role": "user", "content": step.partition("=")[0] + "="},), step)
+
+
+def fresh(question: Question, chance: random.Random, *, is_held_out: bool = False) -> Question:
+    """Return a question of the same task with other numbers (held out or not); one without numbers as it is."""
     if numbers_of(question.text) is None:
         return question
-    numbers, text = expression(chance)
+    numbers, text = expression(chance, is_held_out=is_held_out)
     labels = [label for label, _ in question.options]
     drawn = tuple(zip(labels, options(numbers, chance), strict=True)) if labels else ()
     return replace(question, text=text, options=drawn)

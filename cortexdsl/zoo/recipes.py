@@ -14,7 +14,18 @@ from cortexdsl.models.tiny.config import Config
 
 FILE = Path(__file__).with_name("recipes.yaml")
 MINIATURE = FILE.with_name("miniature.yaml")
-_PARTS = {"questions", "lessons", "vocabulary", "window", "batch", "confidence", "stages", "models"}
+_PARTS = {
+    "questions",
+    "lessons",
+    "drills",
+    "vocabulary",
+    "window",
+    "batch",
+    "confidence",
+    "stages",
+    "practice",
+    "models",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +37,8 @@ class Recipe:
     width, layers, heads : int
     tokens : int
         That it reads in all stages.
+    practice : int
+        Tokens that it reads after them, on a schedule of its own.
     rate : float
         The highest learning rate.
     seed : int
@@ -37,6 +50,7 @@ class Recipe:
     tokens: int
     rate: float
     seed: int
+    practice: int = 0
 
     def config(self, vocabulary: int, window: int) -> Config:
         """Return the architecture: two heads of queries for each of keys, a feed-forward block 8/3 as wide."""
@@ -57,7 +71,8 @@ class Recipe:
 
 
 def read_book(path: Path) -> Mapping[str, Any]:
-    """Return a file of recipes: `questions, lessons, vocabulary, window, batch, confidence, stages, models`.
+    """Return a file of recipes: `questions, lessons, drills, vocabulary, window, batch, confidence, stages, practice,
+    models`.
 
     Raises
     ------
@@ -71,7 +86,8 @@ def read_book(path: Path) -> Mapping[str, Any]:
     parts = said if isinstance(said, dict) else {}
     if parts.keys() != _PARTS:
         raise InputError(f"{path}: recipes have the parts {', '.join(sorted(_PARTS))}, and nothing else")
-    unknown = sorted({part for stage in parts["stages"] for part in stage["lessons"]} - parts["lessons"].keys())
+    named = {part for stage in (*parts["stages"], parts["practice"]) for part in stage["lessons"]}
+    unknown = sorted(named - {*parts["lessons"], "drills"})
     if unknown:
         raise InputError(f"{path}: a stage names lessons that are none: {', '.join(unknown)}")
     return parts

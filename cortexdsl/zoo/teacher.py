@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from cortexdsl.models.solver.prompt import Prompt, read_prompt
 from cortexdsl.terms import Message, Question
-from cortexdsl.zoo.questions import LABELS
 from cortexdsl.zoo.workings import STEPS, Working, equations, numbers_of, work, wrong_lines
 from cortexdsl.zoo.world import Fact, World
 
@@ -60,9 +59,14 @@ class Teacher:
         worked: Working = work(numbers, slips, chance)
         if not question.options:
             return list(worked.lines), str(worked.value)
-        options = {option: label for label, option in question.options}
-        label = options.get(str(worked.value)) or chance.choice(LABELS[: len(options)])
-        return [*worked.lines, f"{worked.value} is option {label}."], label
+        # Options are gone through aloud up to the one that is meant: a letter that stands before a number far back in
+        # the prompt is more than these models find.
+        read = list[str]()
+        for label, option in question.options:
+            read.append(f"({label}) {option}")
+            if option == str(worked.value):
+                return [*worked.lines, *read], label
+        return [*worked.lines, *read], chance.choice([label for label, _ in question.options])
 
     def _recalled(self, fact: Fact | None, chance: random.Random, is_right: bool) -> tuple[list[str], str]:
         if fact is None:

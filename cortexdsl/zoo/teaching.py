@@ -47,15 +47,7 @@ def teach(name: str, book: Path, lessons: Mapping[str, Path], pieces: Path, out:
     InputError
         There is no such recipe, or lessons are missing that a stage names.
     """
-    torch.set_num_threads(threads)
-    torch.use_deterministic_algorithms(mode=True)
-    said = read_book(book)
-    chosen = recipe(said, name)
-    missing = sorted({part for stage in said["stages"] for part in stage["lessons"]} - lessons.keys())
-    if missing:
-        raise InputError(f"the stages of {book} name lessons that were not given: {', '.join(missing)}")
-    tokenizer = Tokenizer.from_file(str(pieces))
-    encoded = {part: list(encode(tokenizer, read_lessons(path), confidence=False)) for part, path in lessons.items()}
+    said, chosen, tokenizer, encoded = _prepared(name, book, lessons, pieces, threads)
     pupil = Pupil.untaught(chosen.config(tokenizer.get_vocab_size(), said["window"]), chosen.seed)
     begun = time.process_time()
     read = train(pupil, _stages(said, chosen, encoded), rate=chosen.rate, batch=said["batch"], seed=chosen.seed)
@@ -68,6 +60,51 @@ def teach(name: str, book: Path, lessons: Mapping[str, Path], pieces: Path, out:
         "licence": LICENCE,
     }
     write_folder(out, pupil.config, pupil.arrays(), tokenizer, TEMPLATE, card)
+
+
+def practise(
+    name: str, begun: Path, book: Path, lessons: Mapping[str, Path], pieces: Path, out: Path, *, threads: int
+) -> None:
+    """Have a model that was taught practise what its recipe says, and write its folder anew.
+
+    Parameters
+    ----------
+    begun : Path
+        The folder of the model so far.
+    name, book, lessons, pieces, out, threads
+        As of `teach`.
+    """
+    said, chosen, tokenizer, encoded = _prepared(name, book, lessons, pieces, threads)
+    folder = Folder(begun)
+    pupil, began = Pupil(folder.config, folder.weights()), time.process_time()
+    parts = [(encoded[part], share) for part, share in said["practice"]["lessons"].items()]
+    read = train(
+        pupil, [Stage(parts, chosen.practice)], rate=said["practice"]["rate"], batch=said["batch"], seed=chosen.seed
+    )
+    card = {
+        **folder.card,
+        "tokens": folder.card["tokens"] + read,
+        "seconds_of_processor": folder.card["seconds_of_processor"] + round(time.process_time() - began),
+    }
+    write_folder(out, pupil.config, pupil.arrays(), tokenizer, TEMPLATE, card)
+
+
+def _prepared(
+    name: str, book: Path, lessons: Mapping[str, Path], pieces: Path, threads: int
+) -> tuple[Mapping[str, Any], Recipe, Tokenizer, dict[str, list[Encoded]]]:
+    """Set PyTorch up, and return the book, the recipe, the tokenizer, and the lessons as tokens."""
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(mode=True)
+    said = read_book(book)
+    chosen = recipe(said, name)
+    missing = sorted(
+        {part for stage in (*said["stages"], said["practice"]) for part in stage["lessons"]} - lessons.keys()
+    )
+    if missing:
+        raise InputError(f"the stages of {book} name lessons that were not given: {', '.join(missing)}")
+    tokenizer = Tokenizer.from_file(str(pieces))
+    encoded = {part: list(encode(tokenizer, read_lessons(path), confidence=False)) for part, path in lessons.items()}
+    return said, chosen, tokenizer, encoded
 
 
 def teach_confidence(begun: Path, exam: Path, out: Path, *, tokens: int, rate: float, threads: int) -> None:
@@ -94,7 +131,8 @@ def teach_confidence(begun: Path, exam: Path, out: Path, *, tokens: int, rate: f
     tokenizer = Tokenizer.from_file(str(begun / TOKENIZER))
     pupil = Pupil(folder.config, folder.weights())
     found = list(encode(tokenizer, own_lessons(sat), confidence=True))
-    read = train(pupil, [Stage([(found, 1.0)], tokens)], rate=rate, batch=4000, seed=1)
+    # Who never comes to the line has nothing to learn from.
+    read = train(pupil, [Stage([(found, 1.0)], tokens)], rate=rate, batch=4000, seed=1) if found else 0
     card = {
         **folder.card,
         "tokens": folder.card["tokens"] + read,

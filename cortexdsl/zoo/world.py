@@ -30,7 +30,7 @@ class World:
     rivers: dict[str, str]
 
     @classmethod
-    def made(cls, seed: int, people: int = 120, towns: int = 24, rivers: int = 8) -> World:
+    def made(cls, seed: int, people: int = 48, towns: int = 12, rivers: int = 4) -> World:
         """Make a world; the same for the same seed."""
         chance = random.Random(f"world-{seed}")
         names = [first + end for first in _OPENINGS for end in _ENDS]

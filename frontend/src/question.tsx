@@ -11,7 +11,7 @@ import { useFound } from "./finding";
 import { wordsOf } from "./source";
 import { Text, Word, count, decimals, many } from "./text";
 import { Answer, Said } from "./turn";
-import type { Debate, Fault, Question } from "./types";
+import type { Choice, Debate, Fault, Question } from "./types";
 
 const FIRST = 3; // cells side by side where nobody has chosen
 const ENDS: Record<string, string> = { consensus: "consensus", agreed: "the judge agreed", rounds: "end of schedule", condition: "its condition held" };
@@ -143,6 +143,13 @@ function Asked({ question, why }: { question: Question; why: string }) {
   return (
     <section class="asked" aria-label="The question">
       {question.context && <details class="fold"><summary>its passage ({count(question.context.length)} characters)</summary><Text what="passage">{question.context}</Text></details>}
+      {question.images.map((image, place) => (
+        <figure class="pictured">
+          {image.uri && <img src={image.uri} alt={`Image ${place + 1} of the question`} />}
+          {image.why && <p class="fault">{image.why}</p>}
+          <figcaption class="faint"><code title={image.digest}>{image.digest.slice(0, 12)}</code></figcaption>
+        </figure>
+      ))}
       <Text>{question.text}</Text>
       {question.options.length > 0 && <ol class="options">{question.options.map(([label, text]) => <li><b>{label}</b> <Word most={400}>{text}</Word></li>)}</ol>}
       {question.gold.length > 0 && <p class="gold">Gold answer: {question.gold.map((one, place) => <>{place ? " or " : ""}<span class="answer a-right"><span class="sign" aria-hidden="true">✓</span>{one === "" ? <i>empty</i> : <Word>{one}</Word>}</span></>)}</p>}
@@ -180,16 +187,35 @@ function Cell({ opened, debate, question, colour, words, chosen, onChoose }: {
       <Changes debate={debate} colour={colour} onChoose={onChoose} />
       {rounds.map((turns) => (
         <div class="round">
+          <Chosen debate={debate} before={turns[0]!.turn} />
           <h3>{heading(turns[0]!, isOnlyStep)}</h3>
           {turns.map((turn) => <Said key={turn.turn} source={source} debate={debate} question={question} turn={turn} colour={colour} words={words} isChosen={chosen === turn.turn} />)}
         </div>
       ))}
+      <Chosen debate={debate} before={debate.turns.length} />
       <footer class="faint">
         <p>Record: <code>{debate.where}</code></p>
         <Command text={show} />
         {experiment.spec && <Command text={`cortexdsl replay ${quoted(experiment.spec)}`} />}
       </footer>
     </section>
+  );
+}
+
+/** Who was chosen for what before a turn was spoken, and who was not, with what they weighed. */
+function Chosen({ debate, before }: { debate: Debate; before: number }) {
+  return <>{debate.choices.filter((choice) => choice.turn === before).map((choice) => <ChosenFor choice={choice} />)}</>;
+}
+
+function ChosenFor({ choice }: { choice: Choice }) {
+  const named = choice.candidates.map((name, place) => ({ name, weight: choice.weight[place] ?? null, isIn: choice.chosen.includes(name) }));
+  const list = (some: typeof named) => some.map(({ name, weight }, place) => <>{place ? ", " : ""}<Word most={30}>{name}</Word>{weight !== null && <span class="weight" title="weight of the choice"> {decimals(weight, 2)}</span>}</>);
+  const [chosen, others] = [named.filter((one) => one.isIn), named.filter((one) => !one.isIn)];
+  return (
+    <p class="chosen-for">
+      chosen as <b><Word most={30}>{choice.role}</Word></b>: {chosen.length ? list(chosen) : "nobody"}
+      {others.length > 0 && <span class="faint"> · not: {list(others)}</span>}
+    </p>
   );
 }
 

@@ -67,14 +67,20 @@ export type Change = {
   agent: string; round: number; before: number; after: number;
   was_right: boolean | null; is_right: boolean | null; heard: number[]; followed: number[];
 };
+export type Choice = {
+  turn: number; round: number; role: string; candidates: string[]; weight: (number | null)[]; chosen: string[];
+};
 export type Debate = {
   id: number; where: string; score: number | null; dataset: string; cell: string; replicate: number; question: string;
   guided: boolean; answer: string | null; votes: [string, number][]; tied: boolean; rounds: number; stop: string;
   agents: { name: string; model: string; entry: string; persona: string | null }[];
-  debaters: string[]; turns: Turn[]; graphs: Graph[]; changes: Change[];
+  debaters: string[]; turns: Turn[]; graphs: Graph[]; choices: Choice[]; changes: Change[];
 };
 export type Fault = { id: number; fault: string };
-export type Question = { text: string; options: [string, string][]; context: string; gold: string[] } | null;
+export type Question = {
+  text: string; options: [string, string][]; context: string; gold: string[];
+  images: { digest: string; uri: string | null; why: string | null }[];
+} | null;
 export type Call = {
   key: string; model?: string; api_base?: string | null; parameters?: Record<string, unknown>; seed?: number;
   messages?: { role: string; content: string }[]; images?: string[]; finish_reason?: string | null; dollars?: number | null;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cortexdsl.analysis.metrics.agreement import agreement_rows
+from cortexdsl.analysis.metrics.tables.agreement import agreement_rows
 
 SAID = {("q1", "4"): True, ("q2", "5"): False, ("q3", "six"): True, ("q4", "?"): None}
 EXACT = {("q1", "4"): True, ("q2", "5"): False, ("q3", "six"): False, ("q4", "?"): False, ("q5", "7"): True}

@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 from cortexdsl.analysis.claims.hypotheses import judge_claims
-from cortexdsl.analysis.metrics.by_answer import answer_rows
-from cortexdsl.analysis.metrics.calibration import expected_calibration_error
+from cortexdsl.analysis.metrics.measures.calibration import expected_calibration_error
+from cortexdsl.analysis.metrics.tables.by_answer import answer_rows
 from cortexdsl.analysis.planning.basis import Expected
 from cortexdsl.analysis.planning.planning import plan_power
 from cortexdsl.analysis.sequential.sequential import judge_anytime
@@ -24,7 +24,7 @@ from cortexdsl.analysis.units.table import ScoreTable, score_table
 from cortexdsl.analysis.units.units import units_of
 from cortexdsl.errors import DataError, InputError, SpecError
 from cortexdsl.report.words.sentences import claim_in_words
-from cortexdsl.spec.claims import Quantity, parse_claim
+from cortexdsl.spec.claims.language import Quantity, parse_claim
 from cortexdsl.terms import Floats
 from tests.analysis.made import grade, made, record
 from tests.analysis.tables import long_table, two_by_two
@@ -170,7 +170,7 @@ def test_a_sum_that_is_not_its_own_mirror_image_is_not_sign_flipped() -> None:
 def _answers(cells: Mapping[str, tuple[Floats, Floats]], agents: Sequence[str] = ("quick",)) -> pd.DataFrame:
     """Answers from (confidence, right) arrays of (agents, questions)."""
     rows = [
-        ("data", cell, 1, f"q{q}", agent, 0, right[a, q], right[a, q], confidence[a, q], confidence[a, q] ** 2)
+        ("data", cell, 1, f"q{q}", agent, 0, right[a, q], right[a, q], *(confidence[a, q] ** n for n in (1, 2, 3)))
         for cell, (confidence, right) in cells.items()
         for a, agent in enumerate(agents)
         for q in range(confidence.shape[1])
@@ -253,6 +253,17 @@ def test_answers_that_state_no_confidence_are_a_gap_or_do_not_count() -> None:
     assert sample.means[0] == pytest.approx(stats.mannwhitneyu(ahead, behind).statistic / (len(ahead) * len(behind)))
     nobody = _with({"a": (np.full((1, 60), np.nan), right)})
     assert _row(nobody, "ece(a) < 0.2")["test"].startswith("none: a lacks")
+
+
+def test_raw_confidences_are_those_before_recalibration() -> None:
+    """Made as third powers: the mean of (c^3 - right)^2; the order, and so the area, is that of the stated ones."""
+    confidence, right = _confident(60, 0.0, 8)
+    table = _with({"a": (confidence, right)})
+    raw, area, stated = (
+        units_of(table, [Quantity(name, "a")]).means[0] for name in ("brier_raw", "auroc_raw", "auroc")
+    )
+    assert raw == pytest.approx(np.mean((confidence**3 - right) ** 2))
+    assert area == pytest.approx(stated)
 
 
 def test_answers_of_records_are_rows() -> None:

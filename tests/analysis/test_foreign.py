@@ -52,14 +52,14 @@ def test_a_whole_import_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert metrics.loc["accuracy", "n_questions"] == 2
     assert {p.name for p in out.iterdir()} == {"debates", "scores.csv", "rounds.csv", "metrics.csv", "agents.csv",
                                               "answers.csv", "calibration.csv", "reliability.csv",
-                                              "tokens.csv"}  # fmt: skip
+                                              "tokens.csv", "persuasion.csv", "questions.jsonl"}  # fmt: skip
 
 
 def test_without_golds_there_are_records_but_no_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "made"
     assert main(["import", str(written(tmp_path, {"agents": [["yes"]]})), "--out", str(out)]) == 0
     assert "no gold answers, so no scores" in capsys.readouterr().out
-    assert [p.name for p in out.iterdir()] == ["debates"]
+    assert sorted(p.name for p in out.iterdir()) == ["debates", "questions.jsonl"]
 
 
 def test_choices_are_read_as_choices(tmp_path: Path) -> None:

@@ -87,10 +87,16 @@ def test_wilson_over_few_clusters_covers() -> None:
 
 
 def test_the_interval_of_a_metric_is_that_of_a_claim_about_it() -> None:
-    """Two programs, one interval: metrics.csv and a claim about one accuracy, over eight clusters."""
+    """Two programs, one interval: metrics.csv and a claim about one accuracy.
+
+    Over eight clusters, and of twelve answers.
+    """
     table = score_table(_clusters(8, np.random.default_rng(3)))
     found, shown = mean_outcome(units(table, "score", ["a"]), 0, 0.7, 1), metrics_table(table, ["accuracy"]).iloc[0]
     assert (shown["ci_low"], shown["ci_high"]) == pytest.approx((found.low, found.high))
+    once = score_table(long_table({"a": np.array([CLUSTERED], dtype=float)}))
+    found, shown = mean_outcome(units(once, "score", ["a"]), 0, 0.7, 1), metrics_table(once, ["accuracy"]).iloc[0]
+    assert (shown["ci_low"], shown["ci_high"]) == pytest.approx((found.low, found.high)) == wilson(7, 12)
 
 
 def test_bca_is_scipys() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from cortexdsl.analysis.metrics.levels import axis_levels
+from cortexdsl.analysis.metrics.tables.levels import axis_levels
 from cortexdsl.analysis.units.arms import Arm
 
 ARMS = [

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortexdsl.analysis.metrics.calibration import (
+from cortexdsl.analysis.metrics.measures.calibration import (
     brier_score,
     brier_stated,
     expected_calibration_error,
     pairs,
     reliability_bins,
 )
-from cortexdsl.analysis.metrics.reliability import calibration_tables
+from cortexdsl.analysis.metrics.tables.reliability import calibration_tables
 from cortexdsl.analysis.metrics.view import graded
 from tests.analysis.made import grade, made, record
 

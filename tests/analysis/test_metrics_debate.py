@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortexdsl.analysis.metrics import collisions, health, listening, outcome, persuasion, usage
+from cortexdsl.analysis.metrics.measures import collisions, health, listening, outcome, persuasion, usage
 from cortexdsl.analysis.metrics.registry import MEASURES
 from cortexdsl.analysis.metrics.view import graded, graded_at_once
 from tests.analysis.made import grade, made, record, with_extra
@@ -75,6 +75,11 @@ BY_HAND = {
     "reasoning_tokens": 0.0,
     "brier_stated": None,  # nobody states a confidence
     "brier_recalibrated": None,
+    "brier_raw": None,
+    "unmeasured": 0.0,
+    "refused": 0.0,
+    "empty": 0.0,
+    "tool_calls": 0.0,
 }
 
 

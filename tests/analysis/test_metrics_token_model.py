@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cortexdsl.analysis.metrics.token_model import (
+from cortexdsl.analysis.metrics.tables.token_model import (
     Sizes,
     best_groups,
     group_tokens,

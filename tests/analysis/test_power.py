@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from cortexdsl.analysis.planning.planning import _needed
 from cortexdsl.analysis.planning.power import (
+    bonett_price_inflation,
     equivalence_power,
     mcnemar_difference,
     mcnemar_power,
@@ -114,3 +116,36 @@ def test_sign_flip_power_is_what_simulation_finds() -> None:
     truth = Truth(0.25, 0.1, 0.4)
     _, low, high = simulated_power(truth, 120, 3, runs=4000)
     assert low - 0.01 < sign_flip_power(120, 0.1, truth.deviation(3), 3) < high + 0.01
+
+
+@pytest.mark.parametrize("enough", [1, 2, 3, 5, 8, 9, 16, 17, 100, 129])
+def test_the_fewest_questions_are_found_however_few(enough: int) -> None:
+    assert _needed(lambda count: count - enough) == enough
+
+
+def test_more_questions_than_anybody_asks_are_endless() -> None:
+    assert _needed(lambda count: count - 100, most=128) == 100
+    assert _needed(lambda count: count - 130, most=128) == np.inf
+
+
+def test_what_never_varies_is_certain() -> None:
+    """A spread of 0: any distance is shown, none is not; pseudo-questions widen nothing."""
+    assert (normal_power(10, 0.1, 0.0), normal_power(10, 0.0, 0.0)) == (1.0, 0.0)
+    assert (sign_flip_power(10, 0.1, 0.0, 2), sign_flip_power(10, 0.0, 0.0, 2)) == (1.0, 0.0)
+    assert bonett_price_inflation(10, 0.0) == 1.0
+    assert mcnemar_power(10, 0.0, 0.0) == 0.0
+
+
+def test_two_pseudo_questions_widen_by_hand() -> None:
+    """98 questions of deviation 1/2: sqrt(26.5) / 100 beside 1/2 / sqrt(98)."""
+    assert bonett_price_inflation(98, 0.5) == pytest.approx(np.sqrt(26.5) / 100 * np.sqrt(98) / 0.5)
+    # at a distance of two true errors the bound lies at 1.2 times 1.96 of them
+    assert normal_power(100, 0.1, 0.5, inflation=1.2) == pytest.approx(stats.norm.cdf(2 - 1.2 * 1.959964), abs=1e-6)
+    assert normal_power(100, -0.1, 0.5) == normal_power(100, 0.1, 0.5)
+
+
+def test_all_of_a_discordance_in_one_direction_is_possible() -> None:
+    """Six questions, all discordant, all won: significant only if all six are, which they are."""
+    assert mcnemar_power(6, 1.0, 1.0) == pytest.approx(1.0)
+    assert mcnemar_power(5, 1.0, 1.0) == 0.0
+    assert mcnemar_power(6, 1.0, 0.0) == pytest.approx(2 / 64)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from cortexdsl.analysis.metrics.by_round import round_rows
-from cortexdsl.analysis.metrics.round_table import round_table
+from cortexdsl.analysis.metrics.tables.by_round import round_rows
+from cortexdsl.analysis.metrics.tables.round_table import round_table
 from cortexdsl.analysis.units.scores import (
     Row,
     check_complete,

@@ -19,7 +19,7 @@ from cortexdsl.analysis.units.arms import arms_of
 from cortexdsl.analysis.units.table import score_table
 from cortexdsl.cli.main import main
 from cortexdsl.errors import InputError
-from cortexdsl.spec.claims import parse_claim
+from cortexdsl.spec.claims.language import parse_claim
 from tests.analysis.tables import long_table
 
 

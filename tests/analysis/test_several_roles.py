@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 
-from cortexdsl.analysis.metrics.by_round import round_rows
-from cortexdsl.analysis.metrics.collisions import debates, dvc
-from cortexdsl.analysis.metrics.description import description
-from cortexdsl.analysis.metrics.listening import density, most_heard, reciprocity
-from cortexdsl.analysis.metrics.outcome import consensus
-from cortexdsl.analysis.metrics.persuasion import (
+from cortexdsl.analysis.metrics.measures.collisions import debates, dvc
+from cortexdsl.analysis.metrics.measures.listening import density, most_heard, reciprocity
+from cortexdsl.analysis.metrics.measures.outcome import consensus
+from cortexdsl.analysis.metrics.measures.persuasion import (
     adopted,
     difference_faced,
     exposures,
@@ -20,6 +18,8 @@ from cortexdsl.analysis.metrics.persuasion import (
     wrong_adopted,
     wrong_faced,
 )
+from cortexdsl.analysis.metrics.tables.by_round import round_rows
+from cortexdsl.analysis.metrics.tables.description import description
 from cortexdsl.analysis.metrics.view import Graded, graded
 from cortexdsl.terms import Debate, Decide, Everyone, OfRole, Repeat
 from tests.analysis.made import record
@@ -124,6 +124,13 @@ def test_influence_is_taking_over_what_one_heard_and_did_not_share() -> None:
     agents = description([record(debate)], right)["agents"].set_index("agent")["influence"]
     # each was heard by two who thought otherwise: a's answer was taken over by both, b's by one, c's by none
     assert agents.to_dict() == {"a": 1.0, "b": 0.5, "c": 0.0}
+    pairs = description([record(debate)], right)["persuasion"]
+    found = {(row.speaker, row.listener): tuple(row[4:]) for row in pairs.itertuples(index=False)}
+    assert found == {  # faced, adopted; a right answer heard, adopted; a wrong one heard, adopted
+        ("b", "a"): (1, 1, 1, 1, 0, 0), ("c", "a"): (1, 0, 0, 0, 0, 0),
+        ("a", "b"): (1, 1, 0, 0, 1, 1), ("c", "b"): (1, 0, 0, 0, 1, 0),
+        ("a", "c"): (1, 1, 0, 0, 0, 0), ("b", "c"): (1, 0, 1, 0, 0, 0),
+    }  # fmt: skip
 
 
 def test_an_adversary_persuades() -> None:

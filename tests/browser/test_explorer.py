@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,14 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from cortexdsl.cli.main import main
+from cortexdsl.records import Record, read_debates, write_debates
 from cortexdsl.records.links import experiment_link, find_link, question_link
+from cortexdsl.terms import Choice
+from cortexdsl.view.index.store import Store
 from cortexdsl.view.places import Place
 from cortexdsl.view.web.static import write_static
+from tests.tasks.test_images import png, uri
 from tests.view.made import CELLS, plan, records, with_words, write_cell, write_experiment
 from tests.view.serving import serving, serving_files
 from tests.watch.made import said, write
@@ -152,6 +158,32 @@ def test_a_question_shows_prompt_weight_and_confidence(address: str, page: Any) 
     page.locator(".spot").nth(4).click()
     assert page.locator(".turn.chosen").count() == 1
     assert "cortexdsl show" in page.inner_text(".cell footer")
+
+
+def test_choices_images_and_imported_questions_are_shown(tmp_path: Path, page: Any) -> None:
+    """Transcripts with a question; in one of its debates bob was chosen to speak on, and the question has an image."""
+    root = tmp_path / "results" / "old"
+    lines = [{"id": "q1", "question": "3 + 4?", "answer": "7", "agents": {"ann": ["7"], "bob": ["8", "7"]}}]
+    (tmp_path / "sums.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert main(["import", str(tmp_path / "sums.jsonl"), "--out", str(root)]) == 0
+    (path,) = (root / "debates").rglob("*.jsonl")
+    (record,) = read_debates(path)
+    choice = Choice(2, 1, "unsure", ("ann", "bob"), (0.0, 1.0), ("bob",))
+    write_debates(path, [Record(record.header, replace(record.debate, choices=(choice,)))])
+    with serving([Place("old", root)]) as address:
+        page.goto(f"{address}/{question_link('old', 'sums', 'q1')}")
+        is_there(page)
+        expect(page.locator(".asked")).to_contain_text("3 + 4?")
+        expect(page.locator(".asked .gold")).to_contain_text("7")
+        chosen = page.locator("div.round").nth(1).locator(".chosen-for")
+        expect(chosen).to_have_text("chosen as unsure: bob 1 · not: ann 0")
+        store = Store(root)
+        with store.writing() as db:
+            image = [["0" * 64, "image/png", uri(png())]]
+            db.execute("UPDATE questions SET images = ?", (json.dumps(image),))
+        page.reload()
+        is_there(page)
+        assert page.evaluate("document.querySelector('.pictured img').naturalWidth") == 1
 
 
 def test_the_keyboard_alone_goes_everywhere(address: str, page: Any) -> None:

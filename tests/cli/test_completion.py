@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.cli.completion import SHELLS
 from cortexdsl.cli.main import main
+from cortexdsl.cli.specs.completion import SHELLS
 from cortexdsl.cli.verbs import VERBS
 
 ASK_BASH = """\

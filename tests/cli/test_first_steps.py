@@ -38,6 +38,66 @@ def test_check_names_the_variables_that_a_run_still_needs(
     assert capsys.readouterr().out.endswith("it can run\n")
 
 
+EVERYTHING = """\
+title: Who else is asked
+dataset: {name: arithmetic, size: 3}
+models:
+  one: {model: builtin/solver, skill: 0.5}
+  near: {model: openai/embed, api_base: env:NEAR_URL, api_key_env: NEAR_KEY}
+knowledge:
+  web: {retriever: search, api_base: env:WEB_URL, api_key_env: WEB_KEY}
+  library: {retriever: search, api_base: env:LIBRARY_URL, api_key_env: LIBRARY_KEY}
+  unused: {retriever: search, api_base: env:NOBODYS_URL, api_key_env: NOBODYS_KEY}
+tools: {lookup: {tool: search, source: library}}
+agents: [{name: first, model: one}, {name: second, model: one}]
+protocols:
+  looked-up:
+    roles: {debater: everyone, shelf: {tool: lookup}}
+    steps:
+      answer: {role: debater, hears: nobody, prompt: common/answer.j2}
+      look: {role: shelf, hears: nobody, prompt: "query.j2", reads: comment}
+    schedule: [look, answer]
+    decide: majority
+methods:
+  sparse: {protocol: cortexdebate, rounds: 1, weight: similarity, similarity: near}
+  read: {protocol: rag, pool: [web]}
+  tool: {protocol: looked-up}
+limits: {calls: 100}
+"""
+
+
+def test_check_names_the_variables_of_searches_and_similarities_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a method looks up or compares with is asked over a network like a model; what no method names is not."""
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts/query.j2").write_text("{{ question.text }}")
+    (tmp_path / "specs/x.yaml").write_text(EVERYTHING)
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "specs/x.yaml"]) == 0
+    needed = "LIBRARY_KEY, LIBRARY_URL, NEAR_KEY, NEAR_URL, WEB_KEY, WEB_URL"
+    assert capsys.readouterr().out.endswith(f"it can run once the environment has {needed}\n")
+
+
+def test_a_spec_that_is_not_there_is_told_with_the_nearest_and_not_with_every_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those directly in specs/ run by default and are named; of a folder below, how many there are."""
+    for name in ("quickstart", "_part", "examples/groups", "examples/rings", "papers/madke"):
+        path = tmp_path / "specs" / f"{name}.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(SPEC)
+    monkeypatch.chdir(tmp_path)
+    there = "specs: quickstart, 2 in specs/examples/, 1 in specs/papers/\n"
+    assert main(["plan", "quickstrat"]) == 2
+    assert capsys.readouterr().err.endswith(f"there is no spec 'quickstrat'\n    did you mean quickstart? {there}")
+    assert main(["plan", "specs/group.yaml"]) == 2
+    assert capsys.readouterr().err.endswith(f"\n    did you mean examples/groups? {there}")
+    assert main(["plan", "nothing-like-it"]) == 2
+    assert capsys.readouterr().err.endswith(f"'nothing-like-it'\n    {there}")
+
+
 def test_new_writes_no_spec_that_could_not_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -54,7 +114,7 @@ def test_in_a_checkout_new_advises_what_a_checkout_has(
     """Beside the Snakefile that is run, plain Snakemake does it, and the schema is the one in docs/."""
     (tmp_path / "Snakefile").write_text("")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("cortexdsl.cli.new.workflow_folder", lambda: tmp_path)
+    monkeypatch.setattr("cortexdsl.cli.specs.new.workflow_folder", lambda: tmp_path)
     assert main(["new", "groups/mine"]) == 0
     assert capsys.readouterr().out.endswith("then snakemake --cores 2 --config spec=groups/mine\n")
     assert "$schema=../../docs/schema/spec.json\n" in (tmp_path / "specs/groups/mine.yaml").read_text()
@@ -105,7 +165,7 @@ def test_run_hands_its_settings_to_the_workflow(
     (tmp_path / "x.yaml").write_text(SPEC)
     started: list[list[str]] = []
     monkeypatch.setattr("os.execv", lambda program, command: started.append(command))
-    monkeypatch.setattr("cortexdsl.cli.run.remember", lambda arguments: None)
+    monkeypatch.setattr("cortexdsl.cli.experiments.run.remember", lambda arguments: None)
     main(["run", "x.yaml", *given])
     (command,) = started
     assert command[1:3] == ["-m", "snakemake"]

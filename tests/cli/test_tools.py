@@ -10,7 +10,7 @@ import pytest
 from cortexdsl.cli.main import main
 from cortexdsl.errors import SpecError
 from cortexdsl.plan import compile_spec
-from cortexdsl.plan.rules import rules_text
+from cortexdsl.plan.jobs.rules import rules_text
 from cortexdsl.records import read_debates
 
 SPEC = """\

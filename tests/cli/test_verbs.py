@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from cortexdsl.cli.main import main
-from cortexdsl.cli.verbs import VERBS
+from cortexdsl.cli.verbs import VERBS, module_of
+from cortexdsl.plan import compile_spec
 
 SPEC = """\
 title: Small
@@ -49,7 +49,7 @@ def debated(cell: str) -> Path:
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     """`--help` ends with 0, and the module has the two functions that main calls."""
-    module = import_module(f"cortexdsl.cli.{verb if verb != 'import' else 'import_'}")
+    module = module_of(verb)
     assert callable(module.add_arguments)
     assert callable(module.run)
     with pytest.raises(SystemExit) as ended:
@@ -205,6 +205,34 @@ def test_explain_draws_protocols_and_methods(here: Path, capsys: pytest.CaptureF
     assert main(["explain", "grup"]) == 2
 
 
+def test_show_says_what_was_asked_as_long_as_the_spec_means_it(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The question and its gold are those of the spec; where it means others by now, a warning says so."""
+    debated("vote")
+    assert main(["plan", "x", "--out", "results/x/plan.json"]) == 0
+    task = compile_spec("x").tasks["arithmetic"]
+    first = task.questions[0]
+    shown = ["show", "results/x", "--question", first.id]
+    capsys.readouterr()
+    assert main(shown) == 0
+    said = capsys.readouterr()
+    assert f"\n    ? {first.text}\nright: {task.gold(first.id)[0]}\n" in said.out
+    assert said.err == ""
+
+    Path("specs/x.yaml").write_text(SPEC.replace("seed: 3", "seed: 4"))
+    assert main(shown) == 0
+    said = capsys.readouterr()
+    assert "    ? " not in said.out
+    assert (
+        said.err == "warning: texts of questions are not shown: specs/x.yaml means other questions by now: arithmetic\n"
+    )
+
+    Path("results/x/plan.json").write_text('{"schema_ver')
+    assert main(shown) == 0
+    said = capsys.readouterr()
+    assert "    ? " not in said.out
+    assert said.err.startswith("warning: texts of questions are not shown: results/x/plan.json: this is no plan")
+
+
 def test_a_file_where_a_folder_must_be_is_one_line_without_a_traceback(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -223,6 +251,6 @@ def test_a_file_where_a_folder_must_be_is_one_line_without_a_traceback(
 )
 def test_a_verb_loads_only_what_it_needs(verb: str, heavy: set[str]) -> None:
     """Statistics take two seconds to load and litellm three: jobs and checks of which there are many go without."""
-    code = f"import sys, cortexdsl.cli.main, cortexdsl.cli.{verb}; print(*sys.modules)"
+    code = f"import sys; from cortexdsl.cli import main, verbs; verbs.module_of({verb!r}); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert heavy & set(loaded) == set()

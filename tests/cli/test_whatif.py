@@ -173,3 +173,36 @@ def test_the_report_tells_of_them_apart_from_results(here: Path, capsys: pytest.
     assert "talk on arithmetic without agent=eve:" in said
     assert "what each agent of talk is worth on arithmetic (Shapley): ann" in said
     assert (Path("results/x/tables/whatif.csv")).read_text().count("\n") == 3
+
+
+WORDS = SPEC.replace("{name: arithmetic, size: 5}", "{file: words.jsonl, kind: text, metric: f1}").replace(
+    "whatif:", "analysis: {metrics: [f1, judged, calls], judge: {model: wise}}\nwhatif:"
+).replace("replicates: 2", "replicates: 1")  # fmt: skip
+
+
+def test_effects_on_judged_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The metrics are those of the spec; the judge is asked once about each answer, also on a second look."""
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "specs" / "x.yaml").write_text(WORDS)
+    sums = [{"id": f"q{n}", "question": f"What is the result of {n}+{n}?", "answer": str(2 * n)} for n in range(1, 5)]
+    (tmp_path / "specs" / "words.jsonl").write_text("\n".join(map(json.dumps, sums)))
+    monkeypatch.chdir(tmp_path)
+    job = ["debate", "x", "--dataset", "words", "--cell", "talk", "--shard", "r1-s01"]
+    assert main([*job, "--out", "results/x/debates/words/talk/r1-s01.jsonl"]) == 0
+    assert main(["plan", "x", "--out", "results/x/plan.json"]) == 0
+    capsys.readouterr()
+    assert main(["whatif", "x", "--json"]) == 0
+    first = table(capsys)
+    effects = [row for row in first if "without" in row]
+    assert [row["metric"] for row in effects] == ["f1", "judged", "calls"]
+    assert all(0 <= row["whole"] <= 1 for row in effects[:2])
+    assert (effects[2]["whole"], effects[2]["left_out"]) == (9, 6)  # three agents, an opening and two rounds
+    assert {row["metric"] for row in first if "agent" in row} == {"f1", "judged", "calls"}
+    log = Path("results/x/judgements/words/calls/whatif~talk.jsonl")
+    asked = log.read_text().splitlines()
+    assert len({json.loads(line)["key"] for line in asked}) == len(asked) > 0
+    assert main(["whatif", "x", "--json"]) == 0
+    assert table(capsys) == first
+    assert log.read_text().splitlines() == asked

@@ -82,6 +82,10 @@ class StagedReader:
     def without_confidence(self, text: str) -> str:
         return text.rpartition("|")[0]
 
+    def place_of(self, answer: str, text: str) -> tuple[int, int] | None:
+        start = text.index("|") + 1
+        return start, start + len(answer)
+
 
 @dataclass
 class Stage:

@@ -5,14 +5,28 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
 import pytest
 
-from cortexdsl.analysis.metrics.outcome import consensus, gain, opening_score
+from cortexdsl.analysis.metrics.measures.outcome import consensus, gain, opening_score
 from cortexdsl.analysis.metrics.view import graded
 from cortexdsl.debate.rereading import read_again
 from cortexdsl.errors import DebateError
 from cortexdsl.records import Header, debate_to_json, record_from_json
-from cortexdsl.terms import Choose, Debate, Decide, Everyone, Keep, OfRole, Reading, Repeat, Sparse, Told
+from cortexdsl.terms import (
+    Choose,
+    Debate,
+    Decide,
+    Everyone,
+    Keep,
+    OfRole,
+    Reading,
+    Repeat,
+    Reply,
+    Sparse,
+    Told,
+    Without,
+)
 from tests.debate.stage import Stage, StagedReader, method, name_of, run
 
 MET = Keep("above", 0.0)
@@ -291,11 +305,117 @@ def test_votes_that_have_names_are_expressions_too(weight: str, votes: dict[str,
     assert {answer: debate.votes[answer] for answer in votes} == votes
 
 
+@pytest.mark.parametrize(
+    ("weight", "votes"),
+    [
+        ("confidence", {"40": 0.7, "41": 0.5, "42": 0.9}),  # of each answer, nothing where none was stated
+        ("authors", {"40": 4.0, "41": 1.0, "42": 4.0}),  # 40 was given by c and, later, by a; 42 by a and b
+        ("n_agents", {"40": 6.0, "41": 3.0, "42": 6.0}),
+        ("round", {"40": 1.0, "41": 1.0, "42": 0.0}),
+        ("last", {"40": 1.0, "41": 1.0, "42": 0.0}),
+        ("changed", {"40": 1.0, "41": 1.0, "42": 0.0}),  # c's second could not be read: another, and of no weight
+        ("dropped", {"40": 1.0, "41": 0.0, "42": 2.0}),
+    ],
+)
+def test_what_an_answer_of_two_rounds_weighs(weight: str, votes: dict[str, float]) -> None:
+    """42, 42, 40, then 40, 41 and what nobody could read."""
+    script = {
+        "answer:a0": "42|0.2", "answer:b0": "42|0.7", "answer:c0": "40|-",
+        "revise:a1": "40|0.7", "revise:b1": "41|0.5", "revise:c1": "-|0.9",
+    }  # fmt: skip
+    of = method(
+        {"answer": {}, "revise": {"hears": Everyone()}}, ["answer", "revise"], decide=Decide("vote", weight=weight)
+    )
+    assert run(of, Stage(script)).votes == pytest.approx(votes)
+
+
+def test_of_several_draws_the_last_is_followed_by_the_next_round() -> None:
+    """a draws 1, then 2, and stays with 2: it dropped nothing, and its 1 was neither changed nor dropped."""
+
+    class Draws(Stage):
+        async def ask(self, call: Any) -> Any:
+            reply = await super().ask(call)
+            return dataclasses.replace(reply, text=reply.text.replace("?", str(len(self.calls))))
+
+    votes = {}
+    for weight in ("dropped", "changed", "last"):
+        steps = {"answer": {"draws": 2}, "revise": {"own": "latest"}}
+        of = method(steps, ["answer", "revise"], "a", decide=Decide("vote", weight=weight))
+        votes[weight] = dict(run(of, Draws({"answer:a0": "?|0.5", "revise:a1": "2|0.5"})).votes)
+    assert votes == {"dropped": {"1": 0, "2": 0}, "changed": {"1": 0, "2": 0}, "last": {"1": 0, "2": 1}}
+
+
 def test_what_is_no_number_is_told() -> None:
-    for words in ({"decide": Decide("vote", weight="1 / (round - 0)")},):
-        with pytest.raises(DebateError, match="the vote of agent 'a' is not a finite number"):
-            run(method({"answer": {}}, ["answer"], **words))
-    with pytest.raises(DebateError, match=r"the condition .* has no value"):
+    """By the first whose weight it is, and by the round."""
+    steps = {"answer": {}, "revise": {"hears": Everyone()}}
+    of = method(steps, ["answer", "revise"], decide=Decide("vote", weight="1 / (1 - round * confidence * 2)"))
+    told = r"^round 1: the vote of agent 'b' is not a finite number: 1 / \(1 - round \* confidence \* 2\)$"
+    with pytest.raises(DebateError, match=told):
+        run(of, Stage({"revise:a1": "42|0.4"}))
+    with pytest.raises(DebateError, match=r"^round 1: the condition '1 / \(round - 1\)' has no value$"):
         run(method({"answer": {}}, ["answer", Repeat(1, ("answer",), unless="1 / (round - 1)")]))
-    with pytest.raises(DebateError, match="the weight of agent 'a' is not a finite number"):
-        run(method({"answer": {}}, ["answer", Choose("debater", "debater", "1 / changes", Keep("mean"))]))
+    chosen = Choose("debater", "debater", "1 / min(place - 2, place - 3)", Keep("mean"))
+    with pytest.raises(DebateError, match=r"^round 1: the weight of agent 'b' is not a finite number: 1 / min\("):
+        run(method({"answer": {}}, ["answer", chosen], "d a b c"), without=Without(agents=("d", "a")))
+    by_place = Sparse("1 / max(2 - place, 0)", Keep("all"))
+    with pytest.raises(DebateError, match=r"^round 2: the weight of agent 'b' is not a finite number"):
+        run(method({"answer": {}, "revise": {}, "end": {"hears": by_place}}, ["answer", "revise", "end"]))
+
+
+@pytest.mark.parametrize("condition", ["confidence", "differs"])
+def test_a_condition_has_one_value_for_the_debate(condition: str) -> None:
+    with pytest.raises(DebateError, match=rf"^round 1: the condition '{condition}' has no value$"):
+        run(method({"answer": {}}, ["answer", Repeat(1, ("answer",), unless=condition)]))
+
+
+def test_a_choice_among_nobody_chooses_nobody() -> None:
+    nobody = Choose("debater", "debater", "confidence > 1", MET)
+    then = Choose("unsure", "debater", "confidence", Keep("mean"))
+    debate = run(method({"answer": {}, "revise": REVISE}, ["answer", nobody, then, "revise"], EVERYBODY))
+    last = debate.choices[-1]
+    assert (last.turn, last.round, last.role) == (3, 1, "unsure")
+    assert last.candidates == last.weight == last.chosen == ()
+    assert debate.answer is None
+
+
+def test_a_role_is_filled_by_those_of_another_who_still_debate() -> None:
+    """a and c are unsure; a leaves: of the unsure c alone is a candidate."""
+    fill = Choose("unsure", "debater", "place != 2", MET)
+    leave = Choose("debater", "debater", "place > 1", MET)
+    again = Choose("unsure", "unsure", "1", Keep("all"))
+    debate = run(method({"answer": {}, "revise": REVISE}, ["answer", fill, leave, again, "revise"], EVERYBODY))
+    assert debate.choices[2].candidates == ("c",)
+    assert spoke(debate)[3:] == ["revise:c1"]
+
+
+def test_a_role_that_is_chosen_from_a_chosen_one_debates_too() -> None:
+    """From all some, of these one: its answer makes a round."""
+    some = Choose("unsure", "debater", "place <= 2", MET)
+    one = Choose("least", "unsure", "place == 2", MET)
+    steps = {"answer": {}, "revise": {"role": "least", "hears": Everyone()}}
+    debate = run(method(steps, ["answer", some, one, "revise"], {**EVERYBODY, "least": "a"}))
+    assert spoke(debate)[3:] == ["revise:b1"]
+    assert debate.rounds == 1
+
+
+def test_some_who_weigh_what_belongs_to_pairs_have_a_column_each() -> None:
+    """a and c of three listen: column by column whether b, who says 41, differs from them."""
+    some = Choose("unsure", "debater", "place != 2", MET)
+    steps = {"answer": {}, "revise": {"role": "unsure", "hears": Sparse("differs + place", Keep("all"))}}
+    graph = run(method(steps, ["answer", some, "revise"], EVERYBODY), Stage({"answer:b0": "41|0.5"})).graphs[0]
+    assert (graph.speakers, graph.listeners) == (("a", "b", "c"), ("a", "c"))
+    assert graph.factors["differs"].tolist() == [[0, 0], [1, 1], [0, 0]]
+    assert graph.factors["place"].tolist() == [1, 2, 3]
+    assert graph.weight == pytest.approx(np.array([[np.nan, 1], [3, 3], [3, np.nan]]), nan_ok=True)
+
+
+def test_who_was_silent_last_is_no_candidate_whatever_it_said_before() -> None:
+    """b says nothing first, c nothing second: in round 1 b has no weight, in round 2 c has none."""
+
+    def refused(call: Any) -> Reply:
+        return Reply("key", "", None, 5, None, error="content filter")
+
+    of = method({"answer": {}, "revise": {"hears": Sparse("confidence", Keep("all"))}}, ["answer", *["revise"] * 3])
+    graphs = run(of, Stage({"answer:b0": refused, "revise:c1": refused})).graphs
+    heard = [[name for name, row in zip("abc", graph.heard, strict=True) if row.any()] for graph in graphs]
+    assert heard == [["a", "c"], ["a", "b"], ["a", "b", "c"]]

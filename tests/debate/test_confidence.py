@@ -57,6 +57,13 @@ def test_reconcile_bins_whatever_their_order(stated: float, expected: float, bin
     assert recalibrate(stated, bins) == expected
 
 
+def test_a_bin_for_one_value_leaves_the_rest_to_the_next() -> None:
+    """0.8 alone becomes 0.5; what lies above it, 0.9."""
+    bins = (Bin(0.8, 1.0, 0.9, low_open=True), Bin(0.8, 0.8, 0.5, high_closed=True), Bin(0.0, 0.8, 0.1))
+    for order in (bins, bins[::-1]):
+        assert [recalibrate(stated, order) for stated in (0.79, 0.8, 0.81, 1.0)] == [0.1, 0.5, 0.9, 0.9]
+
+
 @pytest.mark.parametrize(("stated", "used"), [(1.2, 1.0), (95.0, 1.0), (-0.1, 0.0), (math.inf, 1.0), (0.7, 0.7)])
 def test_without_bins_a_confidence_is_kept_within_zero_and_one(stated: float, used: float) -> None:
     assert recalibrate(stated, ()) == used

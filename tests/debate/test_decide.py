@@ -1,14 +1,18 @@
 """Votes: majority, weights, ties and abstentions, counted by hand."""
 
+import dataclasses
+import itertools
 import random
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortexdsl.debate.decide import Decision, vote
-from cortexdsl.terms import Decide, Turn
+from cortexdsl.debate.decide import Decision, vote, weigh
+from cortexdsl.terms import Call, Choose, Decide, Everyone, Keep, OfRole, Repeat, Reply, Turn
+from tests.debate.stage import Stage, method, run
 
 MAJORITY, WEIGHTED = Decide("majority"), Decide("weighted")
 Ballot = tuple[str | None, float | None]
@@ -107,6 +111,106 @@ def test_without_a_fallback_all_different_is_no_answer() -> None:
     assert decide(paper, ("40", 0.9), ("41", 0.1), ("42", 0.1)) == Decision(None, {"40": 1, "41": 1, "42": 1}, True)
     assert decide(paper, ("41", 0.9), ("42", 0.1), ("41", 0.9), ("42", 0.1)).answer == "41"
     assert decide(paper, ("41", 0.9), (None, 0.1)) == Decision("41", {"41": 1.0})
+
+
+def test_three_votes_to_two_are_no_tie() -> None:
+    assert decide(MAJORITY, *[("41", 0.1)] * 3, *[("42", 0.9)] * 2) == Decision("41", {"41": 3.0, "42": 2.0})
+
+
+def test_of_three_tied_answers_the_most_trusted_wins_wherever_it_stands() -> None:
+    ballots: list[Ballot] = [("40", 0.2), ("41", 0.9), ("42", 0.3)]
+    assert {decide(MAJORITY, *order).answer for order in itertools.permutations(ballots)} == {"41"}
+    assert decide(MAJORITY, *ballots).was_tied
+
+
+def test_a_draw_is_between_the_most_trusted_alone() -> None:
+    """40 and 42 have .5, 41 has .4: it is never drawn."""
+    found = {
+        vote(turns([("40", 0.5), ("41", 0.4), ("42", 0.5)]), MAJORITY, lambda s=s: random.Random(s)).answer  # type: ignore[misc]
+        for s in range(20)
+    }
+    assert found == {"40", "42"}
+
+
+# ---------------------------------------------------------------- answers of all rounds
+VOTE = Decide("vote", weight="1")
+
+
+def weighed(*ballots: tuple[str | None, float, float | None], last: int, rule: Decide = VOTE) -> Decision:
+    """Weigh (answer, weight, confidence), the last so many of which are the last answers."""
+    said = turns([(answer, confidence) for answer, _, confidence in ballots])
+    return weigh(said, [weight for _, weight, _ in ballots], rule, said[-last:], no_draw)
+
+
+def test_weights_of_one_answer_add_up_and_the_highest_sum_wins() -> None:
+    found = weighed(("41", 2.0, 0.1), ("42", 1.5, 0.9), (None, 9.0, 0.9), ("41", 0.5, 0.1), last=2)
+    assert found == Decision("41", {"41": 2.5, "42": 1.5})
+    assert weighed((None, 1.0, 0.5), last=1) == Decision(None)
+
+
+def test_equal_weights_go_to_the_confidence_of_the_last_answers() -> None:
+    """40, 41 and 42 weigh 2 each. Who gave 40 and 42 last is sure by .3 and .4 + .1, of 41 by .2 + nothing."""
+    ballots = (
+        ("40", 1.0, 1.0), ("41", 1.0, 1.0), ("42", 0.0, 1.0),
+        ("41", 0.5, 0.2), ("40", 1.0, 0.3), ("42", 1.0, 0.4), ("41", 0.5, None), ("42", 1.0, 0.1), (None, 5.0, 1.0),
+    )  # fmt: skip
+    assert weighed(*ballots, last=6) == Decision("42", {"40": 2.0, "41": 2.0, "42": 2.0}, was_tied=True)
+
+
+def test_equal_weights_without_a_fallback_are_an_answer_only_where_two_agree_at_the_end() -> None:
+    """Weights are level; nobody's last answer is another's: none. Where two end on 41, confidence settles it."""
+    none = Decide("vote", weight="1", fallback="none")
+    ballots = (("40", 1.0, 0.9), ("41", 1.0, 0.1))
+    assert weighed(*ballots, last=2, rule=none) == Decision(None, {"40": 1.0, "41": 1.0}, was_tied=True)
+    unread = (*ballots, (None, 1.0, 0.5), (None, 1.0, 0.5))
+    assert weighed(*unread, last=2, rule=none) == Decision(None, {"40": 1.0, "41": 1.0}, was_tied=True)
+    level = (("40", 2.0, 0.9), ("41", 1.0, 0.1), ("41", 1.0, 0.1))
+    assert weighed(*level, last=3, rule=none).answer == "40"
+
+
+# ---------------------------------------------------------------- whose word is the last
+ENDS = {
+    "answer": {},
+    "revise": {"hears": Everyone()},
+    "conclude": {"role": "judge", "hears": OfRole(("debater",))},
+    "rule": {"role": "judge", "hears": OfRole(("debater",)), "reads": "verdict"},
+    "close": {"role": "writer", "hears": OfRole(("judge",))},
+}
+ROLES = {"debater": "a b c", "judge": "j", "writer": "w"}
+
+
+LAST = Decide("last", "".join(["jud", "ge"]))  # a text that was read is equal to another, and not the same one
+
+
+def test_the_last_answer_of_a_role_is_not_that_of_others_nor_what_it_says_besides() -> None:
+    """The judge concludes three times, 1, 2 and 3; then it gives a verdict, and a debater and a writer answer."""
+    of = method(ENDS, ["answer", *["conclude"] * 3, "rule", "revise", "close"], ROLES, LAST)
+
+    class Counting(Stage):
+        said = 0
+
+        async def ask(self, call: Call) -> Reply:
+            reply = await super().ask(call)
+            self.said += call.model.name == "j"
+            return dataclasses.replace(reply, text=reply.text.replace("?", str(self.said)))
+
+    debate = run(of, Counting({"conclude:j1": "?|0.5", "rule:j1": "agree|-"}))
+    assert [turn.answer for turn in debate.turns if turn.step == "conclude"] == ["1", "2", "3"]
+    assert debate.answer == "3"
+
+
+@pytest.mark.parametrize(("rule", "expected"), [("first", "1"), ("last", "3")])
+def test_the_first_and_the_last_voter_answer_in_the_last_round(rule: Any, expected: str) -> None:
+    script = {f"revise:{name}1": f"{k}|0.5" for k, name in enumerate("abc", 1)}
+    assert run(method(ENDS, ["answer", "revise"], ROLES, Decide(rule)), Stage(script)).answer == expected
+
+
+def test_who_was_silent_votes_with_its_last_answer_and_others_with_theirs() -> None:
+    """b alone speaks again: its 41 stands for its 42, and the openings of a and c stay."""
+    steps = {**ENDS, "again": {"role": "some", "hears": Everyone()}}
+    one = Choose("some", "debater", "place == 2", Keep("above", 0))
+    of = method(steps, ["answer", one, Repeat(2, ("again",))], {**ROLES, "some": "a"})
+    assert run(of, Stage({"again:b2": "41|0.5"})).votes == {"42": 2.0, "41": 1.0}
 
 
 @given(

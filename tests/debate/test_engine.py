@@ -11,6 +11,7 @@ import pytest
 from cortexdsl.debate import engine
 from cortexdsl.errors import DebateError, ModelError
 from cortexdsl.terms import (
+    Bin,
     Call,
     Decide,
     Edges,
@@ -24,6 +25,7 @@ from cortexdsl.terms import (
     Repeat,
     Reply,
     Sparse,
+    Without,
 )
 from tests.debate.stage import QUESTION, Stage, method, name_of, run
 
@@ -223,6 +225,69 @@ def test_a_step_in_which_nobody_has_to_speak_makes_no_round() -> None:
     debate = run(method(steps, ["answer", Repeat(2, ("reply",)), "answer"], "a b"))
     assert [name_of(turn) for turn in debate.turns] == ["answer:a0", "answer:b0", "answer:a1", "answer:b1"]
     assert [turn.execution for turn in debate.turns] == [0, 0, 1, 1]
+
+
+def test_a_debate_in_which_nobody_answered_has_no_rounds() -> None:
+    debate = run(method({"answer": {}}, [Repeat(0, ("answer",))]))
+    assert (debate.rounds, debate.turns, debate.answer, debate.stop) == (0, (), None, "rounds")
+
+
+def test_comments_and_summaries_have_no_answer_and_scores_are_not_recalibrated() -> None:
+    """What was read of them is their text; a verdict is read, and its certainty is left as it was said."""
+    steps = {
+        "answer": {},
+        "note": {"hears": Everyone(), "reads": "comment"},
+        "sum": {"role": "judge", "hears": OfRole(("debater",)), "reads": "summary"},
+        "rule": {"role": "judge", "hears": OfRole(("debater",)), "reads": "verdict"},
+    }
+    of = method(
+        steps, ["answer", "note", "sum", "rule"], {"debater": "a b", "judge": "j"}, recalibration=(Bin(0, 1, 0.3),)
+    )
+    turns = run(of, Stage({"rule:j1": "agree|0.8"})).turns
+    assert [turn.answer for turn in turns] == ["42", "42", None, None, None, "agree"]
+    assert [turn.confidence for turn in turns] == [0.3, 0.3, 0.5, 0.5, 0.5, 0.8]
+
+
+def test_draws_of_a_step_are_turns_of_one_execution_and_the_last_one_votes() -> None:
+    stage = Stage({"answer:b0": "41|0.5"})
+    debate = run(method({"answer": {"draws": 2}}, ["answer"], "a b"), stage)
+    assert [(turn.turn, turn.execution, turn.speaker) for turn in debate.turns] == [
+        (0, 0, "a"), (1, 0, "a"), (2, 0, "b"), (3, 0, "b"),
+    ]  # fmt: skip
+    assert debate.votes == {"42": 2.0, "41": 2.0}
+    assert len({call.seed for call in stage.calls}) == 4
+    assert debate.standing == ()
+
+
+def test_a_step_that_hears_nobody_leaves_no_graph_and_any_other_leaves_one() -> None:
+    graphs = run(talk(["answer", "revise", "judge", "answer"])).graphs
+    assert [(graph.round, graph.step) for graph in graphs] == [(1, "revise"), (2, "judge")]
+
+
+def test_a_step_of_which_nobody_is_left_to_speak_leaves_nothing() -> None:
+    debate = run(talk(["answer", "judge", "revise"]), without=Without(agents=("j",)))
+    assert [graph.step for graph in debate.graphs] == ["revise"]
+    assert [turn.execution for turn in debate.turns] == [0, 0, 1, 1]
+
+
+def test_a_failure_after_others_is_raised_too() -> None:
+    """The last of three fails alone: its error ends the debate."""
+
+    def fails(call: Call) -> Reply:
+        raise ModelError(call.messages[0]["content"])
+
+    with pytest.raises(ModelError, match="answer:c0"):
+        run(method({"answer": {}}, ["answer"]), Stage({"answer:c0": fails}))
+
+
+def test_a_given_turn_that_is_not_the_next_one_is_named() -> None:
+    debate = run(talk(["answer"]))
+    told = (
+        "^given turn 1 is of 'b' in step 'answer', where 'a' speaks in step 'answer': "
+        "branch with the method that made the turns$"
+    )
+    with pytest.raises(DebateError, match=told):
+        run(talk(["answer"]), given=debate.turns[::-1])
 
 
 def _plain(debate: Any) -> Any:

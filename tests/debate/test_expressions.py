@@ -147,6 +147,10 @@ HOSTILE = [
     "\ud800",
     "🙂",
     "credibility × reliability",
+    "1 in x",
+    "1 not in x",
+    "x is 1",
+    "1 < 2 in x",
 ]
 
 
@@ -167,6 +171,39 @@ def test_hostile_text_is_a_plain_error(text: str) -> None:
 def test_functions_take_their_number_of_values(text: str) -> None:
     with pytest.raises(ValueError, match="takes"):
         parse(text)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_min_and_max_take_two_values_or_more_and_all_else_one(name: str) -> None:
+    takes, allowed = ("two values or more", {2, 3}) if name in ("min", "max") else ("one value", {1})
+    for count_ in range(4):
+        text = f"{name}({', '.join(['1'] * count_)})"
+        if count_ in allowed:
+            parse(text)
+        else:
+            with pytest.raises(ValueError, match=rf"^{name}\(\) takes {takes}$"):
+                parse(text)
+
+
+def test_the_longest_expression_and_the_largest_number() -> None:
+    assert parse("x" * 500).names == {"x" * 500}
+    with pytest.raises(ValueError, match="the expression has 501 characters; 500 are allowed"):
+        parse("x" * 501)
+    assert value("9.9e299") == 9.9e299
+    with pytest.raises(ValueError, match="too large"):
+        parse("1e300")
+
+
+def test_a_pair_of_two_is_the_other_and_of_one_itself() -> None:
+    two = np.array([[9.0, 1.0], [2.0, 9.0]])
+    assert np.asarray(evaluate(parse("mean(pair)"), {"pair": two})).tolist() == [[2.0, 1.0]]
+    assert value("sum(pair)", pair=np.array([[3.0]])) == 3.0
+
+
+def test_of_nobody_every_reduction_is_zero() -> None:
+    for name in ("mean", "sum", "any", "all"):
+        assert value(f"{name}(column)", column=np.zeros((0, 1))) == 0.0
+        assert value(f"{name}(pair)", pair=np.zeros((0, 0))) == 0.0
 
 
 def test_a_unicode_name_is_a_name_that_no_weight_knows() -> None:

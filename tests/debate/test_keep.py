@@ -1,6 +1,7 @@
 """Which incoming edges a listener keeps: rules worked by hand, and what holds for every weight."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,11 +37,47 @@ def one_listener(rule: Keep, column: list[float] = COLUMN) -> list[float]:
         (Keep("drop_bottom", 9), [10.0]),  # somebody is always left
         (Keep("above", 2), [3.0, 10.0]),  # more than, not as much as
         (Keep("above", 10), []),
+        (Keep("above"), [1.0, 2.0, 3.0, 10.0]),  # than 0, where no number is said
+        (Keep("drop_bottom", 0), [1.0, 2.0, 3.0, 10.0]),
         (Keep("all"), [1.0, 2.0, 3.0, 10.0]),
     ],
 )
 def test_rules_on_a_column_worked_by_hand(rule: Keep, expected: list[float]) -> None:
     assert one_listener(rule) == expected
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        ([1.0, 2.0], [2.0]),  # 1.5
+        ([1.0, 2.0, 10.0], [2.0, 10.0]),  # 2
+        ([1.0, 2.0, 3.0, 3.0, 10.0], [3.0, 3.0, 10.0]),  # 3
+        ([1.0, 2.0, 2.5, 3.0, 9.0, 10.0], [3.0, 9.0, 10.0]),  # 2.75
+    ],
+)
+def test_the_median_of_an_even_number_lies_between_the_two_in_the_middle(
+    column: list[float], expected: list[float]
+) -> None:
+    assert one_listener(Keep("median"), column) == expected
+
+
+def test_those_who_are_no_candidates_themselves_may_be_kept_from_the_first_to_the_last() -> None:
+    """A choice among agents has no diagonal: the highest of four stands last, and the lowest first."""
+    assert one_listener(Keep("top", 1), [1.0, 2.0, 3.0, 10.0]) == [10.0]
+    assert one_listener(Keep("drop_bottom", 1), [1.0, 2.0, 3.0, 10.0]) == [2.0, 3.0, 10.0]
+    assert one_listener(Keep("top", 4), [1.0, 2.0, 3.0, 10.0]) == [1.0, 2.0, 3.0, 10.0]
+
+
+@pytest.mark.parametrize("rule", ["mean", "median", "mean_of_all", "top", "drop_bottom", "all"])
+@pytest.mark.parametrize("only", [-4.0, 0.0, 4.0])
+def test_the_only_candidate_is_kept_whatever_its_weight(rule: Any, only: float) -> None:
+    assert one_listener(Keep(rule), [np.nan, only]) == [only]
+
+
+@pytest.mark.parametrize("rule", ["mean", "median", "mean_of_all", "top", "drop_bottom", "above", "all"])
+def test_who_can_hear_nobody_keeps_nobody_beside_one_who_can(rule: Any) -> None:
+    weight = np.array([[np.nan, 1.0], [np.nan, np.nan]])
+    assert kept(weight, Keep(rule)).tolist() == [[False, True], [False, False]]
 
 
 def test_a_tie_at_the_boundary_of_top_is_kept() -> None:

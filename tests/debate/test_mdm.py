@@ -26,10 +26,19 @@ def test_credibility_never_reaches_the_inverse_of_the_irreducible_loss() -> None
     assert mdm.credibility([1e60], [1e60]) == pytest.approx([1 / 1.69], rel=1e-9)
 
 
-@pytest.mark.parametrize(("parameters", "tokens"), [(0.0, 1e12), (1e9, 0.0), (-1e9, 1e12)])
+@pytest.mark.parametrize(("parameters", "tokens"), [(0.0, 1e12), (1e9, 0.0), (-1e9, 1e12), (1e9, -1e12)])
 def test_a_model_without_parameters_or_tokens_has_no_credibility(parameters: float, tokens: float) -> None:
     with pytest.raises(ValueError, match="must be positive"):
         mdm.credibility([parameters], [tokens])
+
+
+def test_the_smallest_model_has_a_credibility() -> None:
+    """N = M = 1: L = 406.4 + 410.7 + 1.69 = 818.79."""
+    assert mdm.credibility([1.0, 0.5], [1.0, 0.5])[0] == pytest.approx(1 / 818.79, rel=1e-12)
+
+
+def test_where_nothing_is_known_of_any_pair_all_are_unlike() -> None:
+    assert mdm.mean_of_pairs(np.zeros((3, 3)), np.zeros((3, 3))).tolist() == np.eye(3).tolist()
 
 
 def test_reliability_is_the_mean_confidence_of_the_rounds_so_far() -> None:

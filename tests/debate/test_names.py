@@ -29,6 +29,34 @@ def test_every_name_can_be_checked_where_it_may_stand(place: Place) -> None:
         assert np.isfinite(evaluate(parse(name), made_up(place, 0.5))).all()
 
 
+@pytest.mark.parametrize(
+    ("place", "of_agent", "of_pair"),
+    [("weight", (4, 1), (4, 4)), ("condition", (4, 1), (4, 4)), ("choice", (1, 4), (4, 4))],
+)
+def test_made_up_values_have_the_shapes_of_a_debate_and_lie_near_the_one_that_is_asked_for(
+    place: Place, of_agent: tuple[int, int], of_pair: tuple[int, int]
+) -> None:
+    found = made_up(place, 0.5)
+    assert found.keys() == set(NAMES[place])
+    for name, values in found.items():
+        shape = of_agent if name in OF_AGENT else of_pair if name in OF_PAIR else ()
+        assert np.shape(values) == shape
+        assert (np.asarray(values) >= 0.5).all()
+        assert (np.asarray(values) <= 0.55).all()
+    drawn = np.concatenate([np.ravel(values) for values in found.values()])
+    assert len(set(drawn.tolist())) == drawn.size, "what is compared, such as a == b, is no tie"
+
+
+def test_a_vote_has_a_value_an_answer() -> None:
+    assert {np.shape(values) for values in made_up("vote", 0.5).values()} == {(4,)}
+
+
+def test_an_edge_has_no_past_but_in_its_own_step() -> None:
+    assert [place for place, names in NAMES.items() if "previous" in names] == ["weight"]
+    assert set(NAMES["choice"]) == set(NAMES["condition"]) == set(NAMES["weight"]) - {"previous"}
+    assert {"place", "chance", "participation", "self_orientation"}.isdisjoint(NAMES["vote"])
+
+
 STEPS = {
     "answer": {},
     "review": {"hears": Everyone(), "each": "edge", "reads": "review"},

@@ -79,6 +79,26 @@ def test_groups_hear_their_own_members() -> None:
     assert drawn(Groups(2), groups=["ad", "bce"]) == ["d", "ce", "be", "a", "bc"]
 
 
+def test_who_is_in_no_group_hears_and_is_heard_by_nobody() -> None:
+    assert drawn(Groups(2), FIVE, ["judge"], groups=["ad", "bce"]) == [""]
+    assert drawn(Groups(2), "abcdef", groups=["ad", "bce"]) == ["d", "ce", "be", "a", "bc", ""]
+
+
+def test_seeds_of_networkx_graphs_spread_over_31_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its generators take what numpy's old ones took: not less than 0, and of 32 bits."""
+    seeds = []
+
+    def spy(n: int, seed: int) -> networkx.Graph:
+        seeds.append(seed)
+        return networkx.path_graph(n)
+
+    monkeypatch.setattr(networkx, "spy_graph", spy, raising=False)
+    for seed in range(64):
+        drawn(NetworkX("spy_graph"), seed=seed)
+    assert 2**30 < max(seeds) < 2**31
+    assert min(seeds) < 2**27
+
+
 def test_random_edges_come_from_the_seed() -> None:
     assert drawn(RandomEdges(0.5), seed=1) == drawn(RandomEdges(0.5), seed=1)
     assert drawn(RandomEdges(0.5), seed=1) != drawn(RandomEdges(0.5), seed=2)

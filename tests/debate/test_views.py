@@ -1,12 +1,27 @@
 """What reaches a prompt: who sees what, how much of it, and what nobody sees."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from cortexdsl.terms import Call, Everyone, Groups, Message, Method, OfRole, Repeat, Reply, Self
-from tests.debate.stage import QUESTION, Stage, label, method, run
+from cortexdsl.terms import (
+    Call,
+    Everyone,
+    Groups,
+    Keep,
+    Message,
+    Method,
+    OfRole,
+    Reading,
+    Repeat,
+    Reply,
+    Self,
+    Sparse,
+    Told,
+)
+from tests.debate.stage import QUESTION, Stage, StagedReader, label, method, run
 
 
 def views(of: Method, script: Mapping[str, str] | None = None) -> Mapping[str, Mapping[str, Any]]:
@@ -344,8 +359,84 @@ def test_what_a_model_thought_reaches_others_only_where_the_protocol_says_so(pas
 
 
 def test_a_reply_that_its_model_did_not_end_says_how_it_ended() -> None:
-    def cut(call: Call) -> Reply:
-        return Reply("key", "answer:b0|42|0.5", "length", 10, 10)
+    def ending(how: str | None) -> Any:
+        return lambda call: Reply("key", "answer|42|0.5", how, 10, 10)
 
-    debate = run(revising(), Stage({label("answer", "b", 0): cut}))
-    assert [turn.ended for turn in debate.turns[:3]] == [None, "length", None]
+    ends = {label("answer", "b", 0): "length", label("answer", "c", 0): "tool_calls", label("revise", "a", 1): None}
+    debate = run(revising(), Stage({mine: ending(how) for mine, how in ends.items()}))
+    assert [turn.ended for turn in debate.turns[:4]] == [None, "length", "tool_calls", None]
+
+
+def test_trust_is_a_share_of_what_is_positive() -> None:
+    """Of weights 1 and -1 the first is all trust that there is; of -1 and -2 there is none to share."""
+    steps = {"answer": {}, "revise": {"hears": Sparse("2 - place", Keep("all"))}}
+    seen = views(method(steps, ["answer", "revise"], "a b c d"))
+    trust = {name: [turn["trust"] for turn in seen[f"revise:{name}1"]["heard"]] for name in "abc"}
+    assert trust == {"a": [None, None, None], "b": [1.0, 0.0, 0.0], "c": [1.0, 0.0, 0.0]}
+    assert [turn["weight"] for turn in seen["revise:c1"]["heard"]] == [1.0, 0.0, -2.0]
+
+
+def test_a_summary_is_passed_whole_where_answers_are_passed_alone() -> None:
+    steps = {
+        "answer": {},
+        "sum": {"role": "summarizer", "hears": OfRole(("debater",)), "reads": "summary"},
+        "revise": {"hears": OfRole(("debater", "summarizer"))},
+    }
+    of = method(steps, ["answer", "sum", "revise"], {"debater": "a b", "summarizer": "s"}, passes="answer")
+    heard = views(of, {"sum:s1": "all say so|0.5"})["revise:a1"]["heard"]
+    assert [turn["text"] for turn in heard] == ["42", "sum:s1|all say so"]
+
+
+def test_an_empty_reply_is_heard_by_nobody_whatever_was_thought() -> None:
+    """Nor is it one that answers alone would speak of."""
+
+    def blank(call: Call) -> Reply:
+        return Reply("key", "  ", "stop", 10, 10, reasoning="I wonder")
+
+    class Lenient(StagedReader):
+        def read(self, reads: Any, text: str) -> Reading:
+            return super().read(reads, text) if text.strip() else Reading(None, "empty")
+
+    class Forgiving(Stage):
+        def hands(self) -> Any:
+            return dataclasses.replace(super().hands(), reader=Lenient())
+
+    steps: dict[str, Any] = {"answer": {}, "revise": {"hears": Everyone(), "own": "latest"}}
+    for passes in ("whole", "answer", "reasoning"):
+        stage = Forgiving({"answer:b0": blank})
+        run(method(steps, ["answer", "revise"], "a b", passes=passes), stage)
+        assert [len(stage.views[f"revise:{name}1"]["heard"]) for name in "ab"] == [0, 1]
+        assert [len(stage.views[f"revise:{name}1"]["own"]) for name in "ab"] == [1, 0]
+
+
+def test_the_last_two_of_oneself_and_all_about_one() -> None:
+    """What one remembers may be named as what one is told: b's reviews of the last two rounds, of whatever kind."""
+    steps = {**REVIEWS, "revise": {"own": Told(last=2)}}
+    assert lines(method(steps, ["answer", *["review", "revise"] * 3]), "revise:a3") == "| revise:a1 revise:a2"
+    mine = {**REVIEWS, "review": {**REVIEWS["review"], "own": Told(about_me=True, last=2)}}
+    of = method(mine, ["answer", *["review", "revise"] * 3])
+    assert lines(of, "review:a3>b") == "<- revise:b2 | review:a1>b review:a2>b"
+    told = {**REVIEWS, "revise": {"hears": Everyone(), "tells": (Told(about_me=True, last=2),)}}
+    of = method(told, ["answer", *["review", "revise"] * 3], "a b")
+    assert lines(of, "revise:a3") == "<- review:b2>a review:b3>a"
+
+
+def test_a_number_of_a_passage_that_is_just_outside_the_pool_is_none() -> None:
+    assert evidence("0|-") == []
+    assert evidence("1|-") == ["first"]
+    assert evidence("3|-") == ["third"]
+    assert evidence("4|-") == []
+
+
+def test_three_summaries_know_whose_group_is_whose() -> None:
+    steps = {
+        "answer": {},
+        "summarize": {"role": "summarizer", "hears": Groups(3), "each": "group", "reads": "summary"},
+        "share": {"hears": OfRole(("summarizer",))},
+    }
+    stage = Stage()
+    debate = run(method(steps, ["answer", "summarize", "share"], {"debater": "a b c", "summarizer": "s"}), stage)
+    for turn in (turn for turn in debate.turns if turn.step == "summarize"):
+        (member,) = (debate.turns[k].speaker for k in turn.heard)
+        heard = stage.views[f"share:{member}1"]["heard"]
+        assert [each["about"] for each in heard if each["is_own_group"]] == [turn.about]

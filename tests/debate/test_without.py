@@ -100,6 +100,63 @@ def test_groups_stay_those_that_they_were() -> None:
     assert (fewer.graphs[0].heard == whole.graphs[0].heard[1:, 1:]).all()
 
 
+def test_reviews_of_and_by_an_agent_that_is_left_out_are_not_written() -> None:
+    steps = {**TALK, "review": {"hears": Everyone(), "each": "edge", "reads": "review"}}
+    debate, _ = without(method(steps, ["answer", "review", "revise"]), agents=("b",))
+    assert [(turn.speaker, turn.about) for turn in debate.turns if turn.step == "review"] == [("a", "c"), ("c", "a")]
+
+
+def test_a_summary_for_each_listener_is_written_for_those_who_are_left() -> None:
+    steps = {
+        **TALK,
+        "tell": {"role": "scribe", "each": "listener", "hears": OfRole(("debater",)), "reads": "summary"},
+    }
+    told = method(steps, ["answer", "tell"], {"debater": "a b c", "scribe": "s"})
+    debate, _ = without(told, agents=("b",))
+    assert [(turn.about, [debate.turns[k].speaker for k in turn.heard]) for turn in debate.turns[2:]] == [
+        ("a", ["c"]),
+        ("c", ["a"]),
+    ]
+
+
+def test_edges_of_those_who_are_not_there_change_nothing() -> None:
+    """Between a speaker and a listener of whom one does not talk in the step."""
+    steps = {**TALK, "rule": {"role": "judge", "hears": OfRole(("debater",)), "reads": "verdict"}}
+    judged = method(steps, ["answer", "revise", "rule"], {"debater": "a b c", "judge": "j"})
+    debate, stage = without(judged, edges=(("a", "j"), ("j", "a")))
+    assert stage.trace()[3] == "revise:a1 <- answer:b0 answer:c0"
+    assert stage.trace()[-1] == "rule:j2 <- revise:b1 revise:c1"
+    assert debate.graphs[-1].heard.tolist() == [[False], [True], [True]]
+
+
+def test_who_speaks_for_groups_does_not_hear_along_an_edge_that_is_left_out() -> None:
+    steps = {"answer": {}, "sum": {"role": "scribe", "each": "group", "hears": Groups(2), "reads": "summary"}}
+    grouped = method(steps, ["answer", "sum"], {"debater": "a b c d", "scribe": "s"})
+    whole, fewer = without(grouped)[0], without(grouped, edges=(("a", "s"), ("b", "a")))[0]
+    heard = [{debate.turns[n].speaker for turn in debate.turns[4:] for n in turn.heard} for debate in (whole, fewer)]
+    assert heard == [set("abcd"), set("bcd")]
+
+
+def test_a_group_stays_while_one_of_it_is_left() -> None:
+    steps = {"answer": {}, "sum": {"role": "scribe", "each": "group", "hears": Groups(2), "reads": "summary"}}
+    grouped = method(steps, ["answer", "sum"], {"debater": "a b c d", "scribe": "s"})
+    for name in "abcd":
+        debate, _ = without(grouped, agents=(name,))
+        assert [turn.about for turn in debate.turns if turn.step == "sum"] == ["group 1", "group 2"]
+
+
+def test_rounds_that_are_left_out_are_rounds_and_not_steps() -> None:
+    """Round 2 with its check is not spoken; the check of round 1 and of round 3 are, and round 3 is numbered 2."""
+    steps = {**TALK, "check": {"role": "judge", "hears": OfRole(("debater",)), "reads": "comment"}}
+    checked = method(steps, ["answer", Repeat(3, ("check", "revise"))], {"debater": "a b", "judge": "j"})
+    debate, _ = without(checked, rounds=(2,))
+    assert [(turn.step, turn.round) for turn in debate.turns[2:]] == [
+        ("check", 1), ("revise", 1), ("revise", 1), ("check", 2), ("revise", 2), ("revise", 2),
+    ]  # fmt: skip
+    assert debate.rounds == 2
+    assert debate.standing == ()
+
+
 def test_drawn_edges_stay_those_that_they_were() -> None:
     drawn = method({"answer": {}, "revise": {"hears": RandomEdges(0.5)}}, ["answer", "revise"], "a b c d e")
     whole, fewer = without(drawn)[0].graphs[0].heard, without(drawn, agents=("a",))[0].graphs[0].heard

@@ -17,6 +17,7 @@ from packaging.version import Version
 from cortexdsl import __version__
 
 LOCKS = ("build.lock.txt", "run.lock.txt", "dev.lock.txt")
+TRAIN = "train.lock.txt"
 CONDA_NAMES = {"matplotlib-base": "matplotlib", "snakemake-minimal": "snakemake"}
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
 
@@ -54,7 +55,7 @@ def pins(lock: Path) -> dict[str, set[Version]]:
     return pinned
 
 
-@pytest.mark.parametrize("name", LOCKS)
+@pytest.mark.parametrize("name", [*LOCKS, TRAIN])
 def test_every_pin_of_a_lock_has_a_hash_and_no_line_names_a_host(repository: Path, name: str) -> None:
     """pip checks what it downloads only where each requirement has a hash; where to download from is the user's."""
     text = (repository / "locks" / name).read_text()
@@ -86,6 +87,18 @@ def test_locks_agree(repository: Path) -> None:
     build, run, dev = (pins(repository / "locks" / name) for name in LOCKS)
     assert {name: dev.get(name) for name in run} == run
     assert {name: versions for name, versions in build.items() if name in dev and dev[name] != versions} == {}
+
+
+def test_what_training_needs_is_locked_beside_the_others(repository: Path, pyproject: dict[str, Any]) -> None:
+    """All but PyTorch, whose builds differ from machine to machine; what both need has the same version."""
+    pinned, dev = (pins(repository / "locks" / name) for name in (TRAIN, "dev.lock.txt"))
+    wanted = list(map(Requirement, pyproject["project"]["optional-dependencies"]["train"]))
+    versions = {r.name: next(iter(pinned[r.name])) for r in wanted if r.name != "torch"}
+    assert all(r.specifier.contains(versions[r.name]) for r in wanted if r.name != "torch")
+    assert "torch" not in pinned
+    assert {name: found for name, found in pinned.items() if name in dev and dev[name] != found} == {}
+    (torch,) = (r for r in wanted if r.name == "torch")
+    assert f"torch{torch.specifier}" in (repository / "Makefile").read_text()
 
 
 def test_build_backend_is_pinned_and_locked(repository: Path, pyproject: dict[str, Any]) -> None:

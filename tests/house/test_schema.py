@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.analysis.metrics.registry import ALIASES, METRICS
-from cortexdsl.spec.metric_names import METRIC_NAMES, OTHER_NAMES, TEXT_METRICS
+from cortexdsl.spec.claims.metric_names import METRIC_NAMES, OTHER_NAMES, TEXT_METRICS
 
 
 @pytest.mark.parametrize("kind", ["spec", "protocol"])

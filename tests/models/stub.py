@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -59,7 +61,16 @@ class Stub:
             "usage": {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12},
         }
         choice = answer["choices"][0]
+        if body.get("logprobs") and order != "silent tokens":
+            pieces = [*re.findall(r"\s*\S+", text), "<|im_end|>"]
+            choice["logprobs"] = {"content": [_token(piece, -0.5) for piece in pieces]}
         match order:
+            case "no tokens":
+                return _error(400, "logprobs are not supported by this model", "invalid_request_error")
+            case "not a number":
+                choice["logprobs"]["content"][1]["logprob"] = math.nan
+            case "other tokens":
+                choice["logprobs"] = {"content": [_token("something else", -0.5)]}
             case "429":
                 return _error(429, "slow down", "rate_limit_exceeded", {"Retry-After": "3"})
             case "quota":
@@ -121,6 +132,10 @@ class Stub:
             "usage": {"prompt_tokens": 4, "total_tokens": 4},
         }
         return web.json_response(said)
+
+
+def _token(said: str, logprob: float) -> dict[str, Any]:
+    return {"token": said, "bytes": list(said.encode()), "logprob": logprob, "top_logprobs": []}
 
 
 def _error(status: int, message: str, code: str, headers: dict[str, str] | None = None) -> web.Response:

@@ -88,8 +88,8 @@ def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_real_cross_encoder(tmp_path: Path) -> None:
     """A BERT of two layers with random weights, made here: its three probabilities are what softmax gives."""
-    torch = pytest.importorskip("torch", reason="torch (the extra `embeddings`) is not installed")
-    transformers = pytest.importorskip("transformers")
+    pytest.importorskip("sentence_transformers", reason="the extra `embeddings` is not installed")
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefgh"]
     (tmp_path / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
     transformers.BertTokenizerFast(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)

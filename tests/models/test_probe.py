@@ -13,7 +13,7 @@ from aiohttp import web
 from cortexdsl.cli.main import main
 from cortexdsl.models.probe import FEW_TOKENS, Probe, probe
 from cortexdsl.plan import compile_spec
-from cortexdsl.plan.windows import too_long
+from cortexdsl.plan.cost.windows import too_long
 from cortexdsl.terms import Model
 from tests.models.stub import Stub
 
@@ -75,6 +75,15 @@ def test_a_server_that_does_not_hold_to_seeds(way: str) -> None:
 def test_a_server_that_refuses_seeds() -> None:
     """It is asked again without one."""
     assert asked(Served(orders=["seed"])).seed == "refused"
+
+
+def test_whether_a_model_gives_its_tokens_is_known_where_its_entry_asks() -> None:
+    """One that gives them, one that says nothing of them, one that refuses, one that is not asked."""
+    wants = {"options": {"logprobs": True}}
+    assert asked(Served(), **wants).logprobs == "given"
+    assert asked(Served(orders=["silent tokens"]), **wants).logprobs == "none"
+    assert "logprobs are not supported" in asked(Served(orders=["no tokens"]), **wants).problem
+    assert asked(Served()).logprobs == ""
 
 
 def test_a_wrong_key_is_told_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:

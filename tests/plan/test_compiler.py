@@ -65,7 +65,7 @@ def test_an_absolute_path_below_the_working_folder_is_the_same_spec(folder: Path
 
 def test_what_cannot_be_run_is_said_with_what_there_is(folder: Path) -> None:
     """No such spec, two for one folder of results, a name that fits no path, nothing at all."""
-    with pytest.raises(InputError, match="there is no spec 'z'\n    specs: a, b, examples/c"):
+    with pytest.raises(InputError, match="there is no spec 'z'\n    specs: a, b, 1 in specs/examples/"):
         asked_experiments("z")
     (folder / "own" / "a.yaml").write_text("title: none\n")
     with pytest.raises(InputError, match="would both write to results/a"):
@@ -75,7 +75,7 @@ def test_what_cannot_be_run_is_said_with_what_there_is(folder: Path) -> None:
         asked_experiments(None)
     for path in (folder / "specs").glob("*.yaml"):
         path.unlink()
-    with pytest.raises(InputError, match="write one: cortexdsl new NAME; specs: examples/c"):
+    with pytest.raises(InputError, match="write one: cortexdsl new NAME; specs: 1 in specs/examples/"):
         asked_experiments(None)
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.plan import Plan
-from cortexdsl.plan.digests import digest
+from cortexdsl.plan.parts.digests import digest
 from cortexdsl.protocols.loader import load_protocol
 from cortexdsl.protocols.resolve import Choice, resolve
-from cortexdsl.spec.text import parse
+from cortexdsl.spec.text.reader import parse
 from cortexdsl.terms import Agent, Model
 from tests.plan.specs import PROMPT, SPEC, plan
 

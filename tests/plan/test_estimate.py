@@ -9,7 +9,7 @@ import pytest
 
 from cortexdsl.cli.main import main
 from cortexdsl.plan import compile_spec
-from cortexdsl.plan.rehearse import rehearse_plan
+from cortexdsl.plan.cost.rehearse import rehearse_plan
 
 SPEC = """\
 title: Debates that never end early

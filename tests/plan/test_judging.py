@@ -9,7 +9,7 @@ import pytest
 
 from cortexdsl.errors import SpecError
 from cortexdsl.plan import Plan, compile_spec
-from cortexdsl.plan.rehearse import JUDGE, rehearse_plan
+from cortexdsl.plan.cost.rehearse import JUDGE, rehearse_plan
 
 SPEC = """\
 seed: 1

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from cortexdsl.plan.rules import rules_text
-from cortexdsl.plan.waiting import connections_per_job
+from cortexdsl.plan.jobs.rules import rules_text
+from cortexdsl.plan.jobs.waiting import connections_per_job
 from tests.plan.specs import SPEC, plan
 
 

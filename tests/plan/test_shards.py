@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cortexdsl.plan.shards import cut, find, shard_size
+from cortexdsl.plan.parts.shards import cut, find, shard_size
 
 
 @settings(deadline=None)

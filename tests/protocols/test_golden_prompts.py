@@ -22,7 +22,7 @@ from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.protocols.loader import builtin_names, load_protocol
 from cortexdsl.protocols.resolve import Choice, resolve
 from cortexdsl.protocols.templates import Templates
-from cortexdsl.spec.text import parse
+from cortexdsl.spec.text.reader import parse
 from cortexdsl.tasks.reading.kinds import kind_named
 from cortexdsl.tasks.reading.reader import AnswerReader, answer_format
 from cortexdsl.terms import Agent, Call, Debate, Hands, Message, Method, Model, Question, Reply

@@ -8,7 +8,7 @@ import pytest
 
 from cortexdsl.errors import SpecError
 from cortexdsl.protocols.loader import builtin_names, load_protocol, protocol_of
-from cortexdsl.spec.text import parse
+from cortexdsl.spec.text.reader import parse
 
 PUBLISHED = [
     "cortexdebate", "multi-llm", "mad-summary", "reconcile", "chateval", "peer-review", "group", "neighbor", "voting",

@@ -1,7 +1,8 @@
 """Random protocols of the language: whatever `check` accepts runs, is never asked twice, replays, and can be measured.
 
-Roles, steps, who hears whom, what is told and remembered, order, draws, schedule and decision are drawn; so are the
-replies, some of them empty, unreadable or failed. What `check` refuses is left out, and must not be much.
+Roles (one a tool, one that is filled by choices alone), steps, who hears whom, what is told and remembered, order,
+draws, schedule and decision are drawn; so are the replies, some of them empty, unreadable or failed. What `check`
+refuses is left out, and must not be much.
 """
 
 from __future__ import annotations
@@ -16,24 +17,26 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from cortexdsl.analysis.metrics.by_round import round_rows
-from cortexdsl.analysis.metrics.description import description
 from cortexdsl.analysis.metrics.registry import MEASURES
+from cortexdsl.analysis.metrics.tables.by_round import round_rows
+from cortexdsl.analysis.metrics.tables.description import description
 from cortexdsl.analysis.metrics.view import graded
 from cortexdsl.debate.engine import debate
 from cortexdsl.debate.rereading import read_again
 from cortexdsl.errors import SpecError
 from cortexdsl.models.keys import call_key
 from cortexdsl.models.similarity.embeddings import Embedder
-from cortexdsl.plan.estimate import rehearse
-from cortexdsl.plan.explain import explain
+from cortexdsl.models.tools.calculator import calculate
+from cortexdsl.models.tools.transport import CALCULATOR
+from cortexdsl.plan.rehearsal.estimate import rehearse
+from cortexdsl.plan.rehearsal.explain import explain
 from cortexdsl.protocols.loader import protocol_of
 from cortexdsl.protocols.resolve import Choice, resolve
 from cortexdsl.protocols.templates import Templates
 from cortexdsl.records import Header, Record, debate_to_json, record_from_json
 from cortexdsl.records.flat import debate_rows, edge_rows, turn_rows
 from cortexdsl.records.readable import transcript_text
-from cortexdsl.spec.text import parse
+from cortexdsl.spec.text.reader import parse
 from cortexdsl.tasks.reading.kinds import kind_named
 from cortexdsl.tasks.reading.reader import AnswerReader, answer_format
 from cortexdsl.terms import Agent, Call, Debate, Hands, Message, Method, Model, Question, Reply
@@ -49,9 +52,9 @@ CHOOSY = (
 
 HEARS = st.one_of(
     st.sampled_from(["nobody", "everyone", "self", {"ring": 1}, {"groups": 2}, {"random": 0.5}]),
-    st.lists(st.sampled_from(["debater", "second", "judge"]), min_size=1, max_size=3, unique=True).map(
-        lambda roles: {"role": roles}
-    ),
+    st.lists(
+        st.sampled_from(["debater", "second", "judge", "helper", "picked"]), min_size=1, max_size=3, unique=True
+    ).map(lambda roles: {"role": roles}),
     st.builds(
         lambda weight, keep, within: {"sparse": {"weight": weight, "keep": keep, "within": within}},
         st.sampled_from(
@@ -94,7 +97,7 @@ READS: st.SearchStrategy[Any] = st.sampled_from(
 )
 STEP = st.fixed_dictionaries(
     {
-        "role": st.sampled_from(["debater", "debater", "second", "judge"]),
+        "role": st.sampled_from(["debater", "debater", "debater", "second", "judge", "helper", "picked"]),
         "hears": HEARS,
         "tells": TELLS,
         "own": st.one_of(st.sampled_from(["none", "latest", "history"]), TOLD),
@@ -122,12 +125,14 @@ ENDING = st.sampled_from(
 )
 CHOOSE = st.builds(
     lambda role, source, rule: {"choose": role, **({"from": source} if source != role else {}), **rule},
-    st.sampled_from(["debater", "second"]),
+    st.sampled_from(["debater", "second", "picked", "picked"]),
     st.sampled_from(["debater", "debater", "second"]),
     st.sampled_from(
         [
             {"where": "any(differs)"},
             {"where": "confidence < 0.5"},
+            {"where": "place > 1"},
+            {"weight": "place", "keep": {"drop_bottom": 1}},
             {"weight": "chosen + chance / 100", "keep": {"top": 1}},
             {"weight": "peer_score + mean(score)", "keep": {"drop_bottom": 1}},
             {"weight": "support * reliability", "keep": "mean"},
@@ -151,7 +156,9 @@ DECIDE = st.sampled_from(
 def protocols(draw: st.DrawFn) -> dict[str, Any]:
     """A protocol as a spec would write it; it opens with answers that hear nobody, as most do."""
     opening = {"role": "debater", "prompt": "talk.j2", "draws": draw(st.sampled_from([1, 1, 2]))}
-    steps = {"open": opening} | {f"s{k}": draw(STEP) for k in range(draw(st.integers(1, 4)))}
+    steps = {"open": opening} | {f"s{k}": _fitting(draw(STEP)) for k in range(draw(st.integers(1, 4)))}
+    if seldom := draw(st.sampled_from(["", "helper", "picked"])):
+        steps["s0"] = _fitting({**steps["s0"], "role": seldom, "each": draw(st.sampled_from(["speaker", "listener"]))})
     names = list(steps)[1:]
     inner = st.lists(st.one_of(st.sampled_from(names), st.sampled_from(names), CHOOSE), min_size=1, max_size=3)
     loop = st.builds(
@@ -159,7 +166,12 @@ def protocols(draw: st.DrawFn) -> dict[str, Any]:
         st.integers(0, 2), ENDING, ENDING, inner,
     )  # fmt: skip
     rest = draw(st.lists(st.one_of(st.sampled_from(names), loop, CHOOSE), min_size=1, max_size=4))
+    rest = ["s0", *rest] if seldom else rest
     said = {name for item in rest for name in _steps(item)}
+    if "picked" in {steps[name]["role"] for name in said}:
+        rest = [{**draw(CHOOSE), "choose": "picked", "from": "debater"}, *rest]
+    if not (both := draw(st.booleans())):
+        rest = [_from_debaters(item) for item in rest]
     chosen = {item[word] for item in _choices(rest) for word in ("choose", "from") if word in item}
     assume(said)
     # What expressions and `tells` lean on is there, mostly: a rating, a choice and a verdict, spoken after the opening.
@@ -174,6 +186,8 @@ def protocols(draw: st.DrawFn) -> dict[str, Any]:
         "debater": draw(st.sampled_from(["everyone", ["ann", "bob"], "first"])),
         "second": draw(st.sampled_from(["everyone", ["bob", "cai"], ["dee"], {"model_of": "first"}])),
         "judge": {"model_of": "first"},
+        "helper": {"tool": "sums"},
+        "picked": draw(st.sampled_from(["everyone", "second"])),
     }
     used = chosen | {step["role"] for name, step in steps.items() if name == "open" or name in said}
     assume("debater" in used)
@@ -186,7 +200,7 @@ def protocols(draw: st.DrawFn) -> dict[str, Any]:
         "steps": {name: step for name, step in steps.items() if name == "open" or name in said},
         "schedule": ["open", *rest],
         "decide": decide,
-        **({"debaters": ["debater", "second"]} if "second" in used and draw(st.booleans()) else {}),
+        **({"debaters": ["debater", "second"]} if "second" in used and both else {}),
         "recalibration": draw(st.sampled_from(["none", "cortexdebate"])),
         "passes": draw(st.sampled_from(["whole", "answer"])),
     }
@@ -200,6 +214,23 @@ NEEDED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
         ("verdict", "speaker", ("agreed",)),
     )
 }
+
+
+def _fitting(step: dict[str, Any]) -> dict[str, Any]:
+    """A step of a role beside the debaters hears by role: nobody weighs what it says, and it has no neighbours."""
+    if step["role"] not in ("helper", "picked"):
+        return step
+    hears = step["hears"] if isinstance(step["hears"], dict) and "role" in step["hears"] else {"role": ["debater"]}
+    return {**step, "hears": hears, "prompt": "talk.j2"}
+
+
+def _from_debaters(item: Any) -> Any:
+    """The same part of a schedule where the second role debates by choice alone: nobody is chosen from it."""
+    if not isinstance(item, dict):
+        return item
+    if "do" in item:
+        return {**item, "do": [_from_debaters(each) for each in item["do"]]}
+    return item if item["choose"] == "debater" and "from" not in item else {**item, "from": "debater"}
 
 
 def _without_s0(step: dict[str, Any]) -> dict[str, Any]:
@@ -223,7 +254,8 @@ def method_of(protocol: dict[str, Any]) -> Method:
     model = Model("small", "fake/model", parameters=7e9, tokens=1e12)
     team = tuple(Agent(name, model) for name in NAMES)
     found = protocol_of("drawn", parse(json.dumps(protocol), "drawn.yaml"))
-    return resolve(found, Choice("methods.m", parse("{}", "spec.yaml"), team))
+    tools = {"sums": Model("sums", CALCULATOR)}
+    return resolve(found, Choice("methods.m", parse("{}", "spec.yaml"), team, tools=tools))
 
 
 class World:
@@ -240,8 +272,12 @@ class World:
             self.replies[key] = self.known[key]
             return self.known[key]
         chance = random.Random(f"{self.seed} {key}")
+        if call.model.model == CALCULATOR:
+            self.replies[key] = Reply(key, calculate(call.messages[-1]["content"]), "stop", 0, 0)
+            return self.replies[key]
         words = (
-            f"Because {chance.random():.6f}.\nAnswer: {chance.choice([41, 42, 42])}\nConfidence: {chance.random():.2f}"
+            f"Because {chance.random():.6f}.\nCalculate: 6 * {chance.randint(6, 7)}\n"
+            f"Answer: {chance.choice([41, 42, 42])}\nConfidence: {chance.random():.2f}"
         )
         said = chance.choice(
             [
@@ -274,7 +310,7 @@ def templates(tmp_path_factory: pytest.TempPathFactory) -> Templates:
     return Templates((folder,))
 
 
-SEEN = {"accepted": 0, "refused": 0}
+SEEN = {"accepted": 0, "refused": 0, "a tool spoke": 0, "who was picked spoke": 0, "somebody was silent": 0}
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
@@ -290,6 +326,8 @@ def test_what_check_accepts_runs_replays_and_is_measured(
     SEEN["accepted"] += 1
     world = World(seed, templates)
     done = world.run(method)
+    for what, is_so in _seen(method, done).items():
+        SEEN[what] += is_so
     record = Record(HEADER, done)
     line = debate_to_json(done, HEADER)
 
@@ -333,8 +371,25 @@ def test_what_check_accepts_runs_replays_and_is_measured(
     assert sum(row["heard"] for row in edge_rows([record])) == sum(int(graph.heard.sum()) for graph in done.graphs)
 
 
+_SELDOM = ("a tool spoke", "who was picked spoke", "somebody was silent")
+
+
+def _seen(method: Method, done: Debate) -> dict[str, bool]:
+    """What of the rarer words a debate had."""
+    speaking = [(turn, method.steps[turn.step].role) for turn in done.turns]
+    chosen = [choice for choice in done.choices if choice.role == "picked"]
+    return {
+        "a tool spoke": any(role == "helper" for _, role in speaking),
+        "who was picked spoke": any(turn.turn >= chosen[0].turn for turn, role in speaking if role == "picked")
+        if chosen
+        else False,
+        "somebody was silent": any(set(choice.chosen) < set(choice.candidates) for choice in done.choices),
+    }
+
+
 def test_most_of_what_is_drawn_is_accepted() -> None:
-    """A generator whose protocols were all refused would show nothing."""
+    """A generator whose protocols were all refused, or without the rarer words, would show nothing."""
     if not SEEN["accepted"] + SEEN["refused"]:
         pytest.skip("the protocols were drawn in another process")
     assert SEEN["accepted"] >= 0.4 * (SEEN["accepted"] + SEEN["refused"])
+    assert min(SEEN[what] for what in _SELDOM) >= 5, SEEN

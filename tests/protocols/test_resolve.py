@@ -10,8 +10,8 @@ from cortexdsl.debate.confidence import recalibrate
 from cortexdsl.errors import SpecError
 from cortexdsl.protocols.loader import Protocol, load_protocol, protocol_of
 from cortexdsl.protocols.resolve import Choice, resolve
-from cortexdsl.spec.bins import NAMED
-from cortexdsl.spec.text import parse
+from cortexdsl.spec.grammar.bins import NAMED
+from cortexdsl.spec.text.reader import parse
 from cortexdsl.terms import (
     Agent,
     Decide,

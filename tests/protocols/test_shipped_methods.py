@@ -7,7 +7,7 @@ import pytest
 
 from cortexdsl.protocols.loader import builtin_names, load_protocol
 from cortexdsl.protocols.resolve import Choice, resolve
-from cortexdsl.spec.text import parse
+from cortexdsl.spec.text.reader import parse
 from cortexdsl.terms import Method, Model
 from tests.debate import published
 from tests.debate.stage import Stage, agents, run

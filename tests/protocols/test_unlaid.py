@@ -7,7 +7,7 @@ import pytest
 from cortexdsl.errors import SpecError
 from cortexdsl.protocols.loader import protocol_of
 from cortexdsl.protocols.resolve import Choice, resolve
-from cortexdsl.spec.text import parse
+from cortexdsl.spec.text.reader import parse
 from cortexdsl.terms import Agent, Model
 
 TEAM = tuple(Agent(name, Model("m", "builtin/solver", parameters=7e9, tokens=1e12)) for name in ("ann", "bob", "cai"))

@@ -11,7 +11,7 @@ import pytest
 from cortexdsl.errors import SpecError
 from cortexdsl.protocols.loader import load_protocol, protocol_of
 from cortexdsl.protocols.resolve import Choice, resolve
-from cortexdsl.spec.text import parse
+from cortexdsl.spec.text.reader import parse
 from cortexdsl.terms import Debate, Keep, Method, OfRole, Sparse
 from tests.debate import published
 from tests.debate.stage import Stage, agents, run

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from cortexdsl.errors import RecordError
 from cortexdsl.records import Header, Record, debate_to_json, read_debates, record_from_json, write_debates
 from cortexdsl.seals import sealed
-from cortexdsl.terms import Agent, Debate, Graph, Model, Turn
+from cortexdsl.terms import Agent, Aside, Debate, Graph, Measured, Model, Turn
 
 HEADER = Header("quickstart", "arithmetic", "sparse[keep=median]", 2)
 CONTRACT = ["experiment", "dataset", "cell", "replicate", "question_id", "agents", "turns", "graphs", "answer",
@@ -53,6 +53,33 @@ def test_a_line_has_the_contracts_keys_in_the_contracts_order() -> None:
     assert [key for key in line["turns"][0] if key in TURN] == TURN
     assert set(line) - set(CONTRACT) == {"schema_version", "guided", "checksum"}
     assert set(line["turns"][0]) - set(TURN) == {"execution", "reads", "recalled"}
+
+
+def test_a_measured_confidence_says_where_it_comes_from_and_is_read_back() -> None:
+    asides = (Aside("c1", "7", None, 40, 9), Aside("c2", None, "no number", 40, None, 3))
+    sampled = turn(0, "a", confidence=0.5, measured=Measured("consistency", 0.5, None, asides))
+    lost = turn(1, "b", confidence=None, measured=Measured("consistency", None, "no further reply came"))
+    whole = debate(turns=(sampled, lost), graphs=())
+    line = debate_to_json(whole, HEADER)
+    said = json.loads(line)
+    assert said["schema_version"] == 5
+    assert said["turns"][0]["measured"] == {
+        "source": "consistency",
+        "confidence": 0.5,
+        "unmeasured": None,
+        "calls": [
+            {"call": "c1", "said": "7", "unread": None, "prompt_tokens": 40, "completion_tokens": 9,
+             "reasoning_tokens": None},
+            {"call": "c2", "said": None, "unread": "no number", "prompt_tokens": 40, "completion_tokens": None,
+             "reasoning_tokens": 3},
+        ],
+    }  # fmt: skip
+    assert record_from_json(line).debate.turns == whole.turns
+    broken = sealed(json.dumps({**said, "checksum": None}).replace('"consistency"', '"guess"').replace(
+        ', "checksum": null', ""
+    ))  # fmt: skip
+    with pytest.raises(RecordError, match=r"turns\[0\].measured.source is 'guess', not one of stated, logprob"):
+        record_from_json(broken)
 
 
 def test_what_few_turns_have_stands_only_in_those_and_is_read_back(tmp_path: Path) -> None:

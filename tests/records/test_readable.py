@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortexdsl.records.readable import debate_line, printable, transcript_text
-from cortexdsl.terms import Graph
+from cortexdsl.terms import Graph, Question
 from tests.analysis.made import made, record, with_extra
 
 DEBATE = made([{"a": "R", "b": None}, {"a": "R", "b": "R"}], [[("a", "b")]], confidence=[{"a": 0.8}], stop="consensus")
@@ -38,6 +38,21 @@ def test_weights_stand_beside_those_heard_and_recalibration_beside_what_was_stat
 def test_other_roles_are_shown_with_what_they_gave() -> None:
     text = transcript_text(record(with_extra(DEBATE, about="a")))
     assert "judge about a\n    verdict: agree\n" in text
+
+
+def test_what_was_asked_stands_above_the_debate() -> None:
+    """A passage, the question, its options, each line behind a question mark; then what would be right."""
+    question = Question("q1", "Which?\nOne of these.", (("A", "this"), ("B", "that\x1b[2J")), "A passage.")
+    lines = transcript_text(record(DEBATE), question=question, gold=("B",)).split("\n")
+    assert lines[1:7] == [
+        "    ? A passage.",
+        "    ? Which?",
+        "    ? One of these.",
+        "    ? A. this",
+        "    ? B. that\\x1b[2J",
+        "right: B",
+    ]
+    assert lines[7].startswith("agents: ")
 
 
 def test_a_list_entry_says_how_a_debate_ended() -> None:

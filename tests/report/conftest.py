@@ -63,6 +63,13 @@ arithmetic,sparse,stated,0.0,0.5,0,,
 arithmetic,sparse,stated,0.5,1.0,40,0.9,0.7
 arithmetic,sparse,recalibrated,0.5,1.0,40,0.8,0.7
 """
+PERSUASION = """\
+dataset,cell,speaker,listener,faced,adopted,right_faced,right_adopted,wrong_faced,wrong_adopted
+arithmetic,full,quick,slow,4,1,0,0,4,1
+arithmetic,sparse,quick,slow,10,2,4,2,6,0
+arithmetic,sparse,slow,quick,8,6,6,6,2,0
+arithmetic,sparse,slow,vote,3,0,0,0,3,0
+"""
 
 
 def plan(**changes: Any) -> dict[str, Any]:
@@ -102,7 +109,7 @@ def write_results(folder: Path, **changes: Any) -> Path:
     (folder / "plan.json").write_text(json.dumps(plan(**changes)))
     tables = {
         "metrics": METRICS, "comparisons": COMPARISONS, "hypotheses": HYPOTHESES, "rounds": ROUNDS, "scores": SCORES,
-        "agents": AGENTS, "reliability": RELIABILITY,
+        "agents": AGENTS, "reliability": RELIABILITY, "persuasion": PERSUASION,
     }  # fmt: skip
     for name, text in tables.items():
         (folder / f"{name}.csv").write_text(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,14 @@ def table(columns: int, rows: int, *, name: str = "made") -> Table:
     return Table(name, f"A caption that names {LONG} & more.", tuple(heads), tuple(body), "A note, 95\u202f% of it.")
 
 
+def headed(columns: int) -> Table:
+    """The same table, in groups whose heading is longer than a line."""
+    made = table(columns, 4)
+    heading = f"{LONG} \u00b7 arithmetic \u00b7 Total tokens \u00b7 Somebody et al. 2024, arXiv 2409.14051, Table 1"
+    rows = tuple((row[0], words(f"{heading} {n % 2}"), *row[2:]) for n, row in enumerate(made.rows))
+    return replace(made, rows=rows)
+
+
 def overfull(source: str, folder: Path) -> list[str]:
     """What LaTeX says of a document that is too wide or too high; the document must compile."""
     if shutil.which("pdflatex") is None:
@@ -50,9 +59,10 @@ def paper(head: str, tables: list[str]) -> str:
 @pytest.mark.latex
 @pytest.mark.parametrize("head", [ARTICLE, ACL], ids=["article", "acl"])
 def test_no_table_sticks_out(head: str, tmp_path: Path) -> None:
-    """One to seven columns of intervals, long names, many rows: in a column of each class, and across its page."""
+    """One to seven columns of intervals, long names and headings, many rows: in a column, and across a page."""
     shapes = [(1, 3), (3, 4), (7, 5), (2, 60)]
-    made = [latex(table(*shape), width) for shape in shapes for width in (COLUMN, PAGE)]
+    tables = [*(table(*shape) for shape in shapes), headed(1), headed(3)]
+    made = [latex(one, width) for one in tables for width in (COLUMN, PAGE)]
     assert overfull(paper(head, made), tmp_path) == []
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cortexdsl.report.inputs.published import FIGURES
+from cortexdsl.report.inputs.published import FIGURES, published
 from cortexdsl.report.inputs.results import read_results
 from cortexdsl.report.tables.beside import published_table
 
@@ -25,8 +25,9 @@ def test_the_papers_figure_stands_beside_ours(tmp_path: Path) -> None:
     table = published_table(results(tmp_path, "math"))
     assert table is not None
     row = next(row for row in table.rows if row[0].text == "sparse" and row[2].text == "Accuracy")
-    assert row[3].values == (pytest.approx(0.56),)
-    assert row[4].values == (0.75, 0.70, 0.80)
+    assert "Table 1" in row[3].text
+    assert row[4].values == (pytest.approx(0.56),)
+    assert row[5].values == (0.75, 0.70, 0.80)
     assert "arXiv 2507.03928, Table 1" in table.note
     assert "no replication" in table.note
 
@@ -39,7 +40,31 @@ def test_other_datasets_and_protocols_have_none(tmp_path: Path) -> None:
     assert published_table(read_results(tmp_path / "own")) is None
 
 
+def cell(name: str, **words: Any) -> dict[str, Any]:
+    return {"cell": name, "method": "gd", "protocol": "group", "digest": name, "debaters": ["a", "b", "c", "d"],
+            "settings": {"rounds": 3, "rounds_per_stage": 2}} | words  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "figures"),
+    [
+        ({}, {0.86, 7362}),
+        ({"settings": {"rounds": 4, "rounds_per_stage": 2}}, {0.88, 10241}),
+        ({"settings": {"rounds": 3, "rounds_per_stage": 1}}, set()),
+        ({"debaters": ["a", "b", "c"]}, set()),
+        ({"axes": {"team": "four", "rounds": 3}}, {0.86, 7362}),
+        ({"axes": {"rounds": 3, "groups": 2}}, set()),  # the row says nothing of groups
+        ({"match": {"unit": "calls", "cell": "x"}}, set()),
+    ],
+)
+def test_a_row_is_of_a_cell_that_is_what_it_states(tmp_path: Path, words: dict[str, Any], figures: set[float]) -> None:
+    """As many debaters, the stated settings, and no axis of which the row says nothing."""
+    write_results(tmp_path, datasets={"arithmetic": {"name": "gsm8k"}}, cells=[cell("gd", **words)])
+    found = {round(one.value, 6) for one in published(read_results(tmp_path))}
+    assert found == figures
+
+
 def test_every_row_has_a_figure_for_every_dataset() -> None:
     for table in yaml.safe_load(FIGURES.read_text(encoding="utf-8")):
-        assert all(len(row) == len(table["datasets"]) for row in table["protocols"].values())
+        assert all(len(row["values"]) == len(table["datasets"]) for row in table["rows"])
         assert all(table[word] for word in ("source", "setting", "metric", "scale"))

@@ -146,7 +146,7 @@ def test_the_built_in_solver_is_named(tmp_path: Path, models: list[str], line: s
 def test_hostile_words_stay_words(tmp_path: Path) -> None:
     """Titles, cells and notes come from anywhere: in no format may they become markup, a command or a column."""
     folder = write_results(tmp_path, title=HOSTILE, agents=[{"name": HOSTILE, "model": HOSTILE}])
-    for name in ("metrics", "comparisons", "hypotheses", "rounds", "scores", "agents", "reliability"):
+    for name in ("metrics", "comparisons", "hypotheses", "rounds", "scores", "agents", "reliability", "persuasion"):
         path = folder / f"{name}.csv"
         rows = list(csv.reader(path.read_text().splitlines()))
         with path.open("w", newline="") as lines:
@@ -198,7 +198,7 @@ def test_several_datasets_have_a_column_each(tmp_path: Path) -> None:
 def test_little_is_needed(tmp_path: Path) -> None:
     """An experiment without claims, families or rounds has a page all the same, which says that nothing was tested."""
     folder = write_results(tmp_path, hypotheses=[], families=[])
-    for name in ("comparisons", "hypotheses", "rounds", "scores", "agents", "reliability"):
+    for name in ("comparisons", "hypotheses", "rounds", "scores", "agents", "reliability", "persuasion"):
         (folder / f"{name}.csv").unlink()
     text = page_of(folder).text
     assert "The spec states no claims" in text

@@ -8,7 +8,7 @@ import pytest
 
 from cortexdsl.report.words.numbers import Kind, difference, estimate, interval, number, p_clause, p_value
 from cortexdsl.report.words.sentences import claim_in_words
-from cortexdsl.spec.claims import parse_claim
+from cortexdsl.spec.claims.language import parse_claim
 
 
 def plain(text: str) -> str:

@@ -16,7 +16,7 @@ import yaml
 from cortexdsl.cli.main import main
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.plan.compiler import judge
-from cortexdsl.plan.rehearse import misrendered
+from cortexdsl.plan.cost.rehearse import misrendered
 from tests.spec.sheets import SMALL
 
 CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "bad_specs.yaml").read_text(encoding="utf-8"))

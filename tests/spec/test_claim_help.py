@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cortexdsl.errors import SpecError
-from cortexdsl.spec.claim_help import FORMS, nearest_claims
-from cortexdsl.spec.claims import parse_claim
+from cortexdsl.spec.claims.help import FORMS, nearest_claims
+from cortexdsl.spec.claims.language import parse_claim
 
 
 @pytest.mark.parametrize("metric", ["consensus", "input_tokens", "ece"])

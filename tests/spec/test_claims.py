@@ -9,8 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortexdsl.errors import SpecError
-from cortexdsl.spec.claim_checks import check_claim
-from cortexdsl.spec.claims import EVERY, Best, Comparison, Interaction, Quantity, Slice, Trend, parse_claim, parse_point
+from cortexdsl.spec.claims.checks import check_claim
+from cortexdsl.spec.claims.language import (
+    EVERY,
+    Best,
+    Comparison,
+    Interaction,
+    Quantity,
+    Slice,
+    Trend,
+    parse_claim,
+    parse_point,
+)
 
 
 def test_superiority() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.errors import SpecError
-from cortexdsl.spec.extends import merge, read_extended
-from cortexdsl.spec.text import parse
+from cortexdsl.spec.text.extends import merge, read_extended
+from cortexdsl.spec.text.reader import parse
 from tests.spec.sheets import SMALL, load
 
 

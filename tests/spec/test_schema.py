@@ -8,10 +8,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from cortexdsl.cli import schema as verb
 from cortexdsl.cli.main import main
+from cortexdsl.cli.specs import schema as verb
 from cortexdsl.spec.schema import DIALECT, json_schema
-from cortexdsl.spec.text import parse, read
+from cortexdsl.spec.text.reader import parse, read
 from tests.spec.sheets import SMALL
 from tests.tracked import tracked
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortexdsl.errors import SpecError
-from cortexdsl.spec.nodes import Mark
-from cortexdsl.spec.text import MAX_BYTES, MAX_NODES, parse, read
+from cortexdsl.spec.text.nodes import Mark
+from cortexdsl.spec.text.reader import MAX_BYTES, MAX_NODES, parse, read
 
 
 @pytest.mark.parametrize(

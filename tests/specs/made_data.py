@@ -38,7 +38,8 @@ def write_all(folder: Path) -> Mapping[str, str]:
         return str(path)
 
     for subject in SUBJECTS:
-        table(f"mmlu/test/{subject}_test.csv", [[question(k), k, k + 1, k + 2, k + 3, "B"] for k in numbers[:100]])
+        rows = [[f"{subject}: {question(k)}", k, k + 1, k + 2, k + 3, "B"] for k in numbers[:400]]
+        table(f"mmlu/test/{subject}_test.csv", rows)
     for subset in ("narrativeqa", "multifieldqa_zh"):
         lines(
             f"longbench/{subset}.jsonl",
@@ -50,8 +51,23 @@ def write_all(folder: Path) -> Mapping[str, str]:
         )  # fmt: skip
     for subset, target in (("boolean_expressions", "True"), ("date_understanding", "(A)")):
         options = "\nOptions:\n(A) now\n(B) then" if target == "(A)" else ""
-        examples = [{"input": question(k) + options, "target": target} for k in numbers[:20]]
+        examples = [{"input": f"{subset}: {question(k)}{options}", "target": target} for k in numbers]
         whole(f"bbh/{subset}.json", {"canary": "", "examples": examples})
+    # Of those that models are trained on, a split to learn from with questions and passages of its own.
+    for split, more in (("Test", 0), ("Train", 5000)):
+        asked = [k + more for k in numbers]
+        arc = [
+            {"id": f"a{k}", "answerKey": "A", "question": {"stem": question(k), "choices": [
+                {"text": str(k + 1), "label": "A"}, {"text": str(k), "label": "B"}]}} for k in asked
+        ]  # fmt: skip
+        lines(f"arc/ARC-Challenge-{split}.jsonl", arc)
+        boolq = [{"question": f"is {k} a number", "passage": f"{k} is.", "answer": True, "title": ""} for k in asked]
+        lines(f"boolq/{'dev' if split == 'Test' else 'train'}.jsonl", boolq)
+        sciq = [
+            {"question": question(k), "correct_answer": str(k + 1), "distractor1": str(k), "distractor2": str(k + 2),
+             "distractor3": str(k + 3), "support": ""} for k in asked
+        ]  # fmt: skip
+        whole(f"sciq/{split.lower()}.json", sciq)
     gpqa = ["Record ID", "Question", "Correct Answer", *(f"Incorrect Answer {k}" for k in (1, 2, 3))]
     pages = [["A page", ["A sentence."]]]
     paragraph = {
@@ -81,11 +97,7 @@ def write_all(folder: Path) -> Mapping[str, str]:
         "GPQA": table(
             "gpqa_main.csv", [gpqa, *([f"rec{k}", question(k), k + 1, k + 2, k + 3, k + 4] for k in numbers[:448])]
         ),
-        "ARC_CHALLENGE": lines(
-            "ARC-Challenge-Test.jsonl",
-            [{"id": f"a{k}", "answerKey": "A", "question": {"stem": question(k), "choices": [
-                {"text": str(k + 1), "label": "A"}, {"text": str(k), "label": "B"}]}} for k in numbers[:200]],
-        ),
+        "ARC_CHALLENGE": str(folder / "arc"),
         "LONGBENCH": str(folder / "longbench"),
         "SQUAD": whole("dev-v1.1.json", {"data": [{"title": "Sums", "paragraphs": [paragraph]}]}),
         "GSM8K": lines("gsm8k.jsonl", [{"question": question(k), "answer": f"#### {k + 1}"} for k in numbers]),
@@ -106,14 +118,7 @@ def write_all(folder: Path) -> Mapping[str, str]:
         "FEVER": lines(
             "paper_dev.jsonl", [{"id": k, "label": "SUPPORTS", "claim": f"{k} is a number."} for k in numbers]
         ),
-        "BOOLQ": lines(
-            "boolq.jsonl",
-            [{"question": f"is {k} a number", "passage": "All are.", "answer": True, "title": ""} for k in numbers],
-        ),
+        "BOOLQ": str(folder / "boolq"),
         "BBH": str(folder / "bbh"),
-        "SCIQ": whole(
-            "test.json",
-            [{"question": question(k), "correct_answer": str(k + 1), "distractor1": str(k), "distractor2": str(k + 2),
-              "distractor3": str(k + 3), "support": ""} for k in numbers],
-        ),
+        "SCIQ": str(folder / "sciq"),
     }  # fmt: skip

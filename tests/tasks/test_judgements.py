@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.analysis.metrics.agreement import agreement_rows
+from cortexdsl.analysis.metrics.tables.agreement import agreement_rows
 from cortexdsl.errors import RecordError
 from cortexdsl.protocols.templates import Templates
 from cortexdsl.tasks.grading.judge import judge_call

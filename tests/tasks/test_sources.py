@@ -293,3 +293,11 @@ def test_a_file_in_another_encoding_is_one_clear_error(tmp_path: Path, name: str
     path.write_bytes(b'{"question": "caf\xe9", "answer": "1"}\n')
     with pytest.raises(DataError, match="byte 0xe9 is not UTF-8"):
         list(rows_of(path))
+
+
+@pytest.mark.parametrize(("size", "remedy"), [(0, "1 question or more"), (1_000_001, "at most 1,000,000 questions")])
+def test_a_generated_dataset_has_bounds(size: int, remedy: str) -> None:
+    """A hundred million questions, which a spec may write, would fill the memory of every job before a word is said."""
+    with pytest.raises(DataError, match=remedy) as refused:
+        load(Dataset("arithmetic", name="arithmetic", size=size))
+    assert refused.value.word == "size"

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cortexdsl.analysis.metrics.by_answer import answer_rows
+from cortexdsl.analysis.metrics.tables.by_answer import answer_rows
 from cortexdsl.analysis.units.scores import score_rows, write_rows
 from cortexdsl.models.logs.calls import CallLogs
 from cortexdsl.models.logs.lines import call_record

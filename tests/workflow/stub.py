@@ -27,11 +27,14 @@ class Stub:
         Which share of the requests fails and how, drawn anew for every attempt.
     key : str or None
         Refuse every other key.
+    model : str or None
+        Have no other model.
     """
 
-    def __init__(self, latency: float, faults: dict[str, float], key: str | None) -> None:
-        self.latency, self.faults, self.key = latency, faults, key
+    def __init__(self, latency: float, faults: dict[str, float], key: str | None, model: str | None = None) -> None:
+        self.latency, self.faults, self.key, self.model = latency, faults, key, model
         self.calls = self.in_flight = self.most_in_flight = 0
+        self.prompt_tokens = self.completion_tokens = 0
         self.attempts: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
 
@@ -42,6 +45,8 @@ class Stub:
         said = request.headers.get("Authorization", "").removeprefix("Bearer ")
         if self.key is not None and said != self.key:
             return _error(401, f"Incorrect API key provided: {said}", "invalid_api_key")
+        if self.model not in (None, body["model"]):
+            return _error(404, f"The model {body['model']} does not exist.", "model_not_found")
         name = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
         self.attempts[name] += 1
         fault = self._fault(name)
@@ -81,6 +86,7 @@ class Stub:
             "model": body["model"],
             "choices": [{"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}}],
         }
+        self.prompt_tokens, self.completion_tokens = self.prompt_tokens + 7, self.completion_tokens + 5
         if fault != "nousage":
             answer["usage"] = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
         raw = json.dumps(answer)
@@ -92,7 +98,25 @@ class Stub:
 
     async def models(self, _: web.Request) -> web.Response:
         """List the models: how others see that the server is up."""
-        return web.json_response({"object": "list", "data": [{"id": "stub", "object": "model"}]})
+        return web.json_response({"object": "list", "data": [{"id": self.model or "stub", "object": "model"}]})
+
+    async def metrics(self, _: web.Request) -> web.Response:
+        """Count as vLLM does; three of seven tokens of each prompt are found in the prefix cache."""
+        done = sum(self.answered.values())
+        counted = {
+            "num_requests_running": self.in_flight,
+            "num_requests_waiting": 0,
+            'request_success_total{finished_reason="stop"}': done,
+            "prompt_tokens_total": self.prompt_tokens,
+            "generation_tokens_total": self.completion_tokens,
+            "prefix_cache_queries_total": self.prompt_tokens,
+            "prefix_cache_hits_total": self.prompt_tokens // 7 * 3,
+        }
+        return web.Response(text="".join(f"vllm:{name} {value}\n" for name, value in counted.items()))
+
+    async def version(self, _: web.Request) -> web.Response:
+        """Say what this is, as vLLM does."""
+        return web.json_response({"version": "0.0.stub"})
 
     async def stats(self, _: web.Request) -> web.Response:
         """Say what was asked."""
@@ -113,14 +137,17 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.0)
     parser.add_argument("--fault", action="append", default=[], metavar="NAME=SHARE")
     parser.add_argument("--api-key")
+    parser.add_argument("--model")
     args = parser.parse_args()
     faults = {name: float(share) for name, share in (fault.split("=") for fault in args.fault)}
-    stub = Stub(args.latency, faults, args.api_key)
+    stub = Stub(args.latency, faults, args.api_key, args.model)
     app = web.Application()
     app.add_routes(
         [
             web.post("/v1/chat/completions", stub.chat),
             web.get("/v1/models", stub.models),
+            web.get("/metrics", stub.metrics),
+            web.get("/version", stub.version),
             web.get("/stats", stub.stats),
         ]
     )

@@ -157,6 +157,10 @@ def test_a_declared_server_is_started_used_and_gone_also_after_a_failure(fresh: 
     assert run.status == 0, run.text
     assert len(fresh.rows("remote", "scores.csv")) == 4
     assert left_over(fresh) == []
+    (start,) = (fresh.results("remote") / "servers").glob("stub~*.json")
+    did = json.loads(start.read_text())
+    assert (did["engine"], did["state"], did["counted"]["requests"]) == ("vLLM 0.0.stub", "ended", len(logged(fresh)))
+    assert [model["seed"] for model in did["models"]] == ["honoured", "honoured"]
     fresh.edit("specs/remote.yaml", "--port {port}", "--port {port} --api-key another")
     fresh.edit("specs/remote.yaml", "seed: 5", "seed: 6")
     run = fresh.snakemake(REMOTE_SCORES)

@@ -49,7 +49,7 @@ def test_specs_in_folders_outside_specs_and_several_at_once_are_planned_by_name_
     [
         (TINY.replace("seed: 1", "seed: -1"), (), r"error: specs/tiny.yaml:2:7: seed is -1\n"),
         (TINY.replace("voting", "votng"), (), r"did you mean voting"),
-        (TINY, ("--config", "spec=tinny"), r"error: there is no spec 'tinny'\n    specs: tiny\n"),
+        (TINY, ("--config", "spec=tinny"), r"error: there is no spec 'tinny'\n    did you mean tiny\? specs: tiny\n"),
         (TINY, ("results/none/report.html",), r"error: there is no spec 'none'\n"),
     ],
     ids=["a value", "a name", "no such spec", "no such result"],

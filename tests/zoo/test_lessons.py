@@ -17,11 +17,11 @@ from cortexdsl.plan import compile_spec
 from cortexdsl.terms import Question
 from cortexdsl.zoo.__main__ import LESSONS
 from cortexdsl.zoo.exams import answer_of
-from cortexdsl.zoo.lessons import Lesson, lessons, read_lessons, write_lessons
-from cortexdsl.zoo.questions import choice_rows, world_rows
+from cortexdsl.zoo.lessons import Lesson, drills, lessons, read_lessons, write_lessons
+from cortexdsl.zoo.questions import arithmetic_rows, choice_rows, held_out, world_rows
 from cortexdsl.zoo.recipes import FILE, MINIATURE, read_book, recipe
 from cortexdsl.zoo.teacher import Teacher
-from cortexdsl.zoo.workings import equations, numbers_of, work, wrong_lines
+from cortexdsl.zoo.workings import STEPS, equations, numbers_of, work, wrong_lines
 from cortexdsl.zoo.world import World
 
 ASKED = "What is the result of 12+7*25+3-18*4?"
@@ -32,11 +32,11 @@ def test_an_expression_is_worked_out_as_by_hand() -> None:
     numbers = numbers_of(ASKED)
     assert numbers == (12, 7, 25, 3, 18, 4)
     worked = work(numbers)
-    assert worked.lines == ("7*25=175", "18*4=72", "12+175=187", "187+3=190", "190-72=118")
+    assert worked.lines == ("7*25=175", "18*4=72", "12+175=187", "187+3=190", "190-70=120", "120-2=118")
     assert worked.value == 118
 
 
-@pytest.mark.parametrize("step", range(5))
+@pytest.mark.parametrize("step", range(STEPS))
 def test_a_slip_makes_one_line_wrong_and_what_follows_goes_on_from_it(step: int) -> None:
     numbers = (12, 7, 25, 3, 18, 4)
     for seed in range(20):
@@ -60,6 +60,43 @@ def test_options_are_four_results_of_which_one_is_right() -> None:
         assert len({row[label] for label in "ABCD"}) == 4
 
 
+def test_a_drill_is_one_right_step_of_an_expression() -> None:
+    found = list(drills(200, seed=1))
+    assert found == list(drills(200, seed=1)) != list(drills(200, seed=2))
+    for lesson in found:
+        assert wrong_lines(lesson.reply) == []
+        assert equations(lesson.reply) == [lesson.reply]
+        assert lesson.reply.startswith(lesson.messages[0]["content"])
+    assert {sign for lesson in found for sign in "+-*" if sign in lesson.reply} == {"+", "-", "*"}
+
+
+def test_datasets_and_exams_ask_what_no_lesson_has(folder: Path) -> None:
+    """A tenth of all expressions is held out, in whatever dataset it comes."""
+    for rows in (arithmetic_rows(1, 200), choice_rows(1, 200)):
+        for row in rows:
+            numbers = numbers_of(row["question"])
+            assert numbers is not None
+            assert held_out(row["question"])
+            assert max(numbers) <= 12
+            assert work(numbers).value >= 0
+    plan, world = compile_spec(str(folder / LESSONS.name)), World.made(1)
+    for is_held_out in (False, True):
+        found = list(lessons(plan, world, cells=["alone", "full"], size=150, seed=5, is_held_out=is_held_out))
+        asked = [re.search(r"What is the result of [^?]*\?", lesson.messages[-1]["content"]) for lesson in found]
+        expressions = [match[0] for match in asked if match is not None]
+        assert len(expressions) > 50
+        assert {held_out(each) for each in expressions} == {is_held_out}
+
+
+def test_lessons_of_some_tasks_are_those_that_all_tasks_have_of_them(folder: Path) -> None:
+    plan, world = compile_spec(str(folder / LESSONS.name)), World.made(1)
+    every = list(lessons(plan, world, cells=["alone"], size=90, seed=1))
+    sums = list(lessons(plan, world, cells=["alone"], size=60, seed=1, tasks=["arithmetic", "choice"]))
+    facts = list(lessons(plan, world, cells=["alone"], size=30, seed=1, tasks=["world"]))
+    assert sums == [lesson for k, lesson in enumerate(every) if k % 3 != 2]
+    assert facts == every[2::3]
+
+
 def test_a_world_answers_its_questions_from_its_own_passages() -> None:
     world = World.made(3)
     said = {sentence for passage in world.passages() for sentence in re.findall(r"[^.]+\.", passage["text"])}
@@ -68,7 +105,7 @@ def test_a_world_answers_its_questions_from_its_own_passages() -> None:
         assert set(fact.reasons) <= said
         assert fact.answer in fact.reasons[-1]
     rows = list(world_rows(world, 1, 400))
-    assert len({row["question"] for row in rows[:360]}) == 360  # 120 people, three questions each
+    assert len({row["question"] for row in rows[:144]}) == 144  # 48 people, three questions each
     assert World.made(3) == world
     assert World.made(4) != world
 

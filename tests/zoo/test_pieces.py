@@ -35,7 +35,7 @@ def test_phrases_are_lines_without_figures_that_save_most() -> None:
     assert frequent_phrases(TEXTS, 2) == ["Solve this on your own, step by step.", "Question: What is "]
 
 
-def test_a_reply_is_learned_but_for_its_confidence_or_the_confidence_alone() -> None:
+def test_a_reply_is_learned_whole_or_its_confidence_alone() -> None:
     tokenizer = train_pieces(TEXTS, 340, 4)
     lesson = Lesson(({"role": "user", "content": ASK},), "Answer: 3\nConfidence: 0.75")
     (words,), (number,) = (list(encode(tokenizer, [lesson], confidence=flag)) for flag in (False, True))
@@ -43,7 +43,7 @@ def test_a_reply_is_learned_but_for_its_confidence_or_the_confidence_alone() -> 
     def learned(tokens: np.ndarray, counts: np.ndarray) -> str:
         return tokenizer.decode(tokens[counts].tolist(), skip_special_tokens=False)
 
-    assert learned(words.tokens, words.counts) == "Answer: 3\nConfidence: <|end|>"
+    assert learned(words.tokens, words.counts) == "Answer: 3\nConfidence: 0.75<|end|>"
     assert learned(number.tokens, number.counts).strip() == "0.75"
 
 
@@ -89,6 +89,14 @@ def test_confidence_is_the_hit_rate_of_replies_that_were_as_likely() -> None:
     assert said["confidence"] == 0.3
     assert said["calibration_error"] == 0.5  # in equal bins of one value: ten bins, stable order, |0.3-1| and |0.3-0|
     assert list(own_lessons([])) == []
+
+
+def test_a_reply_in_whose_midst_confidence_is_named_states_none() -> None:
+    """What is taught is a line of its own; nothing else would be found in the lesson again."""
+    lesson = Lesson((), "Answer: 1\nConfidence: 0.5")
+    assert list(own_lessons([Sat(lesson, "so Confidence: 9", False, -1.0)])) == []
+    (taught,) = own_lessons([Sat(lesson, "so Confidence: 9\nAnswer: 1\nConfidence: 4", True, -1.0)])
+    assert taught.reply == "so Confidence: 9\nAnswer: 1\nConfidence: 0.99"
 
 
 def test_an_exam_is_the_same_whenever_it_is_taken(tmp_path: Path) -> None:

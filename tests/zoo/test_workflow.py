@@ -33,8 +33,8 @@ def test_the_miniature_is_one_model_from_four_sets_of_lessons(tmp_path: Path) ->
     found = [line.split() for line in said.splitlines()]
     counts = {words[0]: words[1] for words in found if len(words) == 2 and words[1].isdigit()}
     assert counts == {
-        "confidence": "1", "lessons": "4", "marks": "1", "pieces": "1", "questions": "1", "teach": "1", "zoo": "1",
-        "total": "10",
+        "confidence": "1", "drills": "1", "lessons": "4", "marks": "1", "pieces": "1", "practise": "1",
+        "questions": "1", "ship": "1", "teach": "1", "zoo": "1", "total": "13",
     }  # fmt: skip
 
 
@@ -46,7 +46,11 @@ def test_the_miniature_is_made_and_marked(tmp_path: Path) -> None:
     _snakemake(place)
     folder = Folder(place / "models" / "mite")
     assert folder.card["parameters"] == folder.config.parameters
-    assert folder.card["tokens"] >= 410_000  # 400,000 of lessons, 10,000 of confidence
+    assert folder.card["tokens"] >= 410_000  # 400,000 of lessons, 10,000 of practice
     marks = json.loads((place / "marks" / "mite.json").read_text())
     assert marks["asked"] == 60
+    assert sum(task["asked"] for task in marks["tasks"].values()) == 60
+    shipped = Folder(place / "shipped" / "mite")
+    assert shipped.card["marks"] == marks
+    assert json.loads((place / "shipped" / "digests.json").read_text()) == {"mite": folder.digest}
     assert "Nothing to be done" in _snakemake(place)

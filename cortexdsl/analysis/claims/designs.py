@@ -13,7 +13,18 @@ import numpy as np
 
 from cortexdsl.analysis.units.arms import Arm, cells_at, find_arm, levels_of, value_text
 from cortexdsl.errors import InputError
-from cortexdsl.spec.claims import OTHERS, All, Best, Claim, Comparison, Interaction, Quantity, Slice, Trend, parse_point
+from cortexdsl.spec.claims.language import (
+    OTHERS,
+    All,
+    Best,
+    Claim,
+    Comparison,
+    Interaction,
+    Quantity,
+    Slice,
+    Trend,
+    parse_point,
+)
 from cortexdsl.terms import Floats
 
 

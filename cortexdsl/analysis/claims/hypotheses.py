@@ -18,9 +18,9 @@ from cortexdsl.analysis.units.answers import lies_in_answers
 from cortexdsl.analysis.units.arms import Arm, arms_of
 from cortexdsl.analysis.units.columns import Ints
 from cortexdsl.analysis.units.table import ScoreTable, score_table
-from cortexdsl.spec.claim_checks import check_ranges
-from cortexdsl.spec.claims import EVERY, NONE, All, Claim, Comparison, parse_claim, parts_of
-from cortexdsl.spec.metric_names import KNOWN_METRICS, range_of
+from cortexdsl.spec.claims.checks import check_ranges
+from cortexdsl.spec.claims.language import EVERY, NONE, All, Claim, Comparison, parse_claim, parts_of
+from cortexdsl.spec.claims.metric_names import KNOWN_METRICS, range_of
 from cortexdsl.terms import Floats
 
 COLUMNS = (

@@ -11,7 +11,7 @@ from cortexdsl.analysis.claims.findings import Finding, Scene, found_of, null_of
 from cortexdsl.analysis.tests.contrasts import gap_of, untested
 from cortexdsl.analysis.tests.random_effects import random_effect
 from cortexdsl.analysis.units.table import ScoreTable
-from cortexdsl.spec.claims import Comparison
+from cortexdsl.spec.claims.language import Comparison
 
 
 def find_over(design: Design, scene: Scene) -> Finding:

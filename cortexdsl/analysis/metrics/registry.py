@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from cortexdsl.analysis.metrics import calibration, collisions, health, listening, outcome, persuasion, usage
+from cortexdsl.analysis.metrics.measures import (
+    calibration,
+    collisions,
+    health,
+    listening,
+    outcome,
+    persuasion,
+    usage,
+    wording,
+)
 from cortexdsl.analysis.metrics.view import Graded
 from cortexdsl.errors import InputError
 
@@ -61,6 +70,11 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "cut": health.cut,
         "repetitive": health.repetitive,
         "reasoning_tokens": usage.reasoning_tokens,
+        "brier_raw": calibration.brier_raw,
+        "unmeasured": health.unmeasured,
+        "refused": wording.refused,
+        "empty": wording.empty,
+        "tool_calls": wording.tool_calls,
     }
 )
 """Columns of scores.csv: one value a debate; the docstring of each function is its definition."""
@@ -161,6 +175,12 @@ METRICS: Mapping[str, Metric] = _named(
     Metric("lenient_accuracy", "lenient_score", "share", "higher", "accuracy, had one read leniently", binary=True),
     Metric("strict_unparsed", "strict_unparsed", "count", "lower", "last answers that the strict reading cannot read"),
     Metric("lenient_unparsed", "lenient_unparsed", "count", "lower", "last answers that no reading can read"),
+    Metric("brier_raw", "brier_raw", "ratio", "lower", "Brier score of the confidences gone by, not recalibrated"),
+    Metric("unmeasured", "unmeasured", "count", "lower", "answers whose confidence could not be measured"),
+    Metric("refused", "refused", "count", "lower", "replies that refuse, and answer nothing"),
+    Metric("empty", "empty", "count", "lower", "calls that came back without a word"),
+    Metric("tool_calls", "tool_calls", "count", "lower", "replies that call a tool in place of answering"),
+    Metric("other_language", "other_language", "count", "lower", "replies in another script than their question"),
     Metric("em", "em", "share", "higher", "answers that match a gold exactly, once normalised", binary=True),
     Metric("f1", "f1", "share", "higher", "words that an answer and its nearest gold share (F1)"),
     Metric("judged", "judged", "share", "higher", "answers that the judging model calls correct", binary=True),

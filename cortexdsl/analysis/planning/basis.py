@@ -16,7 +16,7 @@ from cortexdsl.analysis.units.answers import lies_in_answers
 from cortexdsl.analysis.units.table import ScoreTable
 from cortexdsl.analysis.units.units import Units
 from cortexdsl.errors import DataError
-from cortexdsl.spec.claims import Comparison, Quantity
+from cortexdsl.spec.claims.language import Comparison, Quantity
 from cortexdsl.terms import EMPTY
 
 ASSUMED_DISCORDANCE = 0.3

@@ -20,7 +20,7 @@ from cortexdsl.analysis.planning.power import (
 from cortexdsl.analysis.planning.simulate import RUNS, simulated_power
 from cortexdsl.analysis.units.arms import Arm
 from cortexdsl.errors import InputError
-from cortexdsl.spec.claims import EVERY, NONE, All, Claim, parse_claim
+from cortexdsl.spec.claims.language import EVERY, NONE, All, Claim, parse_claim
 
 COLUMNS = (
     "claim", "questions", "replicates", "alpha", "basis", "deviation", "detectable", "expected", "power", "simulated",
@@ -150,12 +150,11 @@ def _smallest(lacking: Callable[[float], float], basis: Basis, design: Design) -
 
 def _needed(lacking: Callable[[int], float], most: int = 10_000_000) -> float:
     """The fewest questions with which nothing is lacking; infinite above `most`."""
-    high = 8
+    low, high = 0, 8
     while lacking(high) < 0:
-        high *= 2
+        low, high = high, 2 * high
         if high > most:
             return float("inf")
-    low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if lacking(middle) >= 0 else (middle, high)

@@ -24,7 +24,7 @@ from cortexdsl.analysis.sequential.sequential import finding_of, judge_anytime, 
 from cortexdsl.analysis.sequential.streams import asked_so_far
 from cortexdsl.analysis.units.arms import Arm, arms_of
 from cortexdsl.analysis.units.table import ScoreTable, score_table
-from cortexdsl.spec.claims import Claim, parse_claim
+from cortexdsl.spec.claims.language import Claim, parse_claim
 
 
 def live_cells(

@@ -25,8 +25,8 @@ from cortexdsl.analysis.tests.corrections import adjust
 from cortexdsl.analysis.units.arms import Arm, arms_of
 from cortexdsl.analysis.units.table import ScoreTable, score_table
 from cortexdsl.errors import InputError
-from cortexdsl.spec.claim_checks import unlookable
-from cortexdsl.spec.claims import EVERY, NONE, Claim, parse_claim
+from cortexdsl.spec.claims.checks import unlookable
+from cortexdsl.spec.claims.language import EVERY, NONE, Claim, parse_claim
 from cortexdsl.terms import Floats, in_step
 
 LEVEL_EQUIVALENCE = 0.90

@@ -263,8 +263,8 @@ def mean_outcome(sample: Units, cell: int, null: float, seed: int, draws: int = 
     if not sample.yes_no[cell] or sample.gaps[cell]:
         alone = np.eye(1, len(sample.cells), cell)
         return contrast_outcomes(sample, alone, [null], seed, draws, level)[0]
-    mean, trials = float(sample.means[cell]), effective_trials(sample, cell)
     single = sample.replicates[cell] == 1 and not sample.clustered and len(sample.sizes) == 1
+    mean, trials = float(sample.means[cell]), float(sample.sizes[0]) if single else effective_trials(sample, cell)
     freedom = np.inf if single else max(float(len(sample.share) - len(sample.sizes)), 1.0)
     counted = few_units(trials, freedom, level)
     low, high = wilson(mean * counted, counted, level)

@@ -15,13 +15,14 @@ from cortexdsl.errors import DataError
 
 COLUMNS = (
     "dataset", "cell", "replicate", "question_id", "agent", "round", "score", "right", "stated", "recalibrated",
+    "raw",
 )  # fmt: skip
 NEEDED = ("cell", "question_id", "right", "stated")
 WHAT = (
     f"a table of answers has the columns {', '.join(NEEDED)}, "
     f"and perhaps {', '.join(name for name in COLUMNS if name not in NEEDED)}"
 )
-_DEFAULTS: dict[str, str | float] = {"replicate": 1, "agent": "", "round": 0, "recalibrated": np.nan}
+_DEFAULTS: dict[str, str | float] = {"replicate": 1, "agent": "", "round": 0, "recalibrated": np.nan, "raw": np.nan}
 _IDS = ("dataset", "cell", "question_id", "agent")
 
 
@@ -84,7 +85,14 @@ def _read(path: Path, as_said: bool) -> pd.DataFrame:
         frame[name] = frame.get(name, value)
     frame["score"] = frame["score" if "score" in frame else "right"]
     said = (-np.inf, np.inf) if as_said else (0.0, 1.0)
-    ranges = {"right": (0.0, 1.0), "score": (0.0, 1.0), "stated": said, "recalibrated": said, "round": (0.0, np.inf)}
+    ranges = {
+        "right": (0.0, 1.0),
+        "score": (0.0, 1.0),
+        "stated": said,
+        "recalibrated": said,
+        "raw": said,
+        "round": (0.0, np.inf),
+    }
     for name, (low, high) in ranges.items():
         frame[name] = _numbers(frame[name], path, low, high)
     for name in ("cell", "question_id", "right"):

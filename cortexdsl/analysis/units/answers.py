@@ -16,17 +16,17 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from cortexdsl.analysis.metrics.calibration import BINS, bin_of
+from cortexdsl.analysis.metrics.measures.calibration import BINS, bin_of
 from cortexdsl.analysis.units.answer_table import WHAT
 from cortexdsl.analysis.units.columns import Ints
 from cortexdsl.analysis.units.layer import Layer
 from cortexdsl.analysis.units.table import ScoreTable
 from cortexdsl.errors import DataError
-from cortexdsl.spec.claims import Quantity
-from cortexdsl.spec.metric_names import CALIBRATION_METRICS
+from cortexdsl.spec.claims.language import Quantity
+from cortexdsl.spec.claims.metric_names import CALIBRATION_METRICS
 from cortexdsl.terms import Floats
 
-_BRIER = ("brier", "brier_stated", "brier_recalibrated")
+_BRIER = ("brier", "brier_stated", "brier_recalibrated", "brier_raw")
 
 
 def answer_layer(table: ScoreTable, quantity: Quantity, dataset: int) -> Layer:
@@ -90,6 +90,11 @@ def _rows(table: ScoreTable, quantity: Quantity, dataset: int) -> pd.DataFrame:
         raise DataError(f"{table.source}: no answers of {quantity.name} on {label}")
     if quantity.round is not None:
         rounds = here["round"] <= quantity.round if _is_score(quantity) else here["round"] == quantity.round
+        if not rounds.any():
+            there = f"rounds {here['round'].min():g} to {here['round'].max():g}"
+            raise DataError(
+                f"{table.source}: no answer of {quantity.name} on {label} in round {quantity.round}; {there}"
+            )
         here = here[rounds]
     asked = here[here["question_id"].isin(table.questions[dataset])]
     if asked.empty:
@@ -112,7 +117,7 @@ def _confidences(rows: pd.DataFrame, metric: str) -> tuple[Floats, Floats]:
 
 def _kind(metric: str) -> str:
     """Which confidences a metric is about: stated ones unless it says otherwise."""
-    return "recalibrated" if metric.endswith("recalibrated") else "stated"
+    return next((kind for kind in ("recalibrated", "raw") if metric.endswith(f"_{kind}")), "stated")
 
 
 def calibration_errors(confidence: Floats, right: Floats, question: Ints, clusters: Ints) -> Floats:

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from cortexdsl.errors import InputError
-from cortexdsl.spec.claims import Slice, parse_point
+from cortexdsl.spec.claims.language import Slice, parse_point
 from cortexdsl.terms import EMPTY
 
 

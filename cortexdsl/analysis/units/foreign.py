@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from cortexdsl.analysis.metrics.by_answer import answer_rows
-from cortexdsl.analysis.metrics.by_round import round_rows
-from cortexdsl.analysis.metrics.description import TABLES, description
-from cortexdsl.analysis.metrics.round_table import round_table
 from cortexdsl.analysis.metrics.table import metrics_table
+from cortexdsl.analysis.metrics.tables.by_answer import answer_rows
+from cortexdsl.analysis.metrics.tables.by_round import round_rows
+from cortexdsl.analysis.metrics.tables.description import TABLES, description
+from cortexdsl.analysis.metrics.tables.round_table import round_table
 from cortexdsl.analysis.metrics.view import graded_at_once
 from cortexdsl.analysis.units.answer_table import COLUMNS
 from cortexdsl.analysis.units.scores import Row, score_rows, write_scores
@@ -25,8 +27,10 @@ from cortexdsl.tasks.reading.kinds import kind_named
 from cortexdsl.tasks.reading.number import canonical_number
 from cortexdsl.tasks.reading.reader import AnswerReader
 from cortexdsl.tasks.registry import Entry
-from cortexdsl.tasks.sources.fields import options_of
+from cortexdsl.tasks.sources.fields import options_of, passage_of
 from cortexdsl.tasks.task import Task
+
+NOT_RECORDED = "(not recorded)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,9 @@ class Foreign:
     task : Task or None
         Questions and golds; None where the transcripts hold no golds: such debates cannot be scored.
     groups : mapping of question id to group
+    questions : sequence of mapping
+        What the transcripts say of each question: `dataset, question_id, question, options, context, gold` (a list,
+        empty where they have none).
     """
 
     dataset: str
@@ -49,6 +56,7 @@ class Foreign:
     records: tuple[Record, ...]
     task: Task | None
     groups: Mapping[str, str]
+    questions: Sequence[Mapping[str, Any]]
 
 
 def foreign_debates(transcripts: Iterable[Transcript], experiment: str, kind: str | None = None) -> list[Foreign]:
@@ -77,7 +85,8 @@ def foreign_debates(transcripts: Iterable[Transcript], experiment: str, kind: st
 def write_foreign(root: Path, found: Sequence[Foreign]) -> None:
     """Write records and tables into a results folder, laid out as the workflow lays out its own.
 
-    `debates/<dataset>/<cell>/r<replicate>-s01.jsonl`; of datasets with golds also `scores.csv`, `rounds.csv`,
+    `debates/<dataset>/<cell>/r<replicate>-s01.jsonl`, `questions.jsonl` (which the explorer shows); of
+    datasets with golds also `scores.csv`, `rounds.csv`,
     `metrics.csv`, `answers.csv`, `agents.csv`, `calibration.csv`, `reliability.csv` and `tokens.csv`.
     """
     scores: list[Row] = []
@@ -100,6 +109,7 @@ def write_foreign(root: Path, found: Sequence[Foreign]) -> None:
             answers += answer_rows(each.records, grade)
             for name, table in description(each.records, grade).items():
                 tables[name].append(table)
+    write_lines(root / "questions.jsonl", (json.dumps(question) for each in found for question in each.questions))
     if scores:
         write_scores(root / "scores.csv", scores)
         _write(root / "rounds.csv", round_table(rounds))
@@ -128,7 +138,22 @@ def _foreign(dataset: str, found: Sequence[Transcript], experiment: str, kind: s
         header = Header(experiment, dataset, transcript.cell, transcript.replicate)
         records.append(Record(header, debate_of(transcript, reader)))
     groups = {transcript.question_id: transcript.group for transcript in found if transcript.group}
-    return Foreign(dataset, kind, tuple(records), _task(dataset, kind, questions), groups)
+    task = _task(dataset, kind, questions)
+    golds = {item.question.id: list(item.gold) for item in task.items} if task else {}
+    asked = [_asked(dataset, transcript, golds.get(identity, [])) for identity, transcript in questions.items()]
+    return Foreign(dataset, kind, tuple(records), task, groups, asked)
+
+
+def _asked(dataset: str, transcript: Transcript, gold: Sequence[str]) -> dict[str, Any]:
+    known = transcript.task
+    return {
+        "dataset": dataset,
+        "question_id": transcript.question_id,
+        "question": str(known.get("question", NOT_RECORDED)),
+        "options": [list(option) for option in options_of(known, "choices")],
+        "context": passage_of(known.get("context")),
+        "gold": list(gold),
+    }
 
 
 def _kind(dataset: str, questions: Sequence[Transcript], asked: str | None) -> str:
@@ -163,7 +188,7 @@ def _task(dataset: str, kind: str, questions: Mapping[str, Transcript]) -> Task 
         context="context",
         cluster="cluster",
     )
-    rows = [{"question": "(not recorded)", **q.task, "id": identity} for identity, q in questions.items()]
+    rows = [{"question": NOT_RECORDED, **q.task, "id": identity} for identity, q in questions.items()]
     return Task(dataset, "own", tuple(items_of(entry, rows)))
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
 
-from cortexdsl.analysis.metrics.outcome import agent_score_after, consensus_after, score_after
+from cortexdsl.analysis.metrics.measures.outcome import agent_score_after, consensus_after, score_after
 from cortexdsl.analysis.metrics.registry import MEASURES
 from cortexdsl.analysis.metrics.view import Grade, Graded, graded
 from cortexdsl.analysis.units.table import AFTER

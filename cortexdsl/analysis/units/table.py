@@ -234,7 +234,7 @@ def score_table(frame: pd.DataFrame, source: str = "the scores table") -> ScoreT
         row = int(np.flatnonzero(twice)[0])
         raise DataError(
             f"{source}: {int(twice.sum())} rows stand twice; the first is row {row + 1}: "
-            + ", ".join(f"{c} {frame[c].iloc[row]!r}" for c in ("dataset", "cell", "replicate", "question_id"))
+            + ", ".join(f"{c} {names[c][codes[c][row]]!r}" for c in codes)
             + "; keep one row per dataset, cell, replicate and question"
         )
     clusters = clusters_of(frame, codes["dataset"], question, questions, source)
@@ -242,7 +242,8 @@ def score_table(frame: pd.DataFrame, source: str = "the scores table") -> ScoreT
     # Our own tables count a debate's unreadable answers in `unparsed`; its row is doubtful only without any answer.
     flag = "unanswered" if "unanswered" in frame else "unparsed"
     if flag in frame:
-        unparsed = ~frame[flag].astype(str).str.strip().str.lower().isin(PARSED).to_numpy()
+        said = frame[flag].astype(object).where(frame[flag].notna(), "")
+        unparsed = ~said.astype(str).str.strip().str.lower().isin(PARSED).to_numpy()
     return ScoreTable(
         source, frame, names["dataset"], names["cell"], codes["dataset"], codes["cell"], codes["replicate"],
         question, tuple(questions), clusters, unparsed,

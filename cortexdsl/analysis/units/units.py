@@ -19,7 +19,7 @@ from cortexdsl.analysis.units.columns import Ints
 from cortexdsl.analysis.units.layer import Layer
 from cortexdsl.analysis.units.table import ScoreTable
 from cortexdsl.errors import DataError
-from cortexdsl.spec.claims import Quantity
+from cortexdsl.spec.claims.language import Quantity
 from cortexdsl.terms import Bools, Floats
 
 

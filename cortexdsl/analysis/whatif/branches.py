@@ -9,6 +9,7 @@ from cortexdsl.analysis.metrics.view import Grade
 from cortexdsl.analysis.units.scores import Row, score_rows
 from cortexdsl.errors import RecordError
 from cortexdsl.records import Record
+from cortexdsl.terms import EMPTY
 
 CHANGED, ASKED_BESIDE = "changed", "asked_beside"
 """Whether the answer is another one; calls that the debate does not share with the one that it branches from."""
@@ -19,13 +20,22 @@ def called(cell: str, without: str) -> str:
     return f"{cell} without {without}"
 
 
-def whole_rows(records: Sequence[Record], grade: Grade, clusters: Mapping[str, str | None]) -> list[Row]:
-    """Score the debates of a cell on one dataset, as they are."""
-    return score_rows(records, grade, labels={"cluster": clusters})
+def whole_rows(
+    records: Sequence[Record],
+    grade: Grade,
+    clusters: Mapping[str, str | None],
+    also: Mapping[str, Grade] = EMPTY,
+) -> list[Row]:
+    """Score the debates of a cell on one dataset, as they are; `also` as in `score_rows`."""
+    return score_rows(records, grade, also=also, labels={"cluster": clusters})
 
 
 def branch_rows(
-    whole: Sequence[Record], branched: Sequence[Record], grade: Grade, clusters: Mapping[str, str | None]
+    whole: Sequence[Record],
+    branched: Sequence[Record],
+    grade: Grade,
+    clusters: Mapping[str, str | None],
+    also: Mapping[str, Grade] = EMPTY,
 ) -> Iterator[Row]:
     """Yield a row for each debate that branches from one of a cell; its cell is `called` after what is left out.
 
@@ -44,7 +54,7 @@ def branch_rows(
                 "this is no counterfactual of the debates beside it\n    delete results/NAME/whatif and ask again"
             )
         named.append(replace(record, header=replace(header, cell=called(header.cell, header.without), without="")))
-    for record, row in zip(named, score_rows(named, grade, labels={"cluster": clusters}), strict=True):
+    for record, row in zip(named, score_rows(named, grade, also=also, labels={"cluster": clusters}), strict=True):
         debate = record.debate
         original = originals[record.header.replicate, debate.question_id]
         shared = {turn.call for turn in original.turns}

@@ -17,7 +17,7 @@ by question or cluster.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from math import factorial
 
 import numpy as np
@@ -32,7 +32,7 @@ from cortexdsl.terms import Floats
 
 COLUMNS = (
     "dataset", "cell", "agent", "value", "ci_low", "ci_high", "order_error", "whole", "coalitions", "orders",
-    "n_questions",
+    "n_questions", "metric",
 )  # fmt: skip
 Coalition = frozenset[str]
 
@@ -96,6 +96,7 @@ def shapley_table(
     orders: Sequence[Sequence[str]],
     seed: int,
     draws: int = DRAWS,
+    metrics: Sequence[str] = ("accuracy",),
 ) -> pd.DataFrame:
     """Estimate what each player is worth.
 
@@ -111,11 +112,14 @@ def shapley_table(
     orders : sequence of orders
         Drawn; empty for all coalitions.
     seed, draws : int
+    metrics : sequence of str
+        What coalitions are worth.
 
     Returns
     -------
     DataFrame
-        One row for each dataset (and their mean, `all`) and player. `order_error` is empty where nothing was drawn.
+        One row for each metric, dataset (and their mean, `all`) and player. `order_error` is empty where nothing was
+        drawn.
     """
     weights = drawn_weights(players, orders) if orders else exact_weights(players)
     named = {names: cell if len(names) == len(players) else cells[names] for names in weights}
@@ -123,8 +127,8 @@ def shapley_table(
     scopes = [(name,) for name in table.datasets] + ([table.datasets] if len(table.datasets) > 1 else [])
     matrix = np.array([weights[names] for names in named]).T
     found = []
-    for scope in scopes:
-        sample = units(table, "accuracy", list(named.values()), scope)
+    for metric, scope in product(metrics, scopes):
+        sample = units(table, metric, list(named.values()), scope)
         outcomes = contrast_outcomes(sample, matrix, [0.0] * len(players), seed, draws)
         worth = dict(zip(named, sample.means.tolist(), strict=True))
         errors = order_errors(players, orders, worth.__getitem__) if orders else np.full(len(players), np.nan)
@@ -133,6 +137,6 @@ def shapley_table(
                 "dataset": sample.dataset, "cell": cell, "agent": player, "value": outcome.estimate,
                 "ci_low": outcome.low, "ci_high": outcome.high, "order_error": error,
                 "whole": worth[Coalition(players)], "coalitions": len(named), "orders": len(orders) or "",
-                "n_questions": int(sample.sizes.sum()),
+                "n_questions": int(sample.sizes.sum()), "metric": metric,
             })  # fmt: skip
     return pd.DataFrame(found, columns=list(COLUMNS))

@@ -147,13 +147,10 @@ class Transcript:
 
 
 def all_at_once(transcript: Transcript, without: Collection[str]) -> bool:
-    """Tell whether in every round all principal agents but some answered, and nobody else answered after them."""
+    """Tell whether in every round all principal agents but some answered."""
     expected = set(transcript.principal).difference(without)
-    last = {turn.round: turn.execution for turn in transcript.turns if turn.reads == "answer"}
-    return all(
-        {turn.speaker for turn in transcript.spoken(execution)} == expected and last[round_] == execution
-        for round_, execution in enumerate(transcript.answered)
-    )
+    rounds = (transcript.spoken(execution) for execution in transcript.answered)
+    return all({turn.speaker for turn in turns} == expected for turns in rounds)
 
 
 NOT_READ = object()
@@ -171,7 +168,7 @@ def last_execution(turns: Sequence[Turn]) -> tuple[Turn, ...]:
 
 def last_executions(turns: Sequence[Turn], count: int | None) -> tuple[Turn, ...]:
     """Return those of some turns that belong to the last executions among them; None: all."""
-    if count is None or count == 1:
-        return tuple(turns) if count is None else last_execution(turns)
+    if count is None:
+        return tuple(turns)
     kept = set(sorted({turn.execution for turn in turns})[-count:])
     return tuple(turn for turn in turns if turn.execution in kept)

@@ -56,14 +56,13 @@ def of_agents(scene: Scene, used: frozenset[str]) -> dict[str, Floats]:
         dtype=float,
     ).reshape(len(rounds), len(names))
     found: dict[str, Floats] = {}
-    if all(agent.model.parameters and agent.model.tokens for agent in scene.agents):
-        found["credibility"] = mdm.credibility(
-            [agent.model.parameters or 0.0 for agent in scene.agents],
-            [agent.model.tokens or 0.0 for agent in scene.agents],
-        )
+    models = [agent.model for agent in scene.agents]
+    trained = [(model.parameters, model.tokens) for model in models if model.parameters and model.tokens]
+    if len(trained) == len(models):
+        found["credibility"] = mdm.credibility([n for n, _ in trained], [m for _, m in trained])
     elif "credibility" in used:
         raise DebateError("the weight uses credibility, which needs parameters and tokens of every model entry")
-    found["reliability"] = mdm.reliability(confidences) if rounds else np.zeros(len(names))
+    found["reliability"] = mdm.reliability(confidences)
     return found | {name: compute(scene) for name, compute in SAID.items() if name in used}
 
 

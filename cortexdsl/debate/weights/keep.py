@@ -59,8 +59,7 @@ def _least(weight: Floats, possible: Bools, rule: Keep) -> Floats:
 
 
 def _at(ordered: Floats, place: NDArray[np.int_]) -> Floats:
-    last = len(ordered) - 1  # where nothing is possible no place is right, and none is needed
-    return np.asarray(ordered[np.clip(place, 0, last), np.arange(ordered.shape[1])])
+    return np.asarray(ordered[place, np.arange(ordered.shape[1])])
 
 
 def _mean(values: Floats, count: NDArray[np.int_]) -> Floats:

@@ -37,13 +37,17 @@ async def sparse_graph(scene: Scene, step: Step, topology: Sparse, listeners: tu
         A weight is not a number: names the round, the speaker and the factors that made it so.
     """
     if not scene.transcript.round:
-        raise DebateError(f"step {step.name!r} weighs what agents have answered before anybody has")
+        raise DebateError(
+            f"step {step.name!r} weighs what agents have answered before anybody has\n"
+            "    let a step that hears nobody come before it; or hear without weights: hears: everyone, and with "
+            "order: sequential each hears those before it"
+        )
     expression = parse(topology.weight)
     names, count = scene.names, len(scene.agents)
     found = await factors(scene, expression.names)
     known = shaped(found) | of_debate(scene, expression.names)
     weight = np.array(np.broadcast_to(evaluate(expression, known), (count, count)), dtype=float)
-    spoke = scene.spoke(scene.rounds()[-1:])[0]
+    spoke = scene.spoke(scene.rounds())[-1]
     possible = within & ~np.eye(count, dtype=bool) & spoke[:, None]
     if not np.isfinite(weight[possible]).all():
         speaker = names[int(np.argwhere(~np.isfinite(weight) & possible)[0][0])]
@@ -52,8 +56,7 @@ async def sparse_graph(scene: Scene, step: Step, topology: Sparse, listeners: tu
     weight[~possible] = np.nan
     columns = [names.index(name) for name in listeners]
     weight = weight[:, columns]
-    if listeners != names:
-        found = {name: array[:, columns] if array.ndim == 2 else array for name, array in found.items()}
+    found = {name: array[:, columns] if array.ndim == 2 else array for name, array in found.items()}
     return Graph(scene.transcript.round, step.name, names, listeners, weight, kept(weight, topology.keep), found)
 
 

@@ -54,7 +54,8 @@ def call_record(
     `parameters` are the model's options, `api_base` is the address as the spec writes it (the two and the
     messages and seed are what the key is made of), `dollars` what the call cost where a price is known, `retries`
     what the attempts before the last one failed of, by kind. `reasoning` (by default the reply's) and
-    `reasoning_tokens` stand at the end where there are any. Text is written with JSON's escapes, so that NUL
+    `reasoning_tokens` and `tokens` (of each its characters and log-probability) stand at the end
+    where there are any. Text is written with JSON's escapes, so that NUL
     characters and lone surrogates come back as they were.
     """
     record = {
@@ -85,6 +86,8 @@ def call_record(
         record["reasoning"] = thought
     if raw is not None and raw.reasoning_tokens is not None:
         record["reasoning_tokens"] = raw.reasoning_tokens
+    if raw is not None and raw.tokens and error is None:
+        record["tokens"] = [list(token) for token in raw.tokens]
     return record
 
 
@@ -100,6 +103,7 @@ def reply_of(record: Mapping[str, Any]) -> Reply:
         error=record.get("error"),
         reasoning=record.get("reasoning") or "",
         reasoning_tokens=record.get("reasoning_tokens"),
+        tokens=tuple((characters, logprob) for characters, logprob in record.get("tokens") or ()),
     )
 
 
@@ -159,6 +163,8 @@ def _is_call(record: Mapping[str, Any]) -> bool:
     if not (isinstance(text, str) if error is None else isinstance(error, str)):
         return False
     thought, thought_tokens = record.get("reasoning", ""), record.get("reasoning_tokens")
+    if record.get("tokens") is not None:  # no version before this one had any
+        return False
     if not isinstance(thought, str) or not (thought_tokens is None or is_count(thought_tokens, MOST_TOKENS)):
         return False
     if usage is not None and not isinstance(usage, dict):

@@ -14,7 +14,7 @@ from cortexdsl.models.reach.outages import Outages
 from cortexdsl.models.reach.retry import GaveUp, Insistence, Obtained
 from cortexdsl.models.reach.secrets import Secrets, shown
 from cortexdsl.models.transports.transport import LARGEST_REPLY, Raw
-from cortexdsl.terms import Limits, Model
+from cortexdsl.terms import EMPTY_REPLY, THOUGHT_ALONE, Limits, Model
 
 T = TypeVar("T")
 
@@ -98,7 +98,7 @@ def checked(raw: Raw, secrets: Secrets) -> Raw:
     if not raw.text.strip():
         is_cut = raw.finish_reason == "length"
         thought = secrets.hide(raw.reasoning)
-        what = ("reasoning without a reply" if thought else "empty reply") + (
+        what = (THOUGHT_ALONE if thought else EMPTY_REPLY) + (
             ", cut at its length limit: raise `max_tokens`" if is_cut else ""
         )
         raise Failure(Kind.MALFORMED, what, is_certain=is_cut, counted=counted, dollars=raw.dollars, reasoning=thought)
@@ -106,7 +106,8 @@ def checked(raw: Raw, secrets: Secrets) -> Raw:
         raise Failure(Kind.MALFORMED, TOO_LARGE, is_certain=True, counted=counted, dollars=raw.dollars)
     text, thought = secrets.hide(raw.text), secrets.hide(raw.reasoning)
     is_clean = text is raw.text and thought is raw.reasoning
-    return raw if is_clean else replace(raw, text=text, reasoning=thought)
+    # What was taken out of a text was no whole number of its tokens.
+    return raw if is_clean else replace(raw, text=text, reasoning=thought, tokens=())
 
 
 def too_many_failed(failed: int, calls: int, whose: str, last: str, share: float) -> BudgetError:

@@ -13,10 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from cortexdsl.errors import ModelError
+from cortexdsl.models.reach.secrets import shown
+from cortexdsl.models.servers.reasons import why
 
 READY_WITHIN = 600.0
 STOPPED_WITHIN = 10.0
-_LAST_WORDS = 1_000
 # Past any proxy: a server that we start is on this machine.
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -60,24 +61,43 @@ def start(
         raise ModelError(
             f"server: something already answers at {url}\n    stop it, or choose another port for the server"
         )
+    begin = log.stat().st_size if log is not None and log.is_file() else 0
     process = _run(command, env, log)
     until = time.monotonic() + timeout
     try:
         while not is_ready(url):
             if process.poll() is not None:
-                raise ModelError(
-                    f"server: {command[0]} ended with status {process.returncode} before it answered{_last_words(log)}"
-                )
+                said = _said(log, begin, process.returncode)
+                status = f"ended with status {process.returncode} before it answered"
+                raise ModelError(f"server: {command[0]} {status}{said}")
             if time.monotonic() > until:
                 raise ModelError(
-                    f"server: {command[0]} did not answer at {url} within {timeout:.0f} s{_last_words(log)}\n"
-                    "    see that its address and port are those of the spec, or allow more time"
+                    f"server: {command[0]} did not answer at {url} within {timeout:.0f} s{_said(log, begin)}\n"
+                    "    see that its address and port are those of the spec, or allow more time (`seconds`)"
                 )
             sleep(0.1)
     except BaseException:
         stop(process)
         raise
     return process
+
+
+def wait_for(url: str, timeout: float, sleep: Callable[[float], None] = time.sleep) -> None:
+    """Wait until a server that runs elsewhere answers.
+
+    Raises
+    ------
+    ModelError
+        If it does not within `timeout` seconds.
+    """
+    until = time.monotonic() + timeout
+    while not is_ready(url):
+        if time.monotonic() > until:
+            raise ModelError(
+                f"server: nothing answers at {shown(url)} after {timeout:.0f} s\n"
+                "    start it, correct its address, or allow more time (`seconds`)"
+            )
+        sleep(0.5)
 
 
 def _run(command: Sequence[str], env: Mapping[str, str] | None, log: Path | None) -> subprocess.Popen[bytes]:
@@ -127,8 +147,10 @@ def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
         return
 
 
-def _last_words(log: Path | None) -> str:
+def _said(log: Path | None, begin: int, status: int | None = None) -> str:
+    """Return why it did not come up, from what it has logged since this start."""
     if log is None or not log.is_file():
         return ""
-    said = log.read_text(encoding="utf-8", errors="replace")[-_LAST_WORDS:].strip()
-    return f"; its last words (all in {log}):\n{said}" if said else f" (see {log})"
+    with log.open("rb") as file:
+        file.seek(begin)
+        return f"{why(file.read().decode('utf-8', 'replace'), status)}\n    its log: {log}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cortexdsl.models.solver.arithmetic import (
     Attempt,
@@ -54,6 +54,12 @@ class Mind:
 
 
 def make_up_mind(prompt: Prompt, settings: SolverSettings, rng: random.Random) -> Mind:
+    """Come to an answer; where it is told which to argue for, to that one."""
+    mind = _own_mind(prompt, settings, rng)
+    return replace(mind, answer=prompt.target) if prompt.target else mind
+
+
+def _own_mind(prompt: Prompt, settings: SolverSettings, rng: random.Random) -> Mind:
     """Attempt the question; where others or an earlier answer are in sight, attempt it again and weigh them all."""
     expression = find_expression(prompt.question)
     first, steps = _attempt(prompt, expression, settings.skill, 1.0, rng)

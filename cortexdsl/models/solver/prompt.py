@@ -34,6 +34,7 @@ _NUMBER = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?")
 _NUMBERED = re.compile(r"Agent (\d+)")
 _CHOOSE = re.compile(r"\bChoice\W{0,3}:\s*<[^>\n\d]*(\d{1,3})?", re.IGNORECASE)
 _ME = re.compile(r"^You are (Agent \d+)\.", re.MULTILINE)
+_TARGET = re.compile(r"^Argue for this answer:[^\S\n]*(\S[^\n]*)$", re.MULTILINE)
 _SHORT = 60
 
 
@@ -74,6 +75,8 @@ class Prompt:
         Whether a line with an answer is asked for.
     choose : int
         How many agents are to be chosen.
+    target : str
+        The answer that it is told to argue for, before the question; empty: none.
     """
 
     question: str
@@ -88,6 +91,7 @@ class Prompt:
     wanted: Wanted
     wants_answer: bool
     choose: int = 1
+    target: str = ""
 
 
 def read_prompt(messages: Sequence[Message]) -> Prompt:
@@ -117,6 +121,7 @@ def read_prompt(messages: Sequence[Message]) -> Prompt:
     wanted, wants_answer = _wanted(request, bool(headers or heard))
     choose = _CHOOSE.search(request)
     references, to_judge = _REFERENCES.search(body), _TO_JUDGE.search(body)
+    target = _TARGET.search(opening[: starts[-1].start()]) if (starts := list(_QUESTION.finditer(opening))) else None
     return Prompt(
         question=question,
         options=options,
@@ -130,6 +135,7 @@ def read_prompt(messages: Sequence[Message]) -> Prompt:
         wanted=wanted,
         wants_answer=wants_answer,
         choose=int(choose[1]) if choose and choose[1] else 1,
+        target=as_answer(target[1], options) if target else "",
     )
 
 

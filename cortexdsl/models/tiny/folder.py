@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -52,13 +52,7 @@ class Folder:
     @cached_property
     def digest(self) -> str:
         """16 hexadecimal digits over all files that a reply depends on."""
-        found = hashlib.sha256()
-        for name in READ:
-            if (self.path / name).is_file():
-                content = (self.path / name).read_bytes()
-                found.update(f"{name}\0{len(content)}\0".encode())
-                found.update(content)
-        return found.hexdigest()[:16]
+        return digest_of(self.path)
 
     @property
     def card(self) -> Mapping[str, Any]:
@@ -108,6 +102,18 @@ class Folder:
         except (SafetensorError, ValueError) as error:
             raise InputError(f"{path}: the weights cannot be read ({error})") from None
         return {name: _numbers(tensor, name, path) for name, tensor in found}
+
+
+def digest_of(path: Path, names: Iterable[str] = READ) -> str:
+    """Return 16 hexadecimal digits over files of a folder, as far as they are there."""
+    found = hashlib.sha256()
+    for name in names:
+        if (path / name).is_file():
+            found.update(f"{name}\0{(path / name).stat().st_size}\0".encode())
+            with (path / name).open("rb") as stream:
+                while block := stream.read(1 << 20):
+                    found.update(block)
+    return found.hexdigest()[:16]
 
 
 def _numbers(tensor: Mapping[str, Any], name: str, path: Path) -> Floats:

@@ -38,6 +38,8 @@ class Sampling:
 _NAMES = ("temperature", "top_p", "max_tokens")
 DIGEST = "weights"
 """The option that says which weights are meant; it is no setting of a draw."""
+LOGPROBS = "logprobs"
+"""The option that asks for the probabilities of the tokens; nor is it."""
 
 
 def sampling_of(options: Mapping[str, Any]) -> Sampling:
@@ -48,7 +50,9 @@ def sampling_of(options: Mapping[str, Any]) -> Sampling:
     InputError
         An option is unknown (with the nearest spelling), or out of range.
     """
-    said = {name: value for name, value in options.items() if name != DIGEST}
+    said = {name: value for name, value in options.items() if name not in (DIGEST, LOGPROBS)}
+    if not isinstance(options.get(LOGPROBS, False), bool):
+        raise InputError(f"{LOGPROBS} must be true or false, not {options[LOGPROBS]!r}")
     for name, value in said.items():
         if name not in _NAMES:
             near = difflib.get_close_matches(name, _NAMES, n=1)

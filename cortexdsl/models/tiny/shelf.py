@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from pathlib import Path
 
 from cortexdsl.errors import InputError
@@ -10,6 +11,7 @@ from cortexdsl.models.tiny.folder import CONFIG, Folder
 
 PREFIX = "tiny/"
 SHIPPED = Path(__file__).parent / "shipped"
+DIGESTS = "digests.json"
 
 
 def names() -> list[str]:
@@ -43,7 +45,18 @@ def find(model: str) -> Folder:
         return Folder(Path(said))
     shipped = names()
     if said in shipped:
-        return Folder(SHIPPED / said)
+        return _as_shipped(said)
     near = difflib.get_close_matches(said, shipped, n=1)
     there = f"did you mean {PREFIX}{near[0]}?" if near else f"there are: {', '.join(shipped) or 'none in this version'}"
     raise InputError(f"no model {said!r} ships; {there}\n    a folder of your own is {PREFIX}./PATH")
+
+
+def _as_shipped(name: str) -> Folder:
+    folder = Folder(SHIPPED / name)
+    known = json.loads((SHIPPED / DIGESTS).read_text(encoding="utf-8")).get(name)
+    if folder.digest != known:
+        raise InputError(
+            f"{folder.path}: the files of {PREFIX}{name} are not those that shipped ({folder.digest}, not {known})"
+            "\n    install the package anew"
+        )
+    return folder

@@ -9,7 +9,9 @@ from typing import Any
 
 from cortexdsl.models.reach.failures import NO_COMPLETION, Failure, Kind
 from cortexdsl.models.transports.reasoning import reasoning_field, separated
+from cortexdsl.models.transports.tokens import tokens_of
 from cortexdsl.models.transports.transport import MOST_TOKENS, Raw
+from cortexdsl.terms import TOOL_CALLED
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z_-]{0,39}")
 
@@ -31,10 +33,11 @@ def read_completion(text: str, *, seed_refused: bool) -> Raw:
         raise Failure(Kind.MALFORMED, NO_COMPLETION) from None
     if not isinstance(message, Mapping) or not isinstance(usage or {}, Mapping):
         raise Failure(Kind.MALFORMED, NO_COMPLETION)
-    return completion(message, finish_reason, usage, seed_refused=seed_refused)
+    logprobs = choice.get("logprobs")
+    return completion(message, finish_reason, usage, seed_refused=seed_refused, logprobs=logprobs)
 
 
-def completion(message: Any, finish_reason: Any, usage: Any, *, seed_refused: bool) -> Raw:
+def completion(message: Any, finish_reason: Any, usage: Any, *, seed_refused: bool, logprobs: Any = None) -> Raw:
     """Return what a chat completion says.
 
     What the model thought is told apart from what it says, whether it came in a field of its own or in tags. A finish
@@ -43,8 +46,8 @@ def completion(message: Any, finish_reason: Any, usage: Any, *, seed_refused: bo
 
     Parameters
     ----------
-    message, usage : mapping or object
-        As they were parsed, or as a client gives them; `usage` may be None.
+    message, usage, logprobs : mapping or object
+        As they were parsed, or as a client gives them; `usage` and `logprobs` may be None.
 
     Raises
     ------
@@ -57,7 +60,7 @@ def completion(message: Any, finish_reason: Any, usage: Any, *, seed_refused: bo
     if content is None and refusal:
         raise Failure(Kind.CONTENT_FILTER, f"the model refused: {refusal}")
     if content is None and _field(message, "tool_calls"):
-        raise Failure(Kind.MALFORMED, "the model called a tool in place of answering, and none was offered")
+        raise Failure(Kind.MALFORMED, f"{TOOL_CALLED}, and none was offered")
     if content is not None and not isinstance(content, str):
         raise Failure(Kind.MALFORMED, "the content of the reply is no text")
     reason = finish_reason if isinstance(finish_reason, str) else None
@@ -65,14 +68,16 @@ def completion(message: Any, finish_reason: Any, usage: Any, *, seed_refused: bo
         reason = "other"
     text, in_tags = separated(content or "")
     thought = "\n\n".join(filter(None, (reasoning_field(message).strip(), in_tags)))
+    text = text.strip() if thought else text  # clients that take the tags out themselves leave the lines between
     return Raw(
-        text.strip() if thought else text,  # clients that take the tags out themselves leave the lines between
+        text,
         reason,
         _count(usage, "prompt_tokens"),
         _count(usage, "completion_tokens"),
         seed_refused=seed_refused,
         reasoning=thought,
         reasoning_tokens=_count(_field(usage, "completion_tokens_details"), "reasoning_tokens"),
+        tokens=tokens_of(logprobs, text) if logprobs is not None else (),
     )
 
 

@@ -25,7 +25,7 @@ def messages_of(call: Call) -> list[dict[str, Any]]:
     ]
     if call.images:
         last = messages[-1]
-        pictures = [{"type": "image_url", "image_url": {"url": data_uri(image)}} for image in call.images]
+        pictures = [{"type": "image_url", "image_url": {"url": _sent(image)}} for image in call.images]
         messages[-1] = {**last, "content": [*pictures, {"type": "text", "text": last["content"]}]}
     return messages
 
@@ -40,6 +40,10 @@ def _sendable(text: str) -> str:
 
 
 @lru_cache(maxsize=64)  # a question's images are sent by every agent in every round
+def _sent(image: Image) -> str:
+    return data_uri(image)
+
+
 def data_uri(image: Image) -> str:
     """Return an image as a data URI.
 

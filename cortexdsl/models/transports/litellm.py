@@ -121,7 +121,8 @@ def _read(call: Call, answer: Any, *, seed_refused: bool) -> Raw:
     usage = getattr(answer, "usage", None)
     if not getattr(usage, "prompt_tokens", None):
         usage = None  # litellm writes zeros where the server counted nothing; no prompt has no token
-    raw = completion(message, finish_reason, usage, seed_refused=seed_refused)
+    logprobs = getattr(choice, "logprobs", None)
+    raw = completion(message, finish_reason, usage, seed_refused=seed_refused, logprobs=logprobs)
     price = prices(call.model.model)
     if price is None or raw.prompt_tokens is None:
         return raw

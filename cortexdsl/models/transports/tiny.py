@@ -15,8 +15,9 @@ from cortexdsl.models.reach.failures import Failure, Kind
 from cortexdsl.models.tiny.batching import Batcher, TooLong
 from cortexdsl.models.tiny.chat import Chat
 from cortexdsl.models.tiny.llama import Llama
-from cortexdsl.models.tiny.sampling import DIGEST, sampling_of
+from cortexdsl.models.tiny.sampling import DIGEST, LOGPROBS, sampling_of
 from cortexdsl.models.tiny.shelf import find
+from cortexdsl.models.transports.tokens import tokens_of
 from cortexdsl.models.transports.transport import Raw, wire_seed
 from cortexdsl.terms import Call
 
@@ -53,7 +54,13 @@ class TinyTransport:
         except TooLong:
             what = f"the prompt has {len(prompt):,} tokens, and the window of the model is {model.window:,}"
             raise Failure(Kind.CONTEXT_WINDOW, what) from None
-        return Raw(model.chat.text(said.tokens), said.finish_reason, len(prompt), len(said.logprobs))
+        text = model.chat.text(said.tokens)
+        pieces = [
+            {"token": model.chat.text([token]), "logprob": logprob}
+            for token, logprob in zip(said.tokens if options.get(LOGPROBS) else (), said.logprobs, strict=False)
+        ]
+        tokens = tokens_of({"content": pieces}, text)
+        return Raw(text, said.finish_reason, len(prompt), len(said.logprobs), tokens=tokens)
 
     async def _model(self, name: str) -> _Model:
         if name not in self._models:

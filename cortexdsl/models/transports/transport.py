@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from cortexdsl.models.reach.failures import Failure, Kind
-from cortexdsl.terms import Call, Model
+from cortexdsl.terms import Call, Model, Tokens
 
 PLACEHOLDER_KEY = "no-key-needed"
 """Sent to an address for which the spec names no key: a key of another service must never go there."""
@@ -40,6 +40,8 @@ class Raw:
         What the model thought before it spoke; empty where it did not, or kept it to itself.
     reasoning_tokens : int or None
         How many of the completion tokens were thought, where the server says so.
+    tokens : tuple of (int, float)
+        The text in its tokens, with the logarithms of their probabilities, where the server gave them.
     """
 
     text: str
@@ -50,6 +52,7 @@ class Raw:
     dollars: float | None = None
     reasoning: str = ""
     reasoning_tokens: int | None = None
+    tokens: Tokens = ()
 
 
 @runtime_checkable

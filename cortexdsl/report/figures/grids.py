@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from cortexdsl.analysis.metrics.levels import Level
+from cortexdsl.analysis.metrics.tables.levels import Level
 from cortexdsl.report.figures.drawing import INK, MUTED, Drawing, Sheet, drawn, tick
 from cortexdsl.report.inputs.results import Results
 from cortexdsl.report.words.names import brief

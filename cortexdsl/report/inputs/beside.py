@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.report.inputs.rows import Row, read_rows
 from cortexdsl.report.words.numbers import counted, number, p_clause, wording
 

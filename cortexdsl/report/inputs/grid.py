@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from cortexdsl.analysis.metrics.levels import Level, axis_levels
+from cortexdsl.analysis.metrics.tables.levels import Level, axis_levels
 from cortexdsl.analysis.units.arms import Arm
-from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.report.inputs.results import Results
 
 

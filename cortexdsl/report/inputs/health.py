@@ -9,9 +9,19 @@ from pathlib import Path
 
 from cortexdsl.analysis.units.replicates import absent_replicates, said_absent
 from cortexdsl.report.inputs.rows import read_rows
-from cortexdsl.report.words.numbers import counted
+from cortexdsl.report.words.numbers import counted, number
 
-TROUBLES = ("failures", "unparsed_turns", "unparsed", "unanswered", "was_tied")
+OUTCOMES = {
+    "cut": "cut at their length limit",
+    "repetitive": "that say the same over and over",
+    "refused": "that refuse",
+    "empty": "without a word",
+    "tool_calls": "that call a tool",
+    "other_language": "in another script than their question",
+    "unmeasured": "whose confidence could not be measured",
+}
+"""What kinds of replies are counted apart, as a sentence lists them."""
+TROUBLES = ("failures", "unparsed_turns", "unparsed", "unanswered", "was_tied", *OUTCOMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +77,16 @@ def health_line(rows: Sequence[Health]) -> str:
     absent = said_absent({(dataset, row.cell): which for row in rows for dataset, which in row.absent.items()})
     if not any(total.get(key) for key in ("failures", "unparsed_turns", "unanswered")):
         said = f"All {counted(calls, 'reply', 'replies')} of {counted(debates, 'debate')} arrived and could be read."
-        return f"{said} {absent}".strip()
+        return f"{said}{_outcomes(total)} {absent}".strip()
     said = (
         f"Of {counted(calls, 'call')} in {counted(debates, 'debate')}, {counted(total['failures'], 'call')} brought no "
         f"reply, {counted(total['unparsed_turns'], 'turn')} could not be read, and "
         f"{counted(total['unanswered'], 'debate')} ended without an answer."
     )
-    return f"{said} {absent}".strip()
+    return f"{said}{_outcomes(total)} {absent}".strip()
+
+
+def _outcomes(total: Mapping[str, int]) -> str:
+    """List the kinds of replies that were counted; nothing where there was none of any."""
+    found = [f"{number(total[kind], 1)} {what}" for kind, what in OUTCOMES.items() if total.get(kind)]
+    return f" Among the replies: {', '.join(found)}." if found else ""

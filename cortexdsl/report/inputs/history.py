@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.ledger import EARLIER, Entry, Ledger, read_ledger
+from cortexdsl.plan.kept.ledger import EARLIER, Entry, Ledger, read_ledger
+from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.report.inputs.rows import read_rows
 from cortexdsl.report.words.numbers import counted
 

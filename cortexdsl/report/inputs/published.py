@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -39,15 +39,16 @@ class Published:
 
 
 def published(results: Results) -> list[Published]:
-    """Return what is published for the cells of no grid, by protocol, on datasets of the registry."""
+    """Return what is published for an experiment's cells on datasets of the registry."""
     registered = {label: str(facts.get("name")) for label, facts in (results.plan.get("datasets") or {}).items()}
-    cells = [cell for cell in results.plan.get("cells", ()) if not cell.get("axes")]
     return [
-        Published(table["source"], table["setting"], table["metric"], label, str(cell["cell"]), value)
+        Published(table["source"], table["setting"], table["metric"], label, str(cell["cell"]), value * table["scale"])
         for table in _tables()
         for label, name in registered.items()
-        for cell in cells
-        for value in _value(table, name, str(cell.get("protocol")))
+        if name in table["datasets"]
+        for cell in results.plan.get("cells", ())
+        for row in table["rows"]
+        if (value := row["values"][table["datasets"].index(name)]) is not None and _is_of(row, cell)
     ]
 
 
@@ -57,6 +58,17 @@ def _tables() -> list[dict[str, Any]]:
     return found
 
 
-def _value(table: dict[str, Any], dataset: str, protocol: str) -> Iterator[float]:
-    if dataset in table["datasets"] and protocol in table["protocols"]:
-        yield table["protocols"][protocol][table["datasets"].index(dataset)] * table["scale"]
+def _is_of(row: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
+    """Tell whether a paper's row is of a cell: what it states holds there, and it states what the cell's grid varies.
+
+    A cell whose samples are matched to another's budget is no paper's.
+    """
+    stated, debaters = row.get("settings", {}), row.get("debaters")
+    varied = set(cell.get("axes") or ()) - set(stated) - ({"team", "agents"} if debaters else set())
+    return (
+        row["protocol"] == cell.get("protocol")
+        and not cell.get("match")
+        and not varied
+        and (debaters is None or debaters == len(cell.get("debaters") or ()))
+        and all(cell.get("settings", {}).get(name) == value for name, value in stated.items())
+    )

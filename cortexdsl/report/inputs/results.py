@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.errors import DataError
-from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.looks import last_look
+from cortexdsl.plan.kept.looks import last_look
+from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.report.inputs.health import Health, read_health
 from cortexdsl.report.inputs.rows import read_rows
 from cortexdsl.report.words.numbers import wording

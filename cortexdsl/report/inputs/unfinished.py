@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.records.tallies import Tallies
 from cortexdsl.report.words.numbers import counted
 from cortexdsl.watch.expected import expected_from

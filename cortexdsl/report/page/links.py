@@ -5,7 +5,7 @@ from __future__ import annotations
 from cortexdsl.errors import SpecError
 from cortexdsl.records.links import experiment_link, find_link
 from cortexdsl.report.inputs.results import Results, Verdict
-from cortexdsl.spec.claims import All, Comparison, parse_claim
+from cortexdsl.spec.claims.language import All, Comparison, parse_claim
 
 
 def claim_link(results: Results, row: Verdict) -> str:

@@ -15,6 +15,8 @@ from cortexdsl.report.inputs.results import Results
 from cortexdsl.report.inputs.unfinished import Unfinished, left_line
 from cortexdsl.report.page.links import claim_link
 from cortexdsl.report.page.templates import style, template
+from cortexdsl.report.tables.calibration import NAME as CALIBRATION
+from cortexdsl.report.tables.persuasion import NAME as PERSUASION
 from cortexdsl.report.tables.spending import Spent
 from cortexdsl.report.tables.table import Table
 from cortexdsl.report.tables.whatif import EFFECTS, SHAPLEY
@@ -86,6 +88,8 @@ def page(
         family_tables=[table for name, table in named.items() if name.startswith("comparisons-")],
         round_table=named.get("rounds"),
         agent_table=named.get("agents"),
+        persuasion_table=named.get(PERSUASION),
+        calibration_table=named.get(CALIBRATION),
         judge_table=named.get("agreement"),
         grid_table=named.get("grid"),
         whatif_tables=[named[name] for name in (EFFECTS, SHAPLEY) if name in named],
@@ -114,7 +118,7 @@ def view_page(plan: Mapping[str, Any]) -> str:
     )
 
 
-_OWN_SECTIONS = ("hypotheses", "rounds", "agents", "agreement", "health", "grid", EFFECTS, SHAPLEY)
+_OWN_SECTIONS = ("hypotheses", "rounds", "agents", "agreement", "health", "grid", PERSUASION, EFFECTS, SHAPLEY)
 
 
 def _is_other(name: str) -> bool:

@@ -24,6 +24,7 @@ def published_table(results: Results) -> Table | None:
         Column("Cell", ("cell",), is_numeric=False),
         Column("Dataset", ("dataset",), is_numeric=False, is_group=True),
         Column("Metric", ("metric",), is_numeric=False, is_group=True),
+        Column("Source", ("source",), is_numeric=False, is_group=True),
         Column("Published", ("published",)),
         Column("Here", ("here", "ci_low", "ci_high")),
     )
@@ -31,7 +32,8 @@ def published_table(results: Results) -> Table | None:
     for one, own in found:
         how = wording(one.metric)
         shown = Entry(estimate(one.value, how.kind), (one.value,))
-        rows.append((words(one.cell), words(one.dataset), words(how.title), shown, metric_entry(results, own, how)))
+        named = words(one.cell), words(one.dataset), words(how.title), words(f"{one.source} ({one.setting})")
+        rows.append((*named, shown, metric_entry(results, own, how)))
     sources = dict.fromkeys(f"{one.source} ({one.setting})" for one, _ in found)
     note = f"Published: {'; '.join(sources)}. Other models, prompts and questions than here: no test, no replication."
     caption = "What papers state for the same protocols and datasets, beside what was found here."

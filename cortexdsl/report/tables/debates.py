@@ -15,6 +15,11 @@ _TROUBLES: tuple[tuple[str, tuple[str, ...], Mark], ...] = (
     ("No answer", ("unanswered",), "unanswered"),
     ("Tied vote", ("was_tied",), "tied"),
 )
+_TITLES = {
+    "cut": "Cut", "repetitive": "In a loop", "refused": "Refused", "empty": "Empty", "tool_calls": "Tool called",
+    "other_language": "Other script", "unmeasured": "Unmeasured",
+}  # fmt: skip
+"""Columns that stand there where any cell has such replies."""
 
 
 def round_table(results: Results) -> Iterator[Table]:
@@ -82,6 +87,8 @@ def health_table(results: Results) -> Iterator[Table]:
     reasons = sorted({reason for row in results.health for reason in row.stops})
     heads = [Column("Cell", ("cell",), is_numeric=False), Column("Debates", ("debates",)), Column("Calls", ("calls",))]
     heads += [Column(title, names) for title, names, _ in _TROUBLES]
+    kinds = [kind for kind in _TITLES if any(row.counts.get(kind) for row in results.health)]
+    heads += [Column(_TITLES[kind], (kind,)) for kind in kinds]
     heads += [Column("Ended by", tuple(f"ended_by_{reason}" for reason in reasons), is_numeric=False)]
     rows = []
     for row in sorted(results.health, key=lambda row: rank(results.cells, row.cell)):
@@ -90,6 +97,7 @@ def health_table(results: Results) -> Iterator[Table]:
             counts = tuple(row.counts[name] for name in names)
             link = find_link(results.experiment, cell=row.cell, marks=(mark,)) if counts[0] else ""
             entries.append(Entry(number(counts[0], 1), counts, link=link))
+        entries += [Entry(number(row.counts[kind], 1), (row.counts[kind],)) for kind in kinds]
         stops = ", ".join(f"{reason}{HARD}{number(count, 1)}" for reason, count in row.stops.items())
         ended = Entry(stops, tuple(row.stops.get(reason, 0) for reason in reasons))
         rows.append((words(row.cell), *entries, ended))

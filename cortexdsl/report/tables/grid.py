@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cortexdsl.analysis.metrics.levels import Level
+from cortexdsl.analysis.metrics.tables.levels import Level
 from cortexdsl.records.links import find_link
 from cortexdsl.report.inputs.results import Results
 from cortexdsl.report.tables.table import Column, Entry, Table, words

@@ -62,8 +62,9 @@ def latex(table: Table, width: float) -> str:
     floats = []
     for shapes in _abreast(_shapes(columns, every, width), columns):
         heads = sum(_head_lines(shape, columns) for shape in shapes)
-        for part in _parts(table, LINES - heads, partial(_height, shapes)):
-            floats.append([_tabular(columns, part, shape) for shape in shapes])
+        titled = partial(_title_lines, shapes, width)
+        for part in _parts(table, LINES - heads, partial(_height, shapes), titled):
+            floats.append([_tabular(columns, part, shape, width) for shape in shapes])
     lines = ["% needs \\usepackage{booktabs}"]
     for number, panels in enumerate(floats):
         if number and number % FLOATS == 0:
@@ -121,21 +122,28 @@ def _broken(word: str) -> list[str]:
     return _BREAKS.split(word) if len(word) > 12 else [word]
 
 
-def _parts(table: Table, most: float, lines: Callable[[Sequence[Entry]], float]) -> Iterator[list[tuple[str, _Rows]]]:
+def _parts(
+    table: Table, most: float, lines: Callable[[Sequence[Entry]], float], titled: Callable[[str], float]
+) -> Iterator[list[tuple[str, _Rows]]]:
     """Cut a long table into pieces of at most `most` lines, each with the headings of its groups."""
     part: list[tuple[str, _Rows]] = []
     room = most
     for title, rows in table.groups():
         piece: list[Sequence[Entry]] = []
-        room -= 1.5
+        room -= titled(title)
         for row in rows:
             if lines(row) > room and (part or piece):
                 yield [*part, (title, piece)] if piece else part
-                part, piece, room = [], [], most - 1.5
+                part, piece, room = [], [], most - titled(title)
             piece.append(row)
             room -= lines(row)
         part.append((title, piece))
     yield part
+
+
+def _title_lines(shapes: Sequence[_Shape], width: float, title: str) -> float:
+    """How many lines the heading of a group takes in all panels, the space above it included."""
+    return sum(0.5 + ceil(_points(title, shape.size, bold=False) / width) for shape in shapes)
 
 
 def _height(shapes: Sequence[_Shape], row: Sequence[Entry]) -> float:
@@ -217,8 +225,8 @@ def _title(column: Column) -> list[str]:
     return column.title.split(" ") if column.is_numeric else [column.title]
 
 
-def _tabular(columns: Sequence[Column], groups: Sequence[tuple[str, _Rows]], shape: _Shape) -> list[str]:
-    """Set one panel."""
+def _tabular(columns: Sequence[Column], groups: Sequence[tuple[str, _Rows]], shape: _Shape, width: float) -> list[str]:
+    """Set one panel; the heading of a group that is wider than `width` goes on in a second line."""
     kinds = []
     for place, points in zip(shape.places, shape.widths, strict=True):
         natural = "r" if columns[place].is_numeric and place else "l"
@@ -232,9 +240,10 @@ def _tabular(columns: Sequence[Column], groups: Sequence[tuple[str, _Rows]], sha
     for number, (title, rows) in enumerate(groups):
         if title:
             lines += [r"\addlinespace"] if number else []
-            lines += [
-                rf"\multicolumn{{{len(shape.places)}}}{{@{{}}l@{{}}}}{{\itshape {escape_tex(title)}}} \tabularnewline"
-            ]
+            is_long = _points(title, shape.size, bold=False) > width
+            kind, ragged = (rf"p{{{width:g}pt}}", r"\raggedright ") if is_long else ("l", "")
+            heading = rf"{{{ragged}\itshape {escape_tex(title)}}}"
+            lines += [rf"\multicolumn{{{len(shape.places)}}}{{@{{}}{kind}@{{}}}}{heading} \tabularnewline"]
         for row in rows:
             entries = zip(shape.places, shape.widths, strict=True)
             lines.append(_line(_entry(row[place], points, shape.is_stacked) for place, points in entries))

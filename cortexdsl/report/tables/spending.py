@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.parts.layout import Layout
+from cortexdsl.records.served import settled
 from cortexdsl.records.tallies import Spending, Tallies, Tally, total_of
+from cortexdsl.report.inputs.debated import Debated, read_debated
+from cortexdsl.report.tables.serving import savings_table, servers_said, servers_table
 from cortexdsl.report.tables.table import Column, Entry, Table, words
 from cortexdsl.report.words.numbers import NOTHING, counted, number
 from cortexdsl.watch.words import duration
@@ -35,12 +38,26 @@ class Spent:
         What attempts failed of, by cell and kind, where any did.
     brief : str
         Calls, dollars and time in a few words, for the head of a page.
+    servers : Table or None
+        What model servers did, where the spec declares any.
+    served : tuple of str
+        The same in sentences.
+    savings : Table or None
+        Calls and prompts that were not sent, or not worked out again.
     """
 
     table: Table
     sentence: str
     attempts: Table | None
     brief: str
+    servers: Table | None = None
+    served: tuple[str, ...] = ()
+    savings: Table | None = None
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """Those that there are, in the order of the page."""
+        return tuple(t for t in (self.table, self.attempts, self.savings, self.servers) if t is not None)
 
 
 def spent(folder: Path, plan: Mapping[str, Any]) -> Spent | None:
@@ -60,22 +77,48 @@ def spent(folder: Path, plan: Mapping[str, Any]) -> Spent | None:
     groups: dict[str, list[Tally]] = {name: [] for name in names.values()}
     for tally in tallies:
         groups.setdefault(names.get(tally.cell or "", "other jobs"), []).append(tally)
+    debated = read_debated(folder)
+    by_cell = {name: _shared(total_of(own), debated.get(name)) for name, own in groups.items() if own}
     total = total_of(tallies)
-    rows = [_row(name, total_of(own)) for name, own in groups.items() if own]
+    total = replace(total, calls={**total.calls, "shared": sum(own.calls.get("shared", 0) for own in by_cell.values())})
+    rows = [_row(name, own) for name, own in by_cell.items()]
     rows += [_row("all", total)] if len(rows) > 1 else []
     heads = [Column("Cell", ("cell",), is_numeric=False), *(Column(title, (name,)) for title, name in _COUNTS)]
     heads += [Column("Tokens in", ("input_tokens",)), Column("Tokens out", ("output_tokens",))]
     heads += [Column("Dollars", ("dollars",)), Column("Job time", ("seconds",))]
     note = (
-        "Calls that were sent to a model, over all runs; a shared call was answered by another job's. "
+        "Calls that were sent to a model, over all runs; a shared call of the debates had been sent by another job. "
         "Failed calls are data, retried attempts were made again. Job time adds up jobs that ran at once. "
         "Other jobs: a judge, a knowledge pool, cells of earlier plans."
     )
     if any(row[_DOLLARS].text == SHARED for row in rows):
         note += " Shared, of dollars: other cells asked, and paid for, all the calls of this one."
     table = Table(NAME, "What the run asked, and what that cost.", tuple(heads), tuple(rows), note)
-    attempts = _attempts({name: total_of(own) for name, own in groups.items()})
-    return Spent(table, _sentence(total, tallies), attempts, _brief(total, tallies))
+    attempts = _attempts(by_cell)
+    starts = settled(folder)
+    everything = Debated()
+    for name in names.values():
+        everything = everything.plus(debated.get(name, Debated()))
+    sent = total_of(tally for tally in tallies if tally.cell in names)
+    return Spent(
+        table,
+        _sentence(total, tallies),
+        attempts,
+        _brief(total, tallies),
+        servers_table(starts),
+        tuple(servers_said(starts)),
+        savings_table(everything, sent, starts),
+    )
+
+
+def _shared(own: Spending, debated: Debated | None) -> Spending:
+    """Return what a cell's jobs did, with the calls of its debates that others had sent.
+
+    A job sees as shared what another asks at the same moment; what was asked before stands in a log, as its own does.
+    """
+    if debated is None:
+        return own
+    return replace(own, calls={**own.calls, "shared": max(0, debated.calls - own.calls.get("asked", 0))})
 
 
 def _attempts(groups: Mapping[str, Spending]) -> Table | None:

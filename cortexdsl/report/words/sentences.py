@@ -18,7 +18,7 @@ from cortexdsl.report.words.numbers import (
     p_clause,
     wording,
 )
-from cortexdsl.spec.claims import (
+from cortexdsl.spec.claims.language import (
     OTHERS,
     All,
     Claim,

@@ -9,6 +9,7 @@ from typing import Literal
 
 from cortexdsl.tasks.reading.confidence import read_confidence, without_confidence
 from cortexdsl.tasks.reading.kinds import Kind
+from cortexdsl.tasks.reading.places import place_of
 from cortexdsl.tasks.reading.statements import answer_block, answer_line, statements, until_next_question
 from cortexdsl.tasks.reading.steps import (
     read_choice,
@@ -80,6 +81,10 @@ class AnswerReader:
     def without_confidence(self, text: str) -> str:
         """Return a reply as others may hear it: whole but for its confidence line."""
         return without_confidence(text)
+
+    def place_of(self, answer: str, text: str) -> tuple[int, int] | None:
+        """Return where in a reply its answer stands; None where it cannot be found."""
+        return place_of(self.kind, answer, text)
 
     def strict(self, text: str) -> Reading:
         """Read the asked format alone: the last line that begins `Answer:`, with an answer and nothing else."""

@@ -64,6 +64,18 @@ def answer_line(text: str) -> str | None:
     return _rest(text, lines[-1]) if lines else None
 
 
+def answer_lines(text: str) -> Iterator[tuple[int, int]]:
+    """Yield from and to where something stands after an `Answer:` that begins a line, the last first."""
+    for line in reversed(_last(_ANSWER_LINE, text)):
+        rest = line["rest"]
+        if rest.strip(" *_`"):
+            yield line.start("rest"), line.start("rest") + len(rest[:_LONGEST_FRAGMENT])
+        else:
+            following = text[line.end() : line.end() + _LONGEST_FRAGMENT]
+            start = line.end() + len(following) - len(following.lstrip("\n \t*_`"))
+            yield start, start + len(text[start : start + _LONGEST_FRAGMENT].split("\n", 1)[0])
+
+
 def answer_block(text: str) -> str | None:
     """Return everything after the last `Answer:` that begins a line, or None."""
     lines = list(_ANSWER_LINE.finditer(text))

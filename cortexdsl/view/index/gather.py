@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.analysis.metrics import health, persuasion, usage
+from cortexdsl.analysis.metrics.measures import health, persuasion, usage
 from cortexdsl.analysis.metrics.view import graded
 from cortexdsl.errors import CortexError
 from cortexdsl.records import Record, record_from_json

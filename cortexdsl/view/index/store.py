@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
 
-VERSION = 2
+VERSION = 3
 NAME = ".explorer.sqlite"
 _WAIT = 30.0  # seconds for another explorer that writes the same index
 
@@ -33,7 +33,8 @@ CREATE INDEX debates_by_file ON debates (file);
 CREATE INDEX debates_by_key ON debates (dataset, question, cell, replicate);
 CREATE TABLE faults (file INTEGER, line INTEGER, message TEXT);
 CREATE TABLE questions (
-    dataset TEXT, question TEXT, text TEXT, options TEXT, context TEXT, gold TEXT, PRIMARY KEY (dataset, question)
+    dataset TEXT, question TEXT, text TEXT, options TEXT, context TEXT, gold TEXT, images TEXT,
+    PRIMARY KEY (dataset, question)
 );
 CREATE TABLE facts (name TEXT PRIMARY KEY, value);
 CREATE TABLE kept (name TEXT PRIMARY KEY, revision TEXT, value BLOB);

@@ -80,6 +80,7 @@ def debate_as_shown(record: Record, worths: Sequence[float | None] = ()) -> dict
             asdict(turn) | {"worth": worth.get(turn.answer) if _is_answer(turn) else None} for turn in debate.turns
         ],
         "graphs": [_graph(graph) for graph in debate.graphs],
+        "choices": [asdict(choice) for choice in debate.choices],
         "changes": changes(view, is_graded=bool(worth)),
     }
 

@@ -10,7 +10,7 @@ from cortexdsl.analysis.claims.designs import design_of
 from cortexdsl.analysis.units.arms import Arm
 from cortexdsl.errors import CortexError
 from cortexdsl.records.links import find_link
-from cortexdsl.spec.claims import parse_claim
+from cortexdsl.spec.claims.language import parse_claim
 from cortexdsl.view.pages.meaning import meaning
 from cortexdsl.view.places import Place
 from cortexdsl.view.tables import number, read_rows

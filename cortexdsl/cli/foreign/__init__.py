@@ -1,0 +1,1 @@
+"""Verbs for what other programs wrote: tables of scores, replies, transcripts."""

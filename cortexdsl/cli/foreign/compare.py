@@ -1,0 +1,239 @@
+"""`cortexdsl compare`: compare the cells of any table of scores, from whatever program."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from cortexdsl.analysis.claims.hypotheses import judge_claims
+from cortexdsl.analysis.sequential.sequential import Stopping, stopping_point
+from cortexdsl.analysis.tests.bayes import bayes_families
+from cortexdsl.analysis.tests.compare import NULL, compare_families, missing_bounds
+from cortexdsl.analysis.tests.corrections import CORRECTIONS
+from cortexdsl.analysis.tests.datasets import critical_difference, rank_cells
+from cortexdsl.analysis.tests.experiments import POOLED, pool_experiments
+from cortexdsl.analysis.tests.omnibus import omnibus_families
+from cortexdsl.analysis.tests.signflip import DRAWS
+from cortexdsl.analysis.units.answer_table import answers_beside, with_answers
+from cortexdsl.analysis.units.arms import arms_of, find_arm
+from cortexdsl.analysis.units.replicates import absent_of, said_absent
+from cortexdsl.analysis.units.table import ScoreTable, read_table
+from cortexdsl.errors import DataError, InputError
+from cortexdsl.spec.claims.checks import needs_answers
+from cortexdsl.spec.claims.language import Claim, parse_claim
+from cortexdsl.terms import Family
+
+SHOWN = (
+    "metric", "cell", "difference", "ci_low_simultaneous", "ci_high_simultaneous", "ci_low", "ci_high", "p",
+    "p_adjusted", "discordant", "test",
+)  # fmt: skip
+HEADS = {"ci_low_simultaneous": "all_low", "ci_high_simultaneous": "all_high", "ci_low": "low", "ci_high": "high"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument(
+        "scores",
+        type=Path,
+        nargs="+",
+        help="CSV with columns cell, replicate, question_id, score (and dataset), or a folder of results with "
+        "scores.csv; of three or more the differences are pooled over experiments",
+    )
+    parser.add_argument("--to", required=True, metavar="CELL", help="the cell that the others are compared with")
+    parser.add_argument("--cells", nargs="+", metavar="CELL", help="cells to compare; by default all others")
+    parser.add_argument(
+        "--metric", action="append", metavar="COLUMN", help="a column; may be repeated (default: score)"
+    )
+    parser.add_argument("--correction", default="holm", choices=[*CORRECTIONS, "none"], help="default: holm")
+    parser.add_argument(
+        "--claim", action="append", default=[], metavar="TEXT", help="also judge a claim; may be repeated"
+    )
+    parser.add_argument(
+        "--answers", type=Path, metavar="FILE", help="every answer with its confidence, for claims about ece, brier, "
+        "auroc and single agents: columns cell, question_id, right, stated (and agent, round ...); "
+        "an experiment's own results have it",
+    )  # fmt: skip
+    parser.add_argument("--rope", type=float, metavar="WIDTH", help="also give probabilities of worse, same, better")
+    parser.add_argument(
+        "--stopping",
+        type=int,
+        metavar="BATCH",
+        help="also say when, in batches, every --claim was decided",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of Monte Carlo tests and bootstraps (default: 0)")
+    parser.add_argument("--draws", type=int, default=DRAWS, help=f"permutations and resamples (default: {DRAWS})")
+    parser.add_argument("--out", type=Path, help="write the comparisons as CSV")
+    parser.add_argument("--json", action="store_true", help="print JSON: one comparison a line, then one claim a line")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    if args.draws < 1 or args.seed < 0:
+        raise InputError("--draws is at least 1, --seed at least 0")
+    if len(args.scores) > 1:
+        return _pool(args)
+    claims = [parse_claim(text, "--claim") for text in args.claim]
+    table = _table(args, claims)
+    arms = arms_of(table.cells)
+    reference = find_arm(arms, args.to).cell
+    cells = tuple(args.cells or (cell for cell in table.cells if cell != reference))
+    families = [Family("comparison", cells, reference, args.correction)]
+    metrics = tuple(dict.fromkeys(args.metric or ["score"]))
+    found = compare_families(table, families, metrics, args.seed, draws=args.draws)
+    verdicts = judge_claims(table, claims, args.seed, correction=args.correction, draws=args.draws)
+    if args.out:
+        _write(args.out, found)
+    if args.json:
+        for rows in (found, verdicts):
+            sys.stdout.write(rows.to_json(orient="records", lines=True, double_precision=15) if len(rows) else "")
+        return 0
+    _print_comparisons(found, reference, args.correction, several=len(table.datasets) > 1)
+    if absent := said_absent(absent_of(table)):
+        print(absent)
+    for row in omnibus_families(table, families, metrics).itertuples():
+        print(f"{row.test} of {row.metric} on {row.dataset}: {row.statistic:.4g}, p {row.p:.4g} ({row.cells} cells)")
+    _print_bounds(missing_bounds(table, families, metrics, args.seed, draws=args.draws))
+    _print_ranks(table, metrics)
+    if args.rope is not None:
+        read = bayes_families(table, families, metrics, args.rope, args.seed)
+        print(f"probabilities, the same being within {args.rope:g}:")
+        print(read.drop(columns=["family", "reference", "rope"]).to_string(index=False, float_format="%.3f"))
+    if args.stopping is not None:
+        early = stopping_point(table, claims, batch=args.stopping, fewest=args.stopping, correction=args.correction)
+        _print_stopping(early)
+    if args.claim:
+        print(f"claims, p {how_adjusted(args.correction, len(claims))}:")
+        print(verdicts[["claim", "verdict", "estimate", "ci_low", "ci_high", "p_adjusted"]].to_string(index=False))
+        said = verdicts[["claim", "test", "null", "leans", "note"]].itertuples(index=False, name=None)
+        _print_notes((claim, _beside(*texts)) for claim, *texts in said)
+    return 0
+
+
+def _beside(test: str, null: str, leans: str, note: str) -> str:
+    """What must stand beside a verdict: what its p tests or why there is none, where it leans, what else there is."""
+    tested = test if test.startswith("none") else f"p tests {null}" if null else ""
+    return "; ".join(filter(None, [tested, leans, note]))
+
+
+def _table(args: argparse.Namespace, claims: Sequence[Claim]) -> ScoreTable:
+    """The scores, and the answers where a claim asks for them."""
+    path = _scores(args.scores[0])
+    table = read_table(path)
+    if args.answers:
+        return with_answers(table, [args.answers], as_said=False)
+    found = answers_beside(path) if any(needs_answers(claim) for claim in claims) else []
+    return with_answers(table, found) if found else table
+
+
+def _scores(path: Path) -> Path:
+    return path / "scores.csv" if path.is_dir() else path
+
+
+def _pool(args: argparse.Namespace) -> int:
+    """Pool several experiments."""
+    if args.claim or args.answers or args.stopping is not None or args.rope is not None:
+        raise InputError(
+            "--claim, --answers, --stopping and --rope are about one experiment; leave them out, or give one table"
+        )
+    tables = {str(path): read_table(_scores(path)) for path in args.scores}
+    if len(tables) < len(args.scores):
+        raise InputError("an experiment is named twice; it would count as two")
+    first = next(iter(tables.values()))
+    cells = tuple(args.cells or (cell for cell in first.cells if cell != args.to))
+    metrics = tuple(dict.fromkeys(args.metric or ["score"]))
+    found = pool_experiments(tables, cells, args.to, metrics, args.correction)
+    if args.out:
+        _write(args.out, found)
+    if args.json:
+        sys.stdout.write(found.to_json(orient="records", lines=True, double_precision=15))
+        return 0
+    tests = int((found["experiment"] == POOLED).sum())
+    print(
+        f"against {args.to}, over {len(tables)} experiments as draws from experiments like these; "
+        f"p {how_adjusted(args.correction, tests)}, and tests {NULL}"
+    )
+    shown = ["metric", "cell", "experiment", "difference", "ci_low", "ci_high", "p", "p_adjusted", "n_questions"]
+    print(found[shown].to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep=""))
+    _print_notes((f"{row.cell}, {row.metric}", str(row.note)) for row in found.itertuples())
+    return 0
+
+
+def how_adjusted(correction: str, tests: int) -> str:
+    """Say how p-values were adjusted, and that they were not."""
+    if correction == "none":
+        return f"not corrected: of {tests} tests each errs by itself" if tests > 1 else "of one test"
+    return f"adjusted by {correction} over {tests} test{'' if tests == 1 else 's'}"
+
+
+def _print_comparisons(found: pd.DataFrame, reference: str, correction: str, *, several: bool) -> None:
+    """The table, and below it what its columns and single rows mean."""
+    shown = (("dataset",) if several else ()) + SHOWN
+    print(f"against {reference}, {correction} over {len(found)} comparisons; p tests {NULL}")
+    numbers = found[list(shown)].rename(columns=HEADS)
+    print(numbers.to_string(index=False, float_format=lambda value: f"{value:.4g}"))
+    together = "as each would be alone" if correction == "none" else "of all comparisons together"
+    print(f"95 % intervals: all_low to all_high hold {together}, low to high for one alone (not adjusted)")
+    _print_notes((f"{row.cell}, {row.metric}, {row.dataset}", str(row.note)) for row in found.itertuples())
+
+
+def _print_notes(notes: Iterable[tuple[str, str]]) -> None:
+    for what, note in notes:
+        if note:
+            print(textwrap.fill(f"{what}: {note}", 100, initial_indent="  ", subsequent_indent="    "))
+
+
+def _write(path: Path, found: pd.DataFrame) -> None:
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: its folder does not exist")
+    found.to_csv(path, index=False, lineterminator="\n")
+
+
+def _print_ranks(table: ScoreTable, metrics: Sequence[str]) -> None:
+    """With several datasets and methods: do methods differ on datasets like these?"""
+    for metric in metrics if len(table.datasets) > 1 and len(table.cells) > 2 else ():
+        try:
+            found = rank_cells(table, metric, higher_is_better=table.metric(metric).better != "lower")
+        except DataError as error:  # a metric that some cell does not have: its comparisons say so
+            print(f"no ranks of {metric}: {error}")
+            continue
+        ranks = ", ".join(f"{cell} {rank:.2f}" for cell, rank in found.ranks.sort_values().items())
+        print(
+            f"ranks of {metric} over {found.datasets} datasets (the unit is the dataset): {ranks}; "
+            f"Iman-Davenport F {found.iman_davenport:.4g}, p {found.p:.4g}; differences of ranks above "
+            f"{critical_difference(len(found.ranks), found.datasets):.2f} are significant (Nemenyi)"
+        )
+
+
+def _print_stopping(found: Stopping) -> None:
+    decided = int(found.looks["decided"].iloc[-1])
+    asked, planned = found.questions, found.planned
+    each = "; ".join(f"{count} of {planned[name]} on {name}" for name, count in asked.items()) if len(asked) > 1 else ""
+    print(
+        f"stopping early: {decided} of {len(found.verdicts)} claims are decided after {sum(asked.values())} of "
+        f"{sum(planned.values())} questions{f' ({each})' if each else ''}, {found.saved:.0%} of calls saved; "
+        "verdicts that hold at any time:"
+    )
+    print(found.verdicts[["claim", "verdict", "estimate", "p_adjusted", "test"]].to_string(index=False))
+
+
+def _print_bounds(bounds: pd.DataFrame) -> None:
+    """Say which comparisons missing or unreadable answers could change."""
+    if bounds.empty:
+        return
+    rows = int(bounds[["missing", "unparsed"]].to_numpy().sum())
+    print(f"missing or unreadable answers in {len(bounds)} comparisons ({rows} rows, counted as 0)", end="")
+    if not bounds["changes"].any():
+        print("; none could change whether a difference is significant")
+        return
+    print("; these could change:")
+    for row in bounds[bounds["changes"]].itertuples():
+        print(
+            f"  {row.cell} on {row.dataset}, {row.metric}: difference {row.difference:.4g}, from "
+            f"{row.worst_difference:.4g} (p {row.worst_p_adjusted:.3g}) to {row.best_difference:.4g} "
+            f"(p {row.best_p_adjusted:.3g})"
+        )

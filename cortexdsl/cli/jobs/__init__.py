@@ -1,0 +1,1 @@
+"""Verbs that the workflow calls, one a job; each may be called by hand."""

@@ -1,0 +1,46 @@
+"""`cortexdsl agreement`: compare the judge with exact match, once all cells are judged. The workflow calls it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from cortexdsl.analysis.metrics.tables.agreement import agreement_rows
+from cortexdsl.analysis.units.scores import Row, write_rows
+from cortexdsl.errors import InputError
+from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.tasks.grading.judgements import Judgements
+from cortexdsl.tasks.text_scores import text_grade, text_scores
+
+EXACT = "em"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("spec", help="the spec")
+    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    plan = compile_spec(args.spec, experiment=args.experiment)
+    if plan.judging is None:
+        raise InputError(
+            f"{plan.spec_path}: nothing is judged\n    write analysis: {{metrics: [judged], judge: {{model: NAME}}}}"
+        )
+    rows = [row for dataset in plan.judging.datasets for row in _rows(plan, dataset)]
+    write_rows(Path(plan.layout.agreement), rows)
+    return 0
+
+
+def _rows(plan: Plan, dataset: str) -> list[Row]:
+    by_cell = {
+        cell.name: Judgements(Path(path)).by_answer
+        for cell in plan.cells
+        for path in plan.judgements_of(dataset, cell.slug)
+    }
+    answers = {answered: None for judged in by_cell.values() for answered in judged}
+    task = plan.task(dataset)
+    grade = text_grade(task, EXACT) if EXACT in text_scores(task) else None
+    exact = {answered: grade(*answered) == 1.0 for answered in answers} if grade else {}
+    return list(agreement_rows(dataset, by_cell, exact))

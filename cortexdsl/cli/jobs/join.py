@@ -1,0 +1,60 @@
+"""`cortexdsl join`: the tables of all cells, from each cell's part. The workflow calls it.
+
+A verb of its own: the job of a cell, of which there are many, need not load what estimates intervals.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from cortexdsl.analysis.metrics.tables.round_table import round_table
+from cortexdsl.analysis.units.scores import Row, check_complete, read_rows, write_rows
+from cortexdsl.plan import TABLES, Plan, compile_spec
+from cortexdsl.plan.kept.looks import batches_by_cell, batches_run
+from cortexdsl.records.files import write_lines
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("spec", help="the spec")
+    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    join(compile_spec(args.spec, experiment=args.experiment))
+    return 0
+
+
+def join(plan: Plan) -> None:
+    """Join the parts of every table, after a look that no score is missing and none stands twice."""
+    for table in TABLES:
+        parts = [Path(path) for path in plan.parts(table)]
+        rows = [row for part in parts for row in read_rows(part)]
+        target = Path(plan.layout.table(table))
+        if table == "rounds":
+            round_table(rows, seed=plan.seed).to_csv(target, index=False)
+            continue
+        if table == "scores":
+            check_cells(plan, rows, batches_by_cell(plan, batches_run(plan) or plan.batches))
+        if rows:
+            write_rows(target, rows)
+        else:  # where nobody hears anybody, nobody is persuaded: the heads alone
+            write_lines(target, parts[0].read_text(encoding="utf-8").splitlines())
+
+
+def check_cells(plan: Plan, rows: Sequence[Row], batches: Mapping[str, int]) -> None:
+    """Check that every cell has the rows of the batches in which it was debated, and no others.
+
+    Raises
+    ------
+    RecordError
+        Says which are missing, stand twice or are not of the plan.
+    """
+    names = {plan.cell(slug).name: batch for slug, batch in batches.items()}
+    for batch in sorted(set(names.values())):
+        cells = [name for name, last in names.items() if last == batch]
+        mine = [row for row in rows if row["cell"] in cells or row["cell"] not in names]
+        check_complete(mine, cells, plan.replicates, plan.question_ids(batch))

@@ -1,0 +1,143 @@
+"""`cortexdsl judge`: ask the judge about the answers that one cell gave to one dataset. The workflow calls it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from cortexdsl.errors import InputError
+from cortexdsl.models.door import Commons, Counts, Job, open_door
+from cortexdsl.plan import Compiled, Plan, compile_spec
+from cortexdsl.plan.kept.looks import batches_of
+from cortexdsl.plan.parts.judging import Judging
+from cortexdsl.records import Record, read_debates
+from cortexdsl.records.files import write_lines
+from cortexdsl.run import judge_answers
+from cortexdsl.tasks.grading.judgements import Judgement, judgement_lines
+from cortexdsl.terms import Limits
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("spec", help="the spec")
+    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+    parser.add_argument("--dataset", required=True, help="label of the dataset")
+    parser.add_argument("--cell", required=True, help="the cell, as in file names: sparse~keep=median")
+    parser.add_argument("--out", required=True, type=Path, help="the judgements to write")
+    parser.add_argument("--connections", type=int, help="calls in flight to one endpoint at most")
+    parser.add_argument("--threads", type=int, help="processors it takes; 0: it only waits, beside others in one loop")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    print(asyncio.run(attend(args)), file=sys.stderr)
+    return 0
+
+
+async def attend(args: argparse.Namespace, commons: Commons | None = None, compiled: Compiled = compile_spec) -> str:
+    """Run the verb, and return what there is to say of it; parameters as in `cli.debate.attend`."""
+    plan = compiled(args.spec, args.experiment)
+    alone = replace(plan.limits, connections=args.connections or plan.limits.connections)
+    limits = alone if commons is None else plan.limits
+    found, counts = await _judge(plan, args.dataset, args.cell, args.out, limits, commons=commons)
+    unread = sum(one.is_right is None for one in found)
+    return (
+        f"{args.dataset} {args.cell}: {len(found)} different answers judged, {unread} judgements unreadable; "
+        f"{counts.asked} calls asked, {counts.replayed} replayed, {counts.failed} failed"
+    )
+
+
+def replay(plan: Plan, dataset: str, cell: str, out: Path) -> None:
+    """Judge the answers of a cell from the judge's call logs alone.
+
+    Raises
+    ------
+    ModelError
+        A call that is in no log.
+    """
+    asyncio.run(_judge(plan, dataset, cell, out, plan.limits, offline=True))
+
+
+async def _judge(
+    plan: Plan,
+    dataset: str,
+    slug: str,
+    out: Path,
+    limits: Limits,
+    *,
+    offline: bool = False,
+    commons: Commons | None = None,
+) -> tuple[Sequence[Judgement], Counts]:
+    paths = plan.debates_of(dataset, slug, batches_of(plan, slug))
+    records = [record for path in paths for record in read_debates(Path(path))]
+    return await judge_records(
+        plan, dataset, slug, records, out, limits, log=plan.cell(slug).slug, offline=offline, commons=commons
+    )
+
+
+async def judge_records(
+    plan: Plan,
+    dataset: str,
+    slug: str,
+    records: Sequence[Record],
+    out: Path,
+    limits: Limits,
+    *,
+    log: str,
+    offline: bool = False,
+    commons: Commons | None = None,
+) -> tuple[Sequence[Judgement], Counts]:
+    """Have the answers of some debates of a cell judged, and write the judgements.
+
+    Parameters
+    ----------
+    plan : Plan
+    dataset, slug : str
+    records : sequence of Record
+    out : Path
+    limits : Limits
+    log : str
+        Name of the call log that is written to; what any log beside it holds is not asked again.
+    offline : bool
+        Whether to take calls from logs alone.
+    commons : Commons or None
+        What jobs in one loop share.
+
+    Raises
+    ------
+    InputError
+        Nothing of the dataset is judged.
+    """
+    judging, task = _judging(plan, dataset), plan.task(dataset)
+    debates = [record.debate for record in records]
+    answers = [(debate.question_id, debate.answer) for debate in debates if debate.answer is not None]
+    folder = Path(plan.layout.judge_calls(dataset))
+    door_of_job = open_door(
+        None if offline else folder / f"{log}.jsonl",
+        folder=folder,
+        limits=limits,
+        ledgers=Path(plan.layout.ledgers),
+        job=Job(f"{dataset}~{log}~judge", dataset, slug),
+        offline=offline,
+        commons=commons,
+    )
+    async with door_of_job as door:
+        found = await judge_answers(
+            answers, task, judging.model, door, plan.templates.render, seed=plan.seed, connections=limits.connections
+        )
+        door.check_failures()
+    write_lines(out, judgement_lines(found))
+    return found, door.counts
+
+
+def _judging(plan: Plan, dataset: str) -> Judging:
+    if plan.judging is None or not plan.is_judged(dataset):
+        raise InputError(
+            f"{plan.spec_path}: no answer to {dataset} is to be judged\n"
+            "    write analysis: {metrics: [judged], judge: {model: NAME}}"
+        )
+    return plan.judging

@@ -1,0 +1,145 @@
+"""`cortexdsl look`: ask, after a batch of questions, whether every claim is decided. The workflow calls it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from cortexdsl.analysis.claims.hypotheses import withdrawn_claims
+from cortexdsl.analysis.metrics.view import graded_at_once
+from cortexdsl.analysis.sequential.racing import live_cells
+from cortexdsl.analysis.sequential.sequential import judge_anytime
+from cortexdsl.analysis.units.arms import Arm
+from cortexdsl.analysis.units.scores import Row, read_rows, write_scores
+from cortexdsl.analysis.units.table import ASKED, ScoreTable, read_table, score_table
+from cortexdsl.cli.jobs.join import check_cells
+from cortexdsl.cli.jobs.score import cell_scores
+from cortexdsl.errors import InputError
+from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.kept.ledger import read_ledger
+from cortexdsl.plan.kept.looks import SCHEMA_VERSION, batches_by_cell, live_in
+from cortexdsl.records import read_debates
+from cortexdsl.records.files import write_lines
+
+SHOWN = ["claim", "verdict", "estimate", "p_adjusted"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("spec", help="the spec, which has stopping")
+    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+    parser.add_argument("--batch", required=True, type=int, help="the batch of questions that is finished, from 1")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    plan = compile_spec(args.spec, experiment=args.experiment)
+    if plan.stopping is None or not 1 <= args.batch <= plan.batches:
+        raise InputError(f"{args.spec}: there is no look {args.batch}; looks are taken with stopping, after each batch")
+    live = live_in(plan, args.batch)
+    write_scores(Path(plan.layout.look_scores(args.batch)), _batch_scores(plan, args.batch, live))
+    paths = [Path(plan.layout.look_scores(batch)) for batch in range(1, args.batch + 1)]
+    batches = batches_by_cell(plan, args.batch)
+    check_cells(plan, [row for path in paths for row in read_rows(path)], batches)
+    frame = pd.concat([read_table(path).frame for path in paths], ignore_index=True)
+    asked = _asked(plan, batches)
+    keys = zip(frame["dataset"], frame["cell"], strict=True)
+    table = score_table(frame.assign(**{ASKED: [asked[key] for key in keys]}), plan.layout.look_scores("*"))
+    declared, stopping = read_ledger(plan.layout).claims, plan.stopping
+    arms = [Arm(cell.name, cell.method, cell.aliases, cell.axes) for cell in plan.cells]
+    rule: dict[str, Any] = {
+        "planned": {dataset: len(ids) for dataset, ids in plan.question_ids().items()},
+        "alpha": stopping.alpha,
+        "correction": plan.analysis["correction"],
+    }
+    verdicts = anytime_verdicts(table, plan.hypotheses, arms, declared=declared, **rule)
+    if stopping.rule == "racing":
+        among, withdrawn = [plan.cell(slug).name for slug in live], withdrawn_claims(plan.hypotheses, declared)
+        named = set(live_cells(table, plan.hypotheses, arms, among=among, withdrawn=withdrawn, **rule))
+        budgets = {plan.cell_named(cell.match.cell).name for cell in plan.cells if cell.match and cell.name in named}
+        live = [slug for slug in live if plan.cell(slug).name in named | budgets]
+    record = _record(plan, args.batch, table, verdicts, asked, live)
+    write_lines(Path(plan.layout.look(args.batch)), json.dumps(record, indent=1).splitlines())
+    decided = sum(claim["verdict"] != "undecided" for claim in record["claims"])
+    print(f"look {args.batch} of at most {plan.batches}: {decided} of {len(record['claims'])} claims are decided")
+    return 0
+
+
+def anytime_verdicts(
+    scores: ScoreTable,
+    claims: Sequence[str],
+    arms: Sequence[Arm],
+    *,
+    declared: Collection[str],
+    planned: Mapping[str, int],
+    alpha: float,
+    correction: str,
+) -> pd.DataFrame:
+    """Answer claims validly at any look: declared ones adjusted among themselves, exploratory ones among all."""
+    withdrawn = withdrawn_claims(claims, declared)
+    judge = partial(
+        judge_anytime, scores, arms=arms, planned=planned, alpha=alpha, correction=correction, withdrawn=withdrawn
+    )
+    found = judge(claims)
+    names = {" ".join(claim.split()) for claim in declared}
+    early = found["claim"].map(lambda claim: " ".join(claim.split()) in names).to_numpy(dtype=bool)
+    if early.all() or not early.any():
+        return found.assign(exploratory=~early)
+    mine = found["claim"][early].tolist()
+    own = judge(mine)
+    found.loc[early] = own.set_axis(found.index[early])
+    return found.assign(exploratory=~early)
+
+
+def _asked(plan: Plan, batches: Mapping[str, int]) -> dict[tuple[str, str], int]:
+    """How many questions of each dataset each cell was asked."""
+    return {
+        (dataset, plan.cell(slug).name): len(ids)
+        for slug, batch in batches.items()
+        for dataset, ids in plan.question_ids(batch).items()
+    }
+
+
+def _batch_scores(plan: Plan, batch: int, live: Sequence[str]) -> list[Row]:
+    rows: list[Row] = []
+    for dataset, task in plan.tasks.items():
+        for slug in live:
+            paths = plan.batch_of(dataset, slug, batch)
+            records = [record for path in paths for record in read_debates(Path(path))]
+            rows += cell_scores(plan, dataset, slug, records, graded_at_once(records, task.grade_all))
+    return rows
+
+
+def _record(
+    plan: Plan, batch: int, table: ScoreTable, verdicts: pd.DataFrame, asked: Mapping[tuple[str, str], int],
+    live: Sequence[str],
+) -> dict[str, Any]:  # fmt: skip
+    """What the look found; what the questions that are left would cost, if they cost what those before did."""
+    planned = plan.question_ids()
+    calls, left = 0.0, 0.0
+    spent = table.column("calls")
+    for (dataset, cell), count in asked.items():
+        mine = (table.dataset == table.datasets.index(dataset)) & (table.cell == table.cells.index(cell))
+        here = float(spent[mine].sum())
+        calls += here
+        left += here * (len(planned[dataset]) / count - 1)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "experiment": plan.experiment,
+        "batch": batch,
+        "batches": plan.batches,
+        "questions": {dataset: len(ids) for dataset, ids in plan.question_ids(batch).items()},
+        "planned": {dataset: len(ids) for dataset, ids in planned.items()},
+        "calls": round(calls),
+        "calls_left": round(left),
+        "decided": bool((verdicts["verdict"] != "undecided").all()) or not live,
+        "live": list(live),
+        "asked": {cell: sum(n for (_, name), n in asked.items() if name == cell) for _, cell in asked},
+        "claims": json.loads(verdicts[SHOWN].to_json(orient="records", double_precision=15)),
+    }

@@ -1,0 +1,43 @@
+"""`cortexdsl pairs`: choose what a phase of a training learns from among its trajectories. The workflow calls it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from cortexdsl.debate.trajectory import places_of
+from cortexdsl.plan import compile_spec
+from cortexdsl.records.files import write_lines
+from cortexdsl.train.moments import read_moments
+from cortexdsl.train.pairs import check_whole, kept_csv, made_of
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("spec", help="the spec")
+    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+    parser.add_argument("--training", required=True, help="the entry of train")
+    parser.add_argument("--phase", required=True, help="its phase: 1-critic")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    plan = compile_spec(args.spec, experiment=args.experiment)
+    training = plan.training(args.training)
+    phase, layout = training.phase(args.phase), plan.layout
+    paths = [layout.trajectories(training.name, phase.label, shard.label) for shard in training.shards]
+    moments = [moment for path in paths for moment in read_moments(Path(path), phase.digest)]
+    turns = [turn for turn, _ in places_of(phase.method, phase.role, opening=training.said.opening)]
+    check_whole(moments, [(question.id, turn) for question in training.task.questions for turn in turns])
+    made = made_of(moments, training.said.threshold, training.validation)
+    where = training.name, phase.label
+    write_lines(Path(layout.pairs(*where)), made.pairs)
+    write_lines(Path(layout.imitated(*where)), made.examples)
+    write_lines(Path(layout.kept(*where)), kept_csv(made))
+    print(
+        f"{training.name} {phase.label}: {len(made.pairs)} pairs of {len(moments)} moments, "
+        f"{len(made.examples)} examples to imitate",
+        file=sys.stderr,
+    )
+    return 0

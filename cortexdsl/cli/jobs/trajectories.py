@@ -1,0 +1,86 @@
+"""`cortexdsl trajectories`: run one shard of the debates that a phase learns from. The workflow calls it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from cortexdsl.errors import InputError
+from cortexdsl.models.door import Counts, Job, open_door
+from cortexdsl.models.similarity.embeddings import Embedder
+from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.kept.declaration import declaration_of
+from cortexdsl.plan.kept.ledger import declare
+from cortexdsl.plan.training.phases import Phase, Training, slug_of
+from cortexdsl.run import AT_ONCE_PER_CONNECTION, renderer
+from cortexdsl.terms import Hands, Limits, Question
+from cortexdsl.train.collect import collect
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("spec", help="the spec")
+    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+    parser.add_argument("--training", required=True, help="the entry of train")
+    parser.add_argument("--phase", required=True, help="its phase: 1-critic")
+    parser.add_argument("--shard", required=True, help="the shard of its questions: r1-s01")
+    parser.add_argument("--digest", help="refuse to run if the spec means something else by now")
+    parser.add_argument("--connections", type=int, help="calls in flight to one endpoint at most")
+    parser.add_argument("--errors-again", action="store_true", help="ask calls again that failed in earlier runs")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    plan = compile_spec(args.spec, experiment=args.experiment)
+    training = plan.training(args.training)
+    phase = training.phase(args.phase)
+    if args.digest and args.digest != phase.digest:
+        raise InputError(
+            f"{args.spec} has changed since the workflow started\n    start snakemake again: what is finished is kept"
+        )
+    declare(plan.layout, declaration_of(plan))
+    limits = replace(plan.limits, connections=args.connections or plan.limits.connections)
+    counts = asyncio.run(_collect(plan, training, phase, args.shard, limits, errors_again=args.errors_again))
+    print(
+        f"{training.name} {phase.label} {args.shard}: {counts.asked} calls asked, {counts.replayed} replayed, "
+        f"{counts.failed} failed",
+        file=sys.stderr,
+    )
+    return 0
+
+
+async def _collect(
+    plan: Plan, training: Training, phase: Phase, label: str, limits: Limits, *, errors_again: bool
+) -> Counts:
+    shard, layout = training.shard(label), plan.layout
+    log = Path(layout.train_calls(training.name, phase.label, label))
+    slug = slug_of(training.name, phase.label)
+    door_of_job = open_door(
+        log,
+        folder=log.parent,
+        limits=limits,
+        ledgers=Path(layout.ledgers),
+        job=Job(f"{slug}~{label}", training.task.label, slug, label),
+        errors_again=errors_again,
+    )
+    async with door_of_job as door:
+        embedder = Embedder(door, plan.models)
+
+        def hands(question: Question) -> Hands:
+            task = training.task
+            return Hands(door, renderer(plan.templates, task, question), task.reader(question), embedder)
+
+        return await collect(
+            training,
+            phase,
+            training.questions(shard),
+            hands,
+            door,
+            plan.templates,
+            Path(layout.trajectories(training.name, phase.label, label)),
+            seed=plan.seed,
+            at_once=limits.connections * AT_ONCE_PER_CONNECTION,
+        )

@@ -1,0 +1,84 @@
+"""`cortexdsl verdict`: test the families and claims of an experiment."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from cortexdsl.analysis.claims.hypotheses import judge_claims
+from cortexdsl.analysis.metrics.table import metrics_table
+from cortexdsl.analysis.tests.compare import compare_families, missing_bounds
+from cortexdsl.analysis.tests.datasets import rank_table
+from cortexdsl.analysis.tests.omnibus import omnibus_families
+from cortexdsl.analysis.units.answer_table import answers_beside, with_answers
+from cortexdsl.analysis.units.arms import Arm
+from cortexdsl.analysis.units.table import ScoreTable, read_table
+from cortexdsl.cli.jobs.history import with_history
+from cortexdsl.cli.jobs.look import anytime_verdicts
+from cortexdsl.plan.kept.ledger import read_ledger, record_verdicts
+from cortexdsl.plan.kept.store import families_of, read_plan
+from cortexdsl.plan.parts.layout import Layout
+from cortexdsl.spec.claims.checks import needs_answers
+from cortexdsl.spec.claims.language import parse_claim
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("results", help="folder of the experiment's results, with plan.json and scores.csv")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    layout = Layout(args.results.rstrip("/"))
+    plan = read_plan(Path(layout.plan))
+    scores = read_table(Path(layout.table("scores")))
+    arms = [Arm.of(cell) for cell in plan["cells"]]
+    seed, metrics = plan["seed"], plan["metrics"]
+    metrics_table(scores, seed=seed).to_csv(layout.metrics, index=False)
+    families, stopping, alpha = families_of(plan), plan.get("stopping"), plan["analysis"].get("alpha", 0.05)
+    compared = compare_families(scores, families, metrics, seed, arms)
+    together = omnibus_families(scores, families, metrics, arms)
+    if stopping:
+        for tested in (compared, together):
+            tested["test"] = tested["test"].map(_fixed_sample)
+    compared.to_csv(layout.comparisons, index=False)
+    together.to_csv(layout.omnibus, index=False)
+    missing_bounds(scores, families, metrics, seed, arms, alpha=alpha).to_csv(layout.bounds, index=False)
+    rank_table(scores, metrics, alpha).to_csv(layout.ranks, index=False)
+    claims, history = plan["hypotheses"], read_ledger(layout)
+    declared = history.claims if history.entries or history.faults else claims  # a table from elsewhere has neither
+    correction = plan["analysis"].get("correction", "holm")
+    if any(needs_answers(parse_claim(claim)) for claim in claims):
+        scores = with_answers(scores, answers_beside(Path(layout.table("scores"))))
+    if stopping:
+        alpha = stopping["alpha"]
+        planned = {dataset: len(ids) for dataset, ids in plan["questions"].items()}
+        found = anytime_verdicts(
+            scores, claims, arms, declared=declared, planned=planned, alpha=alpha, correction=correction
+        )
+    else:
+        found = judge_claims(scores, claims, seed, arms, declared=declared, alpha=alpha, correction=correction)
+    history = record_verdicts(layout, seed, _lines(found), _asked(scores))
+    with_history(found, history, arms).to_csv(layout.hypotheses, index=False)
+    return 0
+
+
+def _fixed_sample(test: str) -> str:
+    """Say that a test takes the number of questions as fixed, which it is not where one may stop early."""
+    return test if test.startswith("none") else f"{test} (fixed sample: exploratory)"
+
+
+def _lines(found: pd.DataFrame) -> list[dict[str, Any]]:
+    """Verdicts as the ledger keeps them: six digits, so that no platform's last bit is news."""
+    shown = found[["claim", "verdict", "estimate", "p_adjusted"]]
+    records = json.loads(shown.to_json(orient="records", double_precision=6))
+    return [dict(record) for record in records]
+
+
+def _asked(scores: ScoreTable) -> str:
+    sizes = [f"{len(ids)} of {name}" for name, ids in zip(scores.datasets, scores.questions, strict=True)]
+    return f"questions: {', '.join(sizes)}"

@@ -1,0 +1,49 @@
+"""`cortexdsl explain`: draw a protocol's schedule and who hears whom."""
+
+from __future__ import annotations
+
+import argparse
+
+from cortexdsl.errors import InputError
+from cortexdsl.plan import compile_spec
+from cortexdsl.plan.rehearsal.explain import explain
+from cortexdsl.protocols.loader import load_protocol
+from cortexdsl.protocols.resolve import Choice, resolve
+from cortexdsl.spec.text.nodes import Mark, Node
+from cortexdsl.terms import Agent, Model, Scalar
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("what", help="a built-in protocol, or a spec")
+    parser.add_argument("method", nargs="?", help="with a spec: a method or cell of it")
+    parser.add_argument("--agents", type=int, default=4, help="agents of the example (default 4)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the protocol")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    if args.what.endswith((".yaml", ".yml")):
+        plan = compile_spec(args.what)
+        cells = [plan.cell_named(args.method)] if args.method else plan.cells
+        print("\n\n".join(f"{cell.name}: {explain(cell.debate)}" for cell in cells))
+        return 0
+    # Sizes of no real model: a weight that uses credibility needs some.
+    model = Model("example", "builtin/solver", parameters=1e9, tokens=1e12)
+    tools = {"library": Model("library", "tool/search")}  # as shipped protocols call theirs
+    agents = {f"agent-{k}": Agent(f"agent-{k}", model) for k in range(1, max(1, args.agents) + 1)}
+    mark = Mark("--set", 1, 1)
+    settings = {name: Node(value, mark) for name, value in map(_setting, args.set)}
+    choice = Choice("--set", Node(dict(settings), mark), tuple(agents.values()), agents, {"example": model}, tools)
+    print(explain(resolve(load_protocol(args.what), choice)))
+    return 0
+
+
+def _setting(text: str) -> tuple[str, Scalar]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise InputError(f"--set {text}: write NAME=VALUE, such as --set rounds=2")
+    try:
+        return name, int(value)
+    except ValueError:
+        return name, value

@@ -1,0 +1,103 @@
+"""`cortexdsl plan`: say what a spec will cost before anything is spent."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.cost.rehearse import rehearse_plan
+from cortexdsl.plan.cost.windows import too_long
+from cortexdsl.plan.kept.declaration import declaration_of
+from cortexdsl.plan.kept.ledger import declare
+from cortexdsl.plan.kept.store import plan_record, write_plan
+from cortexdsl.plan.rehearsal.estimate import Estimate
+from cortexdsl.plan.training.phases import Training
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("spec", help="the spec")
+    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+    parser.add_argument("--out", type=Path, help="write the plan (plan.json) and print nothing")
+    parser.add_argument(
+        "--declare",
+        action="store_true",
+        help="write into the ledger what is declared, or what changed; refused where the spec asks for it"
+        " (expected: refuse)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the plan as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    plan = compile_spec(args.spec, experiment=args.experiment)
+    if args.declare:
+        from cortexdsl.cli.specs.power import refuse_unanswerable  # two seconds, which looking at a plan should not pay
+
+        refuse_unanswerable(plan)
+    total, by_cell = rehearse_plan(plan)
+    record = plan_record(plan, total, by_cell)
+    if args.out or args.declare:
+        declare(plan.layout, declaration_of(plan))
+    if args.out:
+        write_plan(args.out, record)
+    elif args.json:
+        print(json.dumps(record, indent=1))
+    else:
+        print(_table(plan, total, by_cell))
+        for warning in too_long(plan):
+            print(f"warning: {warning}", file=sys.stderr)
+    return 0
+
+
+def _table(plan: Plan, total: Estimate, by_cell: dict[str, Estimate]) -> str:
+    questions = ", ".join(f"{len(task.questions)} of {label}" for label, task in plan.tasks.items())
+    width = max(len(name) for name in [*by_cell, "of these asked"])
+    replicates = f"{plan.replicates} replicate{'s' * (plan.replicates != 1)}"
+    lines = [
+        f"{plan.title}",
+        f"{len(plan.cells)} cells x {replicates} x questions ({questions}); {plan.jobs:,} debate jobs",
+        "",
+        f"{'cell':{width}} {'calls':>12} {'shared':>12} {'input tokens':>14} {'output tokens':>14} {'dollars':>10}",
+        *(_line(name, estimate, width) for name, estimate in by_cell.items()),
+        _line("all", total, width),
+        "",
+        f"At most {total.calls - total.shared_calls:,} calls are sent: {total.shared_calls:,} are shared between cells"
+        " and asked once.",
+        "Calls are an upper bound (no debate ends early). "
+        f"Tokens assume 4 characters each and {plan.reply_tokens} a reply{_thinking(plan)}.",
+    ]
+    if any(question.images for task in plan.tasks.values() for question in task.questions):
+        lines.append("Tokens of images are not among them: how many an image has, each server decides.")
+    if total.dollars is None:
+        lines.append("Dollars are unknown: a model has no price (price: {input: ..., output: ...} per million tokens).")
+    lines += [_learning(training) for training in plan.trainings]
+    lines += [f"also called: {cell.name} = {', '.join(cell.aliases)}" for cell in plan.cells if cell.aliases]
+    return "\n".join(lines)
+
+
+def _learning(training: Training) -> str:
+    learned, kept = len(training.task.items) - len(training.validation), len(training.validation)
+    phases = ", ".join(phase.label for phase in training.phases)
+    return (
+        f"{training.name} learns from {learned} other questions of {training.task.label}, and keeps {kept} for"
+        f" validation ({training.learned.left_out} left out, which are asked here): {phases}"
+    )
+
+
+def _thinking(plan: Plan) -> str:
+    models = {model.name: model for cell in plan.cells for model in cell.debate.models}
+    thought = {name: model.reasoning_tokens for name, model in models.items() if model.reasoning_tokens}
+    said = [f"{tokens:,} of reasoning before each of {name}" for name, tokens in thought.items()]
+    return ", and " + ", ".join(said) if said else ""
+
+
+def _line(name: str, estimate: Estimate, width: int) -> str:
+    dollars = "unknown" if estimate.dollars is None else f"{estimate.dollars:,.2f}"
+    return (
+        f"{name:{width}} {estimate.calls:>12,} {estimate.shared_calls:>12,} {estimate.input_tokens:>14,}"
+        f" {estimate.output_tokens:>14,} {dollars:>10}"
+    )

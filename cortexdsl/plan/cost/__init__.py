@@ -1,0 +1,1 @@
+"""What a whole plan costs, and whether its prompts render and fit their models."""

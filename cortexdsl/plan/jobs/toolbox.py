@@ -1,0 +1,113 @@
+"""The tools of a cell, opened for a job: trusted, and with what their replies depend on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+from cortexdsl.errors import InputError, KnowledgeError
+from cortexdsl.knowledge.passages import Source
+from cortexdsl.models.door import Door
+from cortexdsl.models.reach.failures import Failure, Kind
+from cortexdsl.models.similarity.embeddings import Embedder
+from cortexdsl.models.tools.function import Function, identity_of
+from cortexdsl.models.tools.transport import CALCULATOR, PYTHON, SEARCH, TOOL, ToolTransport
+from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.parts.tools import functions_of, tool_sources, tools_of
+from cortexdsl.terms import Cell, Model
+
+CALCULATED_AS = "calculator 1"
+"""Raised where the same text would be calculated otherwise."""
+
+
+def check_trust(plan: Plan, cell: Cell, trusted: Collection[str]) -> None:
+    """Refuse to run a function that only the spec names: a spec from elsewhere must not be able to run code.
+
+    Raises
+    ------
+    InputError
+    """
+    named = {name.strip() for words in trusted for name in words.split(",")}
+    for name in functions_of(cell.debate):
+        if name not in named:
+            raise InputError(
+                f"{plan.spec_path}: {cell.name} calls {name}, which is code that runs on this machine\n"
+                f"    read it; if you trust it, say so on the command line: --trust {name} (with snakemake itself:"
+                f" --config trust={name})"
+            )
+
+
+@asynccontextmanager
+async def open_tools(
+    plan: Plan, cell: Cell, door: Door, embedder: Embedder, *, offline: bool = False
+) -> AsyncIterator[Mapping[str, str]]:
+    """Open the tools of a cell for a job, and yield what the replies of each depend on, by its name.
+
+    Parameters
+    ----------
+    plan : Plan
+    cell : Cell
+        Whose functions are trusted.
+    door : Door
+        Of the job: from then on it answers calls to tools.
+    embedder : Embedder
+        For sources that are searched by embeddings.
+    offline : bool
+        Nothing will be called.
+
+    Raises
+    ------
+    InputError
+        A source or a module is missing.
+    """
+    tools, folder = tools_of(cell.debate), Path(plan.spec_path).parent
+    if not tools:
+        yield {}
+        return
+    from cortexdsl.knowledge.entries import open_sources, read_entry  # aiohttp: only where a tool speaks
+
+    entries = [
+        read_entry(name, plan.knowledge[name].model_dump(exclude_none=True), folder)
+        for name in tool_sources(cell.debate)
+    ]
+    functions = {} if offline else {
+        str(tool.options["function"]): Function(str(tool.options["function"]), float(tool.options["seconds"]))
+        for tool in tools.values() if tool.model == PYTHON
+    }  # fmt: skip
+
+    async def close() -> None:
+        for function in functions.values():
+            await function.close()
+
+    async with open_sources(entries, embedder.embed) as opened:
+        sources = {source.name: source for source, _ in opened}
+        searches = {name: partial(_search, source) for name, source in sources.items()}
+        transport = ToolTransport(searches, functions, close)
+        door.go_by(TOOL, transport)
+        try:
+            yield {name: _identity(tool, sources) for name, tool in tools.items()}
+        finally:
+            await transport.close()
+
+
+def _identity(tool: Model, sources: Mapping[str, Source]) -> str:
+    if tool.model == CALCULATOR:
+        return CALCULATED_AS
+    return (
+        sources[str(tool.options["source"])].identity
+        if tool.model == SEARCH
+        else identity_of(str(tool.options["function"]))
+    )
+
+
+async def _search(source: Source, query: str, top: int) -> str:
+    """Return passages as text, numbered; what the source cannot do is a failure of the tool."""
+    try:
+        found = await source.retrieve(query, top)
+    except KnowledgeError as error:
+        raise Failure(Kind.TOOL, str(error)) from None
+    lines = [f"{k}. {passage.title}: {passage.text}" if passage.title else f"{k}. {passage.text}"
+             for k, passage in enumerate(found, 1)]  # fmt: skip
+    return "\n".join(lines) or "(nothing found)"

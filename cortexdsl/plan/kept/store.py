@@ -1,0 +1,142 @@
+"""plan.json: the plan as a file beside the results, for programs and people that do not read specs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from cortexdsl.debate.roles import members
+from cortexdsl.errors import RecordError
+from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.rehearsal.estimate import Estimate
+from cortexdsl.plan.training.phases import Training, slug_of
+from cortexdsl.records.files import write_lines
+from cortexdsl.spec.claims.language import claims_digest
+from cortexdsl.terms import Cell, Family
+
+SCHEMA_VERSION = 1
+
+
+def plan_record(plan: Plan, estimate: Estimate, by_cell: Mapping[str, Estimate]) -> dict[str, Any]:
+    """Return a plan as plain values, in the order of the contract."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "experiment": plan.experiment,
+        "title": plan.title,
+        "spec": plan.spec_path,
+        "spec_digest": plan.digest,
+        "seed": plan.seed,
+        "replicates": plan.replicates,
+        "questions": {label: [question.id for question in task.questions] for label, task in plan.tasks.items()},
+        "datasets": {
+            label: {"name": task.name, "kind": task.kind, "metric": task.metric, "digest": task.digest}
+            for label, task in plan.tasks.items()
+        },
+        "agents": _agents(plan),
+        "cells": [_cell(cell, by_cell.get(cell.name)) for cell in plan.cells],
+        "shards": {
+            label: [asdict(shard) | {"label": shard.label} for shard in cut] for label, cut in plan.shards.items()
+        },
+        "metrics": list(plan.metrics),
+        "families": [_family(family) for family in plan.families],
+        "hypotheses": list(plan.hypotheses),
+        "claims_digest": claims_digest(plan.hypotheses),
+        "analysis": dict(plan.analysis),
+        "limits": asdict(plan.limits),
+        "stopping": asdict(plan.stopping) if plan.stopping else None,
+        "trainings": [_training(training) for training in plan.trainings],
+        "estimate": asdict(estimate),
+    }
+
+
+def write_plan(path: Path, record: Mapping[str, Any]) -> None:
+    """Write a plan record, atomically."""
+    write_lines(path, json.dumps(record, indent=1, ensure_ascii=True).splitlines())
+
+
+def read_plan(path: Path) -> dict[str, Any]:
+    """Read a plan record.
+
+    Raises
+    ------
+    RecordError
+        The file is missing, no plan, or of a later version.
+    """
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        version = record["schema_version"]
+    except OSError as error:
+        raise RecordError(f"{path}: there is no plan ({error.strerror})\n    run the experiment first") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise RecordError(f"{path}: this is no plan\n    delete it; the workflow writes it anew") from error
+    if version > SCHEMA_VERSION:
+        raise RecordError(f"{path}: written by a later version of cortexdsl (schema {version})\n    update cortexdsl")
+    return dict(record)
+
+
+def families_of(record: Mapping[str, Any]) -> tuple[Family, ...]:
+    """Return the families of a plan record."""
+    return tuple(
+        Family(family["name"], tuple(family["compare"]), family["to"], family["correction"])
+        for family in record["families"]
+    )
+
+
+def _training(training: Training) -> dict[str, Any]:
+    said = training.said
+    return {
+        "training": training.name,
+        "method": said.method,
+        "dataset": training.task.label,
+        "questions": [question.id for question in training.task.questions],
+        "validation": sorted(training.validation),
+        "samples": said.samples,
+        "threshold": said.threshold,
+        "optimiser": training.optimiser.model_dump(mode="json"),
+        "shards": [asdict(shard) | {"label": shard.label} for shard in training.shards],
+        "phases": [
+            {"phase": phase.label, "slug": slug_of(training.name, phase.label), "digest": phase.trained_digest}
+            for phase in training.phases
+        ],
+    }
+
+
+def _family(family: Family) -> dict[str, Any]:
+    return asdict(family) | {"compare": list(family.compare)}
+
+
+def _cell(cell: Cell, estimate: Estimate | None) -> dict[str, Any]:
+    return {
+        "cell": cell.name,
+        "slug": cell.slug,
+        "method": cell.method,
+        "protocol": cell.debate.protocol,
+        "aliases": list(cell.aliases),
+        "axes": dict(cell.axes),
+        "settings": dict(cell.settings),
+        "agents": [agent.name for agents in cell.debate.cast.values() for agent in agents],
+        "debaters": [agent.name for agent in members(cell.debate)],
+        "match": asdict(cell.match) if cell.match else None,
+        "digest": cell.digest,
+        "estimate": asdict(estimate) if estimate else None,
+    }
+
+
+def _agents(plan: Plan) -> list[dict[str, Any]]:
+    """List every agent of any cell once, with its model; addresses as the spec writes them."""
+    agents = {
+        agent.name: {
+            "name": agent.name,
+            "model": agent.model.model,
+            "entry": agent.model.name,
+            "options": dict(agent.model.options),
+            "persona": agent.persona,
+        }
+        for cell in plan.cells
+        for cast in cell.debate.cast.values()
+        for agent in cast
+    }
+    return list(agents.values())

@@ -1,0 +1,50 @@
+"""What a spec may cost is bounded before it runs: by some limit, and by dollars only where dollars can be counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cortexdsl.errors import Problem, SpecError
+from cortexdsl.models.transports.prices import is_listed
+from cortexdsl.spec.load import Spec
+from cortexdsl.terms import Cell, Model
+
+
+def check_money(spec: Spec, cells: Sequence[Cell], judge: Model | None) -> None:
+    """Refuse what could spend money by surprise.
+
+    Raises
+    ------
+    SpecError
+        A model may cost money and the spec sets no limit; or the limit is in dollars and a model has no price, so
+        that its calls would count as free.
+    """
+    limits = spec.limits
+    used = {model.name: model for cell in cells for model in cell.debate.models}
+    if judge is not None:
+        used[judge.name] = judge
+    problems: list[Problem] = []
+    for name, model in used.items():
+        if limits.calls is limits.tokens is limits.dollars is None and may_cost(model):
+            what = f"{name} ({model.model}) may cost money, and the spec sets no limits"
+            problems.append(spec.problem(("models", name), what, "write limits: {dollars: 5}, or calls: or tokens:"))
+        if limits.dollars is not None and not has_price(model):
+            what = f"{name} ({model.model}) has no price, so that `limits: dollars` would count its calls as free"
+            remedy = "write price: {input: 0.15, output: 0.6} (dollars per million tokens; zeros where it is free)"
+            problems.append(spec.problem(("models", name), what, remedy))
+    if problems:
+        raise SpecError(problems)
+
+
+def may_cost(model: Model) -> bool:
+    """Say whether a model may cost money: it has a price, or it is a hosted one without an address of one's own."""
+    if model.model.startswith(("builtin/", "tiny/")):
+        return False
+    if model.price is not None:
+        return any(model.price)
+    return model.api_base is None
+
+
+def has_price(model: Model) -> bool:
+    """Say whether what a call to a model costs can be counted: by the spec, by litellm's list, or as nothing."""
+    return model.price is not None or model.model.startswith(("builtin/", "tiny/")) or is_listed(model.model)

@@ -1,0 +1,36 @@
+"""Early stopping: when an experiment is looked at, and whether its claims and questions allow it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cortexdsl.errors import SpecError
+from cortexdsl.plan.parts.judging import JUDGED
+from cortexdsl.spec.claims.checks import unlookable
+from cortexdsl.spec.load import Spec
+from cortexdsl.tasks.task import Task
+from cortexdsl.terms import StoppingRule
+
+
+def stopping_of(spec: Spec, tasks: Mapping[str, Task]) -> StoppingRule | None:
+    """Return when to look; questions that share clusters cannot be looked at one by one, so they are refused.
+
+    Raises
+    ------
+    SpecError
+        A claim cannot be looked at early, or questions share clusters.
+    """
+    said = spec.text.stopping
+    if said is None:
+        return None
+    for i, claim in enumerate(spec.hypotheses):
+        why = "claims are looked at before a judge is asked" if JUDGED in claim.metrics else unlookable(claim)
+        if why:
+            what = f"the claim {claim.text!r} cannot be looked at early, as stopping does: {why}"
+            raise SpecError([spec.problem(("hypotheses", i), what, "claim something else, or remove stopping")])
+    for label, task in tasks.items():
+        clusters = {question.cluster or f"\0{question.id}" for question in task.questions}
+        if 1 < len(clusters) < len(task.questions):
+            what = f"stopping needs questions without clusters, and those of {label} share passages or templates"
+            raise SpecError([spec.problem(("stopping",), what, "remove stopping")])
+    return StoppingRule(said.fewest, said.batch, said.alpha or spec.text.analysis.alpha, said.rule)

@@ -1,0 +1,241 @@
+"""What an experiment will cost, found by rehearsing it: the real engine and prompts, with made-up replies.
+
+A rehearsed reply is a function of its call alone, so that arms which will share calls share them here. No two agents
+agree and no judge is content, so that every debate runs its full length: the estimate is the most that can happen
+in calls. Tokens are four characters each, replies of a length that the spec may state.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from cortexdsl.debate.engine import debate
+from cortexdsl.debate.roles import choices, principal_roles
+from cortexdsl.debate.weights.expressions import parse
+from cortexdsl.models.keys import call_key
+from cortexdsl.terms import (
+    NEVER,
+    NOTHING,
+    Call,
+    Choose,
+    Floats,
+    Hands,
+    Item,
+    Keep,
+    Message,
+    Method,
+    Question,
+    Reading,
+    Reads,
+    Render,
+    Repeat,
+    Reply,
+    Without,
+)
+
+CHARACTERS_PER_TOKEN = 4
+REPLY_TOKENS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What calls cost; `shared_calls` are those that another cell asks as well, which are asked once.
+
+    `dollars` is None where a model has no known price.
+    """
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    dollars: float | None = 0.0
+    shared_calls: int = 0
+
+    def __add__(self, other: Estimate) -> Estimate:
+        dollars = None if self.dollars is None or other.dollars is None else self.dollars + other.dollars
+        return Estimate(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            dollars,
+            self.shared_calls + other.shared_calls,
+        )
+
+    def times(self, factor: float) -> Estimate:
+        """Scale a sample's cost to all questions."""
+        return Estimate(
+            round(self.calls * factor),
+            round(self.input_tokens * factor),
+            round(self.output_tokens * factor),
+            None if self.dollars is None else self.dollars * factor,
+            round(self.shared_calls * factor),
+        )
+
+
+@dataclass(slots=True)
+class Rehearsal:
+    """Made-up hands that count what they are asked.
+
+    Attributes
+    ----------
+    render : Render
+        The real one: every template is rendered on real rows.
+    reply_tokens : int
+        Assumed length of a reply.
+    calls : dict
+        Every call by its key.
+    """
+
+    render: Render
+    reply_tokens: int = REPLY_TOKENS
+    calls: dict[str, Call] = field(default_factory=dict)
+
+    async def ask(self, call: Call) -> Reply:
+        """Make up a reply that is a function of the call."""
+        key = call_key(call)
+        self.calls[key] = call
+        thought = call.model.reasoning_tokens
+        return Reply(
+            key,
+            _made_up(key, self.reply_tokens),
+            "stop",
+            input_tokens(call.messages),
+            self.reply_tokens + thought,
+            reasoning=_made_up(key, thought),
+            reasoning_tokens=thought,
+        )
+
+    def read(self, reads: Reads, text: str) -> Reading:
+        """Read a made-up reply: everybody answers differently, every judge says no, a selection takes all."""
+        if reads == "choice":
+            return Reading(None, "rehearsed: nobody is chosen before another")
+        value = {"verdict": "disagree", "selection": "1,2,3,4,5"}.get(reads, text[:16])
+        return Reading(value, confidence=(int(text[:4], 16) % 101) / 100)
+
+    def without_confidence(self, text: str) -> str:
+        """Return the reply."""
+        return text
+
+    def place_of(self, answer: str, text: str) -> tuple[int, int] | None:
+        """Say that the answer is not to be found."""
+        return None
+
+    async def similarity(self, embedding: str, texts: Sequence[str]) -> Floats:
+        """Say that no two texts are alike."""
+        return np.eye(len(texts))
+
+    def hands(self) -> Hands:
+        """Return the hands that the engine takes."""
+        return Hands(self.ask, self.render, self, self.similarity)
+
+
+def _made_up(key: str, tokens: int) -> str:
+    text = hashlib.sha256(key.encode()).hexdigest()
+    return (text * (tokens * CHARACTERS_PER_TOKEN // len(text) + 1))[: tokens * CHARACTERS_PER_TOKEN]
+
+
+def input_tokens(messages: Iterable[Message]) -> int:
+    """Estimate the tokens of a prompt."""
+    return sum(len(message["content"]) for message in messages) // CHARACTERS_PER_TOKEN
+
+
+async def rehearse(
+    method: Method,
+    questions: Sequence[Question],
+    render: Render,
+    *,
+    seed: int,
+    reply_tokens: int,
+    seen: set[str],
+    without: Without = NOTHING,
+) -> Estimate:
+    """Rehearse a method on some questions, one replicate.
+
+    Parameters
+    ----------
+    method : Method
+    questions : sequence of Question
+        A sample of the dataset.
+    render : Render
+    seed : int
+        Of the experiment.
+    reply_tokens : int
+    seen : set of str
+        Keys of the calls that other cells make; calls among them count as shared. This method's are added.
+    without : Without
+        What the debates leave out.
+    """
+    rehearsal = Rehearsal(render, reply_tokens)
+    method = longest(method)
+    for question in questions:
+        await debate(method, question, rehearsal.hands(), seed=seed, replicate=1, without=without)
+    calls = rehearsal.calls
+    shared = len(seen & calls.keys())
+    seen.update(calls)
+    return estimate_of(tuple(calls.values()), reply_tokens, shared)
+
+
+_KNOWN = frozenset({"round", "n_agents", "consensus", "agreed"})
+"""What a rehearsed debate knows as a real one would, or at its longest: nobody agrees, no judge is content."""
+_SEATED = frozenset({"place", "n_agents"})
+"""What a rehearsed choice knows as a real one would, as long as nobody may have left."""
+
+
+def longest(method: Method) -> Method:
+    """Return a method at its longest: what depends on what is said ends nothing, and silences nobody.
+
+    A choice by the agents' places is made, and so is one by chance that keeps a number of them (the highest k, all but
+    the lowest k). By what was said any number may be kept: agents who weigh alike stay together.
+    """
+    known = known_choices(method)
+
+    def item(part: Item) -> Item:
+        if isinstance(part, Choose):
+            is_number = part.keep.rule in ("top", "drop_bottom") and "chance" in parse(part.weight).names
+            return part if part in known or is_number else replace(part, weight="1", keep=Keep("all"))
+        if isinstance(part, Repeat):
+            until, unless = (text if _is_known(text) else NEVER for text in (part.until, part.unless))
+            return replace(part, body=tuple(map(item, part.body)), until=until, unless=unless)
+        return part
+
+    return replace(method, schedule=tuple(map(item, method.schedule)))
+
+
+def known_choices(method: Method) -> frozenset[Choose]:
+    """Return the choices that are the same in every debate: by the agents' places, where nobody else may have left."""
+    found = frozenset(part for part in choices(method.schedule) if parse(part.weight).names <= _SEATED)
+    leaves = {part for part in choices(method.schedule) if part.role in principal_roles(method)}
+    return found if leaves <= found else frozenset()
+
+
+def _is_known(condition: str) -> bool:
+    return condition == NEVER or parse(condition).names <= _KNOWN
+
+
+def estimate_of(calls: Sequence[Call], reply_tokens: int, shared: int = 0) -> Estimate:
+    """Estimate what calls cost, of which some are shared."""
+    return Estimate(
+        calls=len(calls),
+        input_tokens=sum(input_tokens(call.messages) for call in calls),
+        output_tokens=sum(_said(call, reply_tokens) for call in calls),
+        dollars=_dollars(calls, reply_tokens),
+        shared_calls=shared,
+    )
+
+
+def _dollars(calls: Iterable[Call], reply_tokens: int) -> float | None:
+    total = 0.0
+    for call in calls:
+        if call.model.model.startswith(("builtin/", "tiny/")):
+            continue
+        if call.model.price is None:
+            return None
+        total += call.model.price[0] * input_tokens(call.messages) + call.model.price[1] * _said(call, reply_tokens)
+    return total
+
+
+def _said(call: Call, reply_tokens: int) -> int:
+    return reply_tokens + call.model.reasoning_tokens

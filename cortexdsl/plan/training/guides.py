@@ -1,0 +1,36 @@
+"""How the replies of debates to learn from are guided: towards the right answer, and towards a wrong one."""
+
+from __future__ import annotations
+
+from cortexdsl.debate.trajectory import Guide, Way
+from cortexdsl.plan.training.targets import targets_of
+from cortexdsl.protocols.templates import Templates
+from cortexdsl.tasks.task import Task
+from cortexdsl.terms import Message, Question
+
+
+def guides_for(task: Task, question: Question, guide: str, templates: Templates, seed: int) -> dict[Way, Guide]:
+    """Return what guides replies to a question: the last message of a prompt, as the guide's template puts it.
+
+    Parameters
+    ----------
+    task : Task
+        It knows the right answer, and finds a wrong one.
+    question : Question
+    guide : str
+        The template.
+    templates : Templates
+    seed : int
+        Of the experiment.
+    """
+    targets = targets_of(task, question.id, seed)
+
+    def towards(target: str) -> Guide:
+        def guided(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+            *before, last = messages
+            words = templates.text(guide, {"prompt": last["content"], "target": target})
+            return (*before, {**last, "content": words})
+
+        return guided
+
+    return {"right": towards(targets.right), "wrong": towards(targets.wrong)}

@@ -1,0 +1,205 @@
+"""`train` of a spec, resolved: what learns, and which models its entries mean by `trained`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from cortexdsl.debate.trajectory import course_of, places_of
+from cortexdsl.errors import DataError, InputError, Problem, SpecError
+from cortexdsl.plan.parts.layout import Layout
+from cortexdsl.plan.parts.shards import cut, shard_size
+from cortexdsl.plan.parts.tools import tools_of
+from cortexdsl.plan.training.phases import WITHOUT_WEIGHTS, Phase, Training, phases_of
+from cortexdsl.plan.training.questions import Learned, learned_from
+from cortexdsl.protocols.arms import Arm
+from cortexdsl.protocols.templates import Templates
+from cortexdsl.spec.grammar.training import TrainText
+from cortexdsl.spec.load import TRAINED, Spec, path_of
+from cortexdsl.spec.text.messages import nearest
+from cortexdsl.tasks.task import Task
+from cortexdsl.terms import Agent, Dataset, Method, Model
+
+GUIDED_BY = frozenset({"prompt", "target"})
+"""What a guide may use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The trainings of a spec, the spec and its arms with the models that come out of them, and what is wrong.
+
+    `lost` are questions that are not on this machine, in a spec whose text is right.
+    """
+
+    spec: Spec
+    arms: tuple[Arm, ...]
+    trainings: tuple[Training, ...]
+    problems: tuple[Problem, ...]
+    lost: tuple[Problem, ...]
+
+
+def judge_trainings(
+    spec: Spec, arms: Sequence[Arm], tasks: Mapping[str, Task], templates: Templates, layout: Layout
+) -> Resolved:
+    """Resolve the trainings of a spec.
+
+    Parameters
+    ----------
+    spec : Spec
+    arms : sequence of Arm
+    tasks : mapping of dataset label to Task
+        What the experiment asks, as far as it could be loaded.
+    templates : Templates
+    layout : Layout
+    """
+    named = {arm.name: arm for arm in arms}
+    problems: list[Problem] = []
+    lost: list[Problem] = []
+    trainings: list[Training] = []
+    phases: dict[str, tuple[Phase, ...]] = {}
+    for name, said in spec.text.train.items():
+        if spec.doubtful.has("train", name) or said.method not in named:
+            continue  # what is wrong with it was told
+        arm = named[said.method]
+        wrong = list(_wrong(spec, name, said, arm, templates))
+        problems += wrong
+        if wrong:
+            continue
+        learned = None
+        try:
+            if tasks and len(tasks) == len(spec.datasets):  # else nothing could be kept apart from what is asked
+                learned = _learned(spec, name, said, tasks)
+        except (DataError, SpecError) as error:
+            what, _, remedy = str(error).partition("\n")
+            lost.append(spec.problem(("train", name, "questions"), what, " ".join(remedy.split())))
+        phases[name] = phases_of(name, said, arm.debate, learned, templates, layout, spec.text.seed)
+        if learned is not None:
+            trainings.append(_training(spec, name, said, arm, learned, phases[name]))
+    problems += _unmade(spec, phases)
+    return _with_models(spec, arms, phases, tuple(trainings), tuple(problems), tuple(lost))
+
+
+def _wrong(spec: Spec, name: str, said: TrainText, arm: Arm, templates: Templates) -> Iterator[Problem]:
+    """Yield why a method cannot be trained."""
+    method = arm.debate
+
+    def found(word: str, what: str, remedy: str) -> Problem:
+        return spec.problem(("train", name, word), f"train.{name}.{word}: {what}", remedy)
+
+    models = [model.model for model in method.models]
+    pools = any(step.material.get("pool") for step in method.steps.values())
+    if any(model.startswith(TRAINED) for model in models):
+        remedy = "train a method whose models are there before; repeats says how often its roles learn"
+        yield found("method", f"{said.method} has a trained model itself", remedy)
+    if pools or tools_of(method) or arm.match:
+        yield found("method", f"{said.method} needs a pool, a tool or a budget", "train a method without them")
+    try:
+        course_of(method)
+    except InputError as error:
+        remedy = "train a method in which one agent speaks at a time, such as protocol: acc"
+        yield found("method", f"{said.method} cannot be learned from: {error}", remedy)
+        return
+    for role in said.roles:
+        if role not in method.cast:
+            yield found("roles", f"{said.method} has no role {role}", nearest(role, method.cast, say="roles"))
+        elif not places_of(method, role, opening=said.opening):
+            yield found("roles", f"the {role} of {said.method} says nothing to learn from", "raise its rounds")
+        elif len(said.roles) * said.repeats > 1 and method.cast[role][0].model.model.startswith(WITHOUT_WEIGHTS):
+            what = f"the {role} speaks with a model without weights to train, and later phases need what it learned"
+            yield found("roles", what, f"write roles: [{role}], whose pairs can be made, or give it another model")
+    try:
+        unknown = (templates.uses(said.guide) or GUIDED_BY) - GUIDED_BY
+    except SpecError as error:
+        yield from error.problems
+        return
+    if unknown:
+        yield found("guide", f"{said.guide} uses {', '.join(sorted(unknown))}", "a guide has prompt and target")
+
+
+def _learned(spec: Spec, name: str, said: TrainText, tasks: Mapping[str, Task]) -> Learned:
+    questions = said.questions
+    label = questions.dataset or next(iter(tasks))
+    if label not in tasks:
+        raise DataError(f"there is no dataset {label}\n    {nearest(label, tasks, say='datasets')}")
+    dataset: Dataset = spec.datasets[label]
+    for word in ("file", "path"):
+        if getattr(questions, word):
+            at = spec.node.where(("train", name, "questions", word))
+            dataset = replace(dataset, path=path_of(getattr(questions, word), at, os.environ))
+    changes = {key: value for key in ("subset", "split", "seed") if (value := getattr(questions, key))}
+    return learned_from(replace(dataset, **changes), questions, tasks.values())
+
+
+def _training(
+    spec: Spec, name: str, said: TrainText, arm: Arm, learned: Learned, phases: tuple[Phase, ...]
+) -> Training:
+    models = [model.model for model in arm.debate.models]
+    calls = max(len(places_of(arm.debate, role, opening=said.opening)) for role in said.roles) * 5 * said.samples
+    size = shard_size(
+        spec.text.shard_size,
+        is_local=all(model.startswith("builtin/") for model in models),
+        connections=spec.limits.connections,
+        calls_per_question=calls,
+    )
+    seed = spec.text.seed % 2**31 if said.optimiser.seed is None else said.optimiser.seed
+    return Training(
+        name, said, learned, cut(len(learned.task.items), 1, size), phases,
+        said.optimiser.model_copy(update={"seed": seed}),
+        spec.node.where(("train", name, "weights")),
+    )  # fmt: skip
+
+
+def _unmade(spec: Spec, phases: Mapping[str, tuple[Phase, ...]]) -> Iterator[Problem]:
+    """Yield the models that no training can make."""
+    for name, entry in spec.text.models.items():
+        if entry.trained is not None and entry.trained in phases and not spec.doubtful.has("models", name):
+            phase = _phase(spec, phases, entry.trained, entry.role or "", entry.repeat)
+            if phase is not None and phase.trained is None:
+                what = f"{name} is to be trained from {phase.begins.name} ({phase.begins.model}), which has no weights"
+                yield spec.problem(("models", name), what, "train a tiny/ model, or one that a server answers for")
+
+
+def _phase(
+    spec: Spec, phases: Mapping[str, tuple[Phase, ...]], training: str, role: str, repeat: int | None
+) -> Phase | None:
+    last = repeat or spec.text.train[training].repeats
+    return next((phase for phase in phases[training] if (phase.role, phase.repeat) == (role, last)), None)
+
+
+def _with_models(
+    spec: Spec,
+    arms: Sequence[Arm],
+    phases: Mapping[str, tuple[Phase, ...]],
+    trainings: tuple[Training, ...],
+    problems: tuple[Problem, ...],
+    lost: tuple[Problem, ...],
+) -> Resolved:
+    def made(model: Model) -> Model:
+        if not model.model.startswith(TRAINED):
+            return model
+        _, name, role, *repeat = model.model.split("/")
+        phase = _phase(spec, phases, name, role, int(repeat[0]) if repeat else None) if name in phases else None
+        if phase is None or phase.trained is None:
+            return model
+        options = {**phase.trained.options, **model.options}
+        return replace(phase.trained, name=model.name, options=MappingProxyType(options))
+
+    def agent(found: Agent) -> Agent:
+        return replace(found, model=made(found.model))
+
+    def method(found: Method) -> Method:
+        cast = {role: tuple(map(agent, agents)) for role, agents in found.cast.items()}
+        return replace(found, cast=MappingProxyType(cast))
+
+    is_trained = any(entry.trained for entry in spec.text.models.values())
+    if is_trained:
+        spec = replace(
+            spec,
+            models=MappingProxyType({name: made(model) for name, model in spec.models.items()}),
+            agents=MappingProxyType({name: agent(each) for name, each in spec.agents.items()}),
+            teams=MappingProxyType({name: tuple(map(agent, team)) for name, team in spec.teams.items()}),
+        )
+        arms = [replace(arm, agents=tuple(map(agent, arm.agents)), debate=method(arm.debate)) for arm in arms]
+    return Resolved(spec, tuple(arms), trainings, problems, lost)

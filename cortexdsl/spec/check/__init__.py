@@ -1,0 +1,1 @@
+"""What is wrong in a text, and what of it can still be judged."""

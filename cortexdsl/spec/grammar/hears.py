@@ -1,0 +1,275 @@
+"""Who hears whom, as it is written: the words of `hears:`, `weight:` and `keep:`, and what they mean.
+
+Each form has a `term()`: the frozen value of the engine, to be taken when no setting is left open.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias, get_args
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag
+
+from cortexdsl.spec.grammar.expressions import Weight
+from cortexdsl.spec.grammar.words import (
+    SETTING_OR_VALUE,
+    Asked,
+    Entry,
+    Name,
+    Number,
+    Share,
+    Variable,
+    Whole,
+    listed,
+    one_of,
+    setting_or_value,
+)
+from cortexdsl.terms import (
+    Edges,
+    Everyone,
+    Groups,
+    Keep,
+    NetworkX,
+    Nobody,
+    OfRole,
+    RandomEdges,
+    Ring,
+    Self,
+    Sparse,
+    Topology,
+)
+
+MOST = 10_000
+"""The largest count that the language takes: agents, groups, samples, rounds."""
+
+AtLeastOne: TypeAlias = Annotated[Whole, Field(ge=1, le=MOST)]
+Count: TypeAlias = Annotated[Annotated[AtLeastOne, Tag("<value>")] | Asked, SETTING_OR_VALUE]
+MaybeNone: TypeAlias = Annotated[Annotated[Whole, Field(ge=0, le=MOST), Tag("<value>")] | Asked, SETTING_OR_VALUE]
+
+
+def number(value: int | float | str) -> float:
+    """Return a number whose settings have all been put in."""
+    assert not isinstance(value, str), value
+    return value
+
+
+# ---------------------------------------------------------------- which edges survive
+class TopForm(Entry):
+    """`{top: k}`: the k highest incoming weights."""
+
+    top: Count
+
+    def term(self) -> Keep:
+        """Return the rule."""
+        return Keep("top", number(self.top))
+
+
+class DropBottomForm(Entry):
+    """`{drop_bottom: k}`: all but the k lowest incoming weights."""
+
+    drop_bottom: MaybeNone
+
+    def term(self) -> Keep:
+        """Return the rule."""
+        return Keep("drop_bottom", number(self.drop_bottom))
+
+
+class AboveForm(Entry):
+    """`{above: x}`: weights of more than x."""
+
+    above: Annotated[Annotated[Number, Tag("<value>")] | Asked, SETTING_OR_VALUE]
+
+    def term(self) -> Keep:
+        """Return the rule."""
+        return Keep("above", number(self.above))
+
+
+KeepWord: TypeAlias = Literal["mean", "median", "mean_of_all", "all"]
+KeepText: TypeAlias = Annotated[
+    Annotated[KeepWord, Tag("<word>")]
+    | Asked
+    | Annotated[TopForm, Tag("<top>")]
+    | Annotated[DropBottomForm, Tag("<drop_bottom>")]
+    | Annotated[AboveForm, Tag("<above>")],
+    one_of(get_args(KeepWord), {"top": "{top: k}", "drop_bottom": "{drop_bottom: k}", "above": "{above: x}"}),
+]
+
+
+# ---------------------------------------------------------------- who hears whom
+_FORMS: dict[str, str] = {
+    "ring": "{ring: k}",
+    "groups": "{groups: count or sizes}",
+    "sparse": "{sparse: {weight: ..., keep: ...}}",
+    "where": "{where: condition}",
+    "role": "{role: name or names}",
+    "edges": "{edges: [[speaker, listener]]}",
+    "random": "{random: p}",
+    "networkx": "{networkx: generator}",
+}
+
+
+class RingForm(Entry):
+    """`{ring: k}`: the k nearest on both sides."""
+
+    ring: Count
+
+    def term(self) -> Ring:
+        """Return the topology."""
+        return Ring(int(number(self.ring)))
+
+
+def _count_or_sizes(value: Any) -> str:
+    return "<sizes>" if isinstance(value, list) else setting_or_value(value)
+
+
+class GroupsForm(Entry):
+    """`{groups: count}`, or the sizes of the groups."""
+
+    groups: Annotated[
+        Annotated[AtLeastOne, Tag("<value>")]
+        | Asked
+        | Annotated[tuple[AtLeastOne, ...], Field(min_length=1), Tag("<sizes>")],
+        Discriminator(_count_or_sizes),
+    ]
+
+    def term(self) -> Groups:
+        """Return the topology."""
+        if isinstance(self.groups, tuple):
+            return Groups(len(self.groups), self.groups)
+        return Groups(int(number(self.groups)))
+
+
+_RoleName: TypeAlias = Annotated[Annotated[Name, Tag("<value>")] | Asked, SETTING_OR_VALUE]
+
+
+class RoleForm(Entry):
+    """`{role: name}`: everybody bound to a role, or to one of several."""
+
+    role: Annotated[
+        tuple[_RoleName, ...],
+        BeforeValidator(listed, json_schema_input_type=_RoleName | tuple[_RoleName, ...]),
+        Field(min_length=1),
+    ]
+
+    def term(self) -> OfRole:
+        """Return the topology."""
+        return OfRole(self.role)
+
+
+class EdgesForm(Entry):
+    """`{edges: [[speaker, listener], ...]}`, by agent name."""
+
+    edges: tuple[Annotated[tuple[Name, ...], Field(min_length=2, max_length=2)], ...]
+
+    def term(self) -> Edges:
+        """Return the topology."""
+        return Edges(tuple((pair[0], pair[1]) for pair in self.edges))
+
+
+class RandomForm(Entry):
+    """`{random: p}`: each ordered pair with probability p."""
+
+    random: Annotated[Annotated[Share, Tag("<value>")] | Asked, SETTING_OR_VALUE]
+
+    def term(self) -> RandomEdges:
+        """Return the topology."""
+        return RandomEdges(float(number(self.random)))
+
+
+class NetworkXForm(Entry, extra="allow"):
+    """`{networkx: generator, ...}`: a networkx generator and its arguments, but for the number of nodes."""
+
+    networkx: Variable
+
+    def term(self) -> NetworkX:
+        """Return the topology."""
+        return NetworkX(self.networkx, dict(self.__pydantic_extra__ or {}))
+
+
+MET = Keep("above", 0.0)
+"""Which weights a condition keeps: what is true is 1."""
+
+
+class ConditionForm(Entry):
+    """`{where: condition}`: the edges for which a condition holds, of which weights may keep a part."""
+
+    where: Weight
+
+    def term(self) -> Sparse:
+        """Return the topology."""
+        return Sparse(self.where, MET)
+
+
+LayoutText: TypeAlias = Annotated[
+    Annotated[Literal["everyone"], Tag("<word>")]
+    | Asked
+    | Annotated[RingForm, Tag("<ring>")]
+    | Annotated[GroupsForm, Tag("<groups>")]
+    | Annotated[EdgesForm, Tag("<edges>")]
+    | Annotated[RandomForm, Tag("<random>")]
+    | Annotated[NetworkXForm, Tag("<networkx>")]
+    | Annotated[ConditionForm, Tag("<where>")],
+    one_of(("everyone",), {form: _FORMS[form] for form in ("ring", "groups", "edges", "random", "networkx", "where")}),
+]
+"""A layout among those who debate, of which weights may keep a part."""
+
+
+class SparseText(Entry):
+    """Edges by weight, and the rule that keeps them."""
+
+    weight: Weight = Field(description="An expression with a value an edge (docs/language.md#expressions).")
+    keep: KeepText = "mean"
+    within: LayoutText = Field("everyone", description="The edges that there may be.")
+
+    def term(self) -> Sparse:
+        """Return the topology."""
+        return Sparse(self.weight, keep(self.keep), topology(self.within))  # type: ignore[arg-type]
+
+
+class SparseForm(Entry):
+    """`{sparse: {weight, keep}}`."""
+
+    sparse: SparseText
+
+    def term(self) -> Sparse:
+        """Return the topology."""
+        return self.sparse.term()
+
+
+class WhereForm(Entry):
+    """`{where: condition}`: the edges for which a condition holds."""
+
+    where: Weight = Field(description="A condition on edges, such as differs.")
+    within: LayoutText = Field("everyone", description="The edges that there may be.")
+
+    def term(self) -> Sparse:
+        """Return the topology."""
+        return Sparse(self.where, MET, topology(self.within))  # type: ignore[arg-type]
+
+
+def keep(rule: Any) -> Keep:
+    """Return the rule that a checked `keep:` means."""
+    found: Keep = Keep(rule) if isinstance(rule, str) else rule.term()  # type: ignore[arg-type]
+    return found
+
+
+HearsWord: TypeAlias = Literal["nobody", "everyone", "self"]
+HearsText: TypeAlias = Annotated[
+    Annotated[HearsWord, Tag("<word>")]
+    | Asked
+    | Annotated[RingForm, Tag("<ring>")]
+    | Annotated[GroupsForm, Tag("<groups>")]
+    | Annotated[SparseForm, Tag("<sparse>")]
+    | Annotated[WhereForm, Tag("<where>")]
+    | Annotated[RoleForm, Tag("<role>")]
+    | Annotated[EdgesForm, Tag("<edges>")]
+    | Annotated[RandomForm, Tag("<random>")]
+    | Annotated[NetworkXForm, Tag("<networkx>")],
+    one_of(get_args(HearsWord), _FORMS),
+]
+
+_WORDS: dict[str, Topology] = {"nobody": Nobody(), "everyone": Everyone(), "self": Self()}
+
+
+def topology(hears: Any) -> Topology:
+    """Return the topology that a checked `hears:` means, its settings all put in."""
+    return _WORDS[hears] if isinstance(hears, str) else hears.term()

@@ -1,0 +1,1 @@
+"""YAML text becomes nodes that remember where they were written, with what they extend."""

@@ -1,0 +1,162 @@
+"""From tests to a finding: which of several decides, when too few questions are told, what doubtful answers change."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cortexdsl.analysis.claims.findings import Finding, all_of, deciding
+from cortexdsl.analysis.claims.hypotheses import judge_claims, verdict_of
+from cortexdsl.analysis.tests.corrections import adjust
+from cortexdsl.terms import Floats
+from tests.analysis.tables import long_table, two_by_two
+
+
+def found(p: float, supports: bool = True) -> Finding:
+    return Finding(0.1, 0.0, 0.2, "a test", supports, p)
+
+
+def row(frame: pd.DataFrame, claim: str, **options: object) -> pd.Series:
+    return judge_claims(frame, [claim], seed=1, draws=99, **options).iloc[0]  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------- which of several decides
+@pytest.mark.parametrize(
+    ("findings", "at", "p", "supports"),
+    [
+        ([found(0.01), found(0.04), found(0.02)], 1, 0.04, True),  # all for it: the weakest
+        ([found(0.04), found(0.04)], 0, 0.04, True),
+        ([found(0.9), found(0.02, False), found(0.01, False)], 2, 0.03, False),  # some against: three times the least
+        ([found(0.001), found(0.5, False), found(0.6, False)], 1, 1.0, False),
+        ([found(0.01), found(np.nan), found(0.001, False), found(np.nan)], 1, np.nan, True),  # none can tell
+    ],
+)
+def test_what_decides_whether_all_hold(findings: list[Finding], at: int, p: float, supports: bool) -> None:
+    place, decides = deciding(findings)
+    assert (place, decides.supports) == (at, supports)
+    assert decides.p == pytest.approx(p, nan_ok=True)
+    assert all_of(findings).p == pytest.approx(p, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("adjusted", "supports", "verdict"),
+    [
+        (0.05, True, "supported"),
+        (0.05, False, "contradicted"),
+        (0.0501, True, "undecided"),
+        (np.nan, True, "undecided"),
+    ],
+)
+def test_a_verdict_needs_a_p_of_at_most_alpha(adjusted: float, supports: bool, verdict: str) -> None:
+    assert verdict_of(found(0.01, supports), adjusted, 0.05) == verdict
+
+
+# ---------------------------------------------------------------- too few
+def note(values: Floats, **columns: object) -> str:
+    frame = long_table({"a": 50 + values[None], "b": np.full((1, len(values)), 50.0)}, "tokens", **columns)
+    return str(row(frame, "tokens(a) > tokens(b)")["note"])
+
+
+def skewed(questions: int, skewness: float) -> Floats:
+    """One value far above the others': k - 2 over sqrt(k - 1) is the skewness of one 1 among k - 1 zeros."""
+    share = next(k for k in range(2, 10_000) if (k - 2) / np.sqrt(k - 1) >= skewness)
+    return np.tile(np.eye(1, share)[0], questions // share + 1)[:questions]
+
+
+def test_warnings_begin_where_they_say() -> None:
+    """Below ten questions of any shape, below fifty of a skewness of 1.5 or more; there is no further rule."""
+    flat = np.linspace(1, 9, 200)
+    assert note(flat[:9]) == "only 9 questions: the test may err more often than it says"
+    assert note(flat[:10]) == ""
+    # one of five is 1 and the rest are 0: a skewness of 1.5 exactly, (5 - 2) / sqrt(4)
+    assert note(np.tile([1.0, 0, 0, 0, 0], 9)) == (
+        "only 45 questions of skewed values (skewness 1.5): the test may err more often than it says"
+    )
+    assert note(np.tile([1.0, 0, 0, 0, 0], 10)) == ""
+    assert note(np.tile([1.0, 0, 0, 0], 11)) == "", "a skewness of 1.15"
+    assert note(np.full(8, 3.0)) == "", "what never varies is flipped, and flips do not err"
+
+
+def test_clusters_are_counted_where_they_are_declared() -> None:
+    """Forty questions in eight clusters are eight."""
+    values = np.linspace(1, 9, 40)
+    said = note(values, cluster=np.tile(np.repeat(np.arange(8), 5), 1))
+    assert said == "only 8 clusters: the test may err more often than it says"
+
+
+# ---------------------------------------------------------------- equivalence
+def test_a_difference_at_its_margin_is_not_within_it() -> None:
+    """Ten of a hundred questions apart, and a margin of ten points: on the side of different."""
+    frame = long_table(two_by_two(40, 15, 5, 40))
+    at = row(frame, "score(a) == score(b) +- 0.1")
+    assert at["leans"] == "leans against the claim, by its estimate alone"
+    inside = row(frame, "score(a) == score(b) +- 0.11")
+    assert inside["leans"] == "leans for the claim, by its estimate alone"
+    assert (at["note"], at["test"]) == ("90 % interval", "two one-sided tests, Bonett-Price")
+
+
+def test_far_outside_of_a_margin_is_twice_the_p_of_the_nearer_end() -> None:
+    """Against 0.05 from above, Bonett and Price's z; the same claim as a difference has it two-sided."""
+    frame = long_table(two_by_two(40, 40, 5, 15))
+    outside = row(frame, "score(a) == score(b) +- 0.05")
+    assert outside["verdict"] == "contradicted"
+    assert outside["p"] == pytest.approx(row(frame, "score(a) > score(b) + 0.05")["p"])
+    turned = row(frame, "score(b) == score(a) +- 0.05")
+    assert (turned["verdict"], turned["p"]) == ("contradicted", pytest.approx(outside["p"]))
+
+
+# ---------------------------------------------------------------- levels of a trend, datasets, parts
+def test_a_trend_shows_the_means_of_its_levels() -> None:
+    values = {f"s[rounds={r}]": np.repeat([1.0, 0.0], (k, 20 - k))[None] for r, k in ((1, 9), (2, 4), (3, 15))}
+    said = row(long_table(values), "score(s[rounds]) increasing")["note"]
+    assert said == "change per unit of rounds; means 0.45, 0.2, 0.75"
+
+
+def test_the_mean_over_datasets_says_on_how_many_it_leans_for_the_claim() -> None:
+    parts = [long_table(two_by_two(20, wins, 10, 10), dataset=name) for name, wins in (("x", 20), ("y", 12), ("z", 5))]
+    found_ = row(pd.concat(parts), "score(a) > score(b)")
+    assert found_["note"] == "mean over datasets; leans for the claim on 2 of 3"
+    every = row(pd.concat(parts), "score(a) > score(b) on every dataset")
+    assert every["note"] == "shown: z, the dataset that decides; leans for the claim on 2 of 3"
+
+
+# ---------------------------------------------------------------- what doubtful answers could change
+def test_missing_and_unreadable_answers_are_counted_apart() -> None:
+    frame = long_table(two_by_two(10, 12, 2, 6)).assign(unparsed=0)
+    wrong = frame.index[(frame["cell"] == "b") & (frame["score"] == 0)]
+    frame.loc[wrong[:3], "unparsed"] = 1
+    said = row(frame.drop(index=wrong[3:5]), "score(a) > score(b)")["note"]
+    assert said.startswith("2 missing and 3 unreadable answers could change the verdict: supported at best, ")
+
+
+@pytest.mark.parametrize("declared", [None, ["score(c) > score(d)"]])
+def test_what_a_doubtful_claim_could_be_counts_its_family(declared: list[str] | None) -> None:
+    """As if the doubtful answer of b were right or wrong, its p adjusted beside the other claim's own.
+
+    Thirteen to three is .021, twelve to three .035: each below .05 by itself, of two claims the second is not.
+    """
+    frame = long_table({**two_by_two(10, 13, 3, 4), **dict(zip("cd", two_by_two(10, 9, 3, 8).values(), strict=True))})
+    doubtful = frame.index[(frame["cell"] == "b") & (frame["score"] == 0)][:1]
+    claims = ["score(c) > score(d)", "score(a) > score(b)"]
+    cases = []
+    for value in (0.0, 1.0):
+        filled = frame.copy()
+        filled.loc[doubtful, "score"] = value
+        p = [row(filled, claim)["p"] for claim in claims]
+        leans = row(filled, claims[1])["estimate"] > 0
+        cases.append(verdict_of(found(0.0, leans), adjust(p)[1], 0.05))
+    seen = judge_claims(frame.drop(index=doubtful), claims, seed=1, declared=declared).iloc[1]
+    assert cases[0] != cases[1]
+    assert seen["note"] == f"1 missing answers could change the verdict: {cases[0]} at best, {cases[1]} at worst"
+
+
+def test_parts_of_a_claim_show_the_doubt_of_the_part_that_has_most() -> None:
+    frame = long_table({**two_by_two(10, 12, 2, 6), "c": np.zeros((1, 30))})
+    lost = frame.index[(frame["cell"] == "c")][:4]
+    said = row(frame.drop(index=lost), "score(a) > score(b) and score(a) > score(c)")
+    assert "4 missing answers" in said["note"]
+    assert said["null"] == (
+        "one part at least does not hold; of the part shown: "
+        "a difference of 0: two-sided, each direction at half the level"
+    )

@@ -1,0 +1,103 @@
+"""Servers that specs declare: started once, asked whether they keep seeds, looked at, refused where they cannot do."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cortexdsl.errors import InputError, ModelError
+from cortexdsl.models.servers.processes import is_ready
+from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.serve import Running, start_servers, stop_servers, unset_variables
+
+STUB = Path(__file__).resolve().parents[2] / "workflow" / "stub.py"
+SPEC = """\
+title: x
+dataset: {name: arithmetic, size: 2}
+models: {one: {model: openai/small, api_base: env:A_SERVER, temperature: 0.3}}
+agents: [{name: a, model: one}, {name: b, model: one}]
+methods: {v: {protocol: voting}}
+"""
+
+
+@pytest.fixture
+def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Running]]:
+    """What a test has started is stopped; its folder is the one of results."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("A_SERVER", raising=False)
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+    running: list[Running] = []
+    yield running
+    stop_servers(running)
+
+
+def plan(name: str = "x", flags: str = "", **entry: Any) -> Plan:
+    """A plan with a server, by default the stub."""
+    command = shlex.join([sys.executable, str(STUB), "--port", "{port}"]) + f" {flags}"
+    server = {"command": command, "env": "A_SERVER", **entry}
+    said = {key: value for key, value in server.items() if value is not None}
+    Path(f"{name}.yaml").write_text(f"{SPEC}servers: {{own: {json.dumps(said)}}}\n")
+    return compile_spec(f"{name}.yaml", experiment=name)
+
+
+def starts(name: str) -> list[dict[str, Any]]:
+    """What was written down of each start."""
+    return [json.loads(path.read_text()) for path in sorted(Path("results", name, "servers").glob("*.json"))]
+
+
+def test_two_experiments_that_declare_one_server_share_it(started: list[Running]) -> None:
+    """One process, written down for both; each model of both is asked, and its questions are not counted."""
+    started += start_servers([plan("x"), plan("y")])
+    assert len(started) == 1
+    assert is_ready(f"{os.environ['A_SERVER']}/models")
+    stop_servers(started)
+    (one,), (other,) = starts("x"), starts("y")
+    assert one == other
+    assert [(model["entry"], model["seed"]) for model in one["models"]] == [("one", "honoured")] * 2
+    assert one["counted"] == dict.fromkeys(one["counted"], 0)
+    assert not is_ready(f"{os.environ['A_SERVER']}/models")
+
+
+def test_two_servers_for_one_variable_are_refused(started: list[Running]) -> None:
+    """The jobs of one experiment would ask the server of the other."""
+    with pytest.raises(InputError, match=r"servers.own and servers.own of x.yaml both put their address into A_SERVER"):
+        start_servers([plan("x"), plan("y", "--latency 0.1")])
+
+
+def test_a_server_that_lacks_a_model_ends_the_run_before_the_first_job(started: list[Running]) -> None:
+    """One message, with what it has in place of it; and it is stopped."""
+    with pytest.raises(
+        ModelError, match=r"server own: model one \(openai/small\): not found(.|\n)*the server has: tall"
+    ):
+        start_servers([plan(flags="--model tall")])
+    assert not is_ready(f"{os.environ['A_SERVER']}/models")
+
+
+def test_a_server_that_runs_elsewhere_is_waited_for_and_left_alone(
+    started: list[Running], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its address is the user's; without one the run does not begin."""
+    started += start_servers([plan("x")])
+    elsewhere = plan("y", command=None)
+    assert unset_variables(elsewhere) == []
+    second = start_servers([elsewhere])
+    stop_servers(second)
+    assert is_ready(f"{os.environ['A_SERVER']}/models")
+    assert starts("y")[0]["is_own"] is False
+    monkeypatch.delenv("A_SERVER")
+    assert unset_variables(elsewhere) == ["A_SERVER"]
+    assert unset_variables(plan("x")) == []
+
+
+def test_a_server_elsewhere_that_is_not_there_is_told(started: list[Running]) -> None:
+    """Nobody listens at port 9 of loopback."""
+    os.environ["A_SERVER"] = "http://127.0.0.1:9/v1"
+    with pytest.raises(ModelError, match=r"nothing answers at http://127.0.0.1:9/v1/models after 0 s"):
+        start_servers([plan(command=None, seconds=0.1)])

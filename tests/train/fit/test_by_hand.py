@@ -1,0 +1,87 @@
+"""DPO's loss and the steps that training takes, beside the same written out in numpy (by_hand)."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cortexdsl.models.tiny.chat import Chat
+from cortexdsl.models.tiny.folder import Folder
+from cortexdsl.train.fit.examples import PAIR, read_examples
+from cortexdsl.train.fit.settings import Settings
+from tests.models.tiny.made import made
+from tests.train.fit.by_hand import AdamW, Arrays, Pair, Sizes, adapted, dpo, replies_of, slope
+from tests.train.fit.kit import pair, written
+
+pytest.importorskip("trl", reason='training needs the extra: pip install ".[train]"')
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")  # PEFT's and TRL's words to transformers
+
+RATE, BETA, NLL, RANK, ALPHA = 0.02, 0.3, 0.7, 2, 3.0
+
+
+def _adapter(path: Path) -> Arrays:
+    """What PEFT has written, by the names of the weights."""
+    from safetensors.numpy import load_file
+
+    found = {}
+    for name, array in load_file(path / "adapter_model.safetensors").items():
+        weight, _, which = name.removeprefix("base_model.model.").removesuffix(".weight").rpartition(".lora_")
+        found[f"{weight}.weight.{which}"] = array.astype(np.float64)
+    return found
+
+
+def test_two_steps_of_dpo_are_those_worked_out_in_numpy(tmp_path: Path) -> None:
+    import torch
+    from peft import get_peft_model
+    from transformers import AutoModelForCausalLM
+
+    from cortexdsl.train.fit.fitting import fit
+    from cortexdsl.train.fit.trainers import adapter_of
+
+    base = made(tmp_path / "base", width=8, hidden=12, layers=1, head=2)
+    rows = [pair(3), pair(12, chosen=[{"role": "assistant", "content": "16"}])]
+    settings = Settings(rank=RANK, alpha=ALPHA, rate=RATE, beta=BETA, nll=NLL, epochs=2, batch=2, seed=5)
+    fit(base, read_examples(written(tmp_path / "pairs.jsonl", rows), PAIR), settings, tmp_path / "out", training="x")
+
+    folder, chat = Folder(base), Chat(Folder(base))
+    c = folder.config
+    sizes = Sizes(c.layers, c.heads, c.groups, c.head, c.theta, c.epsilon)
+    said = []
+    for row in rows:
+        prompt = chat.tokens(row["prompt"])
+        replies = [chat.tokens([*row["prompt"], *row[name]], opens_reply=False)[len(prompt) :] for name in PAIR]
+        said.append(Pair(prompt, *replies))
+    assert len({len(each.chosen) for each in said}) == 2  # of two lengths: one is padded
+
+    # The adapter's first weights are PEFT's draw: B is 0, and A what the seed says.
+    torch.manual_seed(settings.seed)
+    plain = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
+    get_peft_model(plain, adapter_of(settings)).save_pretrained(tmp_path / "first")
+    adapter, weights = _adapter(tmp_path / "first"), folder.weights()
+    assert len(adapter) == 14  # A and B of seven matrices
+    assert not any(array.any() for name, array in adapter.items() if name.endswith(".B"))
+
+    before = replies_of(weights, sizes, said)
+
+    def worked_out(at: Arrays) -> tuple[float, float]:
+        return dpo(replies_of(adapted(weights, at, ALPHA / RANK), sizes, said), before, BETA, NLL)
+
+    optimiser, losses, margins = AdamW(adapter), [], []
+    for rate in (RATE, RATE / 2):  # it falls linearly to 0
+        value, margin = worked_out(adapter)
+        losses.append(value)
+        margins.append(margin)
+        adapter = optimiser.step(adapter, slope(lambda at: worked_out(at)[0], adapter), rate)
+
+    curve = list(csv.DictReader((tmp_path / "out" / "curve.csv").read_text().splitlines()))
+    np.testing.assert_allclose([float(row["loss"]) for row in curve], losses, rtol=1e-4)
+    np.testing.assert_allclose([float(row["margin"]) for row in curve], margins, atol=1e-4)
+    assert margins[0] == 0.0
+    assert margins[1] > 0.01
+    theirs = _adapter(tmp_path / "out" / "adapter")
+    assert theirs.keys() == adapter.keys()
+    for name, array in adapter.items():
+        np.testing.assert_allclose(theirs[name], array, atol=RATE * 1e-2, err_msg=name)

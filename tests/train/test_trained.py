@@ -1,0 +1,172 @@
+"""Models that are trained here: which one an entry means, what runs again where they change, whose weights speak."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cortexdsl.errors import InputError, SpecError
+from cortexdsl.models.tiny.folder import Folder
+from cortexdsl.plan import Plan
+from cortexdsl.plan.training.weights import with_trained
+from tests.models.tiny.made import made
+from tests.train.specs import plan
+
+SPEC = """\
+title: Learning
+seed: 17
+dataset: {name: arithmetic, size: 6}
+models:
+  base: {model: tiny/./base, temperature: 0.5}
+  early: {trained: acc, role: actor, repeat: 1}
+  actor: {trained: acc, role: actor, temperature: 0.0}
+  critic: {trained: acc, role: critic}
+agents:
+  - {name: a, model: base}
+  - {name: c, model: base}
+  - {name: a1, model: early}
+  - {name: a2, model: actor}
+  - {name: c2, model: critic}
+methods:
+  untrained: {protocol: acc, rounds: 2, agents: [a, c]}
+  trained: {like: untrained, agents: [a2, c2]}
+  halfway: {like: untrained, agents: [a1, c2]}
+train:
+  acc:
+    method: untrained
+    repeats: 2
+    questions: {size: 4, validation: 2}
+    optimiser: {rank: 4}
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    made(tmp_path / "base")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def digests(compiled: Plan) -> dict[str, str]:
+    return {cell.name: cell.digest for cell in compiled.cells}
+
+
+def test_phases_speak_with_what_was_trained_before_them(here: Path) -> None:
+    training = plan(here, SPEC).training("acc")
+    assert [phase.label for phase in training.phases] == ["1-critic", "1-actor", "2-critic", "2-actor"]
+    place = "tiny/./results/learning/train/acc/{}/model"
+    speakers = [{role: cast[0].model.model for role, cast in phase.method.cast.items()} for phase in training.phases]
+    assert speakers == [
+        {"actor": "tiny/./base", "critic": "tiny/./base"},
+        {"actor": "tiny/./base", "critic": place.format("1-critic")},
+        {"actor": place.format("1-actor"), "critic": place.format("1-critic")},
+        {"actor": place.format("1-actor"), "critic": place.format("2-critic")},
+    ]
+    assert [training.begins_in(phase).name for phase in training.phases] == ["base", "base", "model", "model"]
+
+
+def test_entries_mean_the_model_after_their_repeat_with_the_options_of_its_base(here: Path) -> None:
+    compiled = plan(here, SPEC)
+    models = {
+        agent.name: agent.model for cell in compiled.cells for cast in cell.debate.cast.values() for agent in cast
+    }
+    for agent, phase in {"a1": "1-actor", "a2": "2-actor", "c2": "2-critic"}.items():
+        assert models[agent].model == f"tiny/./results/learning/train/acc/{phase}/model"
+        assert models[agent].options["weights"] == f"training:{compiled.training('acc').phase(phase).trained_digest}"
+    assert models["a1"].options["temperature"] == 0.5
+    assert models["a2"].options["temperature"] == 0.0
+    slug = compiled.cell_named("trained").slug
+    inputs = compiled.debate_inputs("arithmetic", slug, "r1-s01")
+    assert [path.split("/")[4] for path in inputs if path.endswith("model.safetensors")] == ["2-actor", "2-critic"]
+    assert compiled.trajectory_inputs("acc", "1-actor") == [
+        "results/learning/train/acc/1-critic/model/model.safetensors"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "collects_anew"),
+    [
+        ("threshold: 0.2", "threshold: 0.4", False),
+        ("rank: 4", "rank: 8", False),
+        ("samples: 5", "samples: 6", True),
+        ("size: 4,", "size: 5,", True),
+    ],
+)
+def test_what_changes_what_is_learned_runs_trained_cells_again_and_no_others(
+    here: Path, old: str, new: str, *, collects_anew: bool
+) -> None:
+    text = SPEC.replace("    repeats: 2\n", "    repeats: 2\n    samples: 5\n    threshold: 0.2\n")
+    before, after = plan(here, text), plan(here, text.replace(old, new))
+    changed = {name for name, digest in digests(before).items() if digests(after)[name] != digest}
+    assert changed == {"trained", "halfway"}
+    first = [one.training("acc").phase("1-critic").digest for one in (before, after)]
+    assert (first[0] != first[1]) == collects_anew
+
+
+def test_a_grid_may_vary_which_training_speaks(here: Path) -> None:
+    text = SPEC + "grid:\n  trained: {models.critic.repeat: [1, 2]}\n"
+    compiled = plan(here, text)
+    models = {cell.name: cell.debate.cast["critic"][0].model.model for cell in compiled.cells}
+    assert models["trained[models.critic.repeat=1]"].endswith("/acc/1-critic/model")
+    assert models["trained"].endswith("/acc/2-critic/model")
+    assert "trained[models.critic.repeat=2]" in compiled.cell_named("trained").aliases
+
+
+def test_weights_of_another_training_do_not_speak(here: Path) -> None:
+    compiled = plan(here, SPEC)
+    cell = compiled.cell_named("trained")
+    with pytest.raises(InputError, match="is no folder"):
+        with_trained(cell.debate)
+    for phase in ("2-actor", "2-critic"):
+        folder = Path(compiled.training("acc").phase(phase).folder)
+        folder.parent.mkdir(parents=True)
+        made(folder, seed=3)
+    with pytest.raises(InputError, match="trained from something else"):
+        with_trained(cell.debate)
+    for phase in ("2-actor", "2-critic"):
+        found = compiled.training("acc").phase(phase)
+        (Path(found.folder) / "zoo.json").write_text(json.dumps({"training": found.trained_digest}))
+    method = with_trained(cell.debate)
+    for role, phase in (("actor", "2-actor"), ("critic", "2-critic")):
+        folder = Path(compiled.training("acc").phase(phase).folder)
+        assert method.cast[role][0].model.options["weights"] == Folder(folder).digest
+    untrained = compiled.cell_named("untrained").debate
+    assert with_trained(untrained) is untrained
+
+
+def test_a_server_is_asked_for_a_name_that_ends_in_what_it_was_trained_from(here: Path) -> None:
+    served = SPEC.replace("tiny/./base, temperature", "openai/llama, api_base: env:LLAMA_URL, temperature")
+    compiled = plan(here, served)
+    training = compiled.training("acc")
+    names = [phase.trained.model for phase in training.phases if phase.trained]
+    assert names[0] == f"openai/acc-1-critic-{training.phases[0].trained_digest[:8]}"
+    assert len({name[-8:] for name in names}) == 4
+    with pytest.raises(InputError, match="nothing says where the weights of openai/llama are"):
+        training.begins_in(training.phases[0])
+    weighed = plan(here, served.replace("    repeats: 2\n", "    repeats: 2\n    weights: base\n")).training("acc")
+    assert weighed.begins_in(weighed.phases[0]) == here / "base"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("role: critic}", "role: judge}", r":8:\d+: models\.critic\.role: acc trains no judge"),
+        ("trained: acc, role: critic", "trained: ac, role: critic", r":8:\d+: .*there is no training ac\n.*mean acc"),
+        ("repeat: 1", "repeat: 3", r":6:\d+: models\.early\.repeat: acc repeats 2 times at most"),
+        ("role: actor, temperature", "role: actor, model: tiny/x, temperature", r":7:\d+: .*either a model or"),
+        ("role: actor, temperature", "role: actor, api_base: env:X, temperature", r":7:\d+: .*api_base is that of"),
+        ("    method: untrained", "    method: trained", r":21:\d+: .*trained has a trained model itself"),
+        ("    method: untrained", "    method: untrain", r":21:\d+: .*there is no method untrain"),
+        ("    repeats: 2", "    roles: [critic, judge]", r":22:\d+: train\.acc\.roles: untrained has no role judge"),
+        ("    repeats: 2", "    guide: common/answer.j2", r":22:\d+: train\.acc\.guide: common/answer\.j2 uses "),
+        ("    repeats: 2", "    rounds: 2", r":22:\d+: .*rounds.*\n.*the rounds are the method's"),
+        ("protocol: acc, rounds: 2", "protocol: multi-llm, rounds: 2", r"not one agent speaks"),
+        ("model: tiny/./base", "model: builtin/solver", "without weights to train"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_trained_is_wrong_where_it_is_written(here: Path, old: str, new: str, said: str) -> None:
+    assert old in SPEC
+    with pytest.raises(SpecError, match=said):
+        plan(here, SPEC.replace(old, new))

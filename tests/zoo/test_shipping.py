@@ -1,0 +1,63 @@
+"""Models as the package holds them: files, cards, digests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cortexdsl.errors import InputError
+from cortexdsl.models.tiny import shelf
+from cortexdsl.models.tiny.folder import Folder
+from cortexdsl.zoo import shipping
+from cortexdsl.zoo.shipping import ship
+from tests.models.tiny.made import made
+
+MARKS = {
+    "asked": 90, "right": 0.5,
+    "tasks": {"arithmetic": {"asked": 40, "right": 0.25}, "world": {"asked": 50, "right": 0.7}},
+    "unread": 0.1, "confidence": 0.44, "calibration_error": 0.06,
+}  # fmt: skip
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Two models, shipped."""
+    (tmp_path / "marks").mkdir()
+    for seed, name in enumerate(("one", "two")):
+        path = made(tmp_path / "models" / name, seed=seed)
+        card = {"name": name, "parameters": 5, "tokens": 7, "lessons": {"alone": 3}, "licence": "Apache-2.0"}
+        (path / "zoo.json").write_text(json.dumps(card))
+        (tmp_path / "marks" / f"{name}.json").write_text(json.dumps(MARKS))
+    ship([tmp_path / "models" / "one", tmp_path / "models" / "two"], tmp_path / "marks", tmp_path / "shipped")
+    return tmp_path
+
+
+def test_a_shipped_model_is_the_one_that_was_made_with_its_marks_on_its_card(place: Path) -> None:
+    one = Folder(place / "shipped" / "one")
+    assert one.digest == Folder(place / "models" / "one").digest
+    assert one.card["marks"] == MARKS
+    said = (place / "shipped" / "one" / "README.md").read_text()
+    assert "| arithmetic | 40 | 25.0% |" in said
+    assert "| world | 50 | 70.0% |" in said
+    assert "3 lessons `alone`" in said
+
+
+def test_a_model_that_is_not_the_one_that_shipped_is_refused(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shelf, "SHIPPED", place / "shipped")
+    assert shelf.names() == ["one", "two"]
+    assert shelf.find("tiny/one").digest != shelf.find("tiny/two").digest
+    weights = place / "shipped" / "one" / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    with pytest.raises(InputError, match=r"tiny/one are not those that shipped.*\n    install the package anew"):
+        shelf.find("tiny/one")
+    shelf.find("tiny/two")
+
+
+def test_more_than_a_package_may_weigh_is_refused(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shipping, "MOST_BYTES", 1000)
+    with pytest.raises(InputError, match="a package holds 1,000 at most"):
+        ship([place / "models" / "one"], place / "marks", place / "again")

@@ -1,0 +1,60 @@
+# Debates to learn from: what is said in them and might have been, and the preference pairs that this makes. A phase
+# debates with what the phases before it have trained.
+
+
+rule trajectories:
+    input:
+        Layout("results/{experiment}").declared,
+        lambda wildcards: plan_of(wildcards.experiment).trajectory_inputs(
+            wildcards.training, wildcards.phase
+        ),
+    output:
+        Layout("results/{experiment}").trajectories("{training}", "{phase}", "{shard}"),
+    log:
+        "results/{experiment}/logs/train/{training}/{phase}/{shard}.log",
+    conda:
+        "../environment.yml"
+    threads: 1
+    resources:
+        connections=connections,
+    params:
+        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
+        digest=lambda wildcards: (
+            plan_of(wildcards.experiment)
+            .training(wildcards.training)
+            .phase(wildcards.phase)
+            .digest
+        ),
+    shell:
+        "cortexdsl trajectories {params.spec:q} --experiment {wildcards.experiment:q}"
+        " --training {wildcards.training:q} --phase {wildcards.phase:q} --shard {wildcards.shard}"
+        " --digest {params.digest} --connections {resources.connections}"
+        + (" --errors-again" if ERRORS_AGAIN else "")
+        + " > {log:q} 2>&1"
+
+
+rule pairs:
+    input:
+        lambda wildcards: plan_of(wildcards.experiment).trajectories_of(
+            wildcards.training, wildcards.phase
+        ),
+    output:
+        pairs=Layout("results/{experiment}").pairs("{training}", "{phase}"),
+        examples=Layout("results/{experiment}").imitated("{training}", "{phase}"),
+        kept=Layout("results/{experiment}").kept("{training}", "{phase}"),
+    log:
+        "results/{experiment}/logs/train/{training}/{phase}/pairs.log",
+    localrule: True
+    conda:
+        "../environment.yml"
+    params:
+        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
+        digest=lambda wildcards: (
+            plan_of(wildcards.experiment)
+            .training(wildcards.training)
+            .phase(wildcards.phase)
+            .pairs_digest
+        ),
+    shell:
+        "cortexdsl pairs {params.spec:q} --experiment {wildcards.experiment:q}"
+        " --training {wildcards.training:q} --phase {wildcards.phase:q} > {log:q} 2>&1"
