@@ -15,6 +15,9 @@ from tokenizers import Tokenizer
 from cortexdsl.zoo.lessons import Lesson
 from cortexdsl.zoo.pieces import ASSISTANT, END
 
+UNSURE = "Confidence: 0.50"
+"""What every reply ends with until a model learns how often it is right."""
+
 _CONFIDENCE = re.compile(r"^Confidence: (\S+)\Z", re.MULTILINE)
 
 
@@ -41,14 +44,15 @@ def encode(tokenizer: Tokenizer, lessons: Iterable[Lesson], *, confidence: bool)
     tokenizer : Tokenizer
     lessons : iterable of Lesson
     confidence : bool
-        Whether the number behind `Confidence:` alone is learned; else all of the reply, that number included: it means
-        nothing yet, but who has never written one does not know how a reply ends.
+        Whether the number behind `Confidence:` alone is learned; else all of the reply, with the same number in each:
+        who has never written one does not know how a reply ends, and numbers that mean nothing are noise.
     """
     for part in _batched(lessons, 1000):
         prompts = tokenizer.encode_batch([_prompt(lesson) for lesson in part], add_special_tokens=False)
-        replies = tokenizer.encode_batch([f"{lesson.reply}{END}" for lesson in part], add_special_tokens=False)
-        for lesson, prompt, reply in zip(part, prompts, replies, strict=True):
-            said = _CONFIDENCE.search(lesson.reply)
+        texts = [lesson.reply if confidence else _CONFIDENCE.sub(UNSURE, lesson.reply) for lesson in part]
+        replies = tokenizer.encode_batch([f"{text}{END}" for text in texts], add_special_tokens=False)
+        for text, prompt, reply in zip(texts, prompts, replies, strict=True):
+            said = _CONFIDENCE.search(text)
             stated = [said is not None and end > said.start(1) and begin < said.end(1) for begin, end in reply.offsets]
             learned = [is_stated or not confidence for is_stated in stated]
             yield Encoded(

@@ -23,9 +23,9 @@ from cortexdsl.models.similarity.ngram import ngram_vector
 from cortexdsl.plan.experiment import Plan, pool_sources
 from cortexdsl.tasks.task import Task
 from cortexdsl.terms import Call, Cell, Floats, Hands, Message, Question, Reply
-from cortexdsl.zoo.questions import expression, options
+from cortexdsl.zoo.questions import LABELS, expression, options
 from cortexdsl.zoo.teacher import Teacher
-from cortexdsl.zoo.workings import numbers_of, work
+from cortexdsl.zoo.workings import compared, numbers_of, work
 from cortexdsl.zoo.world import World
 
 SKILLS = (0.2, 0.4, 0.6, 0.8, 0.95)
@@ -90,11 +90,25 @@ def lessons(
 
 
 def drills(size: int, seed: int) -> Iterator[Lesson]:
-    """Yield single steps of expressions: `135-43=`, and what it is."""
+    """Yield single steps: mostly `135+43=`, and what it is; now and then a number and options, and which it is."""
     for number in range(size):
         chance = random.Random(f"drill-{seed}-{number}")
-        step = chance.choice(work(expression(chance, is_held_out=False)[0]).lines)
-        yield Lesson(({"role": "user", "content": step.partition("=")[0] + "="},), step)
+        numbers, _ = expression(chance, is_held_out=False)
+        asked, reply = _compared(numbers, chance) if number % 6 == 0 else _step(numbers, chance)
+        yield Lesson(({"role": "user", "content": asked},), reply)
+
+
+def _step(numbers: tuple[int, ...], chance: random.Random) -> tuple[str, str]:
+    step = chance.choice(work(numbers).lines)
+    return step.partition("=")[0] + "=", step
+
+
+def _compared(numbers: tuple[int, ...], chance: random.Random) -> tuple[str, str]:
+    drawn = options(numbers, chance)
+    told = "\n".join(f"({label}) {option}" for label, option in zip(LABELS, drawn, strict=True))
+    value = chance.choice(drawn)
+    lines, label = compared(int(value), list(zip(LABELS, drawn, strict=True)))
+    return f"{told}\n{value}: ", "\n".join([*lines, f"Answer: {label}"])
 
 
 def fresh(question: Question, chance: random.Random, *, is_held_out: bool = False) -> Question:

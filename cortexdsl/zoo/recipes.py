@@ -53,7 +53,7 @@ class Recipe:
     practice: int = 0
 
     def config(self, vocabulary: int, window: int) -> Config:
-        """Return the architecture: two heads of queries for each of keys, a feed-forward block 8/3 as wide."""
+        """Return the architecture: two or three heads of queries for each of keys, a feed-forward block 8/3 as wide."""
         return Config(
             vocabulary=vocabulary,
             width=self.width,

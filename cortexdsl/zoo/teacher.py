@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from cortexdsl.models.solver.prompt import Prompt, read_prompt
 from cortexdsl.terms import Message, Question
-from cortexdsl.zoo.workings import STEPS, Working, equations, numbers_of, work, wrong_lines
+from cortexdsl.zoo.workings import STEPS, Working, compared, equations, numbers_of, work, wrong_lines
 from cortexdsl.zoo.world import Fact, World
 
 MOST_NAMED = 2  # wrong steps of others that a reply names: it has to stay short
@@ -59,14 +59,8 @@ class Teacher:
         worked: Working = work(numbers, slips, chance)
         if not question.options:
             return list(worked.lines), str(worked.value)
-        # Options are gone through aloud up to the one that is meant: a letter that stands before a number far back in
-        # the prompt is more than these models find.
-        read = list[str]()
-        for label, option in question.options:
-            read.append(f"({label}) {option}")
-            if option == str(worked.value):
-                return [*worked.lines, *read], label
-        return [*worked.lines, *read], chance.choice([label for label, _ in question.options])
+        read, label = compared(worked.value, question.options)
+        return [*worked.lines, *read], label or chance.choice([label for label, _ in question.options])
 
     def _recalled(self, fact: Fact | None, chance: random.Random, is_right: bool) -> tuple[list[str], str]:
         if fact is None:

@@ -21,7 +21,7 @@ from cortexdsl.zoo.lessons import Lesson, drills, lessons, read_lessons, write_l
 from cortexdsl.zoo.questions import arithmetic_rows, choice_rows, held_out, world_rows
 from cortexdsl.zoo.recipes import FILE, MINIATURE, read_book, recipe
 from cortexdsl.zoo.teacher import Teacher
-from cortexdsl.zoo.workings import STEPS, equations, numbers_of, work, wrong_lines
+from cortexdsl.zoo.workings import STEPS, compared, equations, numbers_of, work, wrong_lines
 from cortexdsl.zoo.world import World
 
 ASKED = "What is the result of 12+7*25+3-18*4?"
@@ -60,14 +60,31 @@ def test_options_are_four_results_of_which_one_is_right() -> None:
         assert len({row[label] for label in "ABCD"}) == 4
 
 
-def test_a_drill_is_one_right_step_of_an_expression() -> None:
+def test_a_drill_is_one_right_step_of_an_expression_or_of_a_choice() -> None:
     found = list(drills(200, seed=1))
     assert found == list(drills(200, seed=1)) != list(drills(200, seed=2))
-    for lesson in found:
+    steps = [lesson for lesson in found if "(A)" not in lesson.reply]
+    for lesson in steps:
         assert wrong_lines(lesson.reply) == []
         assert equations(lesson.reply) == [lesson.reply]
         assert lesson.reply.startswith(lesson.messages[0]["content"])
-    assert {sign for lesson in found for sign in "+-*" if sign in lesson.reply} == {"+", "-", "*"}
+    assert {sign for lesson in steps for sign in "+-*" if sign in lesson.reply} == {"+", "-", "*"}
+    chosen = [lesson for lesson in found if lesson not in steps]
+    assert 20 < len(chosen) < 50
+    for lesson in chosen:
+        options = dict(re.findall(r"^\((.)\) (\d+)$", lesson.messages[0]["content"], re.MULTILINE))
+        *read, last = lesson.reply.splitlines()
+        assert last == f"Answer: {'ABCD'[len(read) - 1]}"
+        value = read[-1].partition(":")[0]
+        said = ["yes" if options[label] == value else "no" for label in "ABCD"[: len(read)]]
+        assert read == [
+            f"{value}: ({label}) {options[label]} {word}" for label, word in zip("ABCD", said, strict=False)
+        ]
+        assert said.index("yes") == len(said) - 1
+
+
+def test_an_option_that_is_not_there_is_not_found() -> None:
+    assert compared(7, (("A", "17"), ("B", "70"))) == (["7: (A) 17 no", "7: (B) 70 no"], None)
 
 
 def test_datasets_and_exams_ask_what_no_lesson_has(folder: Path) -> None:
