@@ -72,7 +72,7 @@ def test_a_drill_is_one_right_step_of_an_expression_or_of_a_choice() -> None:
     chosen = [lesson for lesson in found if lesson not in steps]
     assert 20 < len(chosen) < 50
     for lesson in chosen:
-        options = dict(re.findall(r"^\((.)\) (\d+)$", lesson.messages[0]["content"], re.MULTILINE))
+        options = dict(re.findall(r"^\((.)\) (-?\d+)$", lesson.messages[0]["content"], re.MULTILINE))
         *read, last = lesson.reply.splitlines()
         assert last == f"Answer: {'ABCD'[len(read) - 1]}"
         value = read[-1].partition(":")[0]
