@@ -98,7 +98,7 @@ def main() -> int:
 
 
 def _questions(asked: argparse.Namespace) -> None:
-    folder, world = asked.folder, World.made(asked.seed)
+    folder, world = asked.folder, World.made(asked.seed).with_strangers(asked.seed)
     folder.mkdir(parents=True, exist_ok=True)
     for name, rows in (
         ("arithmetic", arithmetic_rows(asked.seed, asked.size)),

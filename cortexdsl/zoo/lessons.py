@@ -32,6 +32,8 @@ SKILLS = (0.2, 0.4, 0.6, 0.8, 0.95)
 """How often those who debate in a lesson are right; one draw a debate."""
 
 PASSAGES = 4
+NEW = 0.7
+"""How often lessons with passages are about somebody who is in no other lesson."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ def lessons(
     is_held_out : bool
         Whether expressions are those that no other lesson has: an exam.
     """
-    teacher, told = Teacher(world), 0
+    told = 0
     found = {cell.name: cell for cell in plan.cells}
     turns = [(task, found[name]) for task in plan.tasks.values() for name in cells]
     with asyncio.Runner() as runner:
@@ -79,10 +81,11 @@ def lessons(
             if tasks and task.label not in tasks:
                 continue
             chance = random.Random(f"lesson-{seed}-{number}")
-            question = fresh(
-                task.questions[(number // len(turns)) % len(task.questions)], chance, is_held_out=is_held_out
-            )
-            for lesson in runner.run(debated(plan, task, cell, question, teacher, world, chance)):
+            asked = task.questions[(number // len(turns)) % len(task.questions)]
+            # Who has a pool to read from is asked about people whom it can't know, too.
+            is_new = bool(pool_sources(cell)) and chance.random() < NEW
+            question, there = fresh(asked, world, chance, is_new=is_new, is_held_out=is_held_out)
+            for lesson in runner.run(debated(plan, task, cell, question, there, chance)):
                 yield lesson
                 told += 1
                 if told == size:
@@ -111,21 +114,34 @@ def _compared(numbers: tuple[int, ...], chance: random.Random) -> tuple[str, str
     return f"{told}\n{value}: ", "\n".join([*lines, f"Answer: {label}"])
 
 
-def fresh(question: Question, chance: random.Random, *, is_held_out: bool = False) -> Question:
-    """Return a question of the same task with other numbers (held out or not); one without numbers as it is."""
+def fresh(
+    question: Question, world: World, chance: random.Random, *, is_new: bool = False, is_held_out: bool = False
+) -> tuple[Question, World]:
+    """Return a question of the same task with other numbers (held out or not) or about somebody else, and the world.
+
+    Parameters
+    ----------
+    question : Question
+    world : World
+    chance : random.Random
+    is_new : bool
+        Whether it is about somebody who has just come into the world.
+    is_held_out : bool
+    """
     if numbers_of(question.text) is None:
-        return question
+        there, somebody = world.with_somebody(chance) if is_new else (world, chance.choice(list(world.homes)))
+        return replace(question, text=chance.choice(list(there.facts_of(somebody))).question), there
     numbers, text = expression(chance, is_held_out=is_held_out)
     labels = [label for label, _ in question.options]
     drawn = tuple(zip(labels, options(numbers, chance), strict=True)) if labels else ()
-    return replace(question, text=text, options=drawn)
+    return replace(question, text=text, options=drawn), world
 
 
 async def debated(
-    plan: Plan, task: Task, cell: Cell, question: Question, teacher: Teacher, world: World, chance: random.Random
+    plan: Plan, task: Task, cell: Cell, question: Question, world: World, chance: random.Random
 ) -> list[Lesson]:
     """Debate a question, and return a lesson for each call."""
-    skill, found = chance.choice(SKILLS), list[Lesson]()
+    teacher, skill, found = Teacher(world), chance.choice(SKILLS), list[Lesson]()
 
     async def ask(call: Call) -> Reply:
         # What is said does not depend on the order in which the engine asks.
@@ -149,14 +165,12 @@ async def debated(
 
 
 def passages(world: World, question: Question, chance: random.Random) -> list[dict[str, str]]:
-    """Return a pool for a question: what answers it (not always), among passages about something else."""
+    """Return a pool for a question: what answers it, among passages about something else."""
     corpus = list(world.passages())
     fact = next((fact for fact in world.facts() if fact.question == question.text), None)
     useful = [
         passage for passage in corpus if fact is not None and any(reason in passage["text"] for reason in fact.reasons)
     ]
-    if chance.random() < 0.15:
-        useful = []
     pool = [*useful, *chance.sample(corpus, max(0, PASSAGES - len(useful)))]
     chance.shuffle(pool)
     return pool

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from cortexdsl.zoo.batches import Encoded, batches
+from cortexdsl.zoo.muon import Muon
 from cortexdsl.zoo.pupil import Pupil
 
 WARM_UP = 0.02  # of all tokens, over which the rate rises
@@ -102,15 +103,14 @@ def train(
 def _optimizers(pupil: Pupil) -> tuple[torch.optim.Optimizer, torch.optim.Optimizer]:
     """Return Muon for the matrices within the layers, and AdamW for embeddings and norms.
 
-    Muon makes an update's singular values equal (K. Jordan et al., 2024); scaled to the size of AdamW's updates (J. Liu
-    et al. 2025, arXiv 2502.16982, eq. 4), both take one rate. Here it needs far fewer tokens than AdamW alone.
+    It needs far fewer tokens than AdamW alone (docs/zoo.md).
     """
     inner, embeddings, vectors = list[torch.Tensor](), list[torch.Tensor](), list[torch.Tensor]()
     for name, tensor in pupil.weights.items():
         (vectors if tensor.ndim == 1 else embeddings if "embed" in name else inner).append(tensor)
     groups = [{"params": embeddings, "weight_decay": DECAY}, {"params": vectors, "weight_decay": 0.0}]
     return (
-        torch.optim.Muon(inner, weight_decay=DECAY, momentum=MOMENTUM, adjust_lr_fn="match_rms_adamw"),
+        Muon(inner, lr=0.0, momentum=MOMENTUM, weight_decay=DECAY),
         torch.optim.AdamW(groups, betas=BETAS, fused=True),
     )
 

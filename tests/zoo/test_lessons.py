@@ -22,7 +22,7 @@ from cortexdsl.zoo.questions import arithmetic_rows, choice_rows, held_out, worl
 from cortexdsl.zoo.recipes import FILE, MINIATURE, read_book, recipe
 from cortexdsl.zoo.teacher import Teacher
 from cortexdsl.zoo.workings import STEPS, compared, equations, numbers_of, work, wrong_lines
-from cortexdsl.zoo.world import World
+from cortexdsl.zoo.world import World, is_stranger
 
 ASKED = "What is the result of 12+7*25+3-18*4?"
 
@@ -125,6 +125,26 @@ def test_a_world_answers_its_questions_from_its_own_passages() -> None:
     assert len({row["question"] for row in rows[:144]}) == 144  # 48 people, three questions each
     assert World.made(3) == world
     assert World.made(4) != world
+
+
+def test_strangers_are_in_the_datasets_and_the_corpus_and_in_no_lesson(folder: Path) -> None:
+    """A quarter of all names; who is asked about them has to look them up, and learns how from people drawn afresh."""
+    asked = " ".join(json.loads(line)["question"] for line in (folder / "world.jsonl").read_text().splitlines())
+    corpus = [json.loads(line)["id"] for line in (folder / "corpus.jsonl").read_text().splitlines()]
+    known = set(World.made(1).homes)
+    strangers = {who for who in corpus if is_stranger(who) and " " in who}
+    assert len(strangers) == 24
+    assert not strangers & known
+    assert not any(map(is_stranger, known))
+    assert any(who in asked for who in strangers)
+
+    plan = compile_spec(str(folder / LESSONS.name))
+    reading = lessons(plan, World.made(1), cells=["rag", "madke"], tasks=["world"], size=100, seed=4)
+    told = " ".join(lesson.messages[-1]["content"] for lesson in reading)
+    people = set(re.findall(r"(?:does|of) ([A-Z]\w+ [A-Z]\w+)(?: live)?\?", told))
+    assert not any(map(is_stranger, people))
+    assert len(people - known) > 5
+    assert people & known
 
 
 @pytest.fixture(scope="module")
