@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import torch
 
@@ -12,7 +13,7 @@ COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 ROUNDS = 5
 
 
-class Muon(torch.optim.Optimizer):
+class Muon(torch.optim.Optimizer):  # type: ignore[misc]
     """Momentum, made orthogonal, for matrices (K. Jordan et al., 2024).
 
     Steps are scaled to the size of AdamW's (J. Liu et al. 2025, arXiv 2502.16982, eq. 4), so that both take one rate.
@@ -34,19 +35,22 @@ class Muon(torch.optim.Optimizer):
     def __init__(self, params: Iterable[torch.Tensor], *, lr: float, momentum: float, weight_decay: float) -> None:
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
-    @torch.no_grad()
     def step(self, closure: None = None) -> None:
         """Change the weights by their gradients."""
-        for group in self.param_groups:
-            shapes = defaultdict[tuple[int, ...], list[torch.Tensor]](list)
-            for weight in group["params"]:
-                if weight.grad is not None:
-                    shapes[tuple(weight.shape)].append(weight)
-            for (height, width), weights in shapes.items():
-                steps = orthogonal(torch.stack([self._nesterov(weight, group["momentum"]) for weight in weights]))
-                scale = 0.2 * math.sqrt(max(height, width))
-                for weight, change in zip(weights, steps, strict=True):
-                    weight.mul_(1 - group["lr"] * group["weight_decay"]).add_(change, alpha=-group["lr"] * scale)
+        with torch.no_grad():
+            for group in self.param_groups:
+                self._step(group)
+
+    def _step(self, group: Mapping[str, Any]) -> None:
+        shapes = defaultdict[tuple[int, ...], list[torch.Tensor]](list)
+        for weight in group["params"]:
+            if weight.grad is not None:
+                shapes[tuple(weight.shape)].append(weight)
+        for (height, width), weights in shapes.items():
+            steps = orthogonal(torch.stack([self._nesterov(weight, group["momentum"]) for weight in weights]))
+            scale = 0.2 * math.sqrt(max(height, width))
+            for weight, change in zip(weights, steps, strict=True):
+                weight.mul_(1 - group["lr"] * group["weight_decay"]).add_(change, alpha=-group["lr"] * scale)
 
     def _nesterov(self, weight: torch.Tensor, momentum: float) -> torch.Tensor:
         assert weight.grad is not None
