@@ -19,7 +19,7 @@ from cortexdsl.models.tiny.folder import Folder
 from cortexdsl.models.tiny.llama import Llama
 from cortexdsl.models.tiny.sampling import Sampling
 from cortexdsl.zoo.lessons import Lesson
-from cortexdsl.zoo.workings import numbers_of
+from cortexdsl.zoo.workings import STEPS, equations, numbers_of, wrong_lines
 
 LONGEST = 160
 """Tokens of a reply; what is longer goes round in circles."""
@@ -110,14 +110,22 @@ def task_of(lesson: Lesson) -> str:
     return "choice" if "\n(A) " in asked else "arithmetic"
 
 
+def steps_right(sat: Sequence[Sat]) -> list[float]:
+    """Return which share of the first, second, ... steps holds, of the replies about expressions that have them all."""
+    found = [equations(each.reply)[:STEPS] for each in sat if task_of(each.lesson) != "world"]
+    worked = [[not wrong_lines(step) for step in steps] for steps in found if len(steps) == STEPS]
+    return [round(share, 4) for share in np.mean(worked, axis=0).tolist()] if worked else []
+
+
 def marks(sat: Sequence[Sat]) -> Mapping[str, Any]:
     """Return what came of an exam.
 
     Returns
     -------
     mapping
-        `asked`, `right` and `unread` (shares), `tasks` (the first two by task), `confidence` (the mean that was stated)
-        and `calibration_error` (over ten bins of equally many replies).
+        `asked`, `right` and `unread` (shares), `tasks` (the first two by task), `steps` (which share of the k-th steps
+        of an expression holds), `confidence` (the mean that was stated) and `calibration_error` (over ten bins of
+        equally many replies).
     """
     by_task: dict[str, list[bool]] = {}
     for each in sat:
@@ -135,6 +143,7 @@ def marks(sat: Sequence[Sat]) -> Mapping[str, Any]:
             task: {"asked": len(found), "right": round(float(np.mean(found)), 4)}
             for task, found in sorted(by_task.items())
         },
+        "steps": steps_right(sat),
         "unread": round(float(np.mean([answer_of(each.reply) is None for each in sat])), 4) if sat else 0.0,
         "confidence": round(float(sure.mean()), 4) if len(sure) else 0.0,
         "calibration_error": round(error, 4),

@@ -9,7 +9,7 @@ import numpy as np
 from cortexdsl.models.tiny.chat import Chat
 from cortexdsl.models.tiny.folder import Folder
 from cortexdsl.zoo.batches import batches, encode
-from cortexdsl.zoo.exams import Sat, answer_of, examine, marks, own_lessons
+from cortexdsl.zoo.exams import Sat, answer_of, examine, marks, own_lessons, steps_right
 from cortexdsl.zoo.lessons import Lesson
 from cortexdsl.zoo.pieces import SPECIAL, frequent_phrases, train_pieces
 from tests.models.tiny.made import made
@@ -43,7 +43,7 @@ def test_a_reply_is_learned_whole_or_its_confidence_alone() -> None:
     def learned(tokens: np.ndarray, counts: np.ndarray) -> str:
         return tokenizer.decode(tokens[counts].tolist(), skip_special_tokens=False)
 
-    assert learned(words.tokens, words.counts) == "Answer: 3\nConfidence: 0.75<|end|>"
+    assert learned(words.tokens, words.counts) == "Answer: 3\nConfidence: 0.50<|end|>"
     assert learned(number.tokens, number.counts).strip() == "0.75"
 
 
@@ -89,6 +89,17 @@ def test_confidence_is_the_hit_rate_of_replies_that_were_as_likely() -> None:
     assert said["confidence"] == 0.3
     assert said["calibration_error"] == 0.5  # in equal bins of one value: ten bins, stable order, |0.3-1| and |0.3-0|
     assert list(own_lessons([])) == []
+
+
+def test_steps_are_marked_by_their_place() -> None:
+    """Two replies to 2+3*4+5-6*1: one slips at the third step and goes on from there, one never comes to its steps."""
+    asked = Lesson(({"role": "user", "content": "2+3*4+5-6*1"},), "Answer: 13")
+    slipped = "3*4=12\n6*1=6\n2+12=15\n15+5=20\n20-0=20\n20-6=14\nAnswer: 14"
+    right = "3*4=12\n6*1=6\n2+12=14\n14+5=19\n19-0=19\n19-6=13\nAnswer: 13"
+    sat = [Sat(asked, reply, reply is right, -1.0) for reply in (slipped, right, "Answer: 13")]
+    assert steps_right(sat) == [1, 1, 0.5, 1, 1, 1]
+    assert steps_right(sat[2:]) == []
+    assert marks(sat)["steps"] == [1, 1, 0.5, 1, 1, 1]
 
 
 def test_a_reply_in_whose_midst_confidence_is_named_states_none() -> None:
