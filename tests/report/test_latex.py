@@ -16,8 +16,12 @@ from cortexdsl.report.tables.table import Column, Entry, Table, words
 
 LONG = "sparse[keep=drop_bottom-1, recalibration=cortexdebate, weight=credibility]"
 ARTICLE = r"\documentclass[10pt]{article}"
-# ACL's style itself is not at hand: two columns of 7.7 cm, 11 points, as its template sets them.
-ACL = r"\documentclass[11pt,twocolumn,a4paper]{article}\setlength{\textwidth}{16cm}\setlength{\columnsep}{0.6cm}"
+# What acl.sty (github.com/acl-org/acl-style-files) sets of the page: A4, margins of 2.5 cm, 0.6 cm between columns; its
+# template asks for 11 points and Times. So a column is (16 cm - 0.6 cm) / 2 = 219.08614 pt wide.
+ACL = r"\documentclass[11pt,twocolumn]{article}\usepackage[a4paper,margin=2.5cm]{geometry}\setlength{\columnsep}{0.6cm}"
+TIMES = ACL + r"\usepackage{times}"
+STYLE = r"\documentclass[11pt]{article}\usepackage[review]{acl}\usepackage{times}"
+NEEDS = {TIMES: ("ptmr7t.tfm",), STYLE: ("ptmr7t.tfm", "phvb.tfm", "acl.sty")}
 
 
 def table(columns: int, rows: int, *, name: str = "made") -> Table:
@@ -38,17 +42,28 @@ def headed(columns: int) -> Table:
     return replace(made, rows=rows)
 
 
-def overfull(source: str, folder: Path) -> list[str]:
-    """What LaTeX says of a document that is too wide or too high; the document must compile."""
+def log_of(source: str, folder: Path) -> str:
+    """What LaTeX says of a document, which must compile."""
     if shutil.which("pdflatex") is None:
         pytest.skip("pdflatex is not on this machine (Debian: texlive-latex-base, texlive-latex-recommended)")
+    missing = [name for head, needed in NEEDS.items() if source.startswith(head) for name in needed if not has(name)]
+    if missing:
+        pytest.skip(f"LaTeX has no {', '.join(missing)} here (fonts: texlive-fonts-recommended; acl.sty: TEXINPUTS)")
     (folder / "paper.tex").write_text(source, encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout[-2000:]
-    return re.findall(
-        r"^(?:Overfull .*|.*Float too large.*)$", (folder / "paper.log").read_text(errors="replace"), re.M
-    )
+    return (folder / "paper.log").read_text(errors="replace")
+
+
+def overfull(source: str, folder: Path) -> list[str]:
+    """What LaTeX says of a document that is too wide or too high."""
+    return re.findall(r"^(?:Overfull .*|.*Float too large.*)$", log_of(source, folder), re.M)
+
+
+def has(name: str) -> bool:
+    """Say whether LaTeX finds a file."""
+    return subprocess.run(["kpsewhich", name], capture_output=True, check=False, timeout=60).returncode == 0
 
 
 def paper(head: str, tables: list[str]) -> str:
@@ -57,13 +72,21 @@ def paper(head: str, tables: list[str]) -> str:
 
 
 @pytest.mark.latex
-@pytest.mark.parametrize("head", [ARTICLE, ACL], ids=["article", "acl"])
+@pytest.mark.parametrize("head", [ARTICLE, ACL, TIMES, STYLE], ids=["article", "acl", "acl-times", "acl.sty"])
 def test_no_table_sticks_out(head: str, tmp_path: Path) -> None:
     """One to seven columns of intervals, long names and headings, many rows: in a column, and across a page."""
     shapes = [(1, 3), (3, 4), (7, 5), (2, 60)]
     tables = [*(table(*shape) for shape in shapes), headed(1), headed(3)]
     made = [latex(one, width) for one in tables for width in (COLUMN, PAGE)]
     assert overfull(paper(head, made), tmp_path) == []
+
+
+@pytest.mark.latex
+def test_a_column_is_as_wide_as_acls(tmp_path: Path) -> None:
+    """acl.sty's own log, of a document that types its column's width, says 219.08614pt."""
+    said = log_of(paper(ACL, [r"\typeout{column \the\columnwidth}x"]), tmp_path)
+    assert "column 219.08614pt" in said
+    assert float(COLUMN) < 219.08614
 
 
 @pytest.mark.latex

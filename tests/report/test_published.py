@@ -68,3 +68,42 @@ def test_every_row_has_a_figure_for_every_dataset() -> None:
     for table in yaml.safe_load(FIGURES.read_text(encoding="utf-8")):
         assert all(len(row["values"]) == len(table["datasets"]) for row in table["rows"])
         assert all(table[word] for word in ("source", "setting", "metric", "scale"))
+
+
+ACC = {"method": "acc", "protocol": "acc", "debaters": ["a"], "settings": {"rounds": 5}}
+PHASES = ("1-actor", "1-critic", "2-actor", "2-critic")
+
+
+def trained(*agents: str, loss: str = "dpo", **words: Any) -> dict[str, Any]:
+    """A plan in which agents are named after the phases that their models came out of; others learned nothing."""
+    made = [{"phase": phase, "model": f"tiny/./results/x/train/acc/{phase}/model"} for phase in PHASES]
+    known = {one["phase"]: one["model"] for one in made}
+    return {
+        "datasets": {"arithmetic": {"name": "boolq"}},
+        "agents": [{"name": agent, "model": known.get(agent, "tiny/cricket")} for agent in agents],
+        "trainings": [{"training": "acc", "optimiser": {"loss": loss}, "phases": made}],
+        "cells": [cell("acc", **ACC | {"agents": list(agents)} | words)],
+    }
+
+
+@pytest.mark.parametrize(
+    ("plan", "figures"),
+    [
+        (trained("1-actor", "1-critic"), {0.887, 0.877, 0.84}),  # ACC-Debate: Llama-3, Mistral, Gemma-2
+        (trained("2-actor", "2-critic"), {0.894, 0.893, 0.845}),  # ACC-Debate+
+        (trained("1-actor", "b"), {0.867, 0.873, 0.839}),  # Table 2
+        (trained("a", "1-critic"), {0.834, 0.843, 0.774}),
+        (trained("a", "b"), set()),  # the paper has no team of which nobody was trained
+        (trained("1-actor", "1-critic", loss="ipo"), set()),
+        (trained("1-actor", "1-critic", settings={"rounds": 3}), set()),
+        (trained("a", "b", protocol="multi-llm", settings={"rounds": 4}, debaters=["a", "b"]), {0.812, 0.801, 0.75}),
+        (trained("1-actor", "1-actor", loss="sft", protocol="multi-llm", settings={"rounds": 4}), {0.798, 0.84, 0.783}),
+        (trained("1-actor", "1-actor", protocol="multi-llm", settings={"rounds": 4}), set()),
+    ],
+)
+def test_a_row_of_trained_agents_is_of_agents_who_learned_the_same(
+    tmp_path: Path, plan: dict[str, Any], figures: set[float]
+) -> None:
+    """Estornell et al. 2024, tables 1 and 2, the row of BoolQ: who was trained, by which loss, in which phase."""
+    write_results(tmp_path, **plan)
+    assert {one.value for one in published(read_results(tmp_path))} == figures

@@ -98,7 +98,12 @@ def _training(training: Training) -> dict[str, Any]:
         "optimiser": training.optimiser.model_dump(mode="json"),
         "shards": [asdict(shard) | {"label": shard.label} for shard in training.shards],
         "phases": [
-            {"phase": phase.label, "slug": slug_of(training.name, phase.label), "digest": phase.trained_digest}
+            {
+                "phase": phase.label,
+                "slug": slug_of(training.name, phase.label),
+                "digest": phase.trained_digest,
+                "model": phase.trained.model if phase.trained else None,
+            }
             for phase in training.phases
         ],
     }
