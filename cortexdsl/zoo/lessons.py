@@ -23,9 +23,9 @@ from cortexdsl.models.similarity.ngram import ngram_vector
 from cortexdsl.plan.experiment import Plan, pool_sources
 from cortexdsl.tasks.task import Task
 from cortexdsl.terms import Call, Cell, Floats, Hands, Message, Question, Reply
-from cortexdsl.zoo.questions import LABELS, expression, options
+from cortexdsl.zoo.questions import expression
 from cortexdsl.zoo.teacher import Teacher
-from cortexdsl.zoo.workings import compared, numbers_of, work
+from cortexdsl.zoo.workings import numbers_of, work
 from cortexdsl.zoo.world import World
 
 SKILLS = (0.2, 0.4, 0.6, 0.8, 0.95)
@@ -93,25 +93,11 @@ def lessons(
 
 
 def drills(size: int, seed: int) -> Iterator[Lesson]:
-    """Yield single steps: mostly `135+43=`, and what it is; now and then a number and options, and which it is."""
+    """Yield single steps of expressions: `135+43=`, and what it is."""
     for number in range(size):
         chance = random.Random(f"drill-{seed}-{number}")
-        numbers, _ = expression(chance, is_held_out=False)
-        asked, reply = _compared(numbers, chance) if number % 6 == 0 else _step(numbers, chance)
-        yield Lesson(({"role": "user", "content": asked},), reply)
-
-
-def _step(numbers: tuple[int, ...], chance: random.Random) -> tuple[str, str]:
-    step = chance.choice(work(numbers).lines)
-    return step.partition("=")[0] + "=", step
-
-
-def _compared(numbers: tuple[int, ...], chance: random.Random) -> tuple[str, str]:
-    drawn = options(numbers, chance)
-    told = "\n".join(f"({label}) {option}" for label, option in zip(LABELS, drawn, strict=True))
-    value = chance.choice(drawn)
-    lines, label = compared(int(value), list(zip(LABELS, drawn, strict=True)))
-    return f"{told}\n{value}: ", "\n".join([*lines, f"Answer: {label}"])
+        step = chance.choice(work(expression(chance, is_held_out=False)[0]).lines)
+        yield Lesson(({"role": "user", "content": step.partition("=")[0] + "="},), step)
 
 
 def fresh(
@@ -131,10 +117,7 @@ def fresh(
     if numbers_of(question.text) is None:
         there, somebody = world.with_somebody(chance) if is_new else (world, chance.choice(list(world.homes)))
         return replace(question, text=chance.choice(list(there.facts_of(somebody))).question), there
-    numbers, text = expression(chance, is_held_out=is_held_out)
-    labels = [label for label, _ in question.options]
-    drawn = tuple(zip(labels, options(numbers, chance), strict=True)) if labels else ()
-    return replace(question, text=text, options=drawn), world
+    return replace(question, text=expression(chance, is_held_out=is_held_out)[1]), world
 
 
 async def debated(

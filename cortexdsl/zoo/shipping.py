@@ -26,8 +26,8 @@ tags: [debate, arithmetic, tiny]
 
 A Llama of {parameters:,} parameters that was trained from scratch on {tokens:,} tokens of generated lessons (prompts
 included), to try out debates with: cortexdsl runs it as `tiny/{name}`. It knows three things, and nothing else: sums
-such as `7+12*4+9-3*8` with numbers up to 12 and no negative result, the same with four options, and a made-up world of
-48 people. It reads the prompts of cortexdsl; to other words it says nothing useful.
+such as `7+12*4+9-3*8` with numbers up to 12 and no negative result, in which of four ranges such a result is, and a
+made-up world of 48 people. It reads the prompts of cortexdsl; to other words it says nothing useful.
 
 - Layers: {layers} of width {width}; window {window} tokens; vocabulary {vocabulary} pieces of its own.
 - Data: {lessons}. All of them are generated from seeds; no text of any person or other model is among them.

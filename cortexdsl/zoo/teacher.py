@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from cortexdsl.models.solver.prompt import Prompt, read_prompt
 from cortexdsl.terms import Message, Question
-from cortexdsl.zoo.workings import STEPS, Working, compared, equations, numbers_of, work, wrong_lines
+from cortexdsl.zoo.questions import label_of
+from cortexdsl.zoo.workings import STEPS, Working, equations, numbers_of, work, wrong_lines
 from cortexdsl.zoo.world import Fact, World
 
 MOST_NAMED = 2  # wrong steps of others that a reply names: it has to stay short
@@ -57,10 +58,7 @@ class Teacher:
             return self._recalled(self._facts.get(question.text), chance, is_right)
         slips = frozenset() if is_right else frozenset(chance.sample(range(STEPS), chance.choice((1, 1, 1, 2))))
         worked: Working = work(numbers, slips, chance)
-        if not question.options:
-            return list(worked.lines), str(worked.value)
-        read, label = compared(worked.value, question.options)
-        return [*worked.lines, *read], label or chance.choice([label for label, _ in question.options])
+        return list(worked.lines), label_of(worked.value) if question.options else str(worked.value)
 
     def _recalled(self, fact: Fact | None, chance: random.Random, is_right: bool) -> tuple[list[str], str]:
         if fact is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 EXPRESSION = re.compile(r"(\d+)\+(\d+)\*(\d+)\+(\d+)-(\d+)\*(\d+)")
@@ -54,27 +53,6 @@ def work(numbers: tuple[int, ...], slips: frozenset[int] = frozenset(), chance: 
     for part in (second // 10 * 10, second % 10):
         value = step(value, "-", part)
     return Working(tuple(lines), value)
-
-
-def compared(value: int, options: Sequence[tuple[str, str]]) -> tuple[list[str], str | None]:
-    """Go through options aloud, up to the one that is meant: `46: (A) 56 no`.
-
-    A letter that stands before a number far back in the prompt is more than small models find; two numbers beside each
-    other they can compare.
-
-    Returns
-    -------
-    lines : list of str
-    label : str or None
-        Of the option that is the value; None where there is none.
-    """
-    lines = list[str]()
-    for label, option in options:
-        is_meant = option == str(value)
-        lines.append(f"{value}: ({label}) {option} {'yes' if is_meant else 'no'}")
-        if is_meant:
-            return lines, label
-    return lines, None
 
 
 def applied(x: int, sign: str, y: int) -> int:
