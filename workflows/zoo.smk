@@ -166,6 +166,8 @@ rule confidence:
             else "taught/{model}/model.safetensors"
         ),
         exam="lessons/exam.jsonl",
+        pieces="tokenizer.json",
+        lessons=expand("lessons/{part}.jsonl", part=PARTS),
     output:
         "models/{model}/model.safetensors",
     log:
@@ -173,13 +175,15 @@ rule confidence:
     conda:
         "../environment.yml"
     params:
+        book=str(BOOK),
         said=SAID["confidence"],
         begun=lambda wildcards, input: str(Path(input.begun).parent),
         folder=lambda wildcards, output: str(Path(output[0]).parent),
+        parts=[f"{part}=lessons/{part}.jsonl" for part in PARTS],
     shell:
-        "python -m cortexdsl.zoo confidence {params.begun:q} --exam {input.exam:q}"
-        " --tokens {params.said[tokens]} --rate {params.said[rate]}"
-        " --out {params.folder:q} > {log:q} 2>&1"
+        "python -m cortexdsl.zoo confidence {wildcards.model} --begun {params.begun:q} --exam {input.exam:q}"
+        " --recipes {params.book:q} --lessons {params.parts:q} --pieces {input.pieces:q} --out {params.folder:q}"
+        " > {log:q} 2>&1"
 
 
 rule marks:

@@ -55,7 +55,10 @@ def main() -> int:
     taught = steps.add_parser("teach", help="train a model and write its folder (needs PyTorch)")
     practised = steps.add_parser("practise", help="train it further, as its recipe says (needs PyTorch)")
     practised.add_argument("--begun", type=Path, required=True, help="the folder of the model so far")
-    for each in (taught, practised):
+    sure = steps.add_parser("confidence", help="teach a model how often it is right (needs PyTorch)")
+    sure.add_argument("--begun", type=Path, required=True, help="the folder of the model so far")
+    sure.add_argument("--exam", type=Path, required=True, help="lessons that it has not seen")
+    for each in (taught, practised, sure):
         each.add_argument("name", help="of a recipe")
         each.add_argument("--recipes", type=Path, default=FILE)
         each.add_argument("--lessons", nargs="+", required=True, metavar="NAME=FILE")
@@ -63,14 +66,6 @@ def main() -> int:
         each.add_argument("--threads", type=int, default=1)
         each.add_argument("--out", type=Path, required=True)
         each.set_defaults(step=_teach)
-    sure = steps.add_parser("confidence", help="teach a model how often it is right (needs PyTorch)")
-    sure.add_argument("begun", type=Path, help="the folder of the model so far")
-    sure.add_argument("--exam", type=Path, required=True, help="lessons that it has not seen")
-    sure.add_argument("--tokens", type=int, default=400_000)
-    sure.add_argument("--rate", type=float, default=3e-4)
-    sure.add_argument("--threads", type=int, default=1)
-    sure.add_argument("--out", type=Path, required=True)
-    sure.set_defaults(step=_confidence)
     examined = steps.add_parser(
         "examine", help="ask a model lessons that it has not seen, and print how often it is right"
     )
@@ -132,20 +127,16 @@ def _pieces(asked: argparse.Namespace) -> None:
 
 
 def _teach(asked: argparse.Namespace) -> None:
-    from cortexdsl.zoo.teaching import practise, teach  # PyTorch
+    from cortexdsl.zoo.teaching import practise, teach, teach_confidence  # PyTorch
 
     lessons = {name: Path(path) for name, _, path in (each.partition("=") for each in asked.lessons)}
     said = (asked.recipes, lessons, asked.pieces, asked.out)
-    if "begun" in asked:
+    if "exam" in asked:
+        teach_confidence(asked.name, asked.begun, asked.exam, *said, threads=asked.threads)
+    elif "begun" in asked:
         practise(asked.name, asked.begun, *said, threads=asked.threads)
     else:
         teach(asked.name, *said, threads=asked.threads)
-
-
-def _confidence(asked: argparse.Namespace) -> None:
-    from cortexdsl.zoo.teaching import teach_confidence  # PyTorch
-
-    teach_confidence(asked.begun, asked.exam, asked.out, tokens=asked.tokens, rate=asked.rate, threads=asked.threads)
 
 
 def _examine(asked: argparse.Namespace) -> None:

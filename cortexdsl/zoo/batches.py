@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,8 @@ from tokenizers import Tokenizer
 
 from cortexdsl.zoo.lessons import Lesson
 from cortexdsl.zoo.pieces import ASSISTANT, END
+
+Learned = Literal["all", "words", "number"]
 
 UNSURE = "Confidence: 0.50"
 """What every reply ends with until a model learns how often it is right."""
@@ -36,27 +38,27 @@ class Encoded:
     counts: npt.NDArray[np.bool_]
 
 
-def encode(tokenizer: Tokenizer, lessons: Iterable[Lesson], *, confidence: bool) -> Iterator[Encoded]:
+def encode(tokenizer: Tokenizer, lessons: Iterable[Lesson], learned: Learned = "all") -> Iterator[Encoded]:
     """Yield lessons as tokens, as the chat template writes them.
 
     Parameters
     ----------
     tokenizer : Tokenizer
     lessons : iterable of Lesson
-    confidence : bool
-        Whether the number behind `Confidence:` alone is learned; else all of the reply, with the same number in each:
-        who has never written one does not know how a reply ends, and numbers that mean nothing are noise.
+    learned : {"all", "words", "number"}
+        Of a reply: all of it, with the same number behind `Confidence:` in each (who has never written one does not
+        know how a reply ends, and numbers that mean nothing are noise); all but that number; or that number alone.
     """
     for part in _batched(lessons, 1000):
         prompts = tokenizer.encode_batch([_prompt(lesson) for lesson in part], add_special_tokens=False)
-        texts = [lesson.reply if confidence else _CONFIDENCE.sub(UNSURE, lesson.reply) for lesson in part]
+        texts = [_CONFIDENCE.sub(UNSURE, lesson.reply) if learned == "all" else lesson.reply for lesson in part]
         replies = tokenizer.encode_batch([f"{text}{END}" for text in texts], add_special_tokens=False)
         for text, prompt, reply in zip(texts, prompts, replies, strict=True):
             said = _CONFIDENCE.search(text)
             stated = [said is not None and end > said.start(1) and begin < said.end(1) for begin, end in reply.offsets]
-            learned = [is_stated or not confidence for is_stated in stated]
+            counts = [learned == "all" or is_stated is (learned == "number") for is_stated in stated]
             yield Encoded(
-                np.array([*prompt.ids, *reply.ids]), np.array([*[False] * len(prompt.ids), *learned], dtype=bool)
+                np.array([*prompt.ids, *reply.ids]), np.array([*[False] * len(prompt.ids), *counts], dtype=bool)
             )
 
 

@@ -11,8 +11,8 @@ import torch
 from tokenizers import Tokenizer
 
 from cortexdsl.errors import InputError
-from cortexdsl.models.tiny.folder import TOKENIZER, Folder
-from cortexdsl.zoo.batches import Encoded, encode
+from cortexdsl.models.tiny.folder import Folder
+from cortexdsl.zoo.batches import Encoded, Learned, encode
 from cortexdsl.zoo.exams import examine, own_lessons
 from cortexdsl.zoo.folders import write_folder
 from cortexdsl.zoo.lessons import read_lessons
@@ -90,7 +90,7 @@ def practise(
 
 
 def _prepared(
-    name: str, book: Path, lessons: Mapping[str, Path], pieces: Path, threads: int
+    name: str, book: Path, lessons: Mapping[str, Path], pieces: Path, threads: int, learned: Learned = "all"
 ) -> tuple[Mapping[str, Any], Recipe, Tokenizer, dict[str, list[Encoded]]]:
     """Set PyTorch up, and return the book, the recipe, the tokenizer, and the lessons as tokens."""
     torch.set_num_threads(threads)
@@ -103,12 +103,25 @@ def _prepared(
     if missing:
         raise InputError(f"the stages of {book} name lessons that were not given: {', '.join(missing)}")
     tokenizer = Tokenizer.from_file(str(pieces))
-    encoded = {part: list(encode(tokenizer, read_lessons(path), confidence=False)) for part, path in lessons.items()}
+    encoded = {part: list(encode(tokenizer, read_lessons(path), learned)) for part, path in lessons.items()}
     return said, chosen, tokenizer, encoded
 
 
-def teach_confidence(begun: Path, exam: Path, out: Path, *, tokens: int, rate: float, threads: int) -> None:
+def teach_confidence(
+    name: str,
+    begun: Path,
+    exam: Path,
+    book: Path,
+    lessons: Mapping[str, Path],
+    pieces: Path,
+    out: Path,
+    *,
+    threads: int,
+) -> None:
     """Teach a model to state how often it is right, from replies of its own, and write its folder anew.
+
+    Of its own replies the number alone is learned. Beside them it reads lessons as in practice, but for their numbers:
+    by itself what it learns of confidence would undo the rest.
 
     Parameters
     ----------
@@ -116,23 +129,19 @@ def teach_confidence(begun: Path, exam: Path, out: Path, *, tokens: int, rate: f
         The folder of the model so far.
     exam : Path
         Lessons that it has not seen.
-    out : Path
-        The folder.
-    tokens : int
-        That are read; of each reply the confidence alone is learned.
-    rate : float
-        The highest learning rate.
-    threads : int
+    name, book, lessons, pieces, out, threads
+        As of `teach`.
     """
-    torch.set_num_threads(threads)
-    torch.use_deterministic_algorithms(mode=True)
+    said, chosen, tokenizer, encoded = _prepared(name, book, lessons, pieces, threads, "words")
     folder = Folder(begun)
     sat = examine(folder, list(read_lessons(exam)), seed=1)
-    tokenizer = Tokenizer.from_file(str(begun / TOKENIZER))
     pupil = Pupil(folder.config, folder.weights())
-    found = list(encode(tokenizer, own_lessons(sat), confidence=True))
-    # Who never comes to the line has nothing to learn from.
-    read = train(pupil, [Stage([(found, 1.0)], tokens)], rate=rate, batch=4000, seed=1) if found else 0
+    own = list(encode(tokenizer, own_lessons(sat), "number"))
+    sure, kept, read = said["confidence"], said["practice"]["lessons"], 0
+    if own:  # who never comes to the line has nothing to learn from
+        rest = (1 - sure["share"]) / sum(kept.values())
+        parts = [(own, sure["share"]), *((encoded[part], rest * share) for part, share in kept.items())]
+        read = train(pupil, [Stage(parts, sure["tokens"])], rate=sure["rate"], batch=said["batch"], seed=chosen.seed)
     card = {
         **folder.card,
         "tokens": folder.card["tokens"] + read,

@@ -38,19 +38,20 @@ def test_phrases_are_lines_without_figures_that_save_most() -> None:
 def test_a_reply_is_learned_whole_or_its_confidence_alone() -> None:
     tokenizer = train_pieces(TEXTS, 340, 4)
     lesson = Lesson(({"role": "user", "content": ASK},), "Answer: 3\nConfidence: 0.75")
-    (words,), (number,) = (list(encode(tokenizer, [lesson], confidence=flag)) for flag in (False, True))
+    (every,), (words,), (number,) = (list(encode(tokenizer, [lesson], part)) for part in ("all", "words", "number"))
 
     def learned(tokens: np.ndarray, counts: np.ndarray) -> str:
         return tokenizer.decode(tokens[counts].tolist(), skip_special_tokens=False)
 
-    assert learned(words.tokens, words.counts) == "Answer: 3\nConfidence: 0.50<|end|>"
+    assert learned(every.tokens, every.counts) == "Answer: 3\nConfidence: 0.50<|end|>"
+    assert learned(words.tokens, words.counts).replace(" ", "") == "Answer:3\nConfidence:<|end|>"
     assert learned(number.tokens, number.counts).strip() == "0.75"
 
 
 def test_lessons_are_written_as_the_chat_template_writes_them(tmp_path: Path) -> None:
     chat = Chat(Folder(made(tmp_path / "m")))
     messages = ({"role": "system", "content": "You are brief."}, {"role": "user", "content": ASK})
-    (found,) = encode(chat._tokenizer, [Lesson(messages, "Answer: 3")], confidence=False)
+    (found,) = encode(chat._tokenizer, [Lesson(messages, "Answer: 3")])
     prompt = chat.tokens(messages)
     assert found.tokens[: len(prompt)].tolist() == prompt
 
@@ -58,9 +59,7 @@ def test_lessons_are_written_as_the_chat_template_writes_them(tmp_path: Path) ->
 def test_batches_hold_every_lesson_once_a_turn_and_no_more_than_their_tokens() -> None:
     tokenizer = train_pieces(TEXTS, 340, 4)
     replies = ["Answer: " + "1" * (k % 17) for k in range(60)]
-    lessons = list(
-        encode(tokenizer, [Lesson(({"role": "user", "content": ASK},), r) for r in replies], confidence=False)
-    )
+    lessons = list(encode(tokenizer, [Lesson(({"role": "user", "content": ASK},), r) for r in replies]))
     drawn, seen = batches(lessons, 300, np.random.default_rng(1)), []
     while len(seen) < 60:
         batch = next(drawn)
