@@ -1,4 +1,5 @@
 # make demo    set up, run the quickstart experiment, print its report (needs Python 3.11+ and nothing else)
+# make tiny    the same with five small language models in place of the built-in solver (docs/zoo.md)
 # make test    every test            make check   style, types, layers, workflow
 # make mutants    do the tests notice mistakes? (SAMPLE=200 ROOM=debate; hours)
 # make lock    pin all dependencies  make clean   remove the environment and caches (never results)
@@ -17,7 +18,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 # What a spec's jobs start (python, snakemake, cortexdsl) is what was installed here.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help browser demo mutants test check lint types layers workflow setup dev train lock clean
+.PHONY: help browser demo tiny mutants test check lint types layers workflow setup dev train lock clean
 
 help:  ## print the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -25,6 +26,10 @@ help:  ## print the targets
 demo: setup  ## set up, run the quickstart, print its report
 	@$(BIN)/snakemake --cores $(CORES) --quiet rules host -- results/quickstart/report.html
 	@$(BIN)/cortexdsl report results/quickstart --text
+
+tiny: setup  ## five language models that ship with the package debate
+	@$(BIN)/snakemake --cores $(CORES) --quiet rules host --config spec=tiny -- results/tiny/report.html
+	@$(BIN)/cortexdsl report results/tiny --text
 
 # Browser tests drive the distribution's Chromium; where it cannot be installed from here they are skipped.
 browser:
