@@ -10,12 +10,18 @@ An address is a path and filters, every part percent-encoded, so that any view c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 from urllib.parse import quote
 
-Mark: TypeAlias = Literal["right", "wrong", "tied", "unread", "unanswered", "failed", "to-right", "to-wrong"]
+from cortexdsl.terms import Source
+
+Outcome: TypeAlias = Literal["cut", "repetitive", "refused", "empty", "tool_calls", "other_language", "unmeasured"]
+"""What a reply of a debate may be, named as in `scores.csv`: cut at its limit, saying the same over and over, a
+refusal, without a word, a call of a tool, in another script than its question, its confidence not to be measured."""
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+Mark: TypeAlias = Literal["right", "wrong", "tied", "unread", "unanswered", "failed", "to-right", "to-wrong"] | Outcome
 """What a debate may be: its answer right or wrong; tied; a turn unreadable; no answer at all; a call failed; an agent
-that changed from wrong to right, or from right to wrong."""
+that changed from wrong to right, or from right to wrong; a reply of one of the outcomes."""
 Order: TypeAlias = Literal["persuasive", "tokens", "flips", "rounds"]
 _Filters: TypeAlias = Mapping[str, str | int | Sequence[str] | None]
 
@@ -36,6 +42,7 @@ def find_link(
     wrong: str | None = None,
     apart: tuple[str, str] | None = None,
     agent: str | None = None,
+    confidence: Source | None = None,
     text: str | None = None,
     sort: Order | None = None,
 ) -> str:
@@ -54,6 +61,8 @@ def find_link(
         Cells of which one was right and the other wrong, whichever.
     agent : str
         It took part.
+    confidence : str
+        Where the confidences of its answers came from.
     text : str
         Words that were said.
     sort : Order
@@ -68,6 +77,7 @@ def find_link(
         "wrong": wrong,
         "apart": apart,
         "agent": agent,
+        "confidence": confidence,
         "text": text,
         "sort": sort,
     }

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cortexdsl.analysis.metrics.tables.levels import Level
-from cortexdsl.report.figures.curves import confidence_figure, cost_figure, rounds_figure
+from cortexdsl.report.figures.curves import cost_figure, rounds_figure
 from cortexdsl.report.figures.dotplots import accuracy_figure, differences_figure
 from cortexdsl.report.figures.drawing import Drawing
 from cortexdsl.report.figures.grids import grid_figure
 from cortexdsl.report.figures.rankings import ranks_figure
+from cortexdsl.report.figures.reliability import confidence_figure
 from cortexdsl.report.inputs.beside import Beside, read_beside
 from cortexdsl.report.inputs.grid import read_levels
 from cortexdsl.report.inputs.history import read_history
@@ -23,6 +24,7 @@ from cortexdsl.report.tables.beside import published_table
 from cortexdsl.report.tables.calibration import calibration_table
 from cortexdsl.report.tables.files import save_table
 from cortexdsl.report.tables.grid import grid_table
+from cortexdsl.report.tables.linked import linked
 from cortexdsl.report.tables.persuasion import persuasion_table
 from cortexdsl.report.tables.spending import spent
 from cortexdsl.report.tables.summaries import tables
@@ -68,7 +70,9 @@ def build_report(folder: Path, provenance: Mapping[str, str] | None = None, *, h
     persuaded = persuasion_table(folder, results)
     others = judged, axes, published_table(results), persuaded, calibration_table(folder, results)
     apart = (table for table in others if table is not None)
-    shown = (*tables(results), *apart, *whatif_tables(folder))
+    name, cells = results.experiment, frozenset(results.cells)
+    shown = [linked(table, name, cells) for table in (*tables(results), *apart)]
+    shown += [linked(table, name, cells, only=("whole",)) for table in whatif_tables(folder)]
     for drawing in figures:
         drawing.save(folder / "figures")
     for table in (*shown, *(cost.tables if cost else ())):

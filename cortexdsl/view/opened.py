@@ -156,8 +156,10 @@ class Opened:
         if debate is None or "fault" in debate:
             return None
         keys = list(dict.fromkeys(turn["call"] for turn in debate["turns"]))
+        measured = [turn["measured"] for turn in debate["turns"] if turn["measured"]]
+        beside = [aside["call"] for each in measured for aside in each["asides"]]
         with self._lock:
-            return dict(self._prompts.of(debate["where"].rpartition(":")[0], keys))
+            return dict(self._prompts.of(debate["where"].rpartition(":")[0], keys, beside))
 
     def search(self, text: str) -> list[int]:
         """The debates in which all of some words were said; a word's beginning will do."""

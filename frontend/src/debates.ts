@@ -5,6 +5,8 @@ import type { Columns } from "./types";
 export const MARKS = {
   right: "right", wrong: "wrong", "to-right": "changed to right", "to-wrong": "changed to wrong", tied: "tied",
   unread: "unreadable", unanswered: "no answer", failed: "call failed",
+  cut: "cut at its limit", repetitive: "in a loop", refused: "refused", empty: "empty", tool_calls: "tool called",
+  other_language: "other script", unmeasured: "confidence not measured",
 } as const;
 export type Mark = keyof typeof MARKS;
 
@@ -15,7 +17,7 @@ export type Order = keyof typeof ORDERS;
 
 export type Filter = {
   dataset: string; cells: string[]; replicate: number; question: string; marks: Mark[];
-  right: string; wrong: string; apart: string[]; agent: string; text: string; sort: Order;
+  right: string; wrong: string; apart: string[]; agent: string; confidence: string; text: string; sort: Order;
 };
 
 export function filterOf(query: URLSearchParams): Filter {
@@ -30,6 +32,7 @@ export function filterOf(query: URLSearchParams): Filter {
     wrong: query.get("wrong") ?? "",
     apart: query.getAll("apart").slice(0, 2),
     agent: query.get("agent") ?? "",
+    confidence: query.get("confidence") ?? "",
     text: query.get("text") ?? "",
     sort: sort in ORDERS ? (sort as Order) : "",
   };
@@ -39,7 +42,7 @@ export function filtersOf(filter: Filter): Filters {
   return {
     dataset: filter.dataset, cell: filter.cells, replicate: filter.replicate || null, question: filter.question,
     is: filter.marks.join(","), right: filter.right, wrong: filter.wrong, apart: filter.apart, agent: filter.agent,
-    text: filter.text, sort: filter.sort,
+    confidence: filter.confidence, text: filter.text, sort: filter.sort,
   };
 }
 
@@ -114,6 +117,12 @@ export class Debates {
     return this.columns.debates.input[row]! + this.columns.debates.output[row]!;
   }
 
+  /** The marks that any debate has, of those that are rare: outcomes of replies. */
+  outcomes(): Set<string> {
+    const all = this.columns.debates.had.reduce((found, had) => found | had, 0);
+    return new Set(this.columns.outcomes.filter((_, bit) => all & (1 << bit)));
+  }
+
   private has(row: number, mark: Mark): boolean {
     const { tied, unread, failed, to_right, to_wrong, answer } = this.columns.debates;
     switch (mark) {
@@ -125,6 +134,7 @@ export class Debates {
       case "unanswered": return answer[row] === -1;
       case "to-right": return to_right[row]! > 0;
       case "to-wrong": return to_wrong[row]! > 0;
+      default: return (this.columns.debates.had[row]! >> this.columns.outcomes.indexOf(mark)) % 2 === 1;
     }
   }
 
@@ -138,6 +148,7 @@ export class Debates {
     const peopled = filter.agent
       ? new Set(this.columns.cells.flatMap((name, code) => (agentsOf(name).includes(filter.agent) ? [code] : [])))
       : null;
+    const source = filter.confidence ? this.columns.sources.indexOf(filter.confidence) : null;
     const questions = new Set<number>();
     this.columns.questions.forEach(([dataset, name], code) => {
       if ((!filter.dataset || dataset === filter.dataset) && (!filter.question || name === filter.question)) questions.add(code);
@@ -153,6 +164,7 @@ export class Debates {
       if (!questions.has(question[row]!) || (cells.size && !cells.has(cell[row]!))) continue;
       if (filter.replicate && replicate[row] !== filter.replicate) continue;
       if (peopled && !peopled.has(cell[row]!)) continue;
+      if (source !== null && this.columns.debates.source[row] !== source) continue;
       if (!filter.marks.every((mark) => this.has(row, mark))) continue;
       if (isPaired && !isApart(row)) continue;
       if (said && !said.has(id[row]!)) continue;

@@ -47,6 +47,9 @@ export function FindPage({ opened, at, keys }: { opened: Opened; at: Address; ke
   const datasets = Object.keys(experiment.datasets);
   const replicates = useMemo(() => [...new Set(debates?.columns.debates.replicate ?? [])].sort((a, b) => a - b), [debates]);
   const agents = [...new Set(experiment.cells.flatMap((cell) => cell.agents ?? []))];
+  const sources = [...new Set([...(debates?.columns.sources ?? []), ...(filter.confidence ? [filter.confidence] : [])])];
+  const outcomes = useMemo(() => debates?.outcomes() ?? new Set<string>(), [debates]);
+  const marks = Object.entries(MARKS).filter(([mark]) => !debates?.columns.outcomes.includes(mark) || outcomes.has(mark) || filter.marks.includes(mark as Mark));
   const isApart = filter.apart.length === 2;
   const [first, second] = isApart ? filter.apart : [filter.right, filter.wrong];
   const pair = (one: string, two: string, way: boolean) =>
@@ -68,6 +71,7 @@ export function FindPage({ opened, at, keys }: { opened: Opened; at: Address; ke
         {datasets.length > 1 && <Choice name="Dataset" value={filter.dataset} all="every dataset" values={datasets} onChoose={(dataset) => set({ dataset })} />}
         {replicates.length > 1 && <Choice name="Replicate" value={filter.replicate ? `${filter.replicate}` : ""} all="every replicate" values={replicates.map(String)} onChoose={(one) => set({ replicate: Number(one) })} />}
         {agents.length > 1 && <Choice name="With agent" value={filter.agent} all="anybody" values={agents} onChoose={(agent) => set({ agent })} />}
+        {sources.length > 1 && <Choice name="Confidence" value={filter.confidence} all="from anywhere" values={sources} onChoose={(confidence) => set({ confidence })} />}
         <Choice name="First" value={filter.sort} all={ORDERS[""]} values={Object.keys(ORDERS).filter(Boolean)} onChoose={(sort) => set({ sort: sort as Order })} shown={(sort) => ORDERS[sort as Order]} />
         <fieldset class="apart"><legend>Where two cells part</legend>
           <Choice name={isApart ? "One" : "Right"} value={first ?? ""} all="…" values={cells} onChoose={(cell) => pair(cell, second ?? "", isApart)} />
@@ -75,7 +79,7 @@ export function FindPage({ opened, at, keys }: { opened: Opened; at: Address; ke
           <label class="check"><input type="checkbox" checked={isApart} disabled={!first || !second} onChange={() => pair(first ?? "", second ?? "", !isApart)} /> either way</label>
         </fieldset>
         <fieldset class="chips"><legend>Debates that are</legend>
-          {Object.entries(MARKS).map(([mark, said]) => {
+          {marks.map(([mark, said]) => {
             const isOn = filter.marks.includes(mark as Mark);
             const marks = isOn ? filter.marks.filter((one) => one !== mark) : [...filter.marks, mark as Mark];
             return <label class={`chip ${isOn ? "on" : ""}`}><input type="checkbox" checked={isOn} onChange={() => set({ marks })} /><span>{said}</span></label>;

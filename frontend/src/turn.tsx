@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { Palette } from "./answers";
 import { weightOf } from "./graph";
 import type { Source } from "./source";
-import { Text, Word, count, decimals, duration, reasoningIn } from "./text";
+import { Text, Word, count, decimals, duration, many, reasoningIn } from "./text";
 import type { Call, Debate, Turn } from "./types";
 
 export function Answer({ answer, worth, colour }: { answer: string | null; worth?: number | null; colour: Palette }) {
@@ -16,21 +16,41 @@ export function Answer({ answer, worth, colour }: { answer: string | null; worth
   );
 }
 
+/** What was stated, or measured in its place, and what it was taken for. */
 function Confidence({ turn }: { turn: Turn }) {
-  const { confidence_stated: stated, confidence: taken } = turn;
-  if (stated === null && taken === null) return null;
+  const { confidence_stated: stated, confidence: taken, measured } = turn;
+  const raw = measured ? measured.confidence : stated;
+  if (raw === null && taken === null) return null;
   const at = (value: number) => 2 + 56 * Math.min(1, Math.max(0, value));
-  const isSame = stated === taken || stated === null || taken === null;
-  const said = isSame ? `sure to ${decimals(taken ?? stated)}` : `sure to ${decimals(stated)}, taken as ${decimals(taken)} after recalibration`;
+  const isSame = raw === taken || raw === null || taken === null;
+  const how = measured ? `${measured.source} measures ${decimals(raw)}${stated !== null ? ` (it says ${decimals(stated)})` : ""}` : `sure to ${decimals(taken ?? raw)}`;
+  const said = isSame ? how : `${measured ? how : `sure to ${decimals(raw)}`}, taken as ${decimals(taken)} after recalibration`;
   return (
     <span class="confidence" title={said}>
       <svg width="60" height="10" role="img" aria-label={said}>
         <line class="scale" x1="2" x2="58" y1="5" y2="5" />
-        {stated !== null && <circle class="stated" cx={at(stated)} cy="5" r="3.2" />}
+        {raw !== null && <circle class="stated" cx={at(raw)} cy="5" r="3.2" />}
         {taken !== null && !isSame && <circle class="taken" cx={at(taken)} cy="5" r="3.4" />}
       </svg>
-      <span aria-hidden="true">{decimals(stated ?? taken)}{!isSame && <> → {decimals(taken)}</>}</span>
+      <span aria-hidden="true">{measured && `${measured.source} `}{decimals(raw ?? taken)}{!isSame && <> → {decimals(taken)}</>}</span>
     </span>
+  );
+}
+
+/** The calls that measured a confidence: what each said, and what exactly it was asked. */
+function Beside({ source, debate, question, turn }: { source: Source; debate: Debate; question: number; turn: Turn }) {
+  const { measured } = turn;
+  if (!measured?.asides.length) return null;
+  const isVerified = measured.source === "verifier";
+  return (
+    <details class="fold"><summary>{isVerified ? "its verifier" : many(measured.asides.length, "further reply", "further replies")}: {measured.asides.map((aside, place) => <>{place ? ", " : ""}{aside.said === null ? <i>unread</i> : <Word most={24}>{aside.said}</Word>}</>)}</summary>
+      {measured.asides.map((aside) => (
+        <div class="aside">
+          {aside.unread !== null && <p class="fault">unreadable: <Word most={300}>{aside.unread}</Word></p>}
+          <Prompt source={source} debate={debate} question={question} call={aside.call} name={isVerified ? "what it was asked and said" : "the call, and what it said"} />
+        </div>
+      ))}
+    </details>
   );
 }
 
@@ -48,24 +68,25 @@ function Heard({ debate, turn }: { debate: Debate; turn: Turn }) {
   );
 }
 
-function Prompt({ source, debate, question, turn }: { source: Source; debate: Debate; question: number; turn: Turn }) {
+function Prompt({ source, debate, question, call: key, name = "its prompt" }: { source: Source; debate: Debate; question: number; call: string; name?: string }) {
   const [call, hold] = useState<Call | null | undefined>(undefined);
   const [error, fail] = useState("");
   const opened = (event: Event) => {
     if (!(event.currentTarget as HTMLDetailsElement).open || call !== undefined) return;
-    source.call(debate.id, question, turn.call).then(hold, (problem: Error) => fail(problem.message));
+    source.call(debate.id, question, key).then(hold, (problem: Error) => fail(problem.message));
   };
   return (
     <details class="fold" onToggle={opened}>
-      <summary>its prompt</summary>
+      <summary>{name}</summary>
       {error && <p class="fault">{error}</p>}
       {call === undefined && !error && <p class="faint">…</p>}
-      {call === null && <p class="faint">No call log here holds this call (key <code>{turn.call}</code>).</p>}
+      {call === null && <p class="faint">No call log here holds this call (key <code>{key}</code>).</p>}
       {call && (
         <>
           {(call.messages ?? []).map((message) => (
             <div class="message"><span class="role">{message.role}</span><Text what="prompt">{String(message.content)}</Text></div>
           ))}
+          {call.reply && <div class="message"><span class="role">reply</span><Text>{call.reply}</Text></div>}
           {call.images && <p class="faint">with {call.images.map((digest) => <><code>{digest}</code> </>)}(images, by their digests)</p>}
           <p class="faint">
             {[
@@ -73,7 +94,7 @@ function Prompt({ source, debate, question, turn }: { source: Source; debate: De
               ...Object.entries(call.parameters ?? {}).map(([name, value]) => `${name} ${JSON.stringify(value)}`),
               call.seconds !== undefined && duration(call.seconds) !== "0 s" && duration(call.seconds),
               (call.attempts ?? 1) > 1 && `${call.attempts} attempts`, call.finish_reason && `ended: ${call.finish_reason}`,
-              call.dollars && `$${decimals(call.dollars, 2)}`, call.error && `failed: ${call.error}`, `key ${turn.call}`,
+              call.dollars && `$${decimals(call.dollars, 2)}`, call.error && `failed: ${call.error}`, `key ${key}`,
             ].filter(Boolean).join(" · ")}
           </p>
         </>
@@ -99,9 +120,12 @@ export function Said({ source, debate, question, turn, colour, words, isChosen }
       </header>
       <Heard debate={debate} turn={turn} />
       {turn.unparsed !== null && <p class="fault">{isFailed ? "the call brought no words" : "unreadable"}: <Word most={300}>{turn.unparsed}</Word></p>}
+      {turn.ended === "length" && <p class="fault">cut at its length limit</p>}
+      {turn.measured?.unmeasured && <p class="fault">its confidence could not be measured: <Word most={300}>{turn.measured.unmeasured}</Word></p>}
       {reasoning && <details class="fold"><summary>its reasoning ({count(reasoning.length)} characters)</summary><Text words={words} what="reasoning">{reasoning}</Text></details>}
       {reply !== "" && <Text words={words}>{reply}</Text>}
-      <Prompt source={source} debate={debate} question={question} turn={turn} />
+      <Beside source={source} debate={debate} question={question} turn={turn} />
+      <Prompt source={source} debate={debate} question={question} call={turn.call} />
     </article>
   );
 }

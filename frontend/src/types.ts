@@ -45,8 +45,10 @@ export type Experiment = State & {
 
 export type Columns = {
   questions: [string, string, string][]; cells: string[]; answers: string[]; stops: string[];
+  sources: string[]; outcomes: string[];
   debates: {
     id: number[]; question: number[]; cell: number[]; replicate: number[]; answer: number[]; stop: number[];
+    source: number[]; had: number[];
     score: (number | null)[]; rounds: number[]; tied: number[]; unread: number[]; failed: number[]; flips: number[];
     to_right: number[]; to_wrong: number[]; persuaded: number[]; input: number[]; output: number[];
   };
@@ -57,8 +59,10 @@ export type Turn = {
   heard: number[]; recalled: number[]; text: string; answer: string | null; unparsed: string | null;
   confidence_stated: number | null; confidence: number | null;
   prompt_tokens: number | null; completion_tokens: number | null; call: string; worth: number | null;
-  reasoning?: string | null;
+  reasoning?: string | null; ended: string | null; measured: Measured | null;
 };
+export type Aside = { call: string; said: string | null; unread: string | null };
+export type Measured = { source: string; confidence: number | null; unmeasured: string | null; asides: Aside[] };
 export type Graph = {
   round: number; step: string; speakers: string[]; listeners: string[];
   weight: (number | null)[][] | null; heard: number[][]; factors: Record<string, unknown>;
@@ -84,6 +88,7 @@ export type Question = {
 export type Call = {
   key: string; model?: string; api_base?: string | null; parameters?: Record<string, unknown>; seed?: number;
   messages?: { role: string; content: string }[]; images?: string[]; finish_reason?: string | null; dollars?: number | null;
+  reply?: string | null;
   seconds?: number; attempts?: number; retries?: Record<string, number>; error?: string | null;
   usage?: { prompt_tokens: number | null; completion_tokens: number | null };
 };

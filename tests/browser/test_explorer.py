@@ -15,14 +15,17 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from cortexdsl.cli.main import main
+from cortexdsl.models.logs.calls import CallLogs
+from cortexdsl.models.logs.lines import call_record
+from cortexdsl.models.transports.transport import Raw
 from cortexdsl.records import Record, read_debates, write_debates
 from cortexdsl.records.links import experiment_link, find_link, question_link
-from cortexdsl.terms import Choice
+from cortexdsl.terms import Aside, Call, Choice, Measured
 from cortexdsl.view.index.store import Store
 from cortexdsl.view.places import Place
 from cortexdsl.view.web.static import write_static
 from tests.tasks.test_images import png, uri
-from tests.view.made import CELLS, plan, records, with_words, write_cell, write_experiment
+from tests.view.made import CELLS, MODEL, odd_records, plan, records, with_words, write_cell, write_experiment
 from tests.view.serving import serving, serving_files
 from tests.watch.made import said, write
 
@@ -289,6 +292,43 @@ def test_a_run_is_followed_from_its_files_alone(tmp_path: Path, monkeypatch: pyt
         expect(running).to_contain_text("1 job ended: the model is gone")
 
 
+def test_outcomes_and_sources_are_found_and_a_measured_confidence_is_shown(tmp_path: Path, page: Any) -> None:
+    """One debate each that was cut, refuses, came empty and calls a tool, where a confidence was measured beside it."""
+    root = tmp_path / "odd"
+    write_cell(root, "sparse", 1, odd_records())
+    write_cell(root, "full", 1)
+    logs = CallLogs(root / "calls/sums/r1-s01", root / "calls/sums/r1-s01/sparse.jsonl")
+    call = Call(MODEL, ({"role": "user", "content": "What is 3 + 4?"},), 1)
+    logs.write(call_record("a" * 32, call, Raw("Seven it is. Answer: 7", "stop", 40, 9), seconds=0.5, attempts=1))
+    logs.close()
+    with serving([Place("odd", root)]) as address:
+        for mark in ("cut", "refused", "empty", "tool_calls", "unmeasured"):
+            page.goto(f"{address}/{find_link('odd', marks=[mark])}")  # type: ignore[list-item]
+            assert found(page) == 1, mark
+            page.goto("about:blank")
+        page.goto(f"{address}/{find_link('odd', confidence='consistency')}")
+        assert found(page) == 1
+        assert page.locator(".chip").get_by_text("other script").count() == 0  # no debate here is one
+        page.get_by_label("Confidence", exact=True).select_option("stated")
+        assert found(page) == 7
+        page.locator(".chip").get_by_text("cut at its limit").click()
+        assert found(page) == 1
+        assert "confidence=stated" in page.url
+        page.locator(".rows a").first.click()
+        is_there(page)
+        assert page.get_by_text("cut at its length limit").count() == 1
+        page.goto(f"{address}/{question_link('odd', 'sums', 'q-4', cells=['sparse'])}")
+        is_there(page)
+        measured = page.locator(".turn").nth(2)
+        expect(measured.locator(".confidence")).to_have_text("consistency 0.5 → 0.4")
+        expect(measured).to_contain_text("2 further replies: 7, unread")
+        measured.get_by_text("further replies").click()
+        measured.get_by_text("the call, and what it said").first.click()
+        expect(measured).to_contain_text("Seven it is. Answer: 7")
+        expect(page.locator(".turn").nth(5)).to_contain_text("could not be measured: no further reply came")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+
 HOSTILE = (
     "<script>window.hacked=1</script><img src=x onerror='window.hacked=1'><svg onload=window.hacked=1>"
     "<a href='javascript:window.hacked=1'>click</a>{{constructor.constructor('window.hacked=1')()}}${window.hacked=1}"
@@ -305,13 +345,27 @@ def test_hostile_words_are_shown_and_do_nothing(tmp_path: Path, page: Any) -> No
     everywhere = [hostile_everywhere(record) for record in records("sparse")[:1]]
     write_cell(root, "sparse", 1, found)
     write_cell(root, "full", 1, everywhere)
+    hostile_around(root)
     with serving([Place("<b>x</b>", root)]) as address:
+        page.goto(f"{address}/{experiment_link('<b>x</b>')}")
+        is_there(page)
+        assert page.inner_text("main").count("<script>window.hacked=1</script>") >= 3  # title, claim, cell
         for question in ("q-1", "q-2", HOSTILE):
             page.goto(f"{address}/{question_link('<b>x</b>', 'sums', question)}")
             is_there(page)
             if question == "q-2":
-                page.get_by_text("more characters").first.click()
-            page.locator("summary").first.click()
+                more = page.get_by_text("more characters").or_(page.get_by_text("the rest of these"))
+                while more.count():
+                    more.first.click()
+                assert page.evaluate("document.querySelector('.turn .words').textContent.length") == len(long)
+            for fold in page.locator("summary").all():
+                fold.click()
+            if question == HOSTILE:
+                page.locator(".message .words").first.wait_for()
+                asked = page.inner_text(".message .words")
+                assert asked.startswith("<script>window.hacked=1</script>")
+                assert page.locator(".turn").first.get_by_text("its reasoning").count() == 1
+                assert page.locator(".chosen-for").first.inner_text().count("<script>") == 3
         shown = page.inner_text("main")
         for visible in (
             "<script>window.hacked=1</script>",
@@ -329,27 +383,52 @@ def test_hostile_words_are_shown_and_do_nothing(tmp_path: Path, page: Any) -> No
         assert page.locator("a[href^='javascript']").count() == 0
 
 
+KEY = "c" * 32
+
+
+def hostile_around(root: Path) -> None:
+    """A plan, verdicts and a call log whose every word is hostile, too."""
+    said = plan("<b>x</b>") | {"title": HOSTILE, "hypotheses": [HOSTILE], "spec": HOSTILE}
+    said["cells"] = [cell | {"protocol": HOSTILE, "settings": {HOSTILE: HOSTILE}} for cell in said["cells"]]
+    said["cells"].append(said["cells"][0] | {"cell": HOSTILE, "agents": [HOSTILE]})
+    said["agents"] = [{"name": HOSTILE, "model": HOSTILE, "entry": HOSTILE, "options": {}, "persona": HOSTILE}]
+    (root / "plan.json").write_text(json.dumps(said))
+    quoted = HOSTILE.replace("\0", "").replace("\ud800", "").replace('"', '""')
+    (root / "hypotheses.csv").write_text(
+        f'claim,estimate,ci_low,ci_high,p,p_adjusted,verdict,note\n"{quoted}",0.1,0,0.2,0.1,0.1,undecided,"{quoted}"\n'
+    )
+    path = root / "calls/sums/r1-s01/full.jsonl"
+    logs = CallLogs(path.parent, path)
+    call = Call(replace(MODEL, model=HOSTILE), ({"role": "user", "content": HOSTILE},), 1)
+    logs.write(call_record(KEY, call, Raw(HOSTILE, HOSTILE, 1, 1), seconds=0.5, attempts=1, error=None))
+    logs.close()
+
+
 def hostile_everywhere(record: Any) -> Any:
     """A record whose every text is hostile."""
-    from dataclasses import replace
-
     debate = record.debate
+    model = replace(MODEL, name=HOSTILE, model=HOSTILE)
+    measured = Measured("verifier", None, HOSTILE, (Aside(KEY, HOSTILE, HOSTILE, 1, 1),))
     agents = tuple(
-        replace(agent, name=f"{number}{HOSTILE}", persona=HOSTILE) for number, agent in enumerate(debate.agents)
+        replace(agent, name=f"{number}{HOSTILE}", persona=HOSTILE, model=model)
+        for number, agent in enumerate(debate.agents)
     )
     names = {old.name: new.name for old, new in zip(debate.agents, agents, strict=True)}
     turns = tuple(
-        replace(turn, text=HOSTILE, answer=HOSTILE, step=HOSTILE, about=HOSTILE, unparsed=HOSTILE, call=HOSTILE,
-                speaker=names[turn.speaker])
+        replace(turn, text=HOSTILE, answer=HOSTILE, step=HOSTILE, about=HOSTILE, unparsed=HOSTILE, call=KEY,
+                speaker=names[turn.speaker], reasoning=HOSTILE, measured=measured)
         for turn in debate.turns
     )  # fmt: skip
     graphs = tuple(
         replace(graph, step=HOSTILE, speakers=tuple(names.values()), listeners=tuple(names.values()))
         for graph in debate.graphs
     )
+    everybody = tuple(names.values())
+    choice = Choice(3, 1, HOSTILE, everybody[:2], (1.0, 0.0), everybody[:1])
     changed = replace(
-        debate, question_id=HOSTILE, agents=agents, turns=turns, graphs=graphs, answer=HOSTILE, votes={HOSTILE: 1.0}
-    )
+        debate, question_id=HOSTILE, agents=agents, turns=turns, graphs=graphs, answer=HOSTILE, votes={HOSTILE: 1.0},
+        choices=(choice,),
+    )  # fmt: skip
     return replace(record, debate=changed, header=replace(record.header, cell=HOSTILE))
 
 

@@ -103,6 +103,38 @@ def test_check_warns_of_single_braces_and_of_more_jobs_than_can_be_scheduled(
     assert (jobs["level"], jobs["what"]) == ("warning", "3,006 debate jobs")
 
 
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (
+            "logprob",
+            "confidence: logprob, and 2 of 2 questions of notes ask for free texts: no tokens spell a free text",
+        ),
+        (
+            "{consistency: 5}",
+            "confidence: consistency, and 2 of 2 questions of notes ask for free texts: further replies",
+        ),
+        ("{verifier: tiny}", None),
+        ("stated", None),
+    ],
+)
+def test_check_warns_where_the_confidence_of_free_texts_cannot_be_measured(
+    here: Path, capsys: pytest.CaptureFixture[str], source: str, said: str | None
+) -> None:
+    """A free text is the reply as a whole: no part of it spells it, and no other reply is the same."""
+    rows = [{"id": f"q{n}", "question": "Sum it up.", "answer": "Much was said."} for n in range(2)]
+    Path("specs/notes.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    Path("specs/x.yaml").write_text(
+        "title: Is it short?\ndataset: {file: notes.jsonl, kind: free}\n"
+        "models: {tiny: {model: openai/tiny, api_base: 'http://localhost:1/v1'}}\n"
+        "agents: [{name: one, model: tiny}]\n"
+        f"methods: {{cot: {{protocol: cot, confidence: {source}}}}}\n"
+    )
+    assert main(["check", "--json", "x"]) == 0
+    warnings = [line["what"] for line in map(json.loads, capsys.readouterr().out.splitlines())]
+    assert [said in what for what in warnings] == ([True] if said else [])
+
+
 def test_plan_prints_a_table_or_json_and_writes_the_same_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Three agents, three questions: 27 calls at most for two rounds, and 9 for the vote, which are its openings."""
     assert main(["plan", "x"]) == 0

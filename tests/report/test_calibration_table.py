@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from cortexdsl.report.build import build_report
 from cortexdsl.report.inputs.health import Health, health_line
 from cortexdsl.report.inputs.results import Results
 from cortexdsl.report.tables.calibration import calibration_table
 from cortexdsl.report.tables.debates import health_table
+
+from .conftest import write_results
 
 CALIBRATION = """\
 dataset,cell,confidence,answers,stated,mean_confidence,accuracy,brier,ece
@@ -32,6 +36,16 @@ def test_each_source_of_a_cell_is_a_row_and_silence_is_none(tmp_path: Path) -> N
 
 def test_without_confidences_there_is_no_table(tmp_path: Path) -> None:
     assert calibration_table(tmp_path, results()) is None
+
+
+def test_it_stands_on_the_page_once(tmp_path: Path) -> None:
+    """As every other table does; a second one of its name would take its links."""
+    folder = write_results(tmp_path / "invented")
+    (folder / "calibration.csv").write_text(CALIBRATION.replace("sums,b", "arithmetic,sparse"))
+    build_report(folder, {}, has_figures=False)
+    found = re.findall(r'<table id="(table-[^"]+)"', (folder / "report.html").read_text())
+    assert {"table-calibration", "table-agents"} <= set(found)
+    assert len(found) == len(set(found))
 
 
 def _health(**counts: int) -> Health:

@@ -16,7 +16,7 @@ from cortexdsl.models.logs.calls import CallLogs
 from cortexdsl.models.logs.lines import call_record
 from cortexdsl.models.transports.transport import Raw
 from cortexdsl.records import Header, Record, write_debates
-from cortexdsl.terms import Agent, Call, Debate, Graph, Model, Turn
+from cortexdsl.terms import EMPTY_REPLY, NO_REPLY, Agent, Aside, Call, Debate, Graph, Measured, Model, Turn
 
 MODEL = Model(name="tiny", model="builtin/solver")
 AGENTS = ("ann", "bob", "cy")
@@ -73,6 +73,27 @@ def debate(question: str, cell: str) -> Debate:
 def records(cell: str, replicate: int = 1, questions: Iterable[str] = tuple(SAID)) -> list[Record]:
     """The debates of one cell."""
     return [Record(Header("made", "sums", cell, replicate), debate(question, cell)) for question in questions]
+
+
+def odd_records(cell: str = "sparse") -> list[Record]:
+    """Debates in which the first turn was cut, refuses, came back empty, and calls a tool while another is measured."""
+    measured = Measured(
+        "consistency", 0.5, None, (Aside("a" * 32, "7", None, 40, 9), Aside("b" * 32, None, "no answer line", 40, 9))
+    )
+    lost = Measured("consistency", None, "no further reply came")
+    first: list[dict[str, Any]] = [
+        {"ended": "length"},
+        {"text": "I'm sorry, but I can't help with that.", "answer": None, "unparsed": "no answer line"},
+        {"text": "", "answer": None, "unparsed": f"{NO_REPLY}: {EMPTY_REPLY}"},
+        {"text": '<tool_call>{"name": "sum"}</tool_call>', "answer": None, "unparsed": "no answer line"},
+    ]
+    found = records(cell)
+    turns = [
+        [replace(one.debate.turns[0], **said), *one.debate.turns[1:]] for one, said in zip(found, first, strict=True)
+    ]
+    turns[3][2] = replace(turns[3][2], confidence=0.4, measured=measured)
+    turns[3][5] = replace(turns[3][5], confidence=None, measured=lost)
+    return [replace(one, debate=replace(one.debate, turns=tuple(own))) for one, own in zip(found, turns, strict=True)]
 
 
 def slug(cell: str) -> str:

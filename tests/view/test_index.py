@@ -16,7 +16,7 @@ from cortexdsl.errors import InputError
 from cortexdsl.view.opened import Opened, matching, words_of
 from cortexdsl.view.places import Place, places_of
 from cortexdsl.view.web.static import write_static
-from tests.view.made import CELLS, SAID, records, with_words, write_cell, write_experiment, write_scores
+from tests.view.made import CELLS, SAID, odd_records, records, with_words, write_cell, write_experiment, write_scores
 
 
 def columns(opened: Opened) -> dict[str, Any]:
@@ -86,6 +86,27 @@ def test_before_scores_come_nothing_is_right_or_wrong(tmp_path: Path) -> None:
     write_scores(root, "sparse", [1])
     opened.catch_up()
     assert None not in columns(opened)["debates"]["score"]
+    opened.close()
+
+
+def test_outcomes_of_replies_and_sources_of_confidences_are_kept(tmp_path: Path) -> None:
+    """One debate each that was cut, refuses, came empty, calls a tool, was measured; a score that says two others."""
+    root = tmp_path / "e"
+    write_cell(root, "sparse", 1, odd_records())
+    write_scores(root, "sparse", [1])
+    path = root / "parts/sums/sparse/scores.csv"
+    header, first, *others = path.read_text().splitlines()
+    names, values = header.split(","), first.split(",")
+    said = dict(zip(names, values, strict=True)) | {"repetitive": "1", "other_language": "2.0"}
+    path.write_text("\n".join([",".join(said), ",".join(said.values()), *(f"{row},0" for row in others)]))
+    opened = Opened(Place("e", root))
+    opened.catch_up()
+    table = columns(opened)
+    names = [{name for bit, name in enumerate(table["outcomes"]) if had >> bit & 1} for had in table["debates"]["had"]]
+    assert names == [
+        {"cut", "repetitive", "other_language"}, {"refused"}, {"empty"}, {"tool_calls", "unmeasured"},
+    ]  # fmt: skip
+    assert [table["sources"][one] for one in table["debates"]["source"]] == ["stated"] * 3 + ["consistency"]
     opened.close()
 
 

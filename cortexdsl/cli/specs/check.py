@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from cortexdsl.cli.specs.online import ask_models
 from cortexdsl.errors import InputError, Problem, SpecError
@@ -76,10 +76,29 @@ def _warnings(plan: Plan) -> list[Problem]:
     for name in dict.fromkeys(name for cell in plan.cells for name in functions_of(cell.debate)):
         remedy = f"read it; to run, say --trust {name}, or --config trust={name} to snakemake"
         found.append(Problem(plan.spec_path, f"a tool calls {name}, which is code that runs on this machine", remedy))
+    found += _unmeasurable(plan)
     if plan.jobs > MANY_JOBS:
         remedy = "Snakemake takes minutes to schedule so many: use a larger shard_size, or fewer replicates or cells"
         found.append(Problem(plan.spec_path, f"{plan.jobs:,} debate jobs", remedy))
     return found
+
+
+_ONLY_SHORT = {
+    "logprob": "no tokens spell a free text, so its confidence is empty",
+    "consistency": "further replies are no free text a second time, so its confidence is 0",
+}
+
+
+def _unmeasurable(plan: Plan) -> Iterator[Problem]:
+    """Yield what asks for the confidence of free texts by a measure that compares answers or looks for their place."""
+    sources = dict.fromkeys((cell.debate.confidence.source, cell.method) for cell in plan.cells)
+    for task in plan.tasks.values():
+        free = sum(item.kind == "free" for item in task.items)
+        for source, method in sources:
+            if free and source in _ONLY_SHORT:
+                asked = f"{free:,} of {len(task.items):,} questions of {task.label} ask for free texts"
+                what = f"{method}: confidence: {source}, and {asked}: {_ONLY_SHORT[source]}"
+                yield Problem(plan.spec_path, what, "use verifier or stated there, or another dataset")
 
 
 def _show(problems: Sequence[Problem], level: str, *, is_json: bool) -> None:

@@ -126,52 +126,6 @@ def rounds_figure(results: Results) -> Drawing | None:
     return drawn("rounds", caption, alt, lambda sheet: len(datasets) * (4.2 if sheet.is_column else 2.5) + 0.1, draw)
 
 
-def confidence_figure(results: Results) -> Drawing | None:
-    """Draw accuracy against confidence, as stated and as recalibrated; a row of panels for each dataset."""
-    known = {row.cell for row in results.buckets}
-    names = [one for one in grouped(results.cells) if one.cell in known and not one.point]
-    datasets = [name for name in results.datasets if any(row.dataset == name for row in results.buckets)]
-    if not names or not datasets:
-        return None
-    series = colours([one.method for one in names])
-
-    def draw(canvas: Figure, sheet: Sheet) -> None:
-        across = 1 if sheet.is_column else 2
-        grid = canvas.subplots(len(datasets) * 2 // across, across, sharex=True, sharey=True, squeeze=False)
-        panels = [(dataset, kind) for dataset in datasets for kind in ("stated", "recalibrated")]
-        for (dataset, kind), axes in zip(panels, grid.flat, strict=True):
-            axes.plot([0, 100], [0, 100], color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)))
-            for one in names:
-                place = (dataset, one.cell, kind)
-                rows = [row for row in results.buckets if (row.dataset, row.cell, row.confidence) == place]
-                colour, _ = series[one.method]
-                x, y = [100 * row.mean_confidence for row in rows], [100 * row.accuracy for row in rows]
-                total = sum(row.answers for row in rows) or 1
-                axes.plot(x, y, color=colour, linewidth=1.1, label=brief(one.method, 20))
-                axes.scatter(x, y, [6 + 180 * row.answers / total for row in rows], color=colour, alpha=0.75)
-            axes.set_title(f"{dataset}: {kind}" if len(datasets) > 1 else kind.capitalize())
-            axes.set(xlim=(-3, 103), ylim=(-3, 103))
-        for axes in grid[-1]:
-            axes.set_xlabel("Confidence (%)")
-        for axes in grid[:, 0]:
-            axes.set_ylabel("Right answers (%)")
-        grid[0][0].legend(loc="upper left", frameon=False, labelcolor="linecolor", handlelength=1.2)
-
-    caption = (
-        "How often an answer was right, by the confidence that came with it: as the agent stated it, and as the method "
-        "used it. On the dashed line confidence is what it says; below it, agents are overconfident. The area of a "
-        "mark is its share of answers."
-    )
-    alt = "Right answers by confidence: " + "; ".join(
-        f"{row.cell} {row.confidence} {estimate(row.mean_confidence, 'share')}: {estimate(row.accuracy, 'share')}"
-        for row in results.buckets
-        if row.dataset == datasets[-1] and row.cell in {one.cell for one in names}
-    )
-    return drawn(
-        "confidence", caption, alt, lambda sheet: len(datasets) * (4.6 if sheet.is_column else 2.8) + 0.1, draw
-    )
-
-
 def _line(
     axes: Axes, rows: Sequence[Round], measure: str, colour: str, marker: str, last: int, *, is_thin: bool
 ) -> list[tuple[float, float]]:

@@ -118,7 +118,18 @@ def view_page(plan: Mapping[str, Any]) -> str:
     )
 
 
-_OWN_SECTIONS = ("hypotheses", "rounds", "agents", "agreement", "health", "grid", PERSUASION, EFFECTS, SHAPLEY)
+_OWN_SECTIONS = (
+    "hypotheses",
+    "rounds",
+    "agents",
+    "agreement",
+    "health",
+    "grid",
+    PERSUASION,
+    CALIBRATION,
+    EFFECTS,
+    SHAPLEY,
+)
 
 
 def _is_other(name: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cortexdsl.plan.parts.layout import Layout
+from cortexdsl.records.links import find_link
 from cortexdsl.report.inputs.results import Results
 from cortexdsl.report.inputs.rows import Row, read_rows
 from cortexdsl.report.tables.debates import rank
@@ -33,7 +34,11 @@ def calibration_table(folder: Path, results: Results) -> Table | None:
     body = tuple(
         (
             *(words(row[name]) for name in ("cell", "dataset", "confidence")),
-            Entry(f"{number(row.whole('stated'), 1)} of {number(row.whole('answers'), 1)}", _counts(row)),
+            Entry(
+                f"{number(row.whole('stated'), 1)} of {number(row.whole('answers'), 1)}",
+                _counts(row),
+                link=find_link(results.experiment, dataset=row["dataset"], cell=row["cell"]),
+            ),
             *(
                 Entry(estimate(row.number(name), "share"), (row.number(name),))
                 for name in ("mean_confidence", "accuracy")

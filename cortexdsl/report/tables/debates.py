@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cortexdsl.records.links import Mark, find_link
+from cortexdsl.records.links import Mark, Outcome, find_link
 from cortexdsl.report.inputs.results import Results
 from cortexdsl.report.tables.table import Column, Entry, Table, words
 from cortexdsl.report.words.numbers import HARD, THIN, estimate, interval, number
@@ -15,7 +15,7 @@ _TROUBLES: tuple[tuple[str, tuple[str, ...], Mark], ...] = (
     ("No answer", ("unanswered",), "unanswered"),
     ("Tied vote", ("was_tied",), "tied"),
 )
-_TITLES = {
+_TITLES: dict[Outcome, str] = {
     "cut": "Cut", "repetitive": "In a loop", "refused": "Refused", "empty": "Empty", "tool_calls": "Tool called",
     "other_language": "Other script", "unmeasured": "Unmeasured",
 }  # fmt: skip
@@ -97,7 +97,9 @@ def health_table(results: Results) -> Iterator[Table]:
             counts = tuple(row.counts[name] for name in names)
             link = find_link(results.experiment, cell=row.cell, marks=(mark,)) if counts[0] else ""
             entries.append(Entry(number(counts[0], 1), counts, link=link))
-        entries += [Entry(number(row.counts[kind], 1), (row.counts[kind],)) for kind in kinds]
+        for kind in kinds:
+            link = find_link(results.experiment, cell=row.cell, marks=(kind,)) if row.counts[kind] else ""
+            entries.append(Entry(number(row.counts[kind], 1), (row.counts[kind],), link=link))
         stops = ", ".join(f"{reason}{HARD}{number(count, 1)}" for reason, count in row.stops.items())
         ended = Entry(stops, tuple(row.stops.get(reason, 0) for reason in reasons))
         rows.append((words(row.cell), *entries, ended))

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.analysis.metrics.measures import health, persuasion, usage
+from cortexdsl.analysis.metrics.measures import health, persuasion, usage, wording
 from cortexdsl.analysis.metrics.view import graded
 from cortexdsl.errors import CortexError
 from cortexdsl.records import Record, record_from_json
@@ -17,6 +17,8 @@ from cortexdsl.view.index.store import Store
 from cortexdsl.view.places import Place
 from cortexdsl.view.tables import number, read_rows
 
+_SCORED = ("score", "wrong_to_right", "right_to_wrong", "repetitive", "other_language")
+"""Of scores.csv: what asks for gold answers or questions, or would make a first look long."""
 _KEY = "dataset = ? AND question = ? AND cell = ? AND replicate = ?"
 
 
@@ -82,8 +84,9 @@ class Gatherer:
                     continue
                 row = db.execute(
                     "INSERT INTO debates (file, line, offset, length, dataset, cell, replicate, question, answer,"
-                    " rounds, stop, tied, unread, failed, flips, persuaded, input, output)"
-                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    " rounds, stop, tied, unread, failed, flips, persuaded, input, output,"
+                    " source, cut, refused, empty, tool_calls, unmeasured)"
+                    f" VALUES ({', '.join('?' * 24)})",
                     (file, number, offset, len(line), *_facts(record)),
                 ).lastrowid
                 db.execute("INSERT INTO said (rowid, words) VALUES (?, ?)", (row, _words(record)))
@@ -98,16 +101,9 @@ class Gatherer:
                 _add_worths(db, rows)
             else:
                 db.executemany(
-                    f"UPDATE debates SET score = ?, to_right = ?, to_wrong = ? WHERE {_KEY}",
-                    [
-                        (
-                            number(row, "score"),
-                            number(row, "wrong_to_right"),
-                            number(row, "right_to_wrong"),
-                            *_key(row),
-                        )
-                        for row in rows
-                    ],
+                    "UPDATE debates SET score = ?, to_right = ?, to_wrong = ?, repetitive = ?, other_language = ?"
+                    f" WHERE {_KEY}",
+                    [(*(number(row, column) for column in _SCORED), *_key(row)) for row in rows],
                 )
 
     def _scores_of(self, records: Path) -> list[Path]:
@@ -163,11 +159,14 @@ def _facts(record: Record) -> tuple[Any, ...]:
     """What the index keeps of a debate that needs no gold answer."""
     header, debate = record.header, record.debate
     view = graded(debate, lambda question, answer: 0.0)
+    source = next((turn.measured.source for turn in debate.turns if turn.measured is not None), "stated")
     return (
         well_formed(header.dataset), well_formed(header.cell), header.replicate, well_formed(debate.question_id),
         None if debate.answer is None else well_formed(debate.answer), debate.rounds, debate.stop,
         int(debate.was_tied), int(health.unparsed_turns(view)), int(health.failures(view)),
         int(persuasion.flips(view)), int(persuasion.adopted(view)), usage.input_tokens(view), usage.output_tokens(view),
+        source, int(health.cut(view)), int(wording.refused(view)), int(wording.empty(view)),
+        int(wording.tool_calls(view)), int(health.unmeasured(view)),
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
 
-VERSION = 3
+VERSION = 4
 NAME = ".explorer.sqlite"
 _WAIT = 30.0  # seconds for another explorer that writes the same index
 
@@ -27,7 +27,8 @@ CREATE TABLE debates (
     dataset TEXT, cell TEXT, replicate INTEGER, question TEXT,
     answer TEXT, rounds INTEGER, stop TEXT, tied INTEGER, unread INTEGER, failed INTEGER,
     flips INTEGER, persuaded INTEGER, input INTEGER, output INTEGER,
-    score REAL, to_right INTEGER, to_wrong INTEGER, worths TEXT
+    source TEXT, cut INTEGER, refused INTEGER, empty INTEGER, tool_calls INTEGER, unmeasured INTEGER,
+    score REAL, to_right INTEGER, to_wrong INTEGER, repetitive INTEGER, other_language INTEGER, worths TEXT
 );
 CREATE INDEX debates_by_file ON debates (file);
 CREATE INDEX debates_by_key ON debates (dataset, question, cell, replicate);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ _SHOWN = (
     "key", "model", "api_base", "parameters", "seed", "messages", "images", "finish_reason", "usage", "dollars",
     "seconds", "attempts", "retries", "error", "seed_refused",
 )  # fmt: skip
+_REPLIED = ("reply",)
 
 
 class Prompts:
@@ -23,14 +24,16 @@ class Prompts:
         self._place = place
         self._open: dict[Path, LogFolder] = {}
 
-    def of(self, records: str, keys: list[str]) -> dict[str, Mapping[str, Any] | None]:
-        """Return the calls of some turns by their keys; None where no log has one.
+    def of(self, records: str, keys: list[str], beside: Sequence[str] = ()) -> dict[str, Mapping[str, Any] | None]:
+        """Return the calls of some turns by their keys, and those beside them with their replies; None: in no log.
 
         Parameters
         ----------
         records : str
             The file of debate records that the turns are in: `.../debates/<dataset>/<cell>/<shard>.jsonl`.
         keys : list of str
+        beside : sequence of str
+            Calls whose replies are in no record: those that measured a confidence.
         """
         path = Path(records)
         folder = Path(self._place.layout.calls(path.parent.parent.name, path.stem))
@@ -39,8 +42,9 @@ class Prompts:
         while len(self._open) > _FOLDERS:
             self._open.pop(next(iter(self._open))).close()
         logs.refresh()
-        found = {key: logs.find(key, None, errors_again=False) for key in keys}
-        return {key: call and {name: call[name] for name in _SHOWN if name in call} for key, call in found.items()}
+        found = {key: logs.find(key, None, errors_again=False) for key in [*keys, *beside]}
+        shown = {key: (*_SHOWN, *_REPLIED) if key not in keys else _SHOWN for key in found}
+        return {key: call and {name: call[name] for name in shown[key] if name in call} for key, call in found.items()}
 
     def close(self) -> None:
         """Close the logs."""

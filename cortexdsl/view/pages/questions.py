@@ -55,7 +55,7 @@ def _keep(store: Store, rows: Sequence[tuple[str, ...]], source: str, unknown: s
     with store.writing() as db:
         db.execute("DELETE FROM questions")
         db.executemany("INSERT OR REPLACE INTO questions VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-        for name, value in (("questions", source), ("unknown", unknown)):
+        for name, value in (("questions", source), ("unknown", well_formed(unknown))):
             db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
 

@@ -1,0 +1,59 @@
+"""The figure of confidences: a panel for each source, so that sources can be held against each other."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from cortexdsl.report.figures.drawing import SHEETS
+from cortexdsl.report.figures.reliability import confidence_figure
+from cortexdsl.report.inputs.results import Bucket, Metric, Results
+
+GRID = ("sparse", "sparse[confidence=consistency-5]", "sparse[confidence=logprob]", "sparse[keep=median]", "vote")
+
+
+def results(cells: tuple[str, ...], *buckets: tuple[str, str]) -> Results:
+    """Invented results in which a cell's confidences of some sources lie at 0.9 and are right in 0.7."""
+    found = tuple(Bucket("sums", cell, kind, 40, 0.9, 0.7) for cell, kind in buckets)
+    metrics = tuple(Metric("sums", cell, "accuracy", 0.7, 0.6, 0.8, 40, 1) for cell in cells)
+    plan = {"experiment": "x", "cells": [{"cell": cell} for cell in cells]}
+    return Results(plan, metrics, (), (), (), (), (), found)
+
+
+def titles(results: Results) -> list[str]:
+    """The headings of the panels, as the drawing for a page has them."""
+    drawing = confidence_figure(results)
+    assert drawing is not None
+    words = re.findall(r">\s*([A-Z][a-z]+)\s*</text>", drawing.inline(SHEETS[0]))
+    return [word for word in words if word in ("Stated", "Logprob", "Consistency", "Verifier", "Recalibrated")]
+
+
+def test_each_source_has_a_panel_and_points_of_a_grid_of_sources_are_drawn() -> None:
+    every = [(cell, kind) for cell in GRID for kind in ("stated", "recalibrated")]
+    made = results(GRID, *every, (GRID[1], "consistency"), (GRID[2], "logprob"))
+    assert titles(made) == ["Stated", "Logprob", "Consistency", "Recalibrated"]
+    drawing = confidence_figure(made)
+    assert drawing is not None
+    assert "sparse[confidence=logprob] logprob 90" in drawing.alt
+    assert "keep=median" not in drawing.alt
+    assert "after the source that its cell goes by" in drawing.caption
+
+
+def test_without_measured_confidences_there_are_two() -> None:
+    made = results(("sparse",), ("sparse", "stated"), ("sparse", "recalibrated"))
+    assert titles(made) == ["Stated", "Recalibrated"]
+    drawing = confidence_figure(made)
+    assert drawing is not None
+    assert "measured" not in drawing.caption
+
+
+def test_what_nobody_stated_has_no_panel() -> None:
+    assert titles(results(("sparse",), ("sparse", "verifier"), ("sparse", "recalibrated"))) == [
+        "Verifier", "Recalibrated",
+    ]  # fmt: skip
+
+
+def test_only_points_of_another_axis_make_no_figure() -> None:
+    made = results((GRID[3],), (GRID[3], "stated"), (GRID[3], "recalibrated"))
+    assert confidence_figure(made) is None
+    assert confidence_figure(replace(made, buckets=())) is None
