@@ -32,7 +32,8 @@ def learn_questions(store: Store, plan: Mapping[str, Any], root: Path) -> str:
         known = dict(db.execute("SELECT name, value FROM facts WHERE name IN ('questions', 'unknown')"))
     if known.get("questions") == digests and not known.get("unknown"):
         return ""
-    tasks, unknown = known_tasks(plan)
+    tasks, why = known_tasks(plan)
+    unknown = well_formed(why)
     if known != {"questions": digests, "unknown": unknown}:
         _keep(store, [row for task in tasks.values() for row in _rows(task)], digests, unknown)
     return unknown
@@ -55,7 +56,7 @@ def _keep(store: Store, rows: Sequence[tuple[str, ...]], source: str, unknown: s
     with store.writing() as db:
         db.execute("DELETE FROM questions")
         db.executemany("INSERT OR REPLACE INTO questions VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-        for name, value in (("questions", source), ("unknown", well_formed(unknown))):
+        for name, value in (("questions", source), ("unknown", unknown)):
             db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
 
