@@ -22,9 +22,9 @@ from cortexdsl.analysis.claims.hypotheses import judge_claims
 from cortexdsl.analysis.planning.basis import Expected
 from cortexdsl.analysis.planning.planning import plan_power
 from cortexdsl.analysis.planning.power import sign_flip_power
-from cortexdsl.analysis.units.arms import arms_of
 from cortexdsl.analysis.units.table import score_table
 from cortexdsl.models.solver.solver import solve
+from cortexdsl.spec.claims.arms import arms_of
 from cortexdsl.tasks.load import load
 from cortexdsl.terms import Dataset, Floats
 

@@ -18,8 +18,8 @@ import pandas as pd
 from cortexdsl.analysis.claims.hypotheses import judge_claims
 from cortexdsl.analysis.tests.compare import compare_families, missing_bounds
 from cortexdsl.analysis.tests.omnibus import omnibus_families
-from cortexdsl.analysis.units.arms import arms_of
 from cortexdsl.analysis.units.table import score_table
+from cortexdsl.spec.claims.arms import arms_of
 from cortexdsl.terms import Family
 
 CELLS, QUESTIONS, REPLICATES = 40, 1000, 3

@@ -14,13 +14,13 @@ import pandas as pd
 
 from cortexdsl.analysis.tests.compare import compare_families
 from cortexdsl.analysis.tests.signflip import DRAWS
-from cortexdsl.analysis.units.arms import arms_of, find_arm
 from cortexdsl.analysis.units.table import read_table
 from cortexdsl.errors import DataError
 from cortexdsl.plan.kept.store import read_plan
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.records import Record, debate_files, read_debates
 from cortexdsl.records.flat import edge_rows, turn_rows
+from cortexdsl.spec.claims.arms import arms_of, find_arm
 from cortexdsl.terms import Family
 
 _TEXT = ("question_id", "cluster", "group")  # ids that look like numbers stay what they are

@@ -8,9 +8,9 @@ from numpy.random import Generator
 from calibration.made import DRAWS, Marks, Scenario, answers, chances, table, verdict
 from cortexdsl.analysis.claims.hypotheses import judge_claims
 from cortexdsl.analysis.tests.joint import joint_sign_flip
-from cortexdsl.analysis.units.arms import arms_of
 from cortexdsl.analysis.units.table import score_table
 from cortexdsl.analysis.units.units import units
+from cortexdsl.spec.claims.arms import arms_of
 
 INTERACTING = np.array([[1.0, -1, 0, -1, 1, 0], [1, 0, -1, -1, 0, 1]])
 """What two rows of three cells interact by, in the order of the grid."""

@@ -13,9 +13,9 @@ from calibration.made import DRAWS, Marks, Scenario, answers, chances, table
 from cortexdsl.analysis.claims.hypotheses import judge_claims
 from cortexdsl.analysis.tests.contrasts import contrast_outcomes
 from cortexdsl.analysis.units.answer_table import COLUMNS
-from cortexdsl.analysis.units.arms import arms_of
 from cortexdsl.analysis.units.table import ScoreTable, score_table
 from cortexdsl.analysis.units.units import units
+from cortexdsl.spec.claims.arms import arms_of
 from cortexdsl.terms import Floats
 
 SKEWED: dict[str, tuple[Callable[[Generator, int], Floats], tuple[int, ...]]] = {

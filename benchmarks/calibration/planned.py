@@ -11,7 +11,7 @@ from calibration.made import Marks, Scenario, table, verdict
 from cortexdsl.analysis.planning.basis import Expected
 from cortexdsl.analysis.planning.planning import plan_power
 from cortexdsl.analysis.planning.simulate import Truth, simulated_differences
-from cortexdsl.analysis.units.arms import arms_of
+from cortexdsl.spec.claims.arms import arms_of
 
 PLANS = {
     "superior by 10 points, one replicate": ("score(a) > score(b)", Expected(0.25, None, None, {"a": 0.1}), 1),

@@ -18,12 +18,12 @@ from cortexdsl.analysis.planning.planning import plan_power
 from cortexdsl.analysis.sequential.sequential import judge_anytime
 from cortexdsl.analysis.tests.random_effects import random_effect
 from cortexdsl.analysis.units.answer_table import COLUMNS as ANSWERS
-from cortexdsl.analysis.units.arms import Arm
 from cortexdsl.analysis.units.scores import score_rows
 from cortexdsl.analysis.units.table import ScoreTable, score_table
 from cortexdsl.analysis.units.units import units_of
 from cortexdsl.errors import DataError, InputError, SpecError
 from cortexdsl.report.words.sentences import claim_in_words
+from cortexdsl.spec.claims.arms import Arm
 from cortexdsl.spec.claims.language import Quantity, parse_claim
 from cortexdsl.terms import Floats
 from tests.analysis.made import grade, made, record

@@ -17,10 +17,10 @@ from cortexdsl.analysis.tests.compare import COLUMNS, compare_families, missing_
 from cortexdsl.analysis.tests.corrections import adjust, simultaneous_level
 from cortexdsl.analysis.tests.effects import cliffs_delta, d_z, discordant_odds_ratio
 from cortexdsl.analysis.tests.omnibus import cochrans_q, omnibus_families
-from cortexdsl.analysis.units.arms import Arm, find_arm
 from cortexdsl.analysis.units.replicates import said_absent
 from cortexdsl.cli.main import main
 from cortexdsl.errors import InputError
+from cortexdsl.spec.claims.arms import Arm, find_arm
 from cortexdsl.terms import Family
 from tests.analysis.tables import long_table, two_by_two
 

@@ -9,8 +9,8 @@ from statsmodels.stats.weightstats import ttost_paired
 
 from cortexdsl.analysis.claims.hypotheses import COLUMNS, judge_claims
 from cortexdsl.analysis.tests.corrections import adjust
-from cortexdsl.analysis.units.arms import Arm
 from cortexdsl.errors import InputError
+from cortexdsl.spec.claims.arms import Arm
 from tests.analysis.tables import long_table, two_by_two
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from cortexdsl.analysis.metrics.tables.levels import axis_levels
-from cortexdsl.analysis.units.arms import Arm
+from cortexdsl.spec.claims.arms import Arm
 
 ARMS = [
     Arm("m", "m", aliases=("m[k=1, w=a]",)),

@@ -13,10 +13,10 @@ from cortexdsl.analysis.planning.basis import Expected
 from cortexdsl.analysis.planning.planning import COLUMNS, plan_power
 from cortexdsl.analysis.planning.power import mcnemar_difference, mcnemar_questions
 from cortexdsl.analysis.planning.simulate import Truth, simulated_differences, simulated_power
-from cortexdsl.analysis.units.arms import Arm, arms_of
 from cortexdsl.analysis.units.table import ScoreTable, score_table
 from cortexdsl.cli.main import main
 from cortexdsl.errors import InputError
+from cortexdsl.spec.claims.arms import Arm, arms_of
 from tests.analysis.tables import long_table
 
 ARMS = arms_of(["a", "b"])

@@ -8,17 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cortexdsl.analysis.claims.designs import design_of
 from cortexdsl.analysis.claims.hypotheses import judge_claims
 from cortexdsl.analysis.sequential import asymptotic
 from cortexdsl.analysis.sequential.betting import BETS, evidence_above, evidence_below
 from cortexdsl.analysis.sequential.evidence import Mean, anytime_p, ratio_interval
 from cortexdsl.analysis.sequential.sequential import judge_anytime, stopping_point
 from cortexdsl.analysis.sequential.streams import stream_of
-from cortexdsl.analysis.units.arms import arms_of
 from cortexdsl.analysis.units.table import score_table
 from cortexdsl.cli.main import main
 from cortexdsl.errors import InputError
+from cortexdsl.spec.claims.arms import arms_of
+from cortexdsl.spec.claims.designs import design_of
 from cortexdsl.spec.claims.language import parse_claim
 from tests.analysis.tables import long_table
 

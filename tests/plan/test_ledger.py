@@ -10,12 +10,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from cortexdsl.analysis.units.arms import arms_of
 from cortexdsl.cli.jobs.history import AFTER, BEFORE, NEVER, with_history
 from cortexdsl.plan.kept.declaration import binding, changes, declaration_of
 from cortexdsl.plan.kept.ledger import LATE, declare, read_ledger, record_verdicts
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.report.inputs.history import read_history
+from cortexdsl.spec.claims.arms import arms_of
 from tests.plan.specs import SPEC, plan
 
 CLAIM, OTHER = "accuracy(a) > accuracy(b)", "accuracy(b) > accuracy(c)"

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cortexdsl.analysis.claims.designs import Design
 from cortexdsl.analysis.claims.samples import sample_of
 from cortexdsl.analysis.tests.contrasts import Outcome, contrast_outcomes, gap_of, mean_outcome, ratio_outcome, untested
 from cortexdsl.analysis.tests.corrections import reaching
@@ -20,6 +19,7 @@ from cortexdsl.analysis.tests.joint import joint_p
 from cortexdsl.analysis.tests.signflip import DRAWS
 from cortexdsl.analysis.units.table import ScoreTable
 from cortexdsl.analysis.units.units import Units, bounded
+from cortexdsl.spec.claims.designs import Design
 
 LEVEL, LEVEL_EQUIVALENCE = 0.95, 0.90
 _FEW, _VERY_FEW, _SKEWED = 50, 10, 1.5

@@ -9,16 +9,16 @@ from typing import Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from cortexdsl.analysis.claims.designs import Design, design_of
 from cortexdsl.analysis.claims.findings import Finding, Scene, deciding, find
 from cortexdsl.analysis.claims.over import find_over
 from cortexdsl.analysis.tests.corrections import adjust
 from cortexdsl.analysis.tests.signflip import DRAWS
 from cortexdsl.analysis.units.answers import lies_in_answers
-from cortexdsl.analysis.units.arms import Arm, arms_of
 from cortexdsl.analysis.units.columns import Ints
 from cortexdsl.analysis.units.table import ScoreTable, score_table
+from cortexdsl.spec.claims.arms import Arm, arms_of
 from cortexdsl.spec.claims.checks import check_ranges
+from cortexdsl.spec.claims.designs import Design, design_of
 from cortexdsl.spec.claims.language import EVERY, NONE, All, Claim, Comparison, parse_claim, parts_of
 from cortexdsl.spec.claims.metric_names import KNOWN_METRICS, range_of
 from cortexdsl.terms import Floats

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from cortexdsl.analysis.claims.designs import Design
 from cortexdsl.analysis.claims.findings import Finding, Scene, found_of, null_of
 from cortexdsl.analysis.tests.contrasts import gap_of, untested
 from cortexdsl.analysis.tests.random_effects import random_effect
 from cortexdsl.analysis.units.table import ScoreTable
+from cortexdsl.spec.claims.designs import Design
 from cortexdsl.spec.claims.language import Comparison
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cortexdsl.analysis.claims.designs import Design
 from cortexdsl.analysis.units.table import ScoreTable
 from cortexdsl.analysis.units.units import Units, units_of
+from cortexdsl.spec.claims.designs import Design
 
 
 def sample_of(design: Design, table: ScoreTable, datasets: Sequence[str] = ()) -> Units:

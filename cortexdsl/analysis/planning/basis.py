@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cortexdsl.analysis.claims.designs import Design
 from cortexdsl.analysis.claims.samples import sample_of
 from cortexdsl.analysis.planning.simulate import Truth
 from cortexdsl.analysis.tests.contrasts import gap_of
@@ -16,6 +15,7 @@ from cortexdsl.analysis.units.answers import lies_in_answers
 from cortexdsl.analysis.units.table import ScoreTable
 from cortexdsl.analysis.units.units import Units
 from cortexdsl.errors import DataError
+from cortexdsl.spec.claims.designs import Design
 from cortexdsl.spec.claims.language import Comparison, Quantity
 from cortexdsl.terms import EMPTY
 

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from scipy import optimize
 
-from cortexdsl.analysis.claims.designs import Design, design_of
 from cortexdsl.analysis.planning.basis import Basis, Expected, basis_of, to_be_known
 from cortexdsl.analysis.planning.power import (
     bonett_price_inflation,
@@ -18,8 +17,9 @@ from cortexdsl.analysis.planning.power import (
     sign_flip_power,
 )
 from cortexdsl.analysis.planning.simulate import RUNS, simulated_power
-from cortexdsl.analysis.units.arms import Arm
 from cortexdsl.errors import InputError
+from cortexdsl.spec.claims.arms import Arm
+from cortexdsl.spec.claims.designs import Design, design_of
 from cortexdsl.spec.claims.language import EVERY, NONE, All, Claim, parse_claim
 
 COLUMNS = (

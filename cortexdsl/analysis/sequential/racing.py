@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from cortexdsl.analysis.claims.designs import Design, design_of
 from cortexdsl.analysis.sequential.sequential import finding_of, judge_anytime, leaves_of, look_ends, sizes_of
 from cortexdsl.analysis.sequential.streams import asked_so_far
-from cortexdsl.analysis.units.arms import Arm, arms_of
 from cortexdsl.analysis.units.table import ScoreTable, score_table
+from cortexdsl.spec.claims.arms import Arm, arms_of
+from cortexdsl.spec.claims.designs import Design, design_of
 from cortexdsl.spec.claims.language import Claim, parse_claim
 
 

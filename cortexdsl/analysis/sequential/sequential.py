@@ -16,16 +16,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from cortexdsl.analysis.claims.designs import Design, design_of
 from cortexdsl.analysis.claims.findings import Finding, all_of
 from cortexdsl.analysis.claims.hypotheses import COLUMNS, row_of, verdict_of, withdrawn_note
 from cortexdsl.analysis.sequential.evidence import Mean, anytime_p, ratio_interval
 from cortexdsl.analysis.sequential.streams import Stream, asked_so_far, stream_of
 from cortexdsl.analysis.tests.corrections import adjust
-from cortexdsl.analysis.units.arms import Arm, arms_of
 from cortexdsl.analysis.units.table import ScoreTable, score_table
 from cortexdsl.errors import InputError
+from cortexdsl.spec.claims.arms import Arm, arms_of
 from cortexdsl.spec.claims.checks import unlookable
+from cortexdsl.spec.claims.designs import Design, design_of
 from cortexdsl.spec.claims.language import EVERY, NONE, Claim, parse_claim
 from cortexdsl.terms import Floats, in_step
 

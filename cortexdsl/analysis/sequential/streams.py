@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cortexdsl.analysis.claims.designs import Design
 from cortexdsl.analysis.claims.samples import sample_of
 from cortexdsl.analysis.tests.contrasts import gap_of
 from cortexdsl.analysis.units.table import ASKED, ScoreTable
 from cortexdsl.errors import InputError
+from cortexdsl.spec.claims.designs import Design
 from cortexdsl.spec.claims.language import Quantity
 from cortexdsl.spec.claims.metric_names import range_of
 from cortexdsl.terms import Floats, in_step

@@ -20,10 +20,10 @@ from scipy import stats
 
 from cortexdsl.analysis.tests.contrasts import gap_of
 from cortexdsl.analysis.tests.intervals import standard_error
-from cortexdsl.analysis.units.arms import Arm, arms_of, find_arm
 from cortexdsl.analysis.units.table import ScoreTable, score_table
 from cortexdsl.analysis.units.units import units
 from cortexdsl.errors import InputError
+from cortexdsl.spec.claims.arms import Arm, arms_of, find_arm
 from cortexdsl.terms import Family
 
 COLUMNS = (

@@ -13,11 +13,11 @@ from cortexdsl.analysis.tests.corrections import adjust, reaching, simultaneous_
 from cortexdsl.analysis.tests.effects import d_z, discordant_odds_ratio
 from cortexdsl.analysis.tests.intervals import LEVEL
 from cortexdsl.analysis.tests.signflip import DRAWS
-from cortexdsl.analysis.units.arms import Arm, arms_of, find_arm
 from cortexdsl.analysis.units.replicates import absent_of
 from cortexdsl.analysis.units.table import ALL, ScoreTable, score_table
 from cortexdsl.analysis.units.units import Units, bounded, units
 from cortexdsl.errors import InputError
+from cortexdsl.spec.claims.arms import Arm, arms_of, find_arm
 from cortexdsl.terms import Family, Floats
 
 COLUMNS = (

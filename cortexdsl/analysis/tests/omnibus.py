@@ -11,9 +11,9 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import cochrans_q as _cochrans_q
 
 from cortexdsl.analysis.tests.contrasts import gap_of
-from cortexdsl.analysis.units.arms import Arm, arms_of, find_arm
 from cortexdsl.analysis.units.table import ScoreTable, score_table
 from cortexdsl.analysis.units.units import Units, units
+from cortexdsl.spec.claims.arms import Arm, arms_of, find_arm
 from cortexdsl.terms import Family, Floats
 
 COLUMNS = ("family", "dataset", "metric", "cells", "test", "statistic", "freedom", "p", "n_questions")

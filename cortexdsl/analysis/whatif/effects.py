@@ -10,11 +10,11 @@ import pandas as pd
 
 from cortexdsl.analysis.tests.compare import compare_families
 from cortexdsl.analysis.tests.signflip import DRAWS
-from cortexdsl.analysis.units.arms import Arm
 from cortexdsl.analysis.units.scores import Row
 from cortexdsl.analysis.units.table import ALL, score_table
 from cortexdsl.analysis.units.units import units
 from cortexdsl.analysis.whatif.branches import ASKED_BESIDE, CHANGED, called
+from cortexdsl.spec.claims.arms import Arm
 from cortexdsl.terms import Family
 
 COLUMNS = (

@@ -20,10 +20,10 @@ from cortexdsl.analysis.tests.experiments import POOLED, pool_experiments
 from cortexdsl.analysis.tests.omnibus import omnibus_families
 from cortexdsl.analysis.tests.signflip import DRAWS
 from cortexdsl.analysis.units.answer_table import answers_beside, with_answers
-from cortexdsl.analysis.units.arms import arms_of, find_arm
 from cortexdsl.analysis.units.replicates import absent_of, said_absent
 from cortexdsl.analysis.units.table import ScoreTable, read_table
 from cortexdsl.errors import DataError, InputError
+from cortexdsl.spec.claims.arms import arms_of, find_arm
 from cortexdsl.spec.claims.checks import needs_answers
 from cortexdsl.spec.claims.language import Claim, parse_claim
 from cortexdsl.terms import Family

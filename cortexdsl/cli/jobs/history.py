@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from cortexdsl.analysis.claims.designs import Design, design_of
-from cortexdsl.analysis.units.arms import Arm
 from cortexdsl.plan.kept.declaration import SEED, binding
 from cortexdsl.plan.kept.ledger import Ledger
+from cortexdsl.spec.claims.arms import Arm
+from cortexdsl.spec.claims.designs import Design, design_of
 from cortexdsl.spec.claims.language import parse_claim
 
 COLUMNS = ("declared", "changed", "runs", "ledger")

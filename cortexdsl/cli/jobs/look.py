@@ -15,7 +15,6 @@ from cortexdsl.analysis.claims.hypotheses import withdrawn_claims
 from cortexdsl.analysis.metrics.view import graded_at_once
 from cortexdsl.analysis.sequential.racing import live_cells
 from cortexdsl.analysis.sequential.sequential import judge_anytime
-from cortexdsl.analysis.units.arms import Arm
 from cortexdsl.analysis.units.scores import Row, read_rows, write_scores
 from cortexdsl.analysis.units.table import ASKED, ScoreTable, read_table, score_table
 from cortexdsl.cli.jobs.join import check_cells
@@ -26,6 +25,7 @@ from cortexdsl.plan.kept.ledger import read_ledger
 from cortexdsl.plan.kept.looks import SCHEMA_VERSION, batches_by_cell, live_in
 from cortexdsl.records import read_debates
 from cortexdsl.records.files import write_lines
+from cortexdsl.spec.claims.arms import Arm
 
 SHOWN = ["claim", "verdict", "estimate", "p_adjusted"]
 

@@ -15,13 +15,13 @@ from cortexdsl.analysis.tests.compare import compare_families, missing_bounds
 from cortexdsl.analysis.tests.datasets import rank_table
 from cortexdsl.analysis.tests.omnibus import omnibus_families
 from cortexdsl.analysis.units.answer_table import answers_beside, with_answers
-from cortexdsl.analysis.units.arms import Arm
 from cortexdsl.analysis.units.table import ScoreTable, read_table
 from cortexdsl.cli.jobs.history import with_history
 from cortexdsl.cli.jobs.look import anytime_verdicts
 from cortexdsl.plan.kept.ledger import read_ledger, record_verdicts
 from cortexdsl.plan.kept.store import families_of, read_plan
 from cortexdsl.plan.parts.layout import Layout
+from cortexdsl.spec.claims.arms import Arm
 from cortexdsl.spec.claims.checks import needs_answers
 from cortexdsl.spec.claims.language import parse_claim
 

@@ -14,12 +14,12 @@ from cortexdsl.analysis.planning.basis import Expected
 from cortexdsl.analysis.planning.planning import plan_power
 from cortexdsl.analysis.planning.simulate import RUNS
 from cortexdsl.analysis.units.answer_table import answers_beside, with_answers
-from cortexdsl.analysis.units.arms import Arm
 from cortexdsl.analysis.units.table import ScoreTable, read_table
 from cortexdsl.errors import InputError
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.cost.rehearse import rehearse_plan
 from cortexdsl.report.words.numbers import wording
+from cortexdsl.spec.claims.arms import Arm
 from cortexdsl.spec.claims.language import Claim, Comparison, parse_claim
 from cortexdsl.spec.grammar.sheet import ExpectedText
 from cortexdsl.spec.load import load_spec

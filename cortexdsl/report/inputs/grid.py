@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 
 from cortexdsl.analysis.metrics.tables.levels import Level, axis_levels
-from cortexdsl.analysis.units.arms import Arm
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.report.inputs.results import Results
+from cortexdsl.spec.claims.arms import Arm
 
 
 def read_levels(folder: Path, results: Results) -> list[Level]:

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.analysis.claims.designs import design_of
-from cortexdsl.analysis.units.arms import Arm
 from cortexdsl.errors import CortexError
 from cortexdsl.records.links import find_link
+from cortexdsl.spec.claims.arms import Arm
+from cortexdsl.spec.claims.designs import design_of
 from cortexdsl.spec.claims.language import parse_claim
 from cortexdsl.view.pages.meaning import meaning
 from cortexdsl.view.places import Place

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from cortexdsl.analysis.units.arms import Arm
+from cortexdsl.spec.claims.arms import Arm
 from cortexdsl.terms import Floats
 
 LEVEL = 0.95

@@ -11,8 +11,8 @@ from typing import assert_never
 
 import numpy as np
 
-from cortexdsl.analysis.units.arms import Arm, cells_at, find_arm, levels_of, value_text
 from cortexdsl.errors import InputError
+from cortexdsl.spec.claims.arms import Arm, cells_at, find_arm, levels_of, value_text
 from cortexdsl.spec.claims.language import (
     OTHERS,
     All,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cortexdsl.analysis.claims.designs import Design, design_of
 from cortexdsl.analysis.claims.findings import null_of
-from cortexdsl.analysis.units.arms import Arm
 from cortexdsl.errors import InputError
+from cortexdsl.spec.claims.arms import Arm
+from cortexdsl.spec.claims.designs import Design, design_of
 from cortexdsl.spec.claims.language import parse_claim
 
 GRID = tuple(Arm(f"s[keep={keep}, rounds={rounds}]", "s") for keep in ("mean", "median") for rounds in (1, 2, 4))

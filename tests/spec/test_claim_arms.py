@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from cortexdsl.analysis.units.arms import Arm, arms_of, cells_at, find_arm, levels_of, value_text
 from cortexdsl.errors import InputError
+from cortexdsl.spec.claims.arms import Arm, arms_of, cells_at, find_arm, levels_of, value_text
 from cortexdsl.spec.claims.language import Slice
 
 GRID = tuple(Arm(f"s[keep={keep}, rounds={rounds}]", "s") for keep in ("median", "mean") for rounds in (10, 9, 2))
