@@ -51,6 +51,22 @@ def members(method: Method) -> tuple[Agent, ...]:
     return tuple({agent.name: agent for agent in cast}.values())
 
 
+def most_rounds(method: Method) -> int:
+    """Return how many rounds a debate can have after its opening: loops to their end, as far as a cap lets them."""
+    answers = _answers(method, method.schedule)
+    return max(0, (answers if method.rounds_cap is None else min(answers, method.rounds_cap)) - 1)
+
+
+def _answers(method: Method, schedule: Sequence[Item]) -> int:
+    found = 0
+    for part in schedule:
+        if isinstance(part, Repeat):
+            found += part.times * _answers(method, part.body)
+        elif isinstance(part, str):
+            found += opens_round(method, method.steps[part])
+    return found
+
+
 def opens_round(method: Method, step: Step) -> bool:
     """Tell whether a step's turns are answers of those who debate."""
     return step.reads == "answer" and step.role in debating_roles(method)

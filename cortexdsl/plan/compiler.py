@@ -11,6 +11,7 @@ from cortexdsl.errors import DataError, Problem, SpecDataError, SpecError
 from cortexdsl.plan.asked import experiment_name, spec_path
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.parts.cells import cells_of
+from cortexdsl.plan.parts.claimed import unanswerable
 from cortexdsl.plan.parts.families import judge_families
 from cortexdsl.plan.parts.judging import judge_of, judging_of
 from cortexdsl.plan.parts.layout import Layout
@@ -125,6 +126,7 @@ def judge(asked: str, *, experiment: str | None = None) -> Judged:
     spec, sound = learns.spec, list(learns.arms)
     cells, more = cells_of(spec, sound, templates)
     add_new(problems, more)
+    add_new(problems, unanswerable(spec, cells, doubtful))
     families, more = judge_families(spec, cells, doubtful)
     add_new(problems, more)
     whatifs, more = judge_whatifs(spec, cells, doubtful)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from cortexdsl.errors import Problem
+from cortexdsl.spec.claims.checks import FEWEST
 from cortexdsl.spec.claims.language import EVERY, NONE, OTHERS, Comparison, Simple, parse_point, parts_of
 from cortexdsl.spec.load import Spec
 from cortexdsl.spec.naming import value_name
@@ -43,7 +44,7 @@ def no_arm(spec: Spec, route: Route, name: str, points: Points) -> Problem:
 
 def unclaimable(spec: Spec, points: Points) -> Iterator[Problem]:
     """Yield the claims that name a method, cell, axis, agent or dataset that there is not."""
-    for i, claim in enumerate(spec.hypotheses):
+    for i, claim in spec.claims:
         for part in parts_of(claim):
             yield from _unclaimable(spec, points, part, ("hypotheses", i))
 
@@ -56,10 +57,6 @@ def _unclaimable(spec: Spec, points: Points, claim: Simple, route: Route) -> Ite
         for name in dict.fromkeys(quantity.name for quantity in claim.quantities if quantity.name != OTHERS):
             if arm_called(points, name) is None:
                 yield no_arm(spec, route, name, points)
-        for agent in filter(None, dict.fromkeys(quantity.agent for quantity in claim.quantities)):
-            if agent not in spec.agents:
-                said = f"{dotted(route)}: there is no agent {agent}"
-                yield spec.problem(route, said, nearest(agent, spec.agents, say="agents"))
         yield from _too_few(spec, points, claim, route)
         return
     axes: dict[str, dict[str, None]] = {}
@@ -80,10 +77,12 @@ def _too_few(spec: Spec, points: Points, claim: Comparison, route: Route) -> Ite
     methods = {parse_point(quantity.name)[0] for quantity in claim.quantities}
     for method in sorted(methods) if claim.over == "teams" else ():
         teams = {str(axes["team"]) for its, axes in points.values() if its == method and "team" in axes}
-        if len(teams) < 2:
-            said = f"{dotted(route)}: over teams, and {method} has no grid over teams"
+        if len(teams) < FEWEST:
+            count = f"a grid over {len(teams)} teams" if teams else "no grid over teams"
+            said = f"{dotted(route)}: over teams, and {method} has {count}"
             yield spec.problem(route, said, f"write grid: {{{method}: {{team: [one, other, third]}}}}")
-    counts = {"seeds": (spec.text.replicates, "replicates"), "datasets": (len(spec.datasets), "datasets")}
-    count, what = counts.get(claim.over or "", (2, ""))
-    if count < 2:
-        yield spec.problem(route, f"{dotted(route)}: over {claim.over}, and there is one", f"give several {what}")
+    groups = {"seeds": (spec.text.replicates, "replicates"), "datasets": (len(spec.datasets), "datasets")}
+    number, what = groups.get(claim.over or "", (FEWEST, ""))
+    if number < FEWEST:
+        said = f"{dotted(route)}: over {claim.over}, and there {'is one' if number == 1 else f'are {number}'}"
+        yield spec.problem(route, said, f"give at least {FEWEST} {what}: what they differ by is not known from fewer")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -18,6 +18,7 @@ from cortexdsl.spec.check.problems import in_order
 from cortexdsl.spec.check.stand_ins import of_spec
 from cortexdsl.spec.claims.checks import check_claim
 from cortexdsl.spec.claims.language import Claim, parse_claim
+from cortexdsl.spec.claims.meaning import repeated
 from cortexdsl.spec.grammar.sheet import SpecText
 from cortexdsl.spec.grammar.sources import COLUMNS, DatasetText
 from cortexdsl.spec.grammar.speakers import SAMPLING, SOLVER_PARAMETERS, TOOLS, ModelText, ToolText
@@ -66,6 +67,15 @@ class Spec:
     hypotheses: tuple[Claim, ...]
     limits: Limits
     doubtful: Doubtful = Doubtful()  # noqa: RUF009 - frozen and empty, safe to share
+
+    @property
+    def claims(self) -> tuple[tuple[int, Claim], ...]:
+        """The claims that could be read, each with its place in the list."""
+        left, found = list(self.hypotheses), []
+        for i, line in enumerate(self.text.hypotheses):
+            if left and left[0].text == line:
+                found.append((i, left.pop(0)))
+        return tuple(found)
 
     def where(self, route: Route) -> str:
         """Return `file:line:column` of a value, such as `("methods", "sparse", "keep")`, or of what is nearest."""
@@ -147,6 +157,8 @@ def judge_spec(path: Path | str, environment: Mapping[str, str] | None = None) -
         except SpecError as error:
             problems += [(mark, found) for found in error.problems]
             doubtful = doubtful.with_(("hypotheses",))
+    if len(claims) == len(text.hypotheses):
+        problems += _repeated(claims, root)
     models = {name: model_of(name, entry) for name, entry in text.models.items()}
     some = next(iter(models.values()))
     agents = {entry.name: Agent(entry.name, models.get(entry.model, some), entry.persona) for entry in text.agents}
@@ -169,6 +181,14 @@ def judge_spec(path: Path | str, environment: Mapping[str, str] | None = None) -
         doubtful=doubtful,
     )
     return spec, tuple(problems)
+
+
+def _repeated(claims: Sequence[Claim], root: Node) -> Iterator[Found]:
+    """Yield the claims that say what an earlier one says: the correction would count them twice."""
+    for i, first in repeated(claims):
+        mark = root.where(("hypotheses", i))
+        what = f"hypotheses[{i + 1}] says the same as hypotheses[{first + 1}], {claims[first].text!r}"
+        yield mark, Problem(str(mark), what, "keep one of them: the correction counts every claim")
 
 
 def _known(members: str | tuple[str, ...], agents: Mapping[str, Agent]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from cortexdsl.analysis.claims.hypotheses import COLUMNS, judge_claims
+from cortexdsl.analysis.sequential.sequential import judge_anytime
 from cortexdsl.analysis.tests.compare import compare_families
 from cortexdsl.analysis.tests.contrasts import contrast_outcomes
 from cortexdsl.analysis.units.table import score_table
@@ -154,3 +155,35 @@ def test_no_interval_of_a_claim_excludes_a_value_that_its_own_test_does_not() ->
     assert own.p == pytest.approx(2 * 9 / 256)
     assert own.low > 0
     assert row["ci_low"] == 0
+
+
+@pytest.mark.parametrize("claim", ["score(a) > score(b)", "score(a) < score(b)", "score(b) >= score(a)"])
+def test_an_estimate_on_the_bound_leans_neither_way(claim: str) -> None:
+    """Seven questions won and seven lost, by thirds of replicates: their mean is 0 but for rounding."""
+    a, b = np.tile([0.1 + 0.2, 0.3], 7)[None], np.tile([0.3, 0.1 + 0.2], 7)[None]
+    for frame in (long_table({"a": a, "b": b}), long_table({"a": np.eye(1, 6), "b": np.eye(1, 6, 3)})):
+        assert _row(frame, claim)["leans"] == "leans neither way: its estimate lies on the bound"
+        looked = judge_anytime(frame, [claim]).iloc[0]
+        assert (looked["verdict"], looked["p"]) == ("undecided", 1.0)
+        assert looked["leans"] == "leans neither way: its estimate lies on the bound"
+
+
+def test_an_interaction_leans_nowhere_since_it_has_no_side() -> None:
+    grid = {f"m[x={x}, y={y}]": np.eye(1, 8, x + 2 * y) for x in (1, 2) for y in (1, 2)}
+    row = _row(long_table(grid), "score(m[x, y]) interacting")
+    assert (row["verdict"], row["leans"]) == ("undecided", "")
+
+
+def test_the_null_of_each_p_is_said_at_a_look_too() -> None:
+    frame = long_table(two_by_two(40, 12, 9, 39))
+    said = judge_anytime(frame, [MARGIN, "score(a) == score(b) +- 0.1", "score(a) > 0.4 and score(b) > 0.3"])["null"]
+    assert said[0].startswith("a difference of -0.05, the margin: two-sided")
+    assert said[1] == "-0.1 or less, or 0.1 or more: two one-sided tests"
+    assert said[2].startswith("one part at least does not hold; of the part shown: a mean of ")
+
+
+def test_no_interval_of_a_share_begins_above_an_estimate_of_0() -> None:
+    """Wilson's lower end of 0 of 30 was 1.4e-17."""
+    row = _row(long_table({"a": np.zeros((2, 30))}), "score(a) < 0.01")
+    assert (row["estimate"], row["ci_low"]) == (0.0, 0.0)
+    assert _row(long_table({"a": np.ones((2, 30))}), "score(a) > 0.9")["ci_high"] == 1.0

@@ -22,7 +22,10 @@ from cortexdsl.analysis.units.units import Units, bounded
 from cortexdsl.spec.claims.designs import Design
 
 LEVEL, LEVEL_EQUIVALENCE = 0.95, 0.90
+NO_INTERACTION = "no interaction"
+ONE_FAILS = "one part at least does not hold; of the part shown: "
 _FEW, _VERY_FEW, _SKEWED = 50, 10, 1.5
+_ROUNDING = 1e-12
 _FEW_JOINTLY = 200  # interactions of numbers still err in 7 % with 100 questions of which one cell is skewed
 
 
@@ -43,6 +46,8 @@ class Finding:
         Rows of the claim's cells that are missing, and that could not be read.
     null : str
         What p tests.
+    even : bool
+        The estimate lies on the value that it is held against, so that it leans neither way.
     """
 
     estimate: float
@@ -54,6 +59,7 @@ class Finding:
     note: str = ""
     doubtful: tuple[int, int] = (0, 0)
     null: str = ""
+    even: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +108,19 @@ def _find(design: Design, scene: Scene, sample: Units) -> Finding:
     if design.joint:
         return _jointly(design, sample, scene)
     outcomes = [_reaching(found, design.null) for found in _outcomes(design, sample, scene, design.null, LEVEL)]
-    notes = [_with_means(note, design, sample) for note in design.notes]
-    return all_of(
-        [
-            found_of(outcome, design.sign * (outcome.estimate - design.null) > 0, sample, note)
-            for outcome, note in zip(outcomes, notes, strict=True)
-        ]
-    )
+    findings = []
+    for outcome, note in zip(outcomes, design.notes, strict=True):
+        side = side_of(outcome.estimate, design.null)
+        found = found_of(outcome, design.sign * side > 0, sample, _with_means(note, design, sample))
+        findings.append(replace(found, even=side == 0))
+    return all_of(findings)
+
+
+def side_of(estimate: float, null: float) -> float:
+    """On which side of a value an estimate lies: 1 above, -1 below, 0 where only rounding parts the two."""
+    if abs(estimate - null) <= _ROUNDING * max(1.0, abs(null)):
+        return 0.0
+    return 1.0 if estimate > null else -1.0
 
 
 def all_of(findings: Sequence[Finding]) -> Finding:
@@ -131,7 +143,7 @@ def deciding(findings: Sequence[Finding]) -> tuple[int, Finding]:
 def null_of(design: Design) -> str:
     """What the p-value of a claim tests, in words."""
     if design.joint:
-        return "no interaction"
+        return NO_INTERACTION
     if design.margin is not None:
         low, high = design.null - design.margin, design.null + design.margin
         return f"{low:g} or less, or {high:g} or more: two one-sided tests"

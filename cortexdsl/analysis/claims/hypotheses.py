@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from cortexdsl.analysis.claims.findings import Finding, Scene, deciding, find
+from cortexdsl.analysis.claims.findings import NO_INTERACTION, ONE_FAILS, Finding, Scene, deciding, find
 from cortexdsl.analysis.claims.over import find_over
 from cortexdsl.analysis.tests.corrections import adjust
 from cortexdsl.analysis.tests.signflip import DRAWS
@@ -113,13 +113,22 @@ def _check_scale(table: ScoreTable, claim: Claim) -> None:
 def row_of(claim: Claim, found: Finding, adjusted: float, verdict: Verdict, exploratory: bool) -> tuple[object, ...]:
     """A row of hypotheses.csv, in the order of `COLUMNS`.
 
-    `leans` says of an undecided claim on which side of it the estimate lies; empty where nothing was tested.
+    `leans` says of an undecided claim on which side of it the estimate lies; empty where nothing was tested, and of an
+    interaction, which has no side.
     """
     numbers = (found.estimate, found.low, found.high, found.p, adjusted)
     leans = ""
-    if verdict == "undecided" and not np.isnan(found.p):
-        leans = f"leans {'for' if found.supports else 'against'} the claim, by its estimate alone"
+    if verdict == "undecided" and not np.isnan(found.p) and found.null != NO_INTERACTION:
+        leans = f"leans {_WAYS[found.even, found.supports]}"
     return (claim.text, *numbers, verdict, found.test, exploratory, found.note, found.null, leans)
+
+
+_WAYS = {
+    (False, True): "for the claim, by its estimate alone",
+    (False, False): "against the claim, by its estimate alone",
+    (True, True): "neither way: its estimate lies on the bound",
+    (True, False): "neither way: its estimate lies on the bound",
+}
 
 
 def examine(design: Design, scene: Scene) -> Finding:
@@ -161,7 +170,7 @@ def _all_parts(design: Design, scene: Scene) -> Finding:
     counts = tuple(max(found.doubtful[k] for found in each) for k in (0, 1))
     return replace(
         chosen, note="; ".join(filter(None, [chosen.note, note])), doubtful=(counts[0], counts[1]),
-        null=f"one part at least does not hold; of the part shown: {chosen.null}",
+        null=f"{ONE_FAILS}{chosen.null}",
     )  # fmt: skip
 
 

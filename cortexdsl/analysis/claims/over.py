@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cortexdsl.analysis.claims.findings import Finding, Scene, found_of, null_of
+from cortexdsl.analysis.claims.findings import Finding, Scene, found_of, null_of, side_of
 from cortexdsl.analysis.tests.contrasts import gap_of, untested
 from cortexdsl.analysis.tests.random_effects import random_effect
 from cortexdsl.analysis.units.table import ScoreTable
@@ -33,8 +33,8 @@ def find_over(design: Design, scene: Scene) -> Finding:
         groups.append(np.asarray(contributions * len(contributions)))
         samples.append(sample)
     outcome, note = random_effect(groups, claim.over, design.null)
-    supports = design.sign * (outcome.estimate - design.null) > 0
-    found = found_of(outcome, bool(supports), samples[0], note)
+    side = side_of(outcome.estimate, design.null)
+    found = replace(found_of(outcome, design.sign * side > 0, samples[0], note), even=side == 0)
     doubtful = (sum(int(s.missing.sum()) for s in samples), sum(int(s.unparsed.sum()) for s in samples))
     return replace(found, null=f"{null_of(design)}; {claim.over} like these", doubtful=doubtful)
 

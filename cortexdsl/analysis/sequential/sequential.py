@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from cortexdsl.analysis.claims.findings import Finding, all_of
+from cortexdsl.analysis.claims.findings import ONE_FAILS, Finding, all_of, null_of, side_of
 from cortexdsl.analysis.claims.hypotheses import COLUMNS, row_of, verdict_of, withdrawn_note
 from cortexdsl.analysis.sequential.evidence import Mean, anytime_p, ratio_interval
 from cortexdsl.analysis.sequential.streams import Stream, asked_so_far, stream_of
@@ -197,6 +197,7 @@ def leaves_of(design: Design, table: ScoreTable) -> list[Leaf]:
 def finding_of(leaf: Leaf, table: ScoreTable, planned: Mapping[str, int], alpha: float | None = None) -> Finding:
     """What the table says of one leaf so far; without `alpha` no interval is looked for."""
     found = _find(leaf.design, table, leaf.datasets, planned, alpha)
+    found = replace(found, null=null_of(leaf.design))
     return replace(found, supports=not found.supports) if leaf.denied else found
 
 
@@ -209,7 +210,9 @@ def _row(design: Design, index: int) -> Design:
 
 
 def _examine(design: Design, table: ScoreTable, planned: Mapping[str, int], alpha: float) -> Finding:
-    return all_of([finding_of(leaf, table, planned, alpha) for leaf in leaves_of(design, table)])
+    found = [finding_of(leaf, table, planned, alpha) for leaf in leaves_of(design, table)]
+    shown = all_of(found)
+    return shown if len(found) == 1 else replace(shown, null=f"{ONE_FAILS}{shown.null}")
 
 
 def _find(
@@ -243,15 +246,17 @@ def _one(mean: Mean, design: Design, note: str, alpha: float | None) -> Finding:
     if design.margin is not None:
         return _within(mean, design, design.margin, note)
     low, high = NO_INTERVAL if alpha is None else mean.interval(1 - alpha)
-    supports, p = _leaning(mean, design.null, design)
-    return Finding(float(mean.values.mean()), low, high, mean.name, supports, p, note)
+    side, p = _leaning(mean, design.null)
+    estimate = float(mean.values.mean())
+    return Finding(estimate, low, high, mean.name, design.sign * side > 0, p, note, even=side == 0)
 
 
-def _leaning(mean: Mean, null: float, design: Design) -> tuple[bool, float]:
-    """Whether a mean lies on the side of a value that the claim says, and the p of that."""
-    upward = bool(mean.values.mean() > null)
-    p = anytime_p(mean.above(null) if upward else mean.below(null))
-    return upward == (design.sign > 0), p
+def _leaning(mean: Mean, null: float) -> tuple[float, float]:
+    """On which side of a value a mean lies, and the p of that; 1 where it lies on it."""
+    side = side_of(float(mean.values.mean()), null)
+    if side == 0:
+        return side, 1.0
+    return side, anytime_p(mean.above(null) if side > 0 else mean.below(null))
 
 
 def _ratio(stream: Stream, mean: Mean, design: Design, alpha: float | None) -> Finding:
@@ -260,10 +265,11 @@ def _ratio(stream: Stream, mean: Mean, design: Design, alpha: float | None) -> F
     if not (top.mean() > 0 and bottom.mean() > 0):
         why = f"a ratio of means that are not above 0 ({top.mean():.4g}, {bottom.mean():.4g})"
         return Finding(np.nan, np.nan, np.nan, f"none: {why}", False, np.nan)
-    supports, p = _leaning(mean, 0.0, design)
+    side, p = _leaning(mean, 0.0)
     low, high = NO_INTERVAL if alpha is None else ratio_interval(top, bottom, 1 - alpha, _share(stream))
     name = f"{mean.name}, of {design.cells[0]} - {design.null:g} * {design.cells[1]}"
-    return Finding(float(top.mean() / bottom.mean()), low, high, name, supports, p, design.notes[0])
+    ratio = float(top.mean() / bottom.mean())
+    return Finding(ratio, low, high, name, design.sign * side > 0, p, design.notes[0], even=side == 0)
 
 
 def _share(stream: Stream) -> tuple[float, float] | None:

@@ -12,11 +12,12 @@ from scipy import stats
 from cortexdsl.analysis.tests.contrasts import gap_of
 from cortexdsl.analysis.tests.corrections import adjust
 from cortexdsl.analysis.tests.intervals import LEVEL, standard_error
-from cortexdsl.analysis.tests.random_effects import FEWEST, Pooled, heterogeneity, pool_crossed, pool_separate
+from cortexdsl.analysis.tests.random_effects import Pooled, heterogeneity, pool_crossed, pool_separate
 from cortexdsl.analysis.units.table import ScoreTable
 from cortexdsl.analysis.units.units import Units, units
 from cortexdsl.errors import InputError
 from cortexdsl.spec.claims.arms import arms_of, find_arm
+from cortexdsl.spec.claims.checks import FEWEST
 from cortexdsl.terms import Floats
 
 COLUMNS = (

@@ -20,7 +20,8 @@ LEVEL = 0.95
 def wilson(successes: float, trials: float, level: float = LEVEL) -> tuple[float, float]:
     """Wilson's score interval of a proportion; both counts may be fractional."""
     low, high = proportion_confint(successes, trials, alpha=1 - level, method="wilson")
-    return float(low), float(high)
+    # Rounding leaves 1e-17 where the end is 0, above an estimate of 0.
+    return (0.0 if successes <= 0 else float(low)), (1.0 if successes >= trials else float(high))
 
 
 def effective_trials(sample: Units, cell: int) -> float:

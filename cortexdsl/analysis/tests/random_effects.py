@@ -18,10 +18,11 @@ from statsmodels.stats.meta_analysis import combine_effects
 from cortexdsl.analysis.tests.contrasts import Outcome, untested
 from cortexdsl.analysis.tests.intervals import LEVEL
 from cortexdsl.errors import InputError
+from cortexdsl.spec.claims.checks import FEWEST
 from cortexdsl.terms import Floats
 
 Over: TypeAlias = Literal["teams", "seeds", "datasets"]
-FEWEST, FEW = 3, 6
+FEW = 6
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import math
 
 from cortexdsl.errors import Problem, SpecError
+from cortexdsl.spec.claims.meaning import irreconcilable
 from cortexdsl.spec.claims.metric_names import CALIBRATION_METRICS, CLAIMED_METRICS, range_of
 from cortexdsl.spec.claims.terms import Claim, Comparison, fail, parts_of
 from cortexdsl.spec.text.messages import nearest
+
+FEWEST = 3
+"""Teams, seeds or datasets: what they differ by is not known from fewer."""
 
 
 def check_claim(claim: Claim, where: str) -> None:
@@ -34,6 +38,10 @@ def check_ranges(claim: Claim, where: str) -> None:
     for part in parts_of(claim):
         if isinstance(part, Comparison):
             check_range(part, where)
+    if pair := irreconcilable(claim):
+        one, other, is_same = pair
+        what = f"says the same as `{other}`" if is_same else f"and `{other}` cannot both hold"
+        fail(where, claim.text, f"`{one}` {what}", "keep one of them")
 
 
 def needs_answers(claim: Claim) -> bool:

@@ -172,6 +172,8 @@ def _trend(claim: Trend, arms: Sequence[Arm]) -> Design:
     levels = levels_of(arms, claim.slice, axis)
     if len(levels) < 2:
         raise InputError(f"the claim {claim.text!r}: {axis} has one value; a trend needs two")
+    if len(set(levels)) < len(levels):
+        raise InputError(f"the claim {claim.text!r} names a value of {axis} twice")
     numbers = all(_is_number(level) for level in levels)
     if axis not in claim.slice.levels and not numbers:
         order = f"{claim.slice.method}[{axis}={'<'.join(levels)}]"

@@ -38,6 +38,18 @@ def nearest_claims(text: str) -> tuple[str, ...]:
     return tuple(sorted(forms, key=lambda form: -SequenceMatcher(None, form, plain, autojunk=False).ratio())[:SHOWN])
 
 
+_INSTEAD = {
+    "!=": "a claim has a direction: write > or <",
+    "or ": "write a claim for each of them: what one of several would show is not known beforehand",
+    "not ": "claim the opposite, such as < for >",
+}
+
+
+def meant_by(rest: str) -> str:
+    """What to write where a claim goes on with what it cannot; nothing where nobody knows."""
+    return next((remedy for start, remedy in _INSTEAD.items() if rest.startswith(start)), "")
+
+
 def advice(text: str) -> str:
     """What to write in place of a claim that cannot be read."""
     return f"write for instance {', '.join(f'`{claim}`' for claim in nearest_claims(text))}"

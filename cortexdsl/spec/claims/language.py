@@ -82,6 +82,7 @@ _SHAPE = re.compile(r"(?P<quantity>.+\))\s+(?P<monotone>monotone\s+)?(?P<word>in
 _DOMINATES = re.compile(r"(?P<first>.+?)\s+dominates\s+(?P<second>.+?)\s+on\s+(?P<metrics>.+)")
 _WITHIN = re.compile(r"(?P<metric>[A-Za-z_][\w.]*)(?:\s*(?:\+-|±)\s*(?P<number>[\d.]+\s*%?))?")
 _DOMINATING = "write `a dominates b on accuracy +- 0.02, input_tokens`"
+_SIGNS = str.maketrans({"≥": ">=", "≤": "<=", "−": "-", "–": "-", "×": "*"})
 _OVER: tuple[Over, ...] = ("teams", "seeds", "datasets")
 
 
@@ -106,7 +107,7 @@ def parse_claim(text: str, where: str = "hypotheses") -> Claim:
     """
     if not text.strip():
         raise SpecError([Problem(where, "a claim is a line of text, not empty", advice(""))])
-    plain = " ".join(text.split())
+    plain = " ".join(text.translate(_SIGNS).split())
     if dominates := _DOMINATES.fullmatch(plain):
         return _dominates(text, dominates, where)
     whole, over = _split_over(plain)
@@ -244,5 +245,9 @@ def _best(text: str, found: re.Match[str], dataset: str | None, where: str) -> B
     method, fixed = parse_point(found["name"])
     inside = ", ".join([found["axis"], *(f"{axis}={value}" for axis, value in fixed.items())])
     chosen = _slice(text, f"{method}[{inside}]", 1, where)
-    extreme: Literal["highest", "lowest"] = "lowest" if found["end"] == "lowest" else "highest"
-    return Best(text, found["metric"] or "accuracy", chosen, found["value"].strip(), extreme, dataset)
+    metric = found["metric"] or "accuracy"
+    better = better_of(metric)
+    if found["end"] == "best" and better == "neither":
+        fail(where, text, f"neither direction of {metric} is a merit", "write highest or lowest for best")
+    is_lowest = found["end"] == "lowest" or (found["end"] == "best" and better == "lower")
+    return Best(text, metric, chosen, found["value"].strip(), "lowest" if is_lowest else "highest", dataset)

@@ -21,8 +21,13 @@ METRIC_NAMES = (
 )  # fmt: skip
 """Metrics of every experiment."""
 
+METRIC_OF: Mapping[str, str] = {
+    "score": "accuracy", "cons": "consensus", "brier": "brier_stated", "ece": "ece_stated", "auroc": "auroc_stated",
+}  # fmt: skip
+"""What some metrics are called besides."""
+
 OTHER_NAMES = ("score", "cons", "brier")
-"""Other names of some of them."""
+"""Those of them that stand for a metric of debates."""
 
 TEXT_METRICS = ("em", "f1", "judged")
 """Further scores of short texts: exact match, token F1, and the verdict of a judging model (`analysis.judge`)."""

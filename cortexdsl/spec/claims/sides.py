@@ -11,12 +11,21 @@ A sum must be linear in its means: a mean times a mean says nothing that a test 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from cortexdsl.spec.claims.metric_names import AFTER_ROUNDS, BY_AGENT, CALIBRATION_METRICS, CLAIMED_METRICS, alike
+from cortexdsl.spec.claims.help import meant_by
+from cortexdsl.spec.claims.metric_names import (
+    AFTER_ROUNDS,
+    BY_AGENT,
+    CALIBRATION_METRICS,
+    CLAIMED_METRICS,
+    alike,
+    range_of,
+)
 from cortexdsl.spec.claims.terms import OTHERS, Comparison, Operator, Quantity, fail
 from cortexdsl.spec.text.messages import nearest
 
@@ -105,7 +114,8 @@ def _tokens(text: str, body: str, where: str) -> list[_Token]:
             found.append(_Token(match.lastgroup, match[match.lastgroup].strip()))
             position = match.end()
         else:
-            fail(where, text, f"cannot be read from {body[position:].strip()!r} on")
+            rest = body[position:].strip()
+            fail(where, text, f"cannot be read from {rest!r} on", meant_by(rest))
         while position < len(body) and body[position].isspace():
             position += 1
     return found
@@ -113,16 +123,20 @@ def _tokens(text: str, body: str, where: str) -> list[_Token]:
 
 @dataclass(slots=True)
 class _Sum:
-    """A linear sum: `constant` and a coefficient for each mean, in the order in which they appear."""
+    """A linear sum: `constant` and a coefficient for each mean, in the order in which they appear.
+
+    `percent` says whether a percentage is part of the constant.
+    """
 
     constant: float = 0.0
     means: dict[Quantity, float] = field(default_factory=dict)
+    percent: bool = False
 
     def plus(self, other: _Sum, factor: float) -> _Sum:
         means = dict(self.means)
         for quantity, coefficient in other.means.items():
             means[quantity] = means.get(quantity, 0.0) + factor * coefficient
-        return _Sum(self.constant + factor * other.constant, means)
+        return _Sum(self.constant + factor * other.constant, means, self.percent or other.percent)
 
 
 class _Reader:
@@ -165,7 +179,9 @@ class _Reader:
             factor = 1 / right.constant if sign == "/" else right.constant
             if left.means and factor == 0:
                 fail(self.where, self.text, "a factor is above 0")
+            percent = found.percent or other.percent
             found = _Sum().plus(left, factor)
+            found.percent = percent and not left.means  # a percentage of a mean is a factor
         return found
 
     def factor(self) -> _Sum:
@@ -174,7 +190,7 @@ class _Reader:
         token = self.tokens[self.at]
         self.at += 1
         if token.kind == "number":
-            return _Sum(_number(token.text))
+            return _Sum(_number(token.text), percent=token.text.endswith("%"))
         if token.quantity is not None:
             return _Sum(means={token.quantity: 1.0})
         if token.text not in ("-", "+", "("):
@@ -200,11 +216,11 @@ def read_comparison(text: str, body: str, dataset: str | None, where: str) -> Co
     if len(at) != 1:
         fail(where, text, "a comparison has one of > < >= <= ==, once")
     operator = _FLIPPED[_FLIPPED[tokens[at[0]].text]]
-    right_tokens, margin = tokens[at[0] + 1 :], None
+    right_tokens, margin, is_percent = tokens[at[0] + 1 :], None, False
     if ends := [i for i, token in enumerate(right_tokens) if token.kind == "margin"]:
         if len(right_tokens) != ends[0] + 2 or right_tokens[-1].kind != "number" or operator != "==":
             fail(where, text, "`+- number` stands at the end of a claim with ==")
-        margin = _number(right_tokens[-1].text)
+        margin, is_percent = _number(right_tokens[-1].text), right_tokens[-1].text.endswith("%")
         right_tokens = right_tokens[: ends[0]]
     left, right = (_Reader(text, side, where).whole() for side in (tokens[: at[0]], right_tokens))
     if not left.means:
@@ -222,6 +238,9 @@ def read_comparison(text: str, body: str, dataset: str | None, where: str) -> Co
                 nearest(unknown, CLAIMED_METRICS, say="metrics") if unknown else "compare one metric of two methods"
             )
             fail(where, text, f"compares {_measure(first)} with {_measure(other)}", remedy)
+    if (whole.percent or is_percent) and range_of(first.metric) == (0.0, math.inf):
+        what = f"a percentage is a share of 1, and {first.metric} is none"
+        fail(where, text, what, f"write a number, or a ratio: `{first.metric}(a) <= 70% * {first.metric}(b)`")
     if (operator == "==") != (margin is not None) or margin == 0:
         fail(
             where,

@@ -13,7 +13,8 @@ from cortexdsl.spec.text.nodes import Route
 def nearest(word: object, allowed: Iterable[str], *, say: str = "allowed") -> str:
     """Return the remedy for a word that is none of those allowed: the nearest spelling, and what there is."""
     known = list(dict.fromkeys(allowed))
-    near = difflib.get_close_matches(str(word), known, 1, 0.6)
+    same = [one for one in known if one.casefold() == str(word).casefold()]
+    near = same or difflib.get_close_matches(str(word), known, 1, 0.6)
     listed = ", ".join(known[:40]) + (" ..." if len(known) > 40 else "")
     return (f"did you mean {near[0]}? " if near else "") + (f"{say}: {listed}" if known else "")
 

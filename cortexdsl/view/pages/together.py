@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from cortexdsl.analysis.tests.experiments import pool_experiments
-from cortexdsl.analysis.tests.random_effects import FEWEST
 from cortexdsl.analysis.units.table import ScoreTable, read_table
 from cortexdsl.errors import CortexError
+from cortexdsl.spec.claims.checks import FEWEST
 from cortexdsl.view.places import Place
 
 
