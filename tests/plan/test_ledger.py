@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 
 from cortexdsl.cli.jobs.history import AFTER, BEFORE, NEVER, with_history
+from cortexdsl.models.limits.ledger import Ledger, Spent
 from cortexdsl.plan.kept.declaration import binding, changes, declaration_of
 from cortexdsl.plan.kept.ledger import LATE, declare, read_ledger, record_verdicts
 from cortexdsl.plan.parts.layout import Layout
@@ -119,6 +121,29 @@ def test_nothing_can_be_declared_anew_where_calls_exist(tmp_path: Path, removed:
         assert (ledger.entries[0].said, ledger.claims) == ((LATE,), ())
     else:
         assert (ledger.claims, ledger.faults) == ((CLAIM,), ())
+
+
+def test_nothing_can_be_declared_anew_once_verdicts_were_given(tmp_path: Path) -> None:
+    """Calls and debates removed, the claim turned round, the same run again: it once stood as declared before it."""
+    layout = _called(tmp_path)
+    record_verdicts(layout, 1, [{**VERDICT, "verdict": "contradicted"}], "questions: 100 of sums")
+    shutil.rmtree(tmp_path / "calls")
+    ledger = declare(layout, {**FIRST, "claims": [OTHER]})
+    assert (ledger.claims, ledger.entries[-1].after_calls) == ((CLAIM,), True)
+    assert json.loads(Path(layout.declared).read_text())["claims"] == [CLAIM]
+
+
+def test_calls_that_were_paid_were_made_though_their_logs_are_gone(tmp_path: Path) -> None:
+    layout = Layout(str(tmp_path))
+    declare(layout, FIRST)
+    account = Ledger(Path(layout.ledgers))
+    with account.entry():  # a job that has asked nothing yet binds nobody
+        pass
+    assert declare(layout, {**FIRST, "claims": [OTHER]}).claims == (OTHER,)
+    with account.entry() as book:
+        book(Spent(calls=1))
+    account.close()
+    assert declare(layout, FIRST).claims == (OTHER,)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ time), so that a line that is edited, left out or moved breaks the chain. Whoeve
 history; whoever removes some, or edits one, is seen:
 
 - without a ledger, calls that exist were declared by nobody, and the new ledger begins by saying so;
+- without call logs and debates, what was spent is known, and every entry that was written after calls;
 - `declared.json`, made before the first call, and the table of verdicts hold the seal that the ledger had then.
 
 An entry is written by whoever finds that something is new: the job that declares, each job before it asks, the job that
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.errors import RecordError
+from cortexdsl.models.limits.ledger import spent_so_far
 from cortexdsl.plan.kept.declaration import SEED, WORDS, Declaration, changes
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.records.files import write_lines
@@ -155,7 +157,8 @@ def read_ledger(layout: Layout) -> Ledger:
 def declare(layout: Layout, declaration: Declaration) -> Ledger:
     """Write down what an experiment declares, where that differs from what stands there already."""
     with _writing(layout) as found:
-        ledger, called = found, has_calls(layout)
+        # Whoever removes calls and debates removes no entry that was written after them.
+        ledger, called = found, has_calls(layout) or any(entry.after_calls for entry in found.entries)
         if ledger.now is None and called and (earlier := _declared_by_earlier_version(layout)) is not None:
             old = {**declaration, "claims": earlier}
             ledger = _append(layout, ledger, _declared((EARLIER,), old, after_calls=False))
@@ -189,9 +192,9 @@ def record_verdicts(layout: Layout, seed: int, verdicts: Sequence[Mapping[str, A
 
 
 def has_calls(layout: Layout) -> bool:
-    """Whether anything was asked or debated: a call log or a record that is not empty."""
+    """Whether anything was asked or debated: a call log or a record that is not empty, or calls that were paid."""
     found = (path for stage in ("calls", "debates") for path in Path(layout.root, stage).rglob("*.jsonl"))
-    return any(path.stat().st_size for path in found)
+    return any(path.stat().st_size for path in found) or spent_so_far(Path(layout.ledgers)).calls > 0
 
 
 def _declared(said: Sequence[str], declaration: Declaration, *, after_calls: bool) -> dict[str, Any]:
