@@ -7,7 +7,7 @@ from shlex import quote
 
 from cortexdsl.errors import CortexError, InputError
 from cortexdsl.plan import PARTS, TABLES, Layout, compile_spec, sound_experiments
-from cortexdsl.plan.jobs.again import failed_jobs
+from cortexdsl.plan.jobs.again import failed_jobs, failed_judgements
 from cortexdsl.plan.kept.looks import batches_by_cell, live_in, read_look
 from cortexdsl.plan.jobs.waiting import (
     connections_per_job,
@@ -146,6 +146,22 @@ FAILED = (
     if ERRORS_AGAIN and workflow.is_main_process
     else set()
 )
+
+
+FAILED_JUDGEMENTS = (
+    {(name, *cell) for name in EXPERIMENTS for cell in failed_judgements(plan_of(name))}
+    if ERRORS_AGAIN and workflow.is_main_process
+    else set()
+)
+
+
+def to_judge(wildcards):
+    """What a judge reads; a job that must run again is forced as one that debates is."""
+    plan = plan_of(wildcards.experiment)
+    cell = wildcards.dataset, wildcards.cell
+    if (wildcards.experiment, *cell) in FAILED_JUDGEMENTS:
+        workflow.dag.forcefiles.add(plan.layout.judgements(*cell))
+    return to_score(wildcards)
 
 
 def to_debate(wildcards):

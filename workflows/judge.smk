@@ -4,7 +4,7 @@
 
 rule judge:
     input:
-        to_score,
+        to_judge,
     output:
         Layout("results/{experiment}").judgements("{dataset}", "{cell}"),
     log:
@@ -23,7 +23,8 @@ rule judge:
         "cortexdsl judge {params.spec:q} --experiment {wildcards.experiment:q} --dataset {wildcards.dataset:q}"
         " --cell {wildcards.cell:q} --connections {resources.connections}"
         " --threads {threads} --out {output:q}"
-        " > {log:q} 2>&1"
+        + (" --errors-again" if ERRORS_AGAIN else "")
+        + " > {log:q} 2>&1"
 
 
 rule agreement:

@@ -129,6 +129,20 @@ def test_a_claim_that_cannot_be_tested_says_why(tmp_path: Path, capsys: pytest.C
     assert f"{claim}: none: calm lacks 1 of 20 values of brier" in " ".join(capsys.readouterr().out.split())
 
 
+def test_a_round_that_no_debate_reached_leaves_a_claim_of_an_experiment_undecided(tmp_path: Path) -> None:
+    """All agreed before it: the verdicts on the other claims were lost with the error that this once was."""
+    scores, answers = (pd.read_csv(path) for path in _made(tmp_path, 30))
+    answers.to_csv(tmp_path / "answers.csv", index=False)
+    table = with_answers(score_table(scores), [tmp_path / "answers.csv"])
+    claims = ["ece(bold, round=2) > ece(calm, round=2)", "ece(bold) > ece(calm)"]
+    with pytest.raises(DataError, match="no answer of bold on data in round 2; rounds 0 to 0"):
+        judge_claims(table, claims, seed=1, draws=99)
+    found = judge_claims(table, claims, seed=1, draws=99, finished=True)
+    assert found["verdict"][0] == "undecided"
+    assert found["test"][0].endswith("no answer of bold on data in round 2; rounds 0 to 0")
+    assert found["p_adjusted"][1] == 2 * found["p"][1], "it still counts in the family"
+
+
 def test_an_agent_of_a_table_without_agents_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scores, answers = _made(tmp_path)
     pd.read_csv(answers).drop_duplicates(["cell", "question_id"]).drop(columns="agent").to_csv(answers, index=False)

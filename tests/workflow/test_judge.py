@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.models.logs.calls import CallLogs
-from tests.workflow.bench import AFTER_SCORES, Bench
+from tests.workflow.bench import AFTER_SCORES, OWN_STUB, Bench, serving
 
 pytestmark = pytest.mark.workflow
 
@@ -105,3 +105,45 @@ def test_a_debater_cannot_be_asked_with_what_the_judge_is_told(fresh: Bench) -> 
         run = fresh.cortexdsl("check", "specs/judged.yaml")
         assert run.status == 2
         assert said in run.text
+
+
+@pytest.mark.parametrize("way", ["run", "regrade"])
+def test_a_judge_s_calls_that_failed_are_asked_again_on_request(fresh: Bench, way: str) -> None:
+    """Where failures are allowed, an answer that nobody judged counts as not correct: it once did so for ever."""
+    rows = [{"question": q, "answer": [q.split()[0]]} for q in QUESTIONS]
+    fresh.write("specs/words.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
+    remote = "wise: {model: direct/judge, api_base: env:STUB_URL}"
+    spec = SPEC.replace("wise: {model: builtin/solver, skill: 1.0}", remote).replace(
+        "  talk: {protocol", "  cot: {protocol"
+    )
+    spec = (
+        spec.replace("multi-llm, rounds: 1", "cot, agents: [one]").replace("talk", "cot") + "limits: {failed: 100%}\n"
+    )
+    fresh.write("specs/judged.yaml", spec)
+    results = fresh.results("judged")
+
+    def failed() -> set[str]:
+        kept: dict[str, list[object]] = {}
+        for path in sorted((results / "judgements" / "words" / "calls").glob("*.jsonl")):
+            for call in lines(path):
+                kept.setdefault(str(call["key"]), []).append(call["error"])
+        return {key for key, errors in kept.items() if None not in errors}
+
+    with serving(OWN_STUB, "--fault", "context=0.5") as server:
+        fresh.environment["STUB_URL"] = server.address
+        run = fresh.snakemake("results/judged/scores.csv")
+        assert run.status == 0, run.text
+    broken = failed()
+    assert broken
+    with serving(OWN_STUB) as server:
+        fresh.environment["STUB_URL"] = server.address
+        if way == "run":
+            again = fresh.snakemake("results/judged/scores.csv", "--config", "errors_again=true")
+            assert "judge" in again.finished
+            assert "debate" not in again.finished
+        else:
+            again = fresh.cortexdsl("regrade", "specs/judged.yaml", "--errors-again")
+            assert f"{len(broken)} calls asked, 0 of them failed again" in again.text
+        assert again.status == 0, again.text
+        assert server.stats()["calls"] == len(broken)
+    assert not failed()

@@ -13,7 +13,7 @@ from cortexdsl.analysis.claims.findings import NO_INTERACTION, ONE_FAILS, Findin
 from cortexdsl.analysis.claims.over import find_over
 from cortexdsl.analysis.tests.corrections import adjust
 from cortexdsl.analysis.tests.signflip import DRAWS
-from cortexdsl.analysis.units.answers import lies_in_answers
+from cortexdsl.analysis.units.answers import NobodyAnswered, lies_in_answers
 from cortexdsl.analysis.units.columns import Ints
 from cortexdsl.analysis.units.table import ScoreTable, score_table
 from cortexdsl.spec.claims.arms import Arm, arms_of
@@ -40,6 +40,7 @@ def judge_claims(
     alpha: float = 0.05,
     correction: str = "holm",
     draws: int = DRAWS,
+    finished: bool = False,
 ) -> pd.DataFrame:
     """Answer every claim.
 
@@ -58,6 +59,9 @@ def judge_claims(
         The error that a verdict may have, over all claims together under `holm` or `hommel`.
     correction : str
         See `cortexdsl.analysis.tests.corrections.adjust`.
+    finished : bool
+        Of an experiment whose claims fit its methods: a claim about a round that no debate reached, because all had
+        ended before, is undecided. Elsewhere it is refused.
 
     Returns
     -------
@@ -77,7 +81,7 @@ def judge_claims(
     known = tuple(arms) or arms_of(table.cells)
     scenes = [Scene(table, table.datasets, seed, draws, favour) for favour in (0, 1, -1)]
     designs = [design_of(claim, known) for claim in parsed]
-    plain = [examine(design, scenes[0]) for design in designs]
+    plain = [_examined(design, scenes[0], finished) for design in designs]
     names = None if declared is None else {_plain(text) for text in declared}
     early = [names is None or _plain(claim.text) in names for claim in parsed]
     withdrawn = withdrawn_claims([claim.text for claim in parsed], declared)
@@ -90,11 +94,20 @@ def judge_claims(
         verdict = verdict_of(found, adjusted, alpha)
         note = "; ".join(filter(None, [found.note, withdrawn_note(withdrawn, correction)]))
         if any(found.doubtful):
-            bounds = [examine(designs[i], scene) for scene in scenes[1:]]
+            bounds = [_examined(designs[i], scene, finished) for scene in scenes[1:]]
             cases = [verdict_of(b, _adjusted(p, i, b.p, group, correction, withdrawn), alpha) for b in bounds]
             note = "; ".join(filter(None, [note, _doubt(found.doubtful, verdict, *cases)]))
         rows.append(row_of(claim, replace(found, note=note), adjusted, verdict, not early[i]))
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _examined(design: Design, scene: Scene, finished: bool) -> Finding:
+    try:
+        return examine(design, scene)
+    except NobodyAnswered as error:
+        if not finished:
+            raise
+        return Finding(np.nan, np.nan, np.nan, f"none: {error}", False, np.nan)
 
 
 def _check_scale(table: ScoreTable, claim: Claim) -> None:

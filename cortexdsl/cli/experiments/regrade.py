@@ -10,23 +10,24 @@ from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
+from cortexdsl.cli.arguments import add_errors_again, add_spec
 from cortexdsl.cli.counting import counting
 from cortexdsl.cli.experiments.regraded import is_regraded, note_regraded
 from cortexdsl.cli.jobs.debate import add_trust, ask_failures_again
 from cortexdsl.cli.jobs.join import join
+from cortexdsl.cli.jobs.judge import ask_failures_again as judge_failures_again
 from cortexdsl.cli.jobs.score import score_cell
 from cortexdsl.debate.rereading import read_again
 from cortexdsl.plan import Plan, compile_spec
-from cortexdsl.plan.jobs.again import failed_jobs
+from cortexdsl.plan.jobs.again import failed_jobs, failed_judgements
 from cortexdsl.records import Record, read_debates, write_debates
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("spec", help="the spec, whose debates are finished")
-    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+    add_spec(parser, "the spec, whose debates are finished")
     add_trust(parser)
-    parser.add_argument("--errors-again", action="store_true", help="ask calls again that failed, before reading")
+    add_errors_again(parser, "ask calls again that failed, before reading")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -80,6 +81,9 @@ def _ask_failures_again(plan: Plan, trusted: Collection[str]) -> None:
     asked = failed = 0
     for job in failed_jobs(plan):
         counts = ask_failures_again(plan, *job, trusted)
+        asked, failed = asked + counts.asked, failed + counts.failed
+    for cell in failed_judgements(plan):
+        counts = judge_failures_again(plan, *cell)
         asked, failed = asked + counts.asked, failed + counts.failed
     print(f"{asked} calls asked, {failed} of them failed again")
 

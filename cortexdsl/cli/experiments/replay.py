@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+from cortexdsl.cli.arguments import add_spec
 from cortexdsl.cli.jobs import debate, judge
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.kept.looks import batches_of
@@ -16,8 +17,7 @@ from cortexdsl.plan.kept.looks import batches_of
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("spec", help="the spec; its results folder holds the call logs")
-    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+    add_spec(parser, "the spec; its results folder holds the call logs")
 
 
 def run(args: argparse.Namespace) -> int:

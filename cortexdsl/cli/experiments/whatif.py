@@ -16,6 +16,7 @@ from cortexdsl.analysis.units.scores import Row
 from cortexdsl.analysis.whatif.branches import branch_rows, called, whole_rows
 from cortexdsl.analysis.whatif.effects import Asked, effects
 from cortexdsl.analysis.whatif.shapley import Coalition, shapley_table
+from cortexdsl.cli.arguments import add_connections, add_spec
 from cortexdsl.cli.jobs.debate import add_trust, shift_of, with_tools
 from cortexdsl.cli.jobs.judge import judge_records
 from cortexdsl.errors import InputError
@@ -42,8 +43,7 @@ from cortexdsl.terms import Limits, Without
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("spec", help="the spec, whose debates are finished")
-    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+    add_spec(parser, "the spec, whose debates are finished")
     parser.add_argument("--of", action="append", metavar="CELL", help="the cell that is branched from; may be repeated")
     parser.add_argument(
         "--without",
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plan", action="store_true", help="only say what it will ask, and ask nothing")
     parser.add_argument("--json", action="store_true", help="print JSON: one row a line")
     add_trust(parser)
-    parser.add_argument("--connections", type=int, help="calls in flight to one endpoint at most")
+    add_connections(parser)
 
 
 def run(args: argparse.Namespace) -> int:

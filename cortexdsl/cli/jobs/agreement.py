@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cortexdsl.analysis.metrics.tables.agreement import agreement_rows
 from cortexdsl.analysis.units.scores import Row, write_rows
+from cortexdsl.cli.arguments import add_spec
 from cortexdsl.errors import InputError
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.tasks.grading.judgements import Judgements
@@ -17,8 +18,7 @@ EXACT = "em"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("spec", help="the spec")
-    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+    add_spec(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -9,6 +9,15 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from cortexdsl.cli.arguments import (
+    add_cell,
+    add_connections,
+    add_digest,
+    add_errors_again,
+    add_out,
+    add_spec,
+    add_threads,
+)
 from cortexdsl.debate.adapt import matched, with_identities, with_pool
 from cortexdsl.errors import InputError
 from cortexdsl.knowledge.pool import read_pools
@@ -26,17 +35,15 @@ from cortexdsl.terms import Cell, Debate, Limits, Method, Question
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("spec", help="the spec")
-    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
-    parser.add_argument("--dataset", required=True, help="label of the dataset")
-    parser.add_argument("--cell", required=True, help="the cell, as in file names: sparse~keep=median")
+    add_spec(parser)
+    add_cell(parser)
     parser.add_argument("--shard", required=True, help="replicate and shard: r1-s01")
-    parser.add_argument("--out", required=True, type=Path, help="the debate records to write")
-    parser.add_argument("--digest", help="refuse to run if the spec means something else by now")
-    parser.add_argument("--connections", type=int, help="calls in flight to one endpoint at most")
-    parser.add_argument("--errors-again", action="store_true", help="ask calls again that failed in earlier runs")
+    add_out(parser, "the debate records")
+    add_digest(parser)
+    add_connections(parser)
+    add_errors_again(parser)
     add_trust(parser)
-    parser.add_argument("--threads", type=int, help="processors it takes; 0: it only waits, beside others in one loop")
+    add_threads(parser)
 
 
 def add_trust(parser: argparse.ArgumentParser) -> None:

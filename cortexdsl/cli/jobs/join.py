@@ -11,6 +11,7 @@ from pathlib import Path
 
 from cortexdsl.analysis.metrics.tables.round_table import round_table
 from cortexdsl.analysis.units.scores import Row, check_complete, read_rows, write_rows
+from cortexdsl.cli.arguments import add_spec
 from cortexdsl.plan import TABLES, Plan, compile_spec
 from cortexdsl.plan.kept.looks import batches_by_cell, batches_run
 from cortexdsl.records.files import write_lines
@@ -18,8 +19,7 @@ from cortexdsl.records.files import write_lines
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("spec", help="the spec")
-    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+    add_spec(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from cortexdsl.cli.arguments import add_cell, add_connections, add_errors_again, add_out, add_spec, add_threads
 from cortexdsl.errors import InputError
 from cortexdsl.models.door import Commons, Counts, Job, open_door
 from cortexdsl.plan import Compiled, Plan, compile_spec
@@ -23,13 +24,12 @@ from cortexdsl.terms import Limits
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("spec", help="the spec")
-    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
-    parser.add_argument("--dataset", required=True, help="label of the dataset")
-    parser.add_argument("--cell", required=True, help="the cell, as in file names: sparse~keep=median")
-    parser.add_argument("--out", required=True, type=Path, help="the judgements to write")
-    parser.add_argument("--connections", type=int, help="calls in flight to one endpoint at most")
-    parser.add_argument("--threads", type=int, help="processors it takes; 0: it only waits, beside others in one loop")
+    add_spec(parser)
+    add_cell(parser)
+    add_out(parser, "the judgements")
+    add_connections(parser)
+    add_errors_again(parser)
+    add_threads(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -39,16 +39,28 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def attend(args: argparse.Namespace, commons: Commons | None = None, compiled: Compiled = compile_spec) -> str:
-    """Run the verb, and return what there is to say of it; parameters as in `cli.debate.attend`."""
+    """Run the verb, and return what there is to say of it; parameters as in `cli.jobs.debate.attend`."""
     plan = compiled(args.spec, args.experiment)
     alone = replace(plan.limits, connections=args.connections or plan.limits.connections)
     limits = alone if commons is None else plan.limits
-    found, counts = await _judge(plan, args.dataset, args.cell, args.out, limits, commons=commons)
+    again = args.errors_again
+    found, counts = await _judge(plan, args.dataset, args.cell, args.out, limits, errors_again=again, commons=commons)
     unread = sum(one.is_right is None for one in found)
     return (
         f"{args.dataset} {args.cell}: {len(found)} different answers judged, {unread} judgements unreadable; "
         f"{counts.asked} calls asked, {counts.replayed} replayed, {counts.failed} failed"
     )
+
+
+def ask_failures_again(plan: Plan, dataset: str, cell: str) -> Counts:
+    """Judge the answers of a cell again: judgements from the call logs, and what failed by asking the judge.
+
+    Raises
+    ------
+    ModelError, BudgetError
+    """
+    out = Path(plan.layout.judgements(dataset, cell))
+    return asyncio.run(_judge(plan, dataset, cell, out, plan.limits, errors_again=True))[1]
 
 
 def replay(plan: Plan, dataset: str, cell: str, out: Path) -> None:
@@ -70,12 +82,22 @@ async def _judge(
     limits: Limits,
     *,
     offline: bool = False,
+    errors_again: bool = False,
     commons: Commons | None = None,
 ) -> tuple[Sequence[Judgement], Counts]:
     paths = plan.debates_of(dataset, slug, batches_of(plan, slug))
     records = [record for path in paths for record in read_debates(Path(path))]
     return await judge_records(
-        plan, dataset, slug, records, out, limits, log=plan.cell(slug).slug, offline=offline, commons=commons
+        plan,
+        dataset,
+        slug,
+        records,
+        out,
+        limits,
+        log=plan.cell(slug).slug,
+        offline=offline,
+        errors_again=errors_again,
+        commons=commons,
     )
 
 
@@ -89,6 +111,7 @@ async def judge_records(
     *,
     log: str,
     offline: bool = False,
+    errors_again: bool = False,
     commons: Commons | None = None,
 ) -> tuple[Sequence[Judgement], Counts]:
     """Have the answers of some debates of a cell judged, and write the judgements.
@@ -104,6 +127,8 @@ async def judge_records(
         Name of the call log that is written to; what any log beside it holds is not asked again.
     offline : bool
         Whether to take calls from logs alone.
+    errors_again : bool
+        Whether to ask calls again that failed.
     commons : Commons or None
         What jobs in one loop share.
 
@@ -123,6 +148,7 @@ async def judge_records(
         ledgers=Path(plan.layout.ledgers),
         job=Job(f"{dataset}~{log}~judge", dataset, slug),
         offline=offline,
+        errors_again=errors_again,
         commons=commons,
     )
     async with door_of_job as door:

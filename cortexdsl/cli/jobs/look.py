@@ -17,6 +17,7 @@ from cortexdsl.analysis.sequential.racing import live_cells
 from cortexdsl.analysis.sequential.sequential import judge_anytime
 from cortexdsl.analysis.units.scores import Row, read_rows, write_scores
 from cortexdsl.analysis.units.table import ASKED, ScoreTable, read_table, score_table
+from cortexdsl.cli.arguments import add_spec
 from cortexdsl.cli.jobs.join import check_cells
 from cortexdsl.cli.jobs.score import cell_scores
 from cortexdsl.errors import InputError
@@ -32,8 +33,7 @@ SHOWN = ["claim", "verdict", "estimate", "p_adjusted"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("spec", help="the spec, which has stopping")
-    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+    add_spec(parser, "the spec, which has stopping")
     parser.add_argument("--batch", required=True, type=int, help="the batch of questions that is finished, from 1")
 
 

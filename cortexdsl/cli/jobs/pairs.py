@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from cortexdsl.cli.arguments import add_spec
 from cortexdsl.debate.trajectory import places_of
 from cortexdsl.plan import compile_spec
 from cortexdsl.records.files import write_lines
@@ -15,8 +16,7 @@ from cortexdsl.train.pairs import check_whole, kept_csv, made_of
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("spec", help="the spec")
-    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+    add_spec(parser)
     parser.add_argument("--training", required=True, help="the entry of train")
     parser.add_argument("--phase", required=True, help="its phase: 1-critic")
 

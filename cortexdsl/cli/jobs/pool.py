@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from cortexdsl.cli.arguments import add_connections, add_dataset, add_out, add_spec, add_threads
 from cortexdsl.errors import InputError
 from cortexdsl.knowledge.entries import Entry, open_sources, read_entry
 from cortexdsl.knowledge.pool import build_pool
@@ -23,13 +24,12 @@ SUMMARY = "build the knowledge pools of a dataset (a workflow job)"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("spec", help="the spec")
-    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
-    parser.add_argument("--dataset", required=True, help="label of the dataset")
+    add_spec(parser)
+    add_dataset(parser)
     parser.add_argument("--source", required=True, help="name of the knowledge entry")
-    parser.add_argument("--out", required=True, type=Path, help="the pools to write")
-    parser.add_argument("--connections", type=int, help="searches in flight at most")
-    parser.add_argument("--threads", type=int, help="processors it takes; 0: it only waits, beside others in one loop")
+    add_out(parser, "the pools")
+    add_connections(parser, "searches in flight")
+    add_threads(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def attend(args: argparse.Namespace, commons: Commons | None = None, compiled: Compiled = compile_spec) -> str:
-    """Run the verb, and return what there is to say of it; parameters as in `cli.debate.attend`."""
+    """Run the verb, and return what there is to say of it; parameters as in `cli.jobs.debate.attend`."""
     plan = compiled(args.spec, args.experiment)
     if args.source not in plan.knowledge:
         there = ", ".join(plan.knowledge) or "none"

@@ -16,6 +16,7 @@ from cortexdsl.analysis.metrics.tables.description import description
 from cortexdsl.analysis.metrics.view import Grade, graded, graded_at_once
 from cortexdsl.analysis.units.scores import Row, score_rows, write_rows, write_scores
 from cortexdsl.analysis.units.table import ASKED
+from cortexdsl.cli.arguments import add_cell, add_spec
 from cortexdsl.debate.rereading import read_again
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.kept.looks import batches_of
@@ -28,10 +29,8 @@ from cortexdsl.terms import EMPTY
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("spec", help="the spec")
-    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
-    parser.add_argument("--dataset", required=True, help="label of the dataset")
-    parser.add_argument("--cell", required=True, help="the cell, as in file names: sparse~keep=median")
+    add_spec(parser)
+    add_cell(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from cortexdsl.cli.arguments import add_digest, add_spec
 from cortexdsl.errors import InputError
 from cortexdsl.plan import Layout, compile_spec
 from cortexdsl.plan.training.phases import Phase, Training
@@ -21,13 +22,12 @@ EXTRA = ("accelerate", "datasets", "peft", "torch", "transformers", "trl")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("spec", help="the spec, which has train:")
-    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+    add_spec(parser, "the spec, which has train:")
     parser.add_argument("--training", required=True, help="name of the training, as the spec has it")
     asked = parser.add_mutually_exclusive_group(required=True)
     asked.add_argument("--phase", help="whose turn it is: 1-critic")
     asked.add_argument("--serve", action="store_true", help="print what serves the adapters beside their base instead")
-    parser.add_argument("--digest", help="refuse to run if the spec means something else by now")
+    add_digest(parser)
     parser.add_argument("--threads", type=int, default=1, help="processors it takes; the weights depend on them")
 
 

@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from cortexdsl.cli.arguments import add_connections, add_digest, add_errors_again, add_spec
 from cortexdsl.errors import InputError
 from cortexdsl.models.door import Counts, Job, open_door
 from cortexdsl.models.similarity.embeddings import Embedder
@@ -22,14 +23,13 @@ from cortexdsl.train.collect import collect
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("spec", help="the spec")
-    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+    add_spec(parser)
     parser.add_argument("--training", required=True, help="the entry of train")
     parser.add_argument("--phase", required=True, help="its phase: 1-critic")
     parser.add_argument("--shard", required=True, help="the shard of its questions: r1-s01")
-    parser.add_argument("--digest", help="refuse to run if the spec means something else by now")
-    parser.add_argument("--connections", type=int, help="calls in flight to one endpoint at most")
-    parser.add_argument("--errors-again", action="store_true", help="ask calls again that failed in earlier runs")
+    add_digest(parser)
+    add_connections(parser)
+    add_errors_again(parser)
 
 
 def run(args: argparse.Namespace) -> int:

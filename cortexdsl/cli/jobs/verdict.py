@@ -61,7 +61,8 @@ def run(args: argparse.Namespace) -> int:
             scores, claims, arms, declared=declared, planned=planned, alpha=alpha, correction=correction
         )
     else:
-        found = judge_claims(scores, claims, seed, arms, declared=declared, alpha=alpha, correction=correction)
+        how = {"alpha": alpha, "correction": correction, "finished": True}
+        found = judge_claims(scores, claims, seed, arms, declared=declared, **how)
     history = record_verdicts(layout, seed, _lines(found), _asked(scores))
     with_history(found, history, arms).to_csv(layout.hypotheses, index=False)
     return 0

@@ -7,6 +7,7 @@ import json
 import sys
 from pathlib import Path
 
+from cortexdsl.cli.arguments import add_spec
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.cost.rehearse import rehearse_plan
 from cortexdsl.plan.cost.windows import too_long
@@ -19,8 +20,7 @@ from cortexdsl.plan.training.phases import Training
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("spec", help="the spec")
-    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+    add_spec(parser)
     parser.add_argument("--out", type=Path, help="write the plan (plan.json) and print nothing")
     parser.add_argument(
         "--declare",

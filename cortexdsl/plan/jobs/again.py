@@ -1,4 +1,4 @@
-"""Which finished debates have calls that failed, so that they may be asked again."""
+"""Which finished debates and judgements have calls that failed, so that they may be asked again."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from cortexdsl.errors import RecordError
 from cortexdsl.models.logs.calls import LogFolder
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.records import read_debates
+from cortexdsl.tasks.grading.judgements import unread_calls
 
 
 def failed_jobs(plan: Plan) -> list[tuple[str, str, str]]:
@@ -24,6 +25,23 @@ def failed_jobs(plan: Plan) -> list[tuple[str, str, str]]:
                 if _has_failures(Path(plan.layout.debates(dataset, cell.slug, shard.label)), logs):
                     found.append((dataset, cell.slug, shard.label))
             logs.close()
+    return found
+
+
+def failed_judgements(plan: Plan) -> list[tuple[str, str]]:
+    """Return the judged cells, as (dataset, cell), with an answer about which the judge's call failed.
+
+    Such an answer counts as not correct.
+    """
+    found = []
+    for dataset in filter(plan.is_judged, plan.tasks):
+        logs = LogFolder(Path(plan.layout.judge_calls(dataset)))
+        logs.refresh()
+        for cell in plan.cells:
+            path = Path(plan.layout.judgements(dataset, cell.slug))
+            if path.exists() and any(logs.has_error(call) for call in unread_calls(path)):
+                found.append((dataset, cell.slug))
+        logs.close()
     return found
 
 

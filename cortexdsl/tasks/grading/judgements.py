@@ -7,10 +7,11 @@ JSON Lines `{schema_version, question_id, answer, judgement, call}`: `judgement`
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from cortexdsl.errors import RecordError
 
@@ -77,18 +78,35 @@ def judgement_lines(judgements: Iterable[Judgement]) -> Iterable[str]:
         )
 
 
-def _read(path: Path) -> dict[Answered, bool | None]:
+def unread_calls(path: Path) -> tuple[str, ...]:
+    """Return the keys of the calls whose judgement is null: the reply was empty, or could not be read.
+
+    Raises
+    ------
+    RecordError
+        As for `Judgements`.
+    """
+    return tuple(row["call"] for row in _rows(path) if row["judgement"] is None)
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the checked lines of a file of judgements."""
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise RecordError(f"{path}: the judgements cannot be read ({error})\n    {_REMEDY}") from None
-    found: dict[Answered, bool | None] = {}
     for number, line in enumerate(filter(None, lines), 1):
         try:
             row = json.loads(line)
             if row["schema_version"] != SCHEMA_VERSION:
                 raise ValueError(f"schema_version is {row['schema_version']!r}, not {SCHEMA_VERSION}")
-            found[str(row["question_id"]), str(row["answer"])] = _MEANT[row["judgement"]]
-        except (ValueError, KeyError, TypeError) as error:
+            if row["judgement"] not in _MEANT:
+                raise ValueError(f"judgement is {row['judgement']!r}")
+            found = {name: str(row[name]) for name in ("question_id", "answer", "call")}
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise RecordError(f"{path}:{number}: no line of judgements ({error})\n    {_REMEDY}") from None
-    return found
+        yield found | {"judgement": row["judgement"]}
+
+
+def _read(path: Path) -> dict[Answered, bool | None]:
+    return {(row["question_id"], row["answer"]): _MEANT[row["judgement"]] for row in _rows(path)}
