@@ -13,7 +13,7 @@ from cortexdsl.analysis.claims.findings import NO_INTERACTION, ONE_FAILS, Findin
 from cortexdsl.analysis.claims.over import find_over
 from cortexdsl.analysis.tests.corrections import adjust
 from cortexdsl.analysis.tests.signflip import DRAWS
-from cortexdsl.analysis.units.answers import NobodyAnswered, lies_in_answers
+from cortexdsl.analysis.units.answers import NoAnswerError, lies_in_answers
 from cortexdsl.analysis.units.columns import Ints
 from cortexdsl.analysis.units.table import ScoreTable, score_table
 from cortexdsl.spec.claims.arms import Arm, arms_of
@@ -104,7 +104,7 @@ def judge_claims(
 def _examined(design: Design, scene: Scene, finished: bool) -> Finding:
     try:
         return examine(design, scene)
-    except NobodyAnswered as error:
+    except NoAnswerError as error:
         if not finished:
             raise
         return Finding(np.nan, np.nan, np.nan, f"none: {error}", False, np.nan)

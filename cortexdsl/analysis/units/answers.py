@@ -29,7 +29,7 @@ from cortexdsl.terms import Floats
 _BRIER = ("brier", "brier_stated", "brier_recalibrated", "brier_raw")
 
 
-class NobodyAnswered(DataError):
+class NoAnswerError(DataError):
     """A claim is about a round that no debate of a cell reached, or an agent who gave no answer there."""
 
 
@@ -89,14 +89,14 @@ def _rows(table: ScoreTable, quantity: Quantity, dataset: int) -> pd.DataFrame:
         here = here[here["agent"] == quantity.agent]
         if here.empty:
             known = ", ".join(filter(None, agents)) or "none: its table of answers has no column agent"
-            raise NobodyAnswered(f"{quantity.name} has no agent {quantity.agent!r} on {label}; it has {known}")
+            raise NoAnswerError(f"{quantity.name} has no agent {quantity.agent!r} on {label}; it has {known}")
     if here.empty:
         raise DataError(f"{table.source}: no answers of {quantity.name} on {label}")
     if quantity.round is not None:
         rounds = here["round"] <= quantity.round if _is_score(quantity) else here["round"] == quantity.round
         if not rounds.any():
             there = f"rounds {here['round'].min():g} to {here['round'].max():g}"
-            raise NobodyAnswered(
+            raise NoAnswerError(
                 f"{table.source}: no answer of {quantity.name} on {label} in round {quantity.round}; {there}"
             )
         here = here[rounds]
