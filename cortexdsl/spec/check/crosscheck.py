@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from cortexdsl.errors import Problem
+from cortexdsl.errors import Problem, SpecError
 from cortexdsl.spec.check.mending import Doubtful, changed
+from cortexdsl.spec.claims.checks import unexpectable
+from cortexdsl.spec.claims.language import parse_claim
 from cortexdsl.spec.claims.metric_names import CLAIMED_METRICS, KNOWN_METRICS
 from cortexdsl.spec.grammar.addresses import holds_secret
 from cortexdsl.spec.grammar.sheet import SpecText
@@ -188,15 +190,25 @@ def _expected(look: _Look) -> Iterator[Found]:
     if look.text.expected is None or look.doubtful.has("hypotheses"):
         return
     claims = [" ".join(claim.split()) for claim in look.text.hypotheses]
-    for key in look.text.expected.differences:
+    for key, value in look.text.expected.differences.items():
         name, known = " ".join(key.split()), [*look.text.methods, *claims]
         if name not in claims and name.partition("[")[0] not in look.text.methods:
             yield from look.unknown(("expected", "differences", key), "claim or method", name, known, key=True)
+        elif said := _unexpectable(name if name in claims else None, value):
+            remedy = f"as a share: {value / 100:g}?" if 1 < abs(value) <= 100 else "write what the claim is about"
+            yield from look.found(("expected", "differences", key), f"nobody can expect {value:g}: {said}", remedy)
     for key in look.text.expected.spread:
         name, known = " ".join(key.split()), [*CLAIMED_METRICS, *claims]
         unknown = [one for one in name.split(" per ") if one not in CLAIMED_METRICS]
         if name not in claims and unknown:
             yield from look.unknown(("expected", "spread", key), "claim or metric", unknown[0], known, key=True)
+
+
+def _unexpectable(claim: str | None, value: float) -> str:
+    try:
+        return unexpectable(None if claim is None else parse_claim(claim), value)
+    except SpecError:  # told where claims are read
+        return ""
 
 
 def _tools(look: _Look) -> Iterator[Found]:

@@ -63,6 +63,19 @@ def unlookable(claim: Claim) -> str:
     return ""
 
 
+def unexpectable(claim: Claim | None, value: float) -> str:
+    """Why nobody can expect that the claimed quantity comes out so, or nothing; without a claim, of an accuracy."""
+    if claim is None:
+        low, high = -1.0, 1.0
+    elif not isinstance(claim, Comparison):
+        return ""
+    elif claim.is_ratio:
+        return "" if value > 0 else "a ratio lies above 0"
+    else:
+        low, high = _range(claim)
+    return "" if low <= value <= high else f"it lies between {_number(low)} and {_number(high)}"
+
+
 def check_range(claim: Comparison, where: str) -> None:
     """Refuse a comparison that no outcome can miss, or none can meet.
 
