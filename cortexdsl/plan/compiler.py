@@ -19,7 +19,7 @@ from cortexdsl.plan.parts.money import check_money
 from cortexdsl.plan.parts.shards import Shard, cut, cut_in_step, shard_size
 from cortexdsl.plan.parts.stopping import stopping_of
 from cortexdsl.plan.parts.tools import without_module
-from cortexdsl.plan.parts.weights import with_weights
+from cortexdsl.plan.parts.weights import weighed, with_weights
 from cortexdsl.plan.parts.whatif import Whatif, judge_whatifs
 from cortexdsl.plan.training.judged import judge_trainings
 from cortexdsl.plan.training.phases import Training
@@ -114,7 +114,7 @@ def judge(asked: str, *, experiment: str | None = None) -> Judged:
     spec, unweighed = with_weights(spec)
     add_new(problems, unweighed)
     templates = Templates(_prompt_folders(path))
-    resolved = judge_arms(spec)
+    resolved = judge_arms(spec, weighed)
     add_new(problems, resolved.problems)
     sound, prompts = _with_templates(resolved.arms, templates, problems)
     doubtful = resolved.doubtful.with_(*(("methods", arm.method) for arm in resolved.arms if arm not in sound))

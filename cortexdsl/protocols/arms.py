@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from cortexdsl.errors import Problem, SpecError
+from cortexdsl.errors import InputError, Problem, SpecError
 from cortexdsl.protocols.claimed import arm_called, no_arm, unclaimable
 from cortexdsl.protocols.grid import grid_points, put
 from cortexdsl.protocols.loader import Protocol, load_protocol, protocol_of
@@ -79,8 +79,16 @@ def arms(spec: Spec) -> tuple[Arm, ...]:
     return judged.arms
 
 
-def judge_arms(spec: Spec) -> Judged:
-    """Resolve the arms of a spec that may hold mistakes, as far as they can be resolved."""
+def judge_arms(spec: Spec, completed: Callable[[Model], Model] = lambda model: model) -> Judged:
+    """Resolve the arms of a spec that may hold mistakes, as far as they can be resolved.
+
+    Parameters
+    ----------
+    spec : Spec
+    completed : callable
+        Adds to a model that a grid changes what its entry leaves unsaid, as was done with those of the spec: a grid
+        point reads the entry anew. An InputError of it is a mistake of the spec.
+    """
     problems: dict[tuple[str, str], Problem] = {}  # by place and remedy: one value may be wrong in many arms
     made: dict[str, Arm] = {}
     failed: set[str] = set()
@@ -105,7 +113,7 @@ def judge_arms(spec: Spec) -> Judged:
             problems, failed = _by_place(error) | problems, failed | {method}
         for axes in points:
             try:
-                arm = _arm(spec, method, node, protocol, axes)
+                arm = _arm(spec, method, node, protocol, axes, completed)
                 made.setdefault(arm.name, arm)
             except SpecError as error:
                 problems, failed = _by_place(error) | problems, failed | {method}
@@ -173,7 +181,14 @@ def _inline(spec: Spec) -> Mapping[str, Node]:
     return written.mapping() if written is not None else {}
 
 
-def _arm(spec: Spec, method: str, node: Node, protocol: Protocol, axes: Mapping[str, Node]) -> Arm:
+def _arm(
+    spec: Spec,
+    method: str,
+    node: Node,
+    protocol: Protocol,
+    axes: Mapping[str, Node],
+    completed: Callable[[Model], Model],
+) -> Arm:
     plain = {axis: value.plain() for axis, value in axes.items()}
     name = point_name(method, plain)
     chosen, entries = node, dict(spec.node.mapping()["models"].mapping())
@@ -184,7 +199,9 @@ def _arm(spec: Spec, method: str, node: Node, protocol: Protocol, axes: Mapping[
         else:
             chosen = put(chosen, [head, *below], value, protocol.settings)
     changed = {axis.split(".")[1] for axis in axes if axis.startswith("models.")}
-    models = {key: _model(key, entries[key]) if key in changed else model for key, model in spec.models.items()}
+    models = {
+        key: _model(key, entries[key], completed) if key in changed else model for key, model in spec.models.items()
+    }
     agents = {key: replace(agent, model=models[agent.model.name]) for key, agent in spec.agents.items()}
     team = _team(spec, chosen, agents, axes)
     choice = Choice(
@@ -204,8 +221,13 @@ def _arm(spec: Spec, method: str, node: Node, protocol: Protocol, axes: Mapping[
     )
 
 
-def _model(name: str, node: Node) -> Model:
-    return model_of(name, check(ModelText, node, lambda route: dotted(("models", name, *route))))
+def _model(name: str, node: Node, completed: Callable[[Model], Model]) -> Model:
+    model = model_of(name, check(ModelText, node, lambda route: dotted(("models", name, *route))))
+    try:
+        return completed(model)
+    except InputError as error:
+        what, _, remedy = str(error).partition("\n")
+        refuse(node.where(("model",)), what, remedy.strip())
 
 
 def _team(spec: Spec, method: Node, agents: Mapping[str, Agent], axes: Mapping[str, Node]) -> tuple[Agent, ...]:

@@ -60,3 +60,27 @@ def test_other_weights_than_the_spec_names_are_wrong(tmp_path: Path) -> None:
 def test_a_tiny_model_has_no_address(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="no address, no key"):
         compile_spec(_spec(tmp_path, made(tmp_path / "model"), ", api_base: 'http://127.0.0.1:1/v1'"))
+
+
+def test_a_grid_over_a_model_keeps_what_its_folder_says(tmp_path: Path) -> None:
+    """Its weights, and its size, which CortexDebate's credibility needs and the spec leaves to the card."""
+    folders = [made(tmp_path / name, seed=seed) for name, seed in (("one", 1), ("two", 2))]
+    path = Path(_spec(tmp_path, folders[0]))
+    text = path.read_text() + "  sparse: {protocol: cortexdebate}\n"
+    path.write_text(f"{text}grid:\n  vote: {{models.small.temperature: [0.5]}}\n  sparse:\n    models.small.model:\n"
+                    f"      - tiny/{folders[0]}\n      - tiny/{folders[1]}\n")  # fmt: skip
+    plan = compile_spec(str(path))
+    found = {cell.name: cell.debate.models[0] for cell in plan.cells}
+    assert len(found) == 4  # the first folder is the method itself
+    for name, model in found.items():
+        folder = Folder(folders[1] if str(folders[1]) in name else folders[0])
+        assert model.options["weights"] == folder.digest
+        assert (model.parameters, model.tokens) == (folder.config.parameters, 1000)
+    assert len({model.options["weights"] for model in found.values()}) == 2
+
+
+def test_a_folder_that_a_grid_names_and_that_is_missing_is_wrong_where_it_is_named(tmp_path: Path) -> None:
+    path = Path(_spec(tmp_path, made(tmp_path / "model")))
+    path.write_text(path.read_text() + f"grid:\n  vote:\n    models.small.model: [tiny/{tmp_path / 'nowhere'}]\n")
+    with pytest.raises(SpecError, match=r"small\.yaml:12:26: .*nowhere is no folder"):
+        compile_spec(str(path))

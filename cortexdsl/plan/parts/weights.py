@@ -25,7 +25,7 @@ def with_weights(spec: Spec) -> tuple[Spec, tuple[Problem, ...]]:
     problems = []
     for name, model in spec.models.items():
         try:
-            models[name] = _with_weights(model)
+            models[name] = weighed(model)
         except InputError as error:
             what, _, remedy = str(error).partition("\n")
             problems.append(spec.problem(("models", name, "model"), what, remedy.strip()))
@@ -44,7 +44,14 @@ def with_weights(spec: Spec) -> tuple[Spec, tuple[Problem, ...]]:
     return found, tuple(problems)
 
 
-def _with_weights(model: Model) -> Model:
+def weighed(model: Model) -> Model:
+    """Return a model that says which weights it has, and how large it is; one without files is returned as it is.
+
+    Raises
+    ------
+    InputError
+        There is no such folder, and the spec does not name the weights; or it names others.
+    """
     if not model.model.startswith(PREFIX):
         return model
     pinned = model.options.get(DIGEST)
