@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from cortexdsl.errors import InputError, Problem, SpecError
 from cortexdsl.protocols.claimed import arm_called, no_arm, unclaimable
 from cortexdsl.protocols.grid import grid_points, put
+from cortexdsl.protocols.learned import Varied, as_trained, varied
 from cortexdsl.protocols.loader import Protocol, load_protocol, protocol_of
 from cortexdsl.protocols.resolve import Choice, resolve_placed, settings_of
 from cortexdsl.spec.check.mending import Doubtful
@@ -43,6 +44,8 @@ class Arm:
     match : Match or None
     prompts : mapping of step to Mark
         Where its template is named.
+    trainings : mapping of name to Varied
+        Entries of `train` that its grid point changes.
     """
 
     name: str
@@ -54,6 +57,7 @@ class Arm:
     debate: Method
     match: Match | None
     prompts: Mapping[str, Mark]
+    trainings: Mapping[str, Varied] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,12 +200,14 @@ def _arm(
         head, *below = axis.split(".")
         if head == "models":
             entries[below[0]] = put(entries[below[0]], below[1:], value, {})
-        else:
+        elif head != "train":
             chosen = put(chosen, [head, *below], value, protocol.settings)
     changed = {axis.split(".")[1] for axis in axes if axis.startswith("models.")}
     models = {
         key: _model(key, entries[key], completed) if key in changed else model for key, model in spec.models.items()
     }
+    trainings = varied(spec, axes)
+    models = {key: as_trained(model, trainings) for key, model in models.items()}
     agents = {key: replace(agent, model=models[agent.model.name]) for key, agent in spec.agents.items()}
     team = _team(spec, chosen, agents, axes)
     choice = Choice(
@@ -218,6 +224,7 @@ def _arm(
         debate=resolved.method,
         match=_match(chosen, protocol),
         prompts=resolved.prompts,
+        trainings=MappingProxyType({each.name: each for each in trainings.values()}),
     )
 
 

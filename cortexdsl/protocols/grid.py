@@ -15,8 +15,10 @@ from cortexdsl.spec.text.messages import nearest
 from cortexdsl.spec.text.nodes import Node, refuse
 
 MOST_POINTS = 10_000
-NESTED = ("roles", "prompts", "models")
-"""The words of an axis that a name follows: `prompts.revise`, `models.small.temperature`."""
+NESTED = ("roles", "prompts", "models", "train")
+"""The words of an axis that a name follows: `prompts.revise`, `models.small.temperature`, `train.acc.threshold`."""
+LEARNED = ("questions", "samples", "threshold", "opening", "guide", "optimiser")
+"""What of an entry of `train` a grid may vary; who learns from which debates, and how often, are other trainings."""
 WORDS = ("team", "agents", "confidence")
 """The words of a method that are axes themselves."""
 
@@ -69,17 +71,19 @@ def _unknown_axis(spec: Spec, grid: Node, axis: str, protocol: Protocol) -> Prob
     if head in NESTED:
         name, _, key = rest.partition(".")
         steps, roles = tuple(protocol.text.steps), tuple(protocol.text.roles)
-        known = {"roles": roles, "prompts": steps, "models": tuple(spec.models)}[head]
+        known = {"roles": roles, "prompts": steps, "models": tuple(spec.models), "train": tuple(spec.text.train)}[head]
         if name not in known:
             return Problem(mark, f"the axis {axis}: nothing is called {name!r}", nearest(name, known))
         if head == "models" and key.partition(".")[0] not in ModelText.model_fields:
             return Problem(mark, f"the axis {axis}: a model has no {key!r}", nearest(key, ModelText.model_fields))
+        if head == "train" and key.partition(".")[0] not in LEARNED:
+            return Problem(mark, f"the axis {axis}: a grid varies no {key!r} of a training", nearest(key, LEARNED))
         return None
     if head in protocol.settings or axis in WORDS:
         return None
     settings = f"settings of {protocol.name}"
     remedy = nearest(head, protocol.settings, say=settings) or f"{protocol.name} has no settings"
-    others = f"besides: {', '.join(WORDS)}, roles.ROLE, prompts.STEP, models.NAME.KEY"
+    others = f"besides: {', '.join(WORDS)}, roles.ROLE, prompts.STEP, models.NAME.KEY, train.NAME.KEY"
     return Problem(mark, f"no setting knows the axis {axis}", f"{remedy}; {others}")
 
 

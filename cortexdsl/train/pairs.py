@@ -45,7 +45,11 @@ def made_of(moments: Iterable[Judged], threshold: float, validation: frozenset[s
         pair, outcome = selected(moment, threshold)
         counts[part, moment.round, outcome] += 1
         if pair is not None:
-            values = {"value_chosen": pair.chosen.value, "value_rejected": pair.rejected.value}
+            values = {
+                "value_chosen": pair.chosen.value,
+                "value_rejected": pair.rejected.value,
+                "values": {way: tried.value for way, tried in moment.tried.items()},
+            }
             said = {"chosen": _said(pair.chosen.text), "rejected": _said(pair.rejected.text)}
             pairs.append(_line({"prompt": _asked(moment), **said, **whose, "guided": pair.guided, **values}))
         if is_exemplary(moment):

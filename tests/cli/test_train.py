@@ -148,5 +148,41 @@ def test_a_training_that_is_killed_goes_on_to_the_same_weights(here: Path) -> No
     assert weights[0].read_bytes() == weights[1].read_bytes()
 
 
+CUT = """\
+import os, signal, sys
+from pathlib import Path
+from cortexdsl.cli.main import main
+
+whole = Path.rename
+
+def cut(part, target):
+    if part.name == sys.argv[1]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return whole(part, target)
+
+Path.rename = cut
+main(sys.argv[2:])
+"""
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("part", ["adapter.part", "model.part"])
+def test_a_training_that_is_killed_while_it_writes_weights_goes_on_to_the_same(here: Path, part: str) -> None:
+    """All steps are learned by then, and what they came to is written, but not in its place."""
+    pytest.importorskip("trl", reason=NEEDS)
+    arguments = ["train", "x", "--training", "acc", "--phase", "1-critic"]
+    folder = Path("results/x/train/acc/1-critic")
+    job = subprocess.run([sys.executable, "-c", CUT, part, *arguments], stderr=subprocess.DEVNULL, check=False)
+    assert job.returncode == -signal.SIGKILL
+    assert (folder / part).is_dir()
+    assert not (folder / "model").exists()
+    assert _train("1-critic") == 0
+    assert not list(folder.glob("*.part"))
+    written(Path("results/x/train/acc/1-actor/pairs.jsonl"), (json.loads(line) for line in _lines(folder)))
+    assert _train("1-actor") == 0
+    for name in ("model/model.safetensors", "adapter/adapter_model.safetensors", "curve.csv"):
+        assert (folder / name).read_bytes() == Path("results/x/train/acc/1-actor", name).read_bytes()
+
+
 def _lines(folder: Path) -> list[str]:
     return (folder / "pairs.jsonl").read_text().splitlines()

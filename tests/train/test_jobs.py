@@ -61,6 +61,25 @@ def test_a_job_asks_no_more_than_the_plan_says_and_nothing_twice(
     assert MOMENTS.read_bytes() == before
 
 
+def test_trainings_of_a_grid_that_debate_alike_ask_each_call_once(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan(here, SPEC + "grid:\n  untrained: {train.acc.threshold: [0.5]}\n")
+    assert run(JOB) == 0
+    assert run(PAIRS) == 0
+    capsys.readouterr()
+    strict = [each.replace("acc", "acc~threshold=0.5") if each == "acc" else each for each in (*JOB, *PAIRS)]
+    assert run(strict[: len(JOB)]) == 0
+    assert " 0 calls asked" in capsys.readouterr().err
+    assert run(strict[len(JOB) :]) == 0
+    some, fewer = (lines(PHASE.parents[1] / name / PHASE.name / "pairs.jsonl") for name in ("acc", strict[3]))
+    kept = [pair for pair in some if pair["value_chosen"] - pair["value_rejected"] > 0.5]
+    assert 0 < len(fewer) < len(some)
+    assert [pair["prompt"] for pair in kept if pair["guided"] == "right"] == [
+        pair["prompt"] for pair in fewer if pair["guided"] == "right"
+    ]
+
+
 def test_a_job_that_a_limit_stopped_goes_on_where_it_was(here: Path) -> None:
     plan(here)
     assert run(JOB) == 0
@@ -98,6 +117,40 @@ def test_a_killed_job_leaves_the_same_bytes_when_it_is_started_again(here: Path)
     assert MOMENTS.read_bytes() == resumed
 
 
+CUT = """\
+import os, signal, sys
+from pathlib import Path
+from cortexdsl.cli.verbs import run
+
+whole = Path.replace
+
+def cut(part, target):
+    if Path(target).name == sys.argv[1]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return whole(part, target)
+
+Path.replace = cut
+run(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize("name", ["pairs.jsonl", "sft.jsonl", "kept.csv"])
+def test_pairs_that_were_killed_while_they_were_written_are_the_same_in_the_end(here: Path, name: str) -> None:
+    plan(here)
+    assert run(JOB) == 0
+    assert run(PAIRS) == 0
+    files = [PHASE / each for each in ("pairs.jsonl", "sft.jsonl", "kept.csv")]
+    whole = [path.read_bytes() for path in files]
+    for path in files:
+        path.unlink()
+    job = subprocess.run([sys.executable, "-c", CUT, name, *PAIRS], stderr=subprocess.DEVNULL, check=False)
+    assert job.returncode == -signal.SIGKILL
+    there = [path.exists() for path in files]
+    assert there == [files.index(path) < files.index(PHASE / name) for path in files]  # whole ones, and no part of one
+    assert run(PAIRS) == 0
+    assert [path.read_bytes() for path in files] == whole
+
+
 def test_records_of_guided_debates_are_no_results(here: Path) -> None:
     plan(here)
     assert run(JOB) == 0
@@ -126,6 +179,7 @@ def test_pairs_say_where_they_come_from_and_none_is_guided_in_its_prompt(here: P
         assert pair["chosen"] == [{"role": "assistant", "content": moment[chosen]["text"]}]
         assert pair["rejected"] == [{"role": "assistant", "content": moment[rejected]["text"]}]
         assert (pair["value_chosen"], pair["value_rejected"]) == (value[chosen], value[rejected])
+        assert pair["values"] == value  # v, v+ and v- of Algorithm 1
         assert pair["value_chosen"] - pair["value_rejected"] >= 0.3
         assert (pair["part"] == "validation") == (pair["question"] in training.validation)
     for example in lines(PHASE / "sft.jsonl"):

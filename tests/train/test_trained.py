@@ -114,6 +114,51 @@ def test_a_grid_may_vary_which_training_speaks(here: Path) -> None:
     assert "trained[models.critic.repeat=2]" in compiled.cell_named("trained").aliases
 
 
+def test_a_grid_may_vary_how_a_training_learns(here: Path) -> None:
+    """Each point has a training of its own, both of whose models speak there; the value of the spec is the spec's."""
+    text = SPEC + "grid:\n  trained: {train.acc.threshold: [0.2, 0.4], train.acc.optimiser.rank: [4, 8]}\n"
+    compiled = plan(here, text)
+    assert [training.name for training in compiled.trainings] == [
+        "acc",
+        "acc~threshold=0.2~optimiser.rank=8",
+        "acc~threshold=0.4~optimiser.rank=4",
+        "acc~threshold=0.4~optimiser.rank=8",
+    ]
+    for training in compiled.trainings:
+        said = training.said
+        if training.name == "acc":
+            cell = compiled.cell_named("trained")
+            assert "trained[train.acc.threshold=0.2, train.acc.optimiser.rank=4]" in cell.aliases
+        else:
+            axes = f"train.acc.threshold={said.threshold}, train.acc.optimiser.rank={said.optimiser.rank}"
+            cell = compiled.cell_named(f"trained[{axes}]")
+        assert training.name == "acc" or training.name.endswith(
+            f"{said.threshold}~optimiser.rank={said.optimiser.rank}"
+        )
+        for role, model in (("actor", "2-actor"), ("critic", "2-critic")):
+            spoken = cell.debate.cast[role][0].model
+            assert spoken.model == f"tiny/./results/learning/train/{training.name}/{model}/model"
+            assert spoken.options["weights"] == f"training:{training.phase(model).trained_digest}"
+    assert len({cell.digest for cell in compiled.cells}) == len(compiled.cells) == 3 + 3
+    # The critic's first debates do not depend on how it learns from them: each call is asked once.
+    assert len({training.phase("1-critic").digest for training in compiled.trainings}) == 1
+
+
+@pytest.mark.parametrize(
+    ("axis", "said"),
+    [
+        ("train.ac.threshold: [0.1]", r"the axis train\.ac\.threshold: nothing is called 'ac'"),
+        ("train.acc.roles: [[actor]]", r"a grid varies no 'roles' of a training"),
+        ("train.acc.treshold: [0.1]", r"a grid varies no 'treshold' of a training\n.*did you mean threshold"),
+        ("train.acc.threshold: [2]", r"learning\.yaml:26:35: train\.acc\.threshold"),
+        ("train.acc.optimiser.rnk: [2]", r"train\.acc\.optimiser.*rnk"),
+    ],
+)
+def test_what_a_grid_cannot_vary_of_a_training_is_wrong_where_it_is_written(here: Path, axis: str, said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        plan(here, SPEC + f"grid:\n  trained: {{{axis}}}\n")
+
+
 def test_weights_of_another_training_do_not_speak(here: Path) -> None:
     compiled = plan(here, SPEC)
     cell = compiled.cell_named("trained")

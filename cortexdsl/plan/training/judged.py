@@ -15,6 +15,7 @@ from cortexdsl.plan.parts.tools import tools_of
 from cortexdsl.plan.training.phases import WITHOUT_WEIGHTS, Phase, Training, phases_of
 from cortexdsl.plan.training.questions import Learned, learned_from
 from cortexdsl.protocols.arms import Arm
+from cortexdsl.protocols.learned import Varied
 from cortexdsl.protocols.templates import Templates
 from cortexdsl.spec.grammar.training import TrainText
 from cortexdsl.spec.load import TRAINED, Spec, path_of
@@ -59,26 +60,36 @@ def judge_trainings(
     lost: list[Problem] = []
     trainings: list[Training] = []
     phases: dict[str, tuple[Phase, ...]] = {}
-    for name, said in spec.text.train.items():
-        if spec.doubtful.has("train", name) or said.method not in named:
+    told: set[str] = set()
+    for each in _asked(spec, arms):
+        entry, name, said = each.entry, each.name, each.said
+        if spec.doubtful.has("train", entry) or said.method not in named or entry in told:
             continue  # what is wrong with it was told
         arm = named[said.method]
-        wrong = list(_wrong(spec, name, said, arm, templates))
+        wrong = list(_wrong(spec, entry, said, arm, templates))
         problems += wrong
         if wrong:
+            told.add(entry)
             continue
         learned = None
         try:
             if tasks and len(tasks) == len(spec.datasets):  # else nothing could be kept apart from what is asked
-                learned = _learned(spec, name, said, tasks)
+                learned = _learned(spec, entry, said, tasks)
         except (DataError, SpecError) as error:
             what, _, remedy = str(error).partition("\n")
-            lost.append(spec.problem(("train", name, "questions"), what, " ".join(remedy.split())))
+            lost.append(spec.problem(("train", entry, "questions"), what, " ".join(remedy.split())))
         phases[name] = phases_of(name, said, arm.debate, learned, templates, layout, spec.text.seed)
         if learned is not None:
-            trainings.append(_training(spec, name, said, arm, learned, phases[name]))
+            trainings.append(_training(spec, each, arm, learned, phases[name]))
     problems += _unmade(spec, phases)
     return _with_models(spec, arms, phases, tuple(trainings), tuple(problems), tuple(lost))
+
+
+def _asked(spec: Spec, arms: Sequence[Arm]) -> Sequence[Varied]:
+    """Return the entries of `train`, and those that points of grids make of them, each once."""
+    entries = {name: Varied(name, name, said) for name, said in spec.text.train.items()}
+    varied = {name: each for arm in arms for name, each in arm.trainings.items() if name not in entries}
+    return (*entries.values(), *varied.values())
 
 
 def _wrong(spec: Spec, name: str, said: TrainText, arm: Arm, templates: Templates) -> Iterator[Problem]:
@@ -132,9 +143,8 @@ def _learned(spec: Spec, name: str, said: TrainText, tasks: Mapping[str, Task]) 
     return learned_from(replace(dataset, **changes), questions, tasks.values())
 
 
-def _training(
-    spec: Spec, name: str, said: TrainText, arm: Arm, learned: Learned, phases: tuple[Phase, ...]
-) -> Training:
+def _training(spec: Spec, asked: Varied, arm: Arm, learned: Learned, phases: tuple[Phase, ...]) -> Training:
+    said = asked.said
     models = [model.model for model in arm.debate.models]
     calls = max(len(places_of(arm.debate, role, opening=said.opening)) for role in said.roles) * 5 * said.samples
     size = shard_size(
@@ -145,9 +155,9 @@ def _training(
     )
     seed = spec.text.seed % 2**31 if said.optimiser.seed is None else said.optimiser.seed
     return Training(
-        name, said, learned, cut(len(learned.task.items), 1, size), phases,
+        asked.name, said, learned, cut(len(learned.task.items), 1, size), phases,
         said.optimiser.model_copy(update={"seed": seed}),
-        spec.node.where(("train", name, "weights")),
+        spec.node.where(("train", asked.entry, "weights")),
     )  # fmt: skip
 
 
@@ -155,17 +165,16 @@ def _unmade(spec: Spec, phases: Mapping[str, tuple[Phase, ...]]) -> Iterator[Pro
     """Yield the models that no training can make."""
     for name, entry in spec.text.models.items():
         if entry.trained is not None and entry.trained in phases and not spec.doubtful.has("models", name):
-            phase = _phase(spec, phases, entry.trained, entry.role or "", entry.repeat)
+            phase = _phase(phases[entry.trained], entry.role or "", entry.repeat)
             if phase is not None and phase.trained is None:
                 what = f"{name} is to be trained from {phase.begins.name} ({phase.begins.model}), which has no weights"
                 yield spec.problem(("models", name), what, "train a tiny/ model, or one that a server answers for")
 
 
-def _phase(
-    spec: Spec, phases: Mapping[str, tuple[Phase, ...]], training: str, role: str, repeat: int | None
-) -> Phase | None:
-    last = repeat or spec.text.train[training].repeats
-    return next((phase for phase in phases[training] if (phase.role, phase.repeat) == (role, last)), None)
+def _phase(phases: Sequence[Phase], role: str, repeat: int | None) -> Phase | None:
+    """Return a role's phase, the last one where no repeat is named."""
+    of_role = [phase for phase in phases if phase.role == role and repeat in (None, phase.repeat)]
+    return of_role[-1] if of_role else None
 
 
 def _with_models(
@@ -180,7 +189,7 @@ def _with_models(
         if not model.model.startswith(TRAINED):
             return model
         _, name, role, *repeat = model.model.split("/")
-        phase = _phase(spec, phases, name, role, int(repeat[0]) if repeat else None) if name in phases else None
+        phase = _phase(phases.get(name, ()), role, int(repeat[0]) if repeat else None)
         if phase is None or phase.trained is None:
             return model
         options = {**phase.trained.options, **model.options}

@@ -207,7 +207,7 @@ def phases_of(
             how = said.optimiser.model_dump(mode="json"), said.weights
             made = digest(pairs, how, begins)
             folder = layout.trained(name, f"{repeat}-{role}")
-            trained = trained_model(begins, folder, f"{name}-{repeat}-{role}", made)
+            trained = trained_model(begins, folder, f"{name.partition('~')[0]}-{repeat}-{role}", made)
             found.append(Phase(name, repeat, role, method, begins, folder, trained, own, pairs, made))
             if trained is None:
                 return tuple(found)
