@@ -10,11 +10,13 @@ from cortexdsl.report.figures.curves import cost_figure, rounds_figure
 from cortexdsl.report.figures.dotplots import accuracy_figure, differences_figure
 from cortexdsl.report.figures.drawing import Drawing
 from cortexdsl.report.figures.grids import grid_figure
+from cortexdsl.report.figures.learning import learning_figure
 from cortexdsl.report.figures.rankings import ranks_figure
 from cortexdsl.report.figures.reliability import confidence_figure
 from cortexdsl.report.inputs.beside import Beside, read_beside
 from cortexdsl.report.inputs.grid import read_levels
 from cortexdsl.report.inputs.history import read_history
+from cortexdsl.report.inputs.learned import Learned, read_learned
 from cortexdsl.report.inputs.results import Results, read_results
 from cortexdsl.report.inputs.unfinished import read_unfinished
 from cortexdsl.report.page.page import VIEW, page, view_page
@@ -24,6 +26,7 @@ from cortexdsl.report.tables.beside import published_table
 from cortexdsl.report.tables.calibration import calibration_table
 from cortexdsl.report.tables.files import save_table
 from cortexdsl.report.tables.grid import grid_table
+from cortexdsl.report.tables.learning import learning_table
 from cortexdsl.report.tables.linked import linked
 from cortexdsl.report.tables.persuasion import persuasion_table
 from cortexdsl.report.tables.spending import spent
@@ -63,12 +66,15 @@ def build_report(folder: Path, provenance: Mapping[str, str] | None = None, *, h
     results = read_results(folder)
     beside = read_beside(folder, results.alpha, results.primary)
     levels = read_levels(folder, results)
-    figures = _figures(results, beside, levels) if has_figures else []
+    learned = read_learned(folder, results.plan)
+    figures = _figures(results, beside, levels, learned) if has_figures else []
     judged = agreement_table(folder)
     cost = spent(folder, results.plan)
     axes = grid_table(results, levels)
     persuaded = persuasion_table(folder, results)
-    others = judged, axes, published_table(results), persuaded, calibration_table(folder, results)
+    others = (
+        judged, axes, published_table(results), persuaded, calibration_table(folder, results), learning_table(learned),
+    )  # fmt: skip
     apart = (table for table in others if table is not None)
     name, cells = results.experiment, frozenset(results.cells)
     shown = [linked(table, name, cells) for table in (*tables(results), *apart)]
@@ -94,7 +100,10 @@ def build_report(folder: Path, provenance: Mapping[str, str] | None = None, *, h
     return target
 
 
-def _figures(results: Results, beside: Beside, levels: Sequence[Level]) -> list[Drawing]:
+def _figures(results: Results, beside: Beside, levels: Sequence[Level], learned: Sequence[Learned]) -> list[Drawing]:
     makers = (accuracy_figure, cost_figure, differences_figure, rounds_figure, confidence_figure)
-    drawn = [*(draw(results) for draw in makers), grid_figure(results, levels), ranks_figure(beside.ranks)]
+    drawn = [
+        *(draw(results) for draw in makers), grid_figure(results, levels), ranks_figure(beside.ranks),
+        learning_figure(learned),
+    ]  # fmt: skip
     return [drawing for drawing in drawn if drawing is not None]

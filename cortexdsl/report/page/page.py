@@ -16,6 +16,7 @@ from cortexdsl.report.inputs.unfinished import Unfinished, left_line
 from cortexdsl.report.page.links import claim_link
 from cortexdsl.report.page.templates import style, template
 from cortexdsl.report.tables.calibration import NAME as CALIBRATION
+from cortexdsl.report.tables.learning import NAME as LEARNING
 from cortexdsl.report.tables.persuasion import NAME as PERSUASION
 from cortexdsl.report.tables.spending import Spent
 from cortexdsl.report.tables.table import Table
@@ -34,6 +35,7 @@ _DATA = {
     "differences": "comparisons",
     "confidence": "reliability",
     "grid": "tables/grid",
+    "learning": "tables/learning",
 }
 
 
@@ -92,6 +94,7 @@ def page(
         calibration_table=named.get(CALIBRATION),
         judge_table=named.get("agreement"),
         grid_table=named.get("grid"),
+        learning_table=named.get(LEARNING),
         whatif_tables=[named[name] for name in (EFFECTS, SHAPLEY) if name in named],
         health_table=named.get("health"),
         health_line=health_line(results.health),
@@ -125,6 +128,7 @@ _OWN_SECTIONS = (
     "agreement",
     "health",
     "grid",
+    LEARNING,
     PERSUASION,
     CALIBRATION,
     EFFECTS,

@@ -74,6 +74,9 @@ def spent(folder: Path, plan: Mapping[str, Any]) -> Spent | None:
     if not tallies:
         return None
     names = {str(cell["slug"]): str(cell["cell"]) for cell in plan.get("cells", ())}
+    cells = frozenset(names)
+    for training in plan.get("trainings") or ():
+        names |= {str(phase["slug"]): f"{training['training']} {phase['phase']}" for phase in training["phases"]}
     groups: dict[str, list[Tally]] = {name: [] for name in names.values()}
     for tally in tallies:
         groups.setdefault(names.get(tally.cell or "", "other jobs"), []).append(tally)
@@ -99,7 +102,7 @@ def spent(folder: Path, plan: Mapping[str, Any]) -> Spent | None:
     everything = Debated()
     for name in names.values():
         everything = everything.plus(debated.get(name, Debated()))
-    sent = total_of(tally for tally in tallies if tally.cell in names)
+    sent = total_of(tally for tally in tallies if tally.cell in cells)
     return Spent(
         table,
         _sentence(total, tallies),
