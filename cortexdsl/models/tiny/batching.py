@@ -130,7 +130,7 @@ class Batcher:
 
     def _admit(self) -> None:
         """Take in what waits, as far as there is room; wait for something where nothing is under way."""
-        while len(self._active) < self._slots:
+        while len(self._active) < self._slots and not self._is_closing:
             try:
                 sequence = self._waiting.get(block=not self._active)
             except queue.Empty:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -335,3 +336,22 @@ def test_a_wrong_option_is_refused(folder: Folder, options: dict[str, object], s
 def test_a_name_that_does_not_ship_is_refused() -> None:
     with pytest.raises(Failure, match="no model 'nobody' ships"):
         asyncio.run(_send(Call(Model("m", "tiny/nobody"), ({"role": "user", "content": "hi"},), 1)))
+
+
+def test_who_closes_does_not_wait_for_prompts_that_are_still_to_be_read(llama: Llama) -> None:
+    """Sixty-four long prompts wait; after the first of them the batcher is told to end."""
+
+    class Closed(Batcher):
+        taken = 0
+
+        def _take_in(self, sequence: object) -> None:
+            self.taken += 1
+            self._is_closing = True
+            super()._take_in(sequence)  # type: ignore[arg-type]
+
+    batcher = Closed(llama)
+    batcher._thread = threading.current_thread()  # it is run by hand, below
+    asked = [batcher.ask([5, 6, 7], Sampling(1.0, 1.0, 9), k) for k in range(64)]
+    batcher._run()
+    assert batcher.taken == 1
+    assert all(future.cancelled() for future in asked)
