@@ -26,6 +26,7 @@ from cortexdsl.report.tables.beside import published_table
 from cortexdsl.report.tables.calibration import calibration_table
 from cortexdsl.report.tables.files import save_table
 from cortexdsl.report.tables.grid import grid_table
+from cortexdsl.report.tables.kept import kept_table
 from cortexdsl.report.tables.learning import learning_table
 from cortexdsl.report.tables.linked import linked
 from cortexdsl.report.tables.persuasion import persuasion_table
@@ -79,6 +80,7 @@ def build_report(folder: Path, provenance: Mapping[str, str] | None = None, *, h
     name, cells = results.experiment, frozenset(results.cells)
     shown = [linked(table, name, cells) for table in (*tables(results), *apart)]
     shown += [linked(table, name, cells, only=("whole",)) for table in whatif_tables(folder)]
+    shown += [table for table in [kept_table(folder, results.plan)] if table is not None]
     for drawing in figures:
         drawing.save(folder / "figures")
     for table in (*shown, *(cost.tables if cost else ())):

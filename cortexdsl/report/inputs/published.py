@@ -62,7 +62,7 @@ def _tables() -> list[dict[str, Any]]:
 def _learned(plan: Mapping[str, Any]) -> dict[str, str]:
     """Return the loss and the phase that each trained agent of a plan came out of: `dpo 1-actor`."""
     made = {
-        phase.get("model"): f"{training['optimiser']['loss']} {phase['phase']}"
+        phase.get("model"): f"{(training.get('optimiser') or {}).get('loss')} {phase['phase']}"
         for training in plan.get("trainings") or ()
         for phase in training.get("phases") or ()
     }

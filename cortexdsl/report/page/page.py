@@ -15,6 +15,7 @@ from cortexdsl.report.inputs.results import Results
 from cortexdsl.report.inputs.unfinished import Unfinished, left_line
 from cortexdsl.report.page.links import claim_link
 from cortexdsl.report.page.templates import style, template
+from cortexdsl.report.tables import kept
 from cortexdsl.report.tables.calibration import NAME as CALIBRATION
 from cortexdsl.report.tables.learning import NAME as LEARNING
 from cortexdsl.report.tables.persuasion import NAME as PERSUASION
@@ -97,6 +98,7 @@ def page(
         learning_table=named.get(LEARNING),
         whatif_tables=[named[name] for name in (EFFECTS, SHAPLEY) if name in named],
         health_table=named.get("health"),
+        kept_table=named.get(kept.NAME),
         health_line=health_line(results.health),
         losses=" ".join(filter(None, [left_line(unfinished), losses_line(results)])),
         definitions=_definitions(results),
@@ -137,7 +139,7 @@ _OWN_SECTIONS = (
 
 
 def _is_other(name: str) -> bool:
-    return name.startswith(("comparisons-", "more-metrics")) or name in _OWN_SECTIONS
+    return name.startswith(("comparisons-", "more-metrics")) or name in (*_OWN_SECTIONS, kept.NAME)
 
 
 def _declared(plan: Mapping[str, Any]) -> list[dict[str, str]]:
