@@ -38,7 +38,10 @@ def decide(
     rule = method.decide
     if rule.rule == "last" and rule.role is not None:
         said = [turn for turn in turns if turn.reads == "answer" and method.steps[turn.step].role == rule.role]
-        return Decision(said[-1].answer if said else None)
+        answer = said[-1].answer if said else None
+        if answer is not None or rule.otherwise == "none":
+            return Decision(answer)
+        rule = Decide(rule.otherwise, fallback=rule.fallback)
     rounds = {name for name, step in method.steps.items() if opens_round(method, step)}
     answers = [turn for turn in turns if turn.speaker in members and turn.step in rounds]
     ends = {turn.speaker: turn.execution for turn in answers}

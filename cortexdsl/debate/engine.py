@@ -17,7 +17,7 @@ from cortexdsl.debate.chance import call_seed, generator
 from cortexdsl.debate.confidence import recalibrate
 from cortexdsl.debate.decide import decide
 from cortexdsl.debate.measuring import measured
-from cortexdsl.debate.roles import members, opens_round
+from cortexdsl.debate.roles import members, opens_round, roles_of
 from cortexdsl.debate.talk.addresses import addresses, as_shown, draw_groups, is_worth_recording, speaking, step_graph
 from cortexdsl.debate.talk.hearing import read
 from cortexdsl.debate.talk.transcript import Transcript, all_at_once
@@ -28,6 +28,7 @@ from cortexdsl.debate.weights.sparsify import choose, holds
 from cortexdsl.debate.without import deaf, present, without_edges
 from cortexdsl.errors import DebateError
 from cortexdsl.terms import (
+    AS_WRITTEN,
     NEVER,
     NO_REPLY,
     NOTHING,
@@ -40,6 +41,7 @@ from cortexdsl.terms import (
     Item,
     Message,
     Method,
+    Model,
     Question,
     Reading,
     Sparse,
@@ -218,19 +220,21 @@ class _Run:
         prepared: list[tuple[Address, View, Call]] = []
         for address in batch:
             seen = view(step, address, self.method, self.transcript, self.question, self.quotes, self.groups)
-            messages = self.hands.render(step.prompt_of(address.speaker.name), seen.variables)
-            prepared += [(address, seen, self._call(address.speaker, messages)) for _ in range(step.draws)]
+            prompt = step.prompt_of(address.speaker.name, roles_of(self.method, address.speaker.name))
+            messages = self.hands.render(prompt, seen.variables)
+            model = AS_WRITTEN if prompt in step.said else address.speaker.model
+            prepared += [(address, seen, self._call(address.speaker, model, messages)) for _ in range(step.draws)]
         return await all_of([
             self._turn(number, execution, step, *utterance)
             for number, utterance in enumerate(prepared, start=len(self.transcript.turns))
         ])  # fmt: skip
 
-    def _call(self, agent: Agent, messages: tuple[Message, ...]) -> Call:
+    def _call(self, agent: Agent, model: Model, messages: tuple[Message, ...]) -> Call:
         sent = (agent.name, tuple((message["role"], message["content"]) for message in messages))
         repeat = self.sent[sent]
         self.sent[sent] += 1
         seed = call_seed(self.seed, self.replicate, self.question.id, agent.name, repeat)
-        return Call(agent.model, messages, seed, self.question.images)
+        return Call(model, messages, seed, self.question.images)
 
     async def _turn(self, number: int, execution: int, step: Step, address: Address, seen: View, call: Call) -> Turn:
         if number < len(self.given):

@@ -43,7 +43,7 @@ def _reasons(method: Method, without: Without) -> Iterator[tuple[str, str]]:
     opening = next(step for step in steps if opens_round(method, step))
     if opening not in said:
         yield f"step {opening.name} opens the debate, and all that follows is about its answers", "leave out another"
-    if method.decide.role is not None and lost("answer", method.decide.role):
+    if method.decide.role is not None and method.decide.otherwise == "none" and lost("answer", method.decide.role):
         yield f"the answer of the debate is that of {method.decide.role} in step {silent}", "leave out another"
     if lost("verdict") and "agreed" in _named(method):
         yield f"a loop ends at the verdict of step {silent}", "leave out another"

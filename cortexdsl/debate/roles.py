@@ -70,3 +70,8 @@ def _answers(method: Method, schedule: Sequence[Item]) -> int:
 def opens_round(method: Method, step: Step) -> bool:
     """Tell whether a step's turns are answers of those who debate."""
     return step.reads == "answer" and step.role in debating_roles(method)
+
+
+def roles_of(method: Method, name: str) -> frozenset[str]:
+    """Return the roles that an agent plays as the cast stands."""
+    return frozenset(role for role, agents in method.cast.items() if any(agent.name == name for agent in agents))

@@ -211,7 +211,7 @@ def _arm(
     agents = {key: replace(agent, model=models[agent.model.name]) for key, agent in spec.agents.items()}
     team = _team(spec, chosen, agents, axes)
     choice = Choice(
-        f"methods.{name}", chosen, team, agents, models, spec.tools, ("agents",) not in spec.doubtful.routes
+        f"methods.{name}", chosen, team, agents, models, _tools(spec), ("agents",) not in spec.doubtful.routes
     )
     resolved = resolve_placed(protocol, choice)
     return Arm(
@@ -226,6 +226,12 @@ def _arm(
         prompts=resolved.prompts,
         trainings=MappingProxyType({each.name: each for each in trainings.values()}),
     )
+
+
+def _tools(spec: Spec) -> Mapping[str, Model]:
+    """Return the tools of a spec, and in place of those that are wrong what can be judged."""
+    wrong = {str(route[1]) for route in spec.doubtful.routes if route[0] == "tools" and len(route) > 1}
+    return {**{name: Model(name, "tool/calculator", price=(0.0, 0.0)) for name in wrong}, **spec.tools}
 
 
 def _model(name: str, node: Node, completed: Callable[[Model], Model]) -> Model:

@@ -43,6 +43,8 @@ def _amiss(step: Step, prompt: str, arm: Arm, templates: Templates) -> Iterator[
     for what, names, remedy in _needed(step):
         if not used & set(names):
             yield Problem(where, f"methods.{arm.method}: step {step.name} {what}, and {file} never uses it", remedy)
+    if prompt in step.said:  # it is no question, and what it shows may end as its author ended
+        return
     if step.reads == "answer" and "answer_format" not in used and not _ANSWER_LINE.search(templates.text_of(prompt)):
         said = f"methods.{arm.method}: step {step.name} reads an answer, and {file} does not say how to give one"
         yield Problem(where, said, "end the template with {{ answer_format }}")

@@ -234,13 +234,15 @@ def _step(
     problems: list[Found],
 ) -> Step:
     material = node.find(("with",)) if node is not None else None
-    prompt, by_agent, wrong = dealt(text.prompt, [agent.name for agent in cast.get(text.role, ())])
-    problems += [found(("steps", name, "prompt", *below), what, remedy) for below, what, remedy in wrong]
+    ways = dealt(text.prompt, [agent.name for agent in cast.get(text.role, ())], cast)
+    problems += [found(("steps", name, "prompt", *below), what, remedy) for below, what, remedy in ways.wrong]
     return Step(
         name=name,
         role=text.role,
-        prompt=prompt,
-        by_agent=MappingProxyType(by_agent),
+        prompt=ways.prompt,
+        by_agent=MappingProxyType(ways.by_agent),
+        by_role=MappingProxyType(ways.by_role),
+        said=ways.said,
         hears=topology(text.hears),
         tells=tuple(told if isinstance(told, str) else told.term() for told in text.tells),  # type: ignore[misc]
         own=text.own if isinstance(text.own, str) else text.own.term(),  # type: ignore[arg-type]
@@ -272,15 +274,17 @@ def _needed(
     cast: Mapping[str, tuple[Agent, ...]], steps: Iterable[Step], schedule: Sequence[Item]
 ) -> Mapping[str, tuple[Agent, ...]]:
     """Return the roles that speak, are heard or chosen: what no case has chosen brings nobody into the debate."""
-    played = {role for step in steps for role in (step.role, *(getattr(step.hears, "roles", ())))}
+    played = {role for step in steps for role in (step.role, *(getattr(step.hears, "roles", ())), *step.by_role)}
     played |= {role for choice in choices(schedule) for role in (choice.role, choice.source)}
     return MappingProxyType({role: agents for role, agents in cast.items() if role in played})
 
 
 def _decide(text: ProtocolText) -> Decide:
     match text.decide:
-        case LastForm(last=role) | RoleAnswerForm(role=role):
-            return Decide("last", role)
+        case LastForm(last=role, otherwise=otherwise) | RoleAnswerForm(role=role, otherwise=otherwise):
+            if otherwise in (None, "none"):
+                return Decide("last", role)
+            return Decide("last", role, fallback=text.fallback, otherwise=otherwise)  # type: ignore[arg-type]
         case MajorityForm(majority=vote):
             return Decide("majority", fallback=_fallback(vote, text))
         case BallotForm(vote=weight):

@@ -19,6 +19,7 @@ from cortexdsl.spec.grammar.sheet import METHOD_WORDS
 from cortexdsl.spec.grammar.steps import ToldText
 from cortexdsl.spec.text.messages import dotted, nearest, shown
 from cortexdsl.spec.text.nodes import Found, Node, Route
+from cortexdsl.terms import NEVER
 
 
 class Finder(Protocol):
@@ -126,6 +127,7 @@ def _roles(text: ProtocolText, found: Finder) -> Iterator[Found]:
                 yield found((*route, word), f"there is no role {who}", nearest(who, text.roles, say="roles"))
     spoken = {step.role for step in text.steps.values()}
     used = spoken.union(text.debaters, *((c.choose, c.from_ or "") for c, _ in walks.choices(text.schedule)))
+    used |= {name for step in text.steps.values() if isinstance(step.prompt, dict) for name in step.prompt}
     for role in text.roles:
         if role not in used and spoken <= set(text.roles):
             yield found(("roles", role), "nobody speaks in this role", "give it a step, or remove it", key=True)
@@ -164,6 +166,22 @@ def _schedule(text: ProtocolText, found: Finder, *, is_decided: bool) -> Iterato
             yield found(("decide", key), f"there is no role {role}", nearest(role, text.roles, say="roles"))
         elif role not in answering:
             yield found(("decide", key), f"no step of {role} reads an answer", "let one have reads: answer")
+        elif decide.otherwise is None and role not in _sure(text, text.schedule):
+            said = f"{role} answers only where a loop's unless lets it, and else nobody decides"
+            yield found(("decide", key), said, f"write {{{key}: {role}, else: majority}}, or else: none")
+
+
+def _sure(text: ProtocolText, items: Iterable[object]) -> set[str]:
+    """Return the roles that answer in every debate: not only in a loop that may be passed over, or in some case."""
+    found: set[str] = set()
+    for item in items:
+        if isinstance(item, LoopText):
+            found |= _sure(text, item.do) if item.unless == NEVER else set()
+        elif isinstance(item, CaseText):
+            found |= set.intersection(*(_sure(text, body) for body in item.do.values()))
+        elif isinstance(item, str) and item in text.steps and text.steps[item].reads[0] == "answer":
+            found.add(text.steps[item].role)
+    return found
 
 
 def _debaters(text: ProtocolText, answering: Iterable[str], found: Finder) -> Iterator[Found]:

@@ -36,6 +36,7 @@ from cortexdsl.terms.graphs import (
 )
 from cortexdsl.terms.hands import Ask, Hands, Reader, Render, Similarity
 from cortexdsl.terms.protocol import (
+    AS_WRITTEN,
     NEVER,
     Beside,
     Bin,
@@ -55,6 +56,7 @@ from cortexdsl.terms.questions import Dataset, Image, Question, Reading
 from cortexdsl.terms.without import NOTHING, Without
 
 __all__ = [
+    "AS_WRITTEN",
     "CONTENT_FILTER",
     "EMPTY",
     "EMPTY_REPLY",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -47,6 +47,10 @@ class Step:
         The template.
     by_agent : mapping of agent to template
         Those who are asked otherwise.
+    by_role : mapping of role to template
+        Likewise whoever plays a role when the step is spoken, as far as `by_agent` does not name them.
+    said : tuple of str
+        Those of its templates that nobody is asked with: what they render to is what the speaker says.
     """
 
     name: str
@@ -62,15 +66,18 @@ class Step:
     reads: Reads = "answer"
     by_agent: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     beside: tuple[Beside, ...] = ()
+    by_role: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    said: tuple[str, ...] = ()
 
-    def prompt_of(self, agent: str) -> str:
-        """Return the template that an agent is asked with."""
-        return self.by_agent.get(agent, self.prompt)
+    def prompt_of(self, agent: str, roles: Collection[str] = ()) -> str:
+        """Return the template of an agent that plays some roles now."""
+        by_role = next((prompt for role, prompt in self.by_role.items() if role in roles), self.prompt)
+        return self.by_agent.get(agent, by_role)
 
     @property
     def prompts(self) -> tuple[str, ...]:
         """All its templates, each once."""
-        return tuple(dict.fromkeys([self.prompt, *self.by_agent.values()]))
+        return tuple(dict.fromkeys([self.prompt, *self.by_agent.values(), *self.by_role.values()]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +133,10 @@ class Bin:
     high_closed: bool = False
 
 
+AS_WRITTEN = Model("(as written)", "tool/as-written", price=(0.0, 0.0))
+"""What a call goes to that no model answers: its reply is its last message."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decide:
     """How a debate becomes one answer.
@@ -137,6 +148,8 @@ class Decide:
         `last` (the last answer of `role`), `vote` (every answer of every round counts `weight`).
     role : str or None
         With `last`.
+    otherwise : str
+        With the last answer of a role: the vote that decides where it gave none that can be read; `none` is no answer.
     weight : str
         With `vote`: an expression with a value an answer.
     fallback : str
@@ -148,6 +161,7 @@ class Decide:
     role: str | None = None
     fallback: Literal["confidence", "none"] = "confidence"
     weight: str = ""
+    otherwise: Literal["majority", "weighted", "first", "none"] = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +213,9 @@ class Method:
         """The models that its debates call, each once."""
         speakers = [agent.model for cast in self.cast.values() for agent in cast]
         verifier = [self.confidence.verifier] if self.confidence.verifier is not None else []
+        as_written = [AS_WRITTEN] if any(step.said for step in self.steps.values()) else []
         found: list[Model] = []
-        for model in (*speakers, *verifier):
+        for model in (*speakers, *verifier, *as_written):
             if model not in found:
                 found.append(model)
         return tuple(found)

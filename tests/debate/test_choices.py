@@ -349,7 +349,7 @@ def test_what_is_no_number_is_told() -> None:
     """By the first whose weight it is, and by the round."""
     steps = {"answer": {}, "revise": {"hears": Everyone()}}
     of = method(steps, ["answer", "revise"], decide=Decide("vote", weight="1 / (1 - round * confidence * 2)"))
-    told = r"^round 1: the vote of agent 'b' is not a finite number: 1 / \(1 - round \* confidence \* 2\)$"
+    told = r"^round 1: the vote of agent 'b' is not a finite number: 1 / \(1 - round \* confidence \* 2\)\n"
     with pytest.raises(DebateError, match=told):
         run(of, Stage({"revise:a1": "42|0.4"}))
     with pytest.raises(DebateError, match=r"^round 1: the condition '1 / \(round - 1\)' has no value$"):

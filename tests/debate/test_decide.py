@@ -227,3 +227,20 @@ def test_the_order_of_agents_does_not_change_a_vote(
     assert (one.answer, one.was_tied) == (other.answer, other.was_tied)
     assert one.votes == pytest.approx(other.votes)
     assert one.answer is None or one.answer in {answer for answer, _ in ballots}
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [("40|0.5", "40"), ("-|-", "41"), (None, "41")],
+    ids=["the judge answers", "it cannot be read", "it is not asked"],
+)
+def test_where_a_role_gives_no_answer_a_vote_decides(said: str | None, answer: str) -> None:
+    """Two of three answer 41; the judge is asked where the opening is not unanimous, or not at all."""
+    steps = {"answer": {}, "judge": {"role": "judge", "hears": OfRole(("debater",))}}
+    ask = Repeat(1, ("judge",), unless="never" if said else "n_agents == 3")
+    rule = Decide("last", "judge", otherwise="majority")
+    of = method(steps, ["answer", ask], {"debater": "a b c", "judge": "j"}, rule)
+    stage = Stage({"answer:a0": "41|0.5", "answer:b0": "41|0.5", "judge:j1": said, "judge:j0": said})
+    assert run(of, stage).answer == answer
+    alone = dataclasses.replace(of, decide=Decide("last", "judge"))
+    assert run(alone, Stage(stage.script)).answer == ("40" if answer == "40" else None)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from cortexdsl.plan.rehearsal.explain import explain, rehearsed
+from cortexdsl.protocols.loader import load_protocol
+from cortexdsl.protocols.resolve import Choice, resolve
+from cortexdsl.spec.text.reader import parse
 from cortexdsl.terms import Choose, Everyone, Item, Keep, Method, OfRole, Repeat
-from tests.debate.stage import method
+from tests.debate.stage import agents, method
 
 MET = Keep("above", 0.0)
 STEPS = {
@@ -64,3 +67,39 @@ def test_who_weighs_alike_is_kept_together() -> None:
     for weight, calls in (("confidence", 6), ("confidence + chance / 1000", 4)):
         best = Choose("debater", "debater", weight, Keep("top", 1))
         assert f"calls: {calls} at most" in explain(method({"answer": {}}, ["answer", best, "answer"]))
+
+
+def test_a_role_that_is_heard_alone_silences_nobody() -> None:
+    """The best are chosen to be heard; all speak."""
+    best = Choose("initial", "debater", "confidence", Keep("top", 1))
+    steps = {"open": {}, "answer": {"hears": OfRole(("initial",))}}
+    staged = method(steps, ["open", best, "answer"], {"debater": "a b c", "initial": "a b c"})
+    assert "calls: 6 at most" in explain(staged).splitlines()
+
+
+def shipped(name: str) -> list[str]:
+    """Each line that `explain` says of a built-in protocol with four agents."""
+    of = resolve(load_protocol(name), Choice("methods.tried", parse("{}", "tried.yaml"), agents("a b c d")))
+    return [line.strip() for line in explain(of).splitlines()]
+
+
+def test_a_draw_from_a_pool_is_told_in_plain_words() -> None:
+    """Three of four debate in each of three rounds, whoever they are: nine calls, never fewer."""
+    said = shipped("heter-mad")
+    assert "choose debater anew: the 3 with the highest chance" in said
+    assert "calls: 9 at most" in said
+    (opening,) = (line for line in said if line.startswith("round 0, answer"))
+    assert opening.startswith("round 0, answer (not in the debate: ")
+
+
+def test_a_loop_of_one_pass_is_told_as_one() -> None:
+    said = shipped("dylan")
+    assert "once, unless agreement > 2 / 3:" in said
+    assert not any("1 times" in line for line in said)
+
+
+def test_who_takes_over_an_answer_is_told_apart_and_silences_nobody() -> None:
+    said = shipped("follower")
+    assert "choose follower among debater: where chance < 0.3" in said
+    assert "calls: 16 at most" in said
+    assert any("follower: follower/follow.j2 (said as it is written)" in line for line in said)

@@ -67,6 +67,7 @@ COUNTS = [
     ("dmad", 3, "{rounds: 2}", 9),  # n (D + 1)
     ("heter-mad", 5, "{debaters: 3, rounds: 2}", 9),  # those drawn (D + 1)
     ("conformist", 4, "{rounds: 2}", 12),  # n (D + 1) where no two agree
+    ("follower", 4, "{rounds: 2, share: 0}", 12),  # n (D + 1) where nobody follows
     ("mav", 4, "{checks: 2}", 28),  # n + checks n (n - 1)
     ("adversary", 4, "{rounds: 3}", 16),  # n (D + 1)
     ("comm", 2, "{turns: 2}", 5),  # 2 T + 1

@@ -9,7 +9,10 @@ import pytest
 from cortexdsl.cli.main import main
 from cortexdsl.errors import SpecError
 from cortexdsl.plan import compile_spec
-from cortexdsl.protocols.dealing import dealt
+from cortexdsl.protocols.dealing import Dealt, dealt
+from cortexdsl.records import read_debates
+from cortexdsl.spec.grammar.steps import SayForm
+from cortexdsl.terms import Step
 
 SPEC = """\
 dataset: {name: arithmetic, size: 2}
@@ -73,6 +76,37 @@ def test_each_agent_is_asked_with_its_own_template_and_the_log_says_so(here: Pat
     assert main(["replay", "x"]) == 0
 
 
+FOLLOWING = SPEC.replace("size: 2", "size: 6").replace("{protocol: ways}", "{protocol: follower, share: 1, rounds: 2}")
+
+
+def test_what_is_said_as_it_is_written_is_a_turn_that_no_model_was_asked_for(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Everybody follows: after the opening nobody is asked, and all hold the answer that most gave, where there is one.
+
+    Three agents: an answer that two gave is that of most. A follower is shown the turn whose words it takes over.
+    """
+    Path("specs/x.yaml").write_text(
+        FOLLOWING[: FOLLOWING.index("protocols:")] + FOLLOWING[FOLLOWING.index("methods:") :]
+    )
+    out = Path("results/x/debates/arithmetic/ways/r1-s01.jsonl")
+    job = ["debate", "x", "--dataset", "arithmetic", "--cell", "ways", "--shard", "r1-s01", "--out", str(out)]
+    assert main(job) == 0
+    for record in read_debates(out):
+        opening, *rounds = [[t for t in record.debate.turns if t.round == round_] for round_ in range(3)]
+        given = [turn.answer for turn in opening]
+        most = max(given, key=given.count)
+        for turn in (turn for turns in rounds for turn in turns):
+            (source,) = (*turn.heard, *turn.recalled)
+            assert turn.text == record.debate.turns[source].text.rpartition("\nConfidence")[0] or source >= 3
+            assert (turn.prompt_tokens, turn.completion_tokens, turn.confidence) == (0, 0, None)
+            assert turn.answer == (most if given.count(most) > 1 else given[turn.turn % 3])
+    assert capsys.readouterr().err.count("54 calls asked") == 1
+    assert main(["replay", "x"]) == 0
+    assert main(job) == 0
+    assert " 0 calls asked" in capsys.readouterr().err
+
+
 def test_editing_one_of_the_templates_changes_the_cell(here: Path) -> None:
     before = compile_spec("x").cells[0].digest
     (here / "prompts/my/steps.j2").write_text(MINE + "Mind the units.\n")
@@ -87,7 +121,7 @@ def test_editing_one_of_the_templates_changes_the_cell(here: Path) -> None:
          "4 templates are dealt to 3 agents"),
         (("[common/answer.j2, my/steps.j2]", "{ann: my/steps.j2}"), "6:", "bob, eve has no template"),
         (("[common/answer.j2, my/steps.j2]", "{an: my/steps.j2, else: common/answer.j2}"), "6:",
-         "no agent of the role is called an"),
+         "no agent of the role, and no role, is called an"),
         (("[common/answer.j2, my/steps.j2]", "[]"), "6:", "ways"),
     ],
 )  # fmt: skip
@@ -99,6 +133,15 @@ def test_templates_that_fit_nobody_are_told(here: Path, edit: tuple[str, str], p
 
 
 def test_templates_are_dealt_by_hand() -> None:
-    assert dealt(["a", "b"], ["x", "y", "z"]) == ("a", {"y": "b"}, [])
-    assert dealt({"x": "a", "else": "b"}, ["x", "y"]) == ("b", {"x": "a"}, [])
-    assert dealt("a", ["x"]) == ("a", {}, [])
+    assert dealt(["a", "b"], ["x", "y", "z"]) == Dealt("a", {"y": "b"}, wrong=[])
+    assert dealt({"x": "a", "else": "b"}, ["x", "y"]) == Dealt("b", {"x": "a"}, wrong=[])
+    assert dealt("a", ["x"]) == Dealt("a")
+    assert dealt(SayForm(say="a"), ["x"]) == Dealt("a", said=("a",))
+
+
+def test_a_role_stands_for_whoever_plays_it_and_an_agents_own_name_goes_before() -> None:
+    ways = dealt({"new": SayForm(say="a"), "x": "b", "else": "b"}, ["x", "y"], ["new", "all"])
+    assert ways == Dealt("b", {"x": "b"}, {"new": "a"}, said=("a",), wrong=[])
+    step = Step("s", "all", ways.prompt, by_agent=ways.by_agent, by_role=ways.by_role)
+    assert [step.prompt_of(name, {"all", "new"}) for name in "xy"] == ["b", "a"]
+    assert step.prompt_of("y", {"all"}) == "b"

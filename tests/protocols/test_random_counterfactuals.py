@@ -17,7 +17,7 @@ from cortexdsl.errors import SpecError
 from cortexdsl.protocols.templates import Templates
 from cortexdsl.records import debate_to_json
 from cortexdsl.terms import Without
-from tests.protocols.test_random_protocols import CHOOSY, HEADER, NAMES, TALK, World, method_of, protocols
+from tests.protocols.test_random_protocols import CHOOSY, ECHO, HEADER, NAMES, TALK, World, method_of, protocols
 
 EDGES = st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES))
 LEFT_OUT = st.one_of(
@@ -36,6 +36,7 @@ def templates(tmp_path_factory: pytest.TempPathFactory) -> Templates:
     folder: Path = tmp_path_factory.mktemp("prompts")
     (folder / "talk.j2").write_text(TALK)
     (folder / "choosy.j2").write_text(CHOOSY)
+    (folder / "echo.j2").write_text(ECHO)
     return Templates((folder,))
 
 

@@ -19,7 +19,10 @@ def shipped(name: str, team: str, settings: str = "{}") -> Method:
     tools = {"library": Model("library", "tool/search")}
     choice = Choice("methods.tried", parse(settings, "tried.yaml"), _team(team), tools=tools)
     method = resolve(load_protocol(name), choice)
-    steps = {step: dataclasses.replace(words, prompt=step, by_agent={}) for step, words in method.steps.items()}
+    steps = {
+        step: dataclasses.replace(words, prompt=step, by_agent={}, by_role={}, said=())
+        for step, words in method.steps.items()
+    }
     return dataclasses.replace(method, steps=steps)
 
 
@@ -96,6 +99,7 @@ def _short(line: str, extras: dict[str, str]) -> str:
         ("dmad", 3, "{rounds: 1}", 6),
         ("heter-mad", 5, "{debaters: 2, rounds: 1}", 4),
         ("conformist", 3, "{rounds: 1}", 4),  # b alone has another answer than the others
+        ("follower", 3, "{rounds: 1}", 6),
         ("mav", 3, "{}", 9),
         ("adversary", 3, "{rounds: 1}", 6),
         ("comm", 2, "{turns: 1}", 3),

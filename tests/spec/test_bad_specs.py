@@ -22,6 +22,38 @@ from tests.spec.sheets import SMALL
 CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "bad_specs.yaml").read_text(encoding="utf-8"))
 
 
+OWN = """\
+dataset: {name: arithmetic, size: 3}
+models:
+  small: {model: builtin/solver, skill: 0.5}
+agents: [{name: ann, model: small}, {name: bob, model: small}, {name: cai, model: small}, {name: dee, model: small}]
+tools: {calc: {tool: calculator}}
+methods: {own: {protocol: own}}
+protocols:
+  own:
+    settings: {rounds: 2}
+    roles: {debater: everyone, picked: everyone, judge: {model_of: first}, helper: {tool: calc}}
+    steps:
+      answer: {role: debater, prompt: common/answer.j2}
+      help: {role: helper, each: listener, hears: self, reads: summary, prompt: drag/search.j2}
+      rate: {role: debater, each: edge, hears: everyone, reads: review, prompt: peer-review/review.j2}
+      revise: {role: picked, hears: {where: differs}, tells: [latest, {step: rate, about: me}],
+               own: latest, prompt: multi-llm/revise.j2}
+      judge: {role: judge, hears: {role: debater}, reads: [answer, verdict], prompt: mad-judge/judge.j2}
+    schedule:
+      - answer
+      - repeat: $rounds
+        until: agreement >= 0.8
+        do:
+          - help
+          - rate
+          - {choose: picked, from: debater, weight: peer_score, keep: {top: 2}}
+          - revise
+          - judge
+    decide: {vote: last * (1 + confidence)}
+"""
+
+
 def told(path: Path) -> tuple[Problem, ...]:
     """Return what `check` tells of a spec."""
     try:
@@ -33,8 +65,8 @@ def told(path: Path) -> tuple[Problem, ...]:
 
 def written(folder: Path, case: dict[str, Any]) -> list[str]:
     """Write the files of a case, and return the marked places."""
-    text = case.get("spec", SMALL)
-    for old, new in case.get("change", {}).items():
+    text = case.get("spec", OWN if "own" in case else SMALL)
+    for old, new in {**case.get("own", {}), **case.get("change", {})}.items():
         assert old in text
         text = text.replace(old, new)
     files = {"spec.yaml": text + case.get("add", ""), **case.get("beside", {})}

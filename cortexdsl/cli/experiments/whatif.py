@@ -124,7 +124,7 @@ def _only_cell(plan: Plan) -> list[str]:
     return [plan.cells[0].name]
 
 
-def _shapley(asked: str | None) -> ShapleyText | None:
+def _shapley(asked: str | None) -> ShapleyText:
     if asked is None or asked == "exact":
         return None if asked is None else "exact"
     if not asked.isdecimal() or int(asked) < 2:

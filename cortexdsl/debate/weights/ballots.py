@@ -51,7 +51,7 @@ def weights_of(method: Method, turns: Sequence[Turn], answers: Sequence[Turn], v
     if not np.isfinite(found).all():
         turn = answers[int(np.argwhere(~np.isfinite(found))[0][0])]
         what = f"round {turn.round}: the vote of agent {turn.speaker!r} is not a finite number: {expression.text}"
-        raise DebateError(what)
+        raise DebateError(f"{what}\nlet it be one for every answer")
     return [float(value) for value in found]
 
 

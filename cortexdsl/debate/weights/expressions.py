@@ -113,6 +113,8 @@ def _check(node: ast.expr, names: set[str]) -> None:
                 raise ValueError(f"{name}() takes {'one value' if fewest == 1 else 'two values or more'}")
             for argument in arguments:
                 _check(argument, names)
+        case ast.Call(func=ast.Name(id=name)) if name not in FUNCTIONS:
+            raise ValueError(f"there is no function {name}; there are {', '.join(FUNCTIONS)}")
         case _:
             raise ValueError(
                 f"{ast.unparse(node)!r} is not allowed; allowed are numbers, names, + - * / % **, < <= > >= == !=, "

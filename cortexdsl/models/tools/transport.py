@@ -9,7 +9,7 @@ from cortexdsl.models.reach.failures import Failure, Kind
 from cortexdsl.models.tools.calculator import calculate
 from cortexdsl.models.tools.requests import requests
 from cortexdsl.models.transports.transport import Raw
-from cortexdsl.terms import Call
+from cortexdsl.terms import AS_WRITTEN, Call
 
 TOOL = "tool"
 CALCULATOR, SEARCH, PYTHON = f"{TOOL}/calculator", f"{TOOL}/search", f"{TOOL}/python"
@@ -40,7 +40,9 @@ class ToolTransport:
     async def send(self, call: Call, api_base: str | None, api_key: str | None) -> Raw:
         """Send a call once: the tool is given the last message. No token is counted, since no model has read any."""
         text, options = call.messages[-1]["content"], call.model.options
-        if call.model.model == CALCULATOR:
+        if call.model == AS_WRITTEN:
+            said = text
+        elif call.model.model == CALCULATOR:
             said = calculate(text)
         elif call.model.model == SEARCH:
             said = await self._search(text, str(options["source"]), int(options["top"]))

@@ -16,7 +16,7 @@ from cortexdsl.models.tools.function import Function, identity_of
 from cortexdsl.models.tools.transport import CALCULATOR, PYTHON, SEARCH, TOOL, ToolTransport
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.parts.tools import functions_of, tool_sources, tools_of
-from cortexdsl.terms import Cell, Model
+from cortexdsl.terms import AS_WRITTEN, Cell, Model
 
 CALCULATED_AS = "calculator 1"
 """Raised where the same text would be calculated otherwise."""
@@ -95,6 +95,8 @@ async def open_tools(
 def _identity(tool: Model, sources: Mapping[str, Source]) -> str:
     if tool.model == CALCULATOR:
         return CALCULATED_AS
+    if tool == AS_WRITTEN:
+        return ""  # a reply is its prompt
     return (
         sources[str(tool.options["source"])].identity
         if tool.model == SEARCH

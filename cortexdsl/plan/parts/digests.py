@@ -14,9 +14,9 @@ ENGINE_VERSION = 2
 """Raised whenever the engine would make another record from the same replies; finished debates then run again."""
 
 LATER: dict[type, set[str]] = {
-    Step: {"beside", "by_agent"},
+    Step: {"beside", "by_agent", "by_role", "said"},
     Method: {"confidence", "debaters"},
-    Decide: {"weight"},
+    Decide: {"weight", "otherwise"},
     Sparse: {"within"},
 }
 """Words that came later: where they say nothing, a digest is what it was before, and finished debates stay finished."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
+from typing import Literal
 
 from cortexdsl.debate.chance import generator
 from cortexdsl.debate.needs import needed
@@ -12,7 +13,7 @@ from cortexdsl.debate.roles import members
 from cortexdsl.errors import InputError, Problem
 from cortexdsl.plan.rehearsal.explain import rehearsed
 from cortexdsl.spec.check.mending import Doubtful
-from cortexdsl.spec.grammar.whatif import LeftOut, ShapleyText, WhatifText, parse_left_out
+from cortexdsl.spec.grammar.whatif import LeftOut, PermutationsForm, ShapleyText, WhatifText, parse_left_out
 from cortexdsl.spec.load import Spec
 from cortexdsl.spec.naming import point_slug
 from cortexdsl.spec.text.messages import nearest
@@ -81,7 +82,7 @@ def slug_of(cell: Cell, without: Without) -> str:
     return point_slug(cell.slug, {"without": str(without)})
 
 
-def whatif_of(cell: Cell, left_out: Sequence[str], shapley: ShapleyText | None, seed: int) -> Whatif:
+def whatif_of(cell: Cell, left_out: Sequence[str], shapley: ShapleyText, seed: int) -> Whatif:
     """Return the counterfactuals of a cell.
 
     Parameters
@@ -201,7 +202,7 @@ def _players(method: Method) -> tuple[str, ...]:
     return tuple(agent.name for agent in members(method))
 
 
-def _coalitions(cell: Cell, shapley: ShapleyText, seed: int) -> Coalitions:
+def _coalitions(cell: Cell, shapley: Literal["exact"] | PermutationsForm, seed: int) -> Coalitions:
     players = _players(cell.debate)
     if len(players) < 2:
         raise InputError(f"{cell.name} has one debater, {players[0]}, who is worth all of it\n    remove shapley")

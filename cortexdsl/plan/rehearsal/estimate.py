@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from cortexdsl.debate.adapt import TOOL
 from cortexdsl.debate.engine import debate
 from cortexdsl.debate.roles import choices, principal_roles
 from cortexdsl.debate.weights.expressions import parse
@@ -188,14 +189,17 @@ def longest(method: Method) -> Method:
     """Return a method at its longest: what depends on what is said ends nothing, and silences nobody.
 
     A choice by the agents' places is made, and so is one by chance that keeps a number of them (the highest k, all but
-    the lowest k). By what was said any number may be kept: agents who weigh alike stay together.
+    the lowest k). By what was said any number may be kept: agents who weigh alike stay together. A role that says only
+    which template somebody is given goes to the first in line, so that every template is rendered.
     """
-    known = known_choices(method)
+    known, parted = known_choices(method), parting(method)
 
     def item(part: Item) -> Item:
+        if isinstance(part, Choose) and part.role in parted and part not in known:
+            return replace(part, weight="-place", keep=Keep("top", 1))
         if isinstance(part, Choose):
-            is_number = part.keep.rule in ("top", "drop_bottom") and "chance" in parse(part.weight).names
-            return part if part in known or is_number else replace(part, weight="1", keep=Keep("all"))
+            is_known = part in known or keeps_a_number(part)
+            return part if is_known else replace(part, weight="1", keep=Keep("all"))
         if isinstance(part, Repeat):
             until, unless = (text if _is_known(text) else NEVER for text in (part.until, part.unless))
             return replace(part, body=tuple(map(item, part.body)), until=until, unless=unless)
@@ -211,16 +215,29 @@ def known_choices(method: Method) -> frozenset[Choose]:
     return found if leaves <= found else frozenset()
 
 
+def keeps_a_number(choice: Choose) -> bool:
+    """Tell whether a choice keeps as many agents in every debate: no two of them draw the same number."""
+    return choice.keep.rule in ("top", "drop_bottom") and "chance" in parse(choice.weight).names
+
+
+def parting(method: Method) -> frozenset[str]:
+    """Return the roles that part those who speak by their templates, and in which nobody speaks or is heard."""
+    steps = method.steps.values()
+    spoken_or_heard = {role for step in steps for role in (step.role, *getattr(step.hears, "roles", ()))}
+    return frozenset({role for step in steps for role in step.by_role} - spoken_or_heard - {*principal_roles(method)})
+
+
 def _is_known(condition: str) -> bool:
     return condition == NEVER or parse(condition).names <= _KNOWN
 
 
 def estimate_of(calls: Sequence[Call], reply_tokens: int, shared: int = 0) -> Estimate:
-    """Estimate what calls cost, of which some are shared."""
+    """Estimate what calls cost, of which some are shared; no model reads or writes what is a tool's."""
+    read = [call for call in calls if not call.model.model.startswith(TOOL)]
     return Estimate(
         calls=len(calls),
-        input_tokens=sum(input_tokens(call.messages) for call in calls),
-        output_tokens=sum(_said(call, reply_tokens) for call in calls),
+        input_tokens=sum(input_tokens(call.messages) for call in read),
+        output_tokens=sum(_said(call, reply_tokens) for call in read),
         dollars=_dollars(calls, reply_tokens),
         shared_calls=shared,
     )
@@ -229,7 +246,7 @@ def estimate_of(calls: Sequence[Call], reply_tokens: int, shared: int = 0) -> Es
 def _dollars(calls: Iterable[Call], reply_tokens: int) -> float | None:
     total = 0.0
     for call in calls:
-        if call.model.model.startswith(("builtin/", "tiny/")):
+        if call.model.model.startswith(("builtin/", "tiny/", TOOL)):
             continue
         if call.model.price is None:
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
@@ -11,8 +12,8 @@ from itertools import groupby
 from typing import Any
 
 from cortexdsl.debate.engine import debate
-from cortexdsl.debate.roles import choices, parts
-from cortexdsl.plan.rehearsal.estimate import Rehearsal, known_choices, longest
+from cortexdsl.debate.roles import choices, parts, principal_roles
+from cortexdsl.plan.rehearsal.estimate import Rehearsal, keeps_a_number, known_choices, longest
 from cortexdsl.terms import (
     NEVER,
     STATED,
@@ -95,7 +96,8 @@ def _silent(method: Method, step: str, turns: Sequence[Turn]) -> str:
         return ""
     spoke = {turn.speaker for turn in turns}
     names = [agent.name for agent in method.cast.get(role, ()) if agent.name not in spoke]
-    return f" (silent: {', '.join(names)})" if names else ""
+    why = "not in the debate" if role in principal_roles(method) else "silent"
+    return f" ({why}: {', '.join(names)})" if names else ""
 
 
 def _turn(turn: Turn) -> str:
@@ -125,8 +127,12 @@ def _step(step: Step) -> str:
 
 
 def _prompts(step: Step) -> str:
-    named = [f"{agent}: {prompt}" for agent, prompt in step.by_agent.items()]
-    return ", ".join([step.prompt, *named]) if named else step.prompt
+    named = {**step.by_agent, **step.by_role}
+    return ", ".join([_way(step, step.prompt), *(f"{who}: {_way(step, prompt)}" for who, prompt in named.items())])
+
+
+def _way(step: Step, prompt: str) -> str:
+    return f"{prompt} (said as it is written)" if prompt in step.said else prompt
 
 
 def _topology(hears: Topology) -> str:
@@ -144,9 +150,29 @@ def _topology(hears: Topology) -> str:
 
 
 def _picked(weight: str, keep: Keep) -> str:
+    weight = _bare(weight)
     if keep == Keep("above", 0.0):  # what `where` means
         return f"where {weight}"
     return f"weight {weight}, keep {keep.rule if keep.number is None else f'{keep.rule} {keep.number:g}'}"
+
+
+def _chosen(weight: str, keep: Keep) -> str:
+    """Say who is chosen."""
+    weight = _bare(weight)
+    match keep:
+        case Keep("above", 0.0):  # what `where` means
+            return f"where {weight}"
+        case Keep("top", number):
+            return f"the {number:g} with the highest {weight}"
+        case Keep("drop_bottom", number):
+            return f"all but the {number:g} with the lowest {weight}"
+        case _:
+            return _picked(weight, keep)
+
+
+def _bare(expression: str) -> str:
+    """Return an expression without the parentheses that a setting's number was put in."""
+    return re.sub(r"(?<!\w)\((\d+(?:\.\d+)?)\)", r"\1", expression)
 
 
 def _told(told: str | Told) -> str:
@@ -158,20 +184,23 @@ def _told(told: str | Told) -> str:
 
 def _decision(method: Method) -> str:
     rule = method.decide
-    return rule.rule + (f" ({rule.role})" if rule.role else f" by {rule.weight}" if rule.rule == "vote" else "")
+    by = f" ({rule.role})" if rule.role else f" by {_bare(rule.weight)}" if rule.rule == "vote" else ""
+    return f"{rule.rule}{by}{f', else {rule.otherwise}' if rule.otherwise != 'none' else ''}"
 
 
 def _schedule(schedule: Sequence[Item], indent: str) -> Iterator[str]:
     for part in schedule:
         if isinstance(part, Choose):
-            yield f"{indent}choose {part.role} from {part.source}: {_picked(part.weight, part.keep)}"
+            among = f" among {part.source}" if part.source != part.role else " anew"
+            yield f"{indent}choose {part.role}{among}: {_chosen(part.weight, part.keep)}"
             continue
         if isinstance(part, str):
             yield f"{indent}{part}"
             continue
-        conditions = [f"unless {part.unless}"] if part.unless != "never" else []
-        conditions += [f"until {part.until}"] if part.until != "never" else []
-        yield f"{indent}repeat {part.times} times{''.join(f', {c}' for c in conditions)}:"
+        conditions = [f", unless {_bare(part.unless)}"] if part.unless != NEVER else []
+        # After the last pass nothing is left to end.
+        conditions += [f", until {_bare(part.until)}"] if part.until != NEVER and part.times > 1 else []
+        yield f"{indent}{'once' if part.times == 1 else f'repeat {part.times} times'}{''.join(conditions)}:"
         yield from _schedule(part.body, indent + "  ")
 
 
@@ -189,7 +218,9 @@ def _confidence(how: Measure) -> str:
 def _fewer(method: Method) -> str:
     """Say why a debate may have fewer calls than the rehearsed one."""
     ends = any(isinstance(part, Repeat) and {part.until, part.unless} != {NEVER} for part in parts(method.schedule))
-    silent = _silences(method.schedule, known_choices(method))
+    speak = {step.role for step in method.steps.values()}.union(principal_roles(method))
+    harmless = {part for part in choices(method.schedule) if keeps_a_number(part) or part.role not in speak}
+    silent = _silences(method.schedule, known_choices(method) | harmless)
     why = [*(["a loop ends early"] if ends else []), *(["a choice silences somebody"] if silent else [])]
     return f" (fewer where {' or '.join(why)})" if why else ""
 

@@ -214,7 +214,10 @@ def _unexpectable(claim: str | None, value: float) -> str:
 def _tools(look: _Look) -> Iterator[Found]:
     for name, tool in look.text.tools.items():
         if tool.source is not None and tool.source not in look.text.knowledge:
-            yield from look.unknown(("tools", name, "source"), "knowledge", tool.source, look.text.knowledge)
+            known = nearest(tool.source, look.text.knowledge, say="knowledge")
+            remedy = known or f"write knowledge: {{{tool.source}: {{retriever: bm25, corpus: FILE}}}}"
+            if not look.doubtful.has("knowledge", tool.source):
+                yield from look.found(("tools", name, "source"), f"there is no knowledge entry {tool.source}", remedy)
 
 
 def _training(look: _Look) -> Iterator[Found]:

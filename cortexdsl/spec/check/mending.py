@@ -98,7 +98,9 @@ def mend(
                 told.append(wrong.told)
         if any(wrong.route == () and wrong.kind == "no_mapping" for wrong in found):
             break
-        doubtful = doubtful.with_(*(_entry(wrong.route) for wrong in found if wrong.kind != "unknown_key"))
+        # A word too many says nothing of the others, but in a choice it may be what should have been another.
+        worse = [wrong for wrong in found if wrong.kind != "unknown_key" or wrong.route[:1] == ("schedule",)]
+        doubtful = doubtful.with_(*(_entry(wrong.route) for wrong in worse if not wrong.meant))
         for wrong in sorted(found, key=_deepest_last_first, reverse=True):
             node = _renamed(node, wrong) if wrong.meant else without(node, wrong.route, stand_ins)
     return Mended(None, node, tuple(told), doubtful)

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from cortexdsl.debate.weights.expressions import parse
+from cortexdsl.debate.weights.names import NAMES, Place
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.spec.grammar.words import PATTERNS
 from cortexdsl.spec.text.messages import dotted, nearest, shown
@@ -89,12 +91,43 @@ class Wrong:
 
 def placed(node: Node, called: Callable[[Route], str], error: ValidationError) -> list[Wrong]:
     """Return what pydantic found; a key that is missing since it was misspelled is told once, as misspelled."""
+    errors = error.errors(include_url=False)
+    lacking = _lacking(errors)
+    routes = [_as_written(node, _route(one)) for one in errors]
     found = [
-        Wrong(_route(one), one["type"], _problem(node, called, one, _route(one)), _meant(one))
-        for one in error.errors(include_url=False)
+        Wrong(route, one["type"], _problem(node, called, one, route), _meant(one) or lacking.get(route, ""))
+        for one, route in zip(errors, routes, strict=True)
     ]
     misspelled = {(*wrong.route[:-1], wrong.meant) for wrong in found if wrong.meant}
     return [wrong for wrong in found if wrong.kind != "missing" or wrong.route not in misspelled]
+
+
+def _lacking(errors: Iterable[Any]) -> Mapping[Route, str]:
+    """Return, for the only unknown key of a mapping in which one key is missing, that one: it is what was meant."""
+    by_entry: dict[Route, dict[str, list[Any]]] = {}
+    for one in errors:
+        if one["type"] in ("unknown_key", "missing"):
+            by_entry.setdefault(_route(one)[:-1], {}).setdefault(one["type"], []).append(one)
+    found = {}
+    for kinds in by_entry.values():
+        if [len(kinds.get(kind, ())) for kind in ("unknown_key", "missing")] == [1, 1]:
+            (unknown,), (missing,) = kinds["unknown_key"], kinds["missing"]
+            if not _meant(unknown):
+                unknown["ctx"]["remedy"] = (
+                    unknown["ctx"]["remedy"] or f"did you mean {_route(missing)[-1]}, which is missing?"
+                )
+                found[_route(unknown)] = str(_route(missing)[-1])
+    return found
+
+
+def _as_written(node: Node, route: Route) -> Route:
+    """Return a route without the items of lists that are not written: one value may stand for a list of one."""
+    kept: Route = ()
+    for part in route:
+        above = node.find(kept)
+        if not isinstance(part, int) or above is None or isinstance(above.value, list):
+            kept = (*kept, part)
+    return kept
 
 
 def _meant(error: Any) -> str:
@@ -156,10 +189,39 @@ def _no_such_form(subject: str, value: Any, context: Mapping[str, Any]) -> tuple
     words, forms = context["words"], context["forms"]
     if isinstance(value, str) and value in forms:
         return f"{subject}: {value} needs a value", f"write {forms[value]}"
+    if meant := _meant_form(value, forms):
+        return f"{subject} is {shown(value)}", f"write {meant}"
     written = next(iter(value), "") if isinstance(value, dict) else value
     near = difflib.get_close_matches(str(written), [*words, *forms], 1)
     remedy = f"allowed: {', '.join([*words, *forms.values()])}"
     return f"{subject} is {shown(value)}", (f"did you mean {near[0]}? " if near else "") + remedy
+
+
+def _meant_form(value: Any, forms: Mapping[str, str]) -> str:
+    """Return the form that a value is the inside of: `top 2`, a list of roles, a condition, the weight of an answer."""
+    if isinstance(value, list):
+        is_roles = "role" in forms and all(isinstance(item, str) for item in value) and value
+        return f"{{role: [{', '.join(value)}]}}" if is_roles else ""
+    if not isinstance(value, str) or "$" in value:
+        return ""
+    match value.split():
+        case [form, number] if form in forms and number.replace(".", "", 1).isdigit():
+            return f"{{{form}: {number}}}"
+    for form, place in _EXPRESSED.items():
+        if form in forms and _is_expression(value, place):
+            return f"{{{form}: {value}}}"
+    return ""
+
+
+_EXPRESSED: Mapping[str, Place] = {"where": "weight", "vote": "vote"}
+
+
+def _is_expression(text: str, place: Place) -> bool:
+    try:
+        names = parse(text).names
+    except ValueError:
+        return False
+    return bool(names) and names <= {*NAMES[place]}
 
 
 def _type_remedy(kind: str, value: Any) -> str:

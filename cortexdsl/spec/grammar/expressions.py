@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from typing import Annotated, TypeAlias
 
 import numpy as np
@@ -21,6 +22,37 @@ _TOO_MANY = {
 }
 
 
+_PLACES: Mapping[Place, str] = {
+    "weight": "a weight of edges",
+    "choice": "a choice of agents",
+    "condition": "a condition of the debate",
+    "vote": "a vote",
+}
+_SLIPS: Mapping[str, str] = {
+    r"=>|≥": "write >=",
+    r"=<|≤": "write <=",
+    r"<>|≠": "write !=",
+    r"&": "write and",
+    r"\|": "write or",
+    r"(?<![<>=!])=(?!=)": "write == to compare",
+    r"!(?!=)": "write not",
+    r"\d\s*%\s*($|\)|[<>=!]|and\b|or\b)": "write a share of 1: 0.8 for 80 %",
+    r"[?:]": "write CONDITION * VALUE: what is true is 1",
+    r"\d,\d": "write a decimal point",
+    r"\bis\b": "write ==",
+    r"\^": "write **",
+    r"\b(mine|mean|sum|any|all)\s+\w": "write parentheses: mine(place)",
+    r"\b(min|max)\(\w+\)": "over agents there are mean, sum, any and all",
+}
+
+
+def slip(text: str) -> str:
+    """Return the remedy for what people write who are used to another language; empty where nothing is known."""
+    if (surplus := text.count("(") - text.count(")")) != 0:
+        return "close the parenthesis" if surplus > 0 else "open the parenthesis, or remove it"
+    return next((remedy for pattern, remedy in _SLIPS.items() if re.search(pattern, text)), "")
+
+
 def expression(place: Place) -> Callable[[str], str]:
     """Return a validator of expressions at a place; a text that names a setting waits until that has a value."""
 
@@ -31,8 +63,10 @@ def expression(place: Place) -> Callable[[str], str]:
         try:
             parsed = parse(text)
         except ValueError as error:
-            raise said(str(error), f"names: {', '.join(known)}") from None
+            raise said(str(error), slip(text) or f"names: {', '.join(known)}") from None
         for name in sorted(parsed.names - set(known)):
+            if any(name in names for names in NAMES.values()):
+                raise said(f"{name} has no value in {_PLACES[place]}", f"names: {', '.join(known)}")
             raise said(f"no factor is called {name}", nearest(name, known))
         values = [evaluate(parsed, made_up(place, value)) for value in (0.3, 0.9, 1.7, 3.0)]
         if place in _MOST and sum(length > 1 for length in np.shape(values[0])) > _MOST[place]:

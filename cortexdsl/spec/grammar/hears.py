@@ -5,7 +5,8 @@ Each form has a `term()`: the frozen value of the engine, to be taken when no se
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
@@ -216,6 +217,8 @@ LayoutText: TypeAlias = Annotated[
 class SparseText(Entry):
     """Edges by weight, and the rule that keeps them."""
 
+    example: ClassVar[str] = "{weight: confidence, keep: mean}"
+
     weight: Weight = Field(description="An expression with a value an edge (docs/language.md#expressions).")
     keep: KeepText = "mean"
     within: LayoutText = Field("everyone", description="The edges that there may be.")
@@ -237,6 +240,10 @@ class SparseForm(Entry):
 
 class WhereForm(Entry):
     """`{where: condition}`: the edges for which a condition holds."""
+
+    hints: ClassVar[Mapping[str, str]] = {
+        "keep": "write {sparse: {weight: ..., keep: ...}}: a condition keeps what is true"
+    }
 
     where: Weight = Field(description="A condition on edges, such as differs.")
     within: LayoutText = Field("everyone", description="The edges that there may be.")

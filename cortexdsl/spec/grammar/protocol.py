@@ -37,16 +37,26 @@ PassesOn: TypeAlias = Literal["whole", "answer", "reasoning"]
 class VoteText(Entry):
     """What a tied vote becomes."""
 
+    example: ClassVar[str] = "{fallback: none}"
+
     fallback: Annotated[Annotated[Fallback, Tag("<value>")] | Asked, SETTING_OR_VALUE] = "confidence"
 
 
-class LastForm(Entry):
-    """`{last: role}`: the last answer of a role."""
+class OtherwiseText(Entry):
+    """What decides where a role gave no answer."""
+
+    otherwise: Literal["majority", "weighted", "first", "none"] | None = Field(
+        None, alias="else", description="What decides where the role gave no answer that could be read."
+    )
+
+
+class LastForm(OtherwiseText):
+    """`{last: role}`: the last answer of a role; `{last: role, else: majority}`."""
 
     last: Name
 
 
-class RoleAnswerForm(Entry):
+class RoleAnswerForm(OtherwiseText):
     """`{role: name}`: the answer of an extra role, such as a summarizer; its last one."""
 
     role: Name
@@ -83,7 +93,7 @@ DecideText: TypeAlias = Annotated[
         get_args(DecideWord),
         {
             "vote": "{vote: weight of an answer}",
-            "last": "{last: role}",
+            "last": "{last: role, else: majority}",
             "role": "{role: name}",
             "majority": "{majority: {fallback: none}}",
             "weighted": "{weighted: {fallback: none}}",

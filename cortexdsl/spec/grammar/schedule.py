@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self, TypeAlias
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
@@ -9,17 +11,23 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from cortexdsl.debate.weights.names import NAMES
 from cortexdsl.spec.grammar.expressions import ChoiceWeight, expression
 from cortexdsl.spec.grammar.hears import MET, Count, KeepText, MaybeNone, keep
-from cortexdsl.spec.grammar.words import Entry, Name, Plain, Text, said
+from cortexdsl.spec.grammar.words import Entry, Name, Plain, Text, no_such_form, said
 from cortexdsl.spec.text.messages import nearest
 from cortexdsl.terms import NEVER, Choose
+
+_SUCH_AS = "agreement >= 0.8"
+_NUMBER = re.compile(r"\s*[\d.]+%?\s*")
 
 
 def _truth(value: Any) -> Any:
     """Let a setting such as `check_opening: true` say when: true is consensus, false is never."""
     if isinstance(value, bool):
         return "consensus" if value else NEVER
+    if isinstance(value, int | float) or (isinstance(value, str) and _NUMBER.fullmatch(value)):
+        raise said(f"{value} is no condition", f"write what it is compared with, such as {_SUCH_AS}")
     if isinstance(value, str) and value.isidentifier() and value not in (NEVER, *NAMES["condition"]):
-        raise said(f"{value!r} is no time to end", nearest(value, ["true", "false", *TIMES]))
+        ends = nearest(value, ["true", "false", *TIMES])
+        raise said(f"{value!r} is no time to end", f"{ends}; or an expression such as {_SUCH_AS}")
     return value if value == NEVER or not isinstance(value, str) else expression("condition")(value)
 
 
@@ -31,6 +39,13 @@ Ending: TypeAlias = Annotated[Text, BeforeValidator(_truth, json_schema_input_ty
 
 class LoopText(Entry):
     """`{repeat, unless, until, do}`: a loop of the schedule."""
+
+    example: ClassVar[str] = "{repeat: $rounds, do: [...]}"
+    hints: ClassVar[Mapping[str, str]] = {
+        "while": "write until: and the opposite condition",
+        "if": "write unless: and the opposite condition",
+        "times": "write repeat: and how often",
+    }
 
     repeat: MaybeNone = Field(description="At most so many passes.")
     unless: Ending = Field("never", description="Looked at before the first pass; true is consensus.")
@@ -61,6 +76,11 @@ class ChooseText(Entry):
     """`{choose: role, from: role, weight, keep}` or `{choose: role, where: condition}`: a role is filled anew."""
 
     example: ClassVar[str] = "{choose: role, where: condition}"
+    hints: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("of", "among", "role"), "write from: and the role of those who stand"),
+        **dict.fromkeys(("if", "when"), "write where: and a condition"),
+        **dict.fromkeys(("by", "with"), "write weight: and what is weighed"),
+    }
 
     choose: Name = Field(description="The role that is filled.")
     from_: Name | None = Field(None, alias="from", description="Whose players stand; the role's own where not said.")
@@ -84,10 +104,15 @@ class ChooseText(Entry):
         return Choose(self.choose, source, self.weight or "", keep(self.keep))
 
 
-def _item(value: Any) -> str:
+def _item(value: Any) -> str | None:
     if not isinstance(value, dict):
-        return "<step>"
-    return next((f"<{form}>" for form in ("case", "choose") if form in value), "<loop>")
+        return None if isinstance(value, list) else "<step>"
+    said = {*value}
+    for form, key, words in (("case", "case", ()), ("choose", "choose", ("from", "weight", "keep", "where")),
+                             ("loop", "repeat", ("unless", "until", "do"))):  # fmt: skip
+        if key in said or said & {*words}:
+            return f"<{form}>"
+    return None
 
 
 ItemText: TypeAlias = Annotated[
@@ -95,7 +120,17 @@ ItemText: TypeAlias = Annotated[
     | Annotated[LoopText, Tag("<loop>")]
     | Annotated[CaseText, Tag("<case>")]
     | Annotated[ChooseText, Tag("<choose>")],
-    Discriminator(_item),
+    Discriminator(
+        _item,
+        **no_such_form(
+            ("the name of a step",),
+            {
+                "repeat": "{repeat: n, do: [...]}",
+                "choose": "{choose: role, ...}",
+                "case": "{case: $setting, do: {...}}",
+            },
+        ),
+    ),
 ]
 LoopText.model_rebuild()
 CaseText.model_rebuild()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
@@ -23,11 +24,33 @@ from cortexdsl.terms import Beside, Each, Own, Reads, Tells, Told
 ELSE = "else"
 """The agents that a mapping of templates does not name."""
 
+
+class SayForm(Entry):
+    """`{say: FILE}`: a template that nobody is asked with; what it renders to is said."""
+
+    say: Template
+
+
+_Way: TypeAlias = Annotated[
+    Annotated[Template, Tag("<template>")] | Annotated[SayForm, Tag("<say>")],
+    Discriminator(lambda value: "<say>" if isinstance(value, dict | SayForm) else "<template>"),
+]
+
+
+def _ways(value: Any) -> str:
+    if isinstance(value, dict) and list(value) == ["say"]:
+        return "<say>"
+    if isinstance(value, list | tuple):
+        return "<list>"
+    return "<agents>" if isinstance(value, dict) else "<say>" if isinstance(value, SayForm) else "<template>"
+
+
 PromptText: TypeAlias = Annotated[
     Annotated[Template, Tag("<template>")]
-    | Annotated[tuple[Template, ...], Field(min_length=1), Tag("<list>")]
-    | Annotated[dict[Name, Template], Field(min_length=1), Tag("<agents>")],
-    Discriminator(lambda value: {list: "<list>", dict: "<agents>"}.get(type(value), "<template>")),
+    | Annotated[SayForm, Tag("<say>")]
+    | Annotated[tuple[_Way, ...], Field(min_length=1), Tag("<list>")]
+    | Annotated[dict[Name, _Way], Field(min_length=1), Tag("<agents>")],
+    Discriminator(_ways),
 ]
 
 
@@ -96,10 +119,12 @@ class StepText(Entry):
     """One kind of utterance."""
 
     example: ClassVar[str] = "{role: debater, prompt: my/answer.j2}"
+    hints: ClassVar[Mapping[str, str]] = {"say": "write prompt: {say: FILE}"}
 
     role: Annotated[Name, BeforeValidator(_one_role, json_schema_input_type=Name)] = Field(description="Who speaks.")
     prompt: PromptText = Field(
-        description="The template; a list that is dealt to the role's agents in turn; or templates by agent, and else."
+        description="The template; {say: FILE}, which is said as it is; a list, dealt to the role's agents in turn; "
+        "or templates by agent or role, and else."
     )
     hears: HearsText = Field("nobody", description="Who hears whom.")
     tells: Annotated[

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from cortexdsl.errors import InputError
-from cortexdsl.spec.grammar.words import Entry, Text, Whole, said
+from cortexdsl.spec.grammar.words import Entry, Text, Whole, no_such_form, said
 from cortexdsl.spec.text.messages import nearest
 
 KINDS = ("agent", "edge", "round", "step")
@@ -60,6 +60,9 @@ def _left_out(value: Any) -> Any:
         except InputError as error:
             what, _, remedy = str(error).partition("\n")
             raise said(what, remedy.strip()) from None
+    if isinstance(value, dict) and len(value) == 1:
+        ((kind, name),) = value.items()
+        raise said("what is left out is one text", f"write {kind}={name}")
     return value
 
 
@@ -77,8 +80,13 @@ class PermutationsForm(Entry):
 
 
 ShapleyText: TypeAlias = Annotated[
-    Annotated[Literal["exact"], Tag("<word>")] | Annotated[PermutationsForm, Tag("<form>")],
-    Discriminator(lambda value: "<form>" if isinstance(value, dict) else "<word>"),
+    Annotated[None, Tag("<none>")]
+    | Annotated[Literal["exact"], Tag("<word>")]
+    | Annotated[PermutationsForm, Tag("<form>")],
+    Discriminator(
+        lambda value: "<form>" if isinstance(value, dict) else {None: "<none>", "exact": "<word>"}.get(value),
+        **no_such_form(("exact",), {"permutations": "{permutations: 20}"}),
+    ),
 ]
 
 
@@ -90,7 +98,7 @@ class WhatifText(Entry):
     without: Annotated[
         tuple[LeftOutText, ...], BeforeValidator(_listed, json_schema_input_type=LeftOutText | tuple[LeftOutText, ...])
     ] = Field((), description="agent, edge, round or step for each in turn, or named: agent=NAME.")
-    shapley: ShapleyText | None = Field(None, description="Attribution over agents: exact, or {permutations: 20}.")
+    shapley: ShapleyText = Field(None, description="Attribution over agents: exact, or {permutations: 20}.")
 
     @model_validator(mode="after")
     def _something(self) -> Self:

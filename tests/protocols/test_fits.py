@@ -1,0 +1,69 @@
+"""Methods of docs/fits.md that a spec holds: who is asked, who is heard, and what decides."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from cortexdsl.protocols.loader import protocol_of
+from cortexdsl.protocols.resolve import Choice, resolve
+from cortexdsl.protocols.templates import Templates
+from cortexdsl.spec.text.reader import parse, read
+from cortexdsl.terms import Method, Model
+from tests.debate.stage import Stage, agents, run
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def fitted(name: str, team: str, settings: str = "{}") -> Method:
+    """A protocol of the example spec with its agents, each prompt called by its step as the stage does."""
+    node = read(ROOT / "specs/examples/more.yaml").find(("protocols", name))
+    assert node is not None
+    models = {"huge": Model("huge", "fake/model")}
+    choice = Choice("methods.tried", parse(settings, "tried.yaml"), agents(team), models=models)
+    method = resolve(protocol_of(name, node), choice)
+    return dataclasses.replace(
+        method, steps={step: dataclasses.replace(words, prompt=step) for step, words in method.steps.items()}
+    )
+
+
+def test_a_secretary_settles_a_tie_of_two_groups() -> None:
+    """a and b answer 41, c and d 42: the secretary says 41, and the vote would have been drawn."""
+    script = {f"{step}:{name}{k}": "41|0.5" for step, k in (("answer", 0), ("discuss", 1)) for name in "ab"}
+    stage = Stage(script | {"settle:secretary2": "41|0.5"})
+    debate = run(fitted("cmd", "a b c d", "{rounds: 1}"), stage)
+    assert stage.trace()[-1] == "settle:secretary2 <- discuss:a1 discuss:b1 discuss:c1 discuss:d1"
+    assert debate.answer == "41"
+
+
+def test_a_majority_of_groups_needs_no_secretary() -> None:
+    stage = Stage({"discuss:a1": "41|0.5"})
+    debate = run(fitted("cmd", "a b c d", "{rounds: 1}"), stage)
+    assert [line.split(":")[0] for line in stage.trace()] == ["answer"] * 4 + ["discuss"] * 4
+    assert debate.answer == "42"
+
+
+def test_of_another_group_the_answers_alone_are_told() -> None:
+    """Places 1 and 3 are a group, 2 and 4 another: a is told c's words, and of b and d their answers."""
+    stage = Stage()
+    run(fitted("cmd", "a b c d", "{rounds: 1}"), stage)
+    seen = stage.views["discuss:a1"]
+    assert [(turn["speaker"], turn["weight"]) for turn in seen["heard"]] == [("b", 0.0), ("c", 1.0), ("d", 0.0)]
+    text = Templates((ROOT / "specs/examples/prompts",)).text("more/discuss.j2", {**seen, "answer_format": "Answer:"})
+    assert "answer:c0" in text
+    assert "answer:b0" not in text
+    assert "42, 42" in text
+
+
+def test_the_best_alone_are_passed_on() -> None:
+    """The judge prefers b and c: all write a second time having heard them, and nobody hears itself."""
+    stage = Stage({"select:judge1": "2,3|-", "moderate:moderator1": "disagree|-", "select:judge2": "1,2|-"})
+    run(fitted("smoa", "a b c", "{layers: 3}"), stage)
+    trace = stage.trace()
+    assert trace[4] == "moderate:moderator1 <- propose:b0 propose:c0"
+    assert trace[5:8] == [
+        "refine:a1 <- propose:b0 propose:c0",
+        "refine:b1 <- propose:c0",
+        "refine:c1 <- propose:b0",
+    ]
+    assert trace[-1] == "aggregate:aggregator2 <- refine:a1 refine:b1"
