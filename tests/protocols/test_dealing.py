@@ -119,7 +119,7 @@ def test_editing_one_of_the_templates_changes_the_cell(here: Path) -> None:
         (("my/steps.j2]", "my/stps.j2]"), "6:", "my/stps.j2"),
         (("[common/answer.j2, my/steps.j2]", "[common/answer.j2, my/steps.j2, a.j2, b.j2]"), "6:60",
          "4 templates are dealt to 3 agents"),
-        (("[common/answer.j2, my/steps.j2]", "{ann: my/steps.j2}"), "6:", "bob, eve has no template"),
+        (("[common/answer.j2, my/steps.j2]", "{ann: my/steps.j2}"), "6:", "bob, eve have no template"),
         (("[common/answer.j2, my/steps.j2]", "{an: my/steps.j2, else: common/answer.j2}"), "6:",
          "no agent of the role, and no role, is called an"),
         (("[common/answer.j2, my/steps.j2]", "[]"), "6:", "ways"),
