@@ -175,7 +175,7 @@ def protocols(draw: st.DrawFn) -> dict[str, Any]:
     """A protocol as a spec would write it; it opens with answers that hear nobody, as most do."""
     opening = {"role": "debater", "prompt": "talk.j2", "draws": draw(st.sampled_from([1, 1, 2]))}
     steps = {"open": opening} | {f"s{k}": _fitting(draw(STEP)) for k in range(draw(st.integers(1, 4)))}
-    seldom = draw(st.sampled_from(["", "helper", "picked", "said"]))
+    seldom = draw(st.sampled_from(["said", "helper", "picked", ""]))
     if seldom == "said":
         steps["s0"] = {**steps["s0"], "role": "debater", "prompt": draw(st.sampled_from(SAID))}
     elif seldom:
