@@ -16,6 +16,7 @@ SAID = read_book(BOOK)
 PARTS = sorted(
     {part for stage in (*SAID["stages"], SAID["practice"]) for part in stage["lessons"]}
 )
+TAUGHT = sorted({part for stage in SAID["stages"] for part in stage["lessons"]})
 PRACTISED = [name for name, said in SAID["models"].items() if said.get("practice")]
 
 
@@ -36,7 +37,8 @@ wildcard_constraints:
 def lesson_options(said):
     """Return what a part of the lessons says beyond its cells, as options."""
     tasks = ["--tasks", *said["tasks"]] if "tasks" in said else []
-    return tasks + (["--held-out"] if said.get("held_out") else [])
+    flags = {"held_out": "--held-out", "plain": "--plain"}
+    return tasks + [flag for word, flag in flags.items() if said.get(word)]
 
 
 rule zoo:
@@ -97,7 +99,7 @@ rule drills:
 
 rule pieces:
     input:
-        expand("lessons/{part}.jsonl", part=PARTS),
+        expand("lessons/{part}.jsonl", part=TAUGHT),
     output:
         "tokenizer.json",
     log:

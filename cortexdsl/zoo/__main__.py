@@ -38,6 +38,7 @@ def main() -> int:
     told.add_argument("--size", type=int, required=True)
     told.add_argument("--seed", type=int, required=True)
     told.add_argument("--held-out", action="store_true", help="about expressions that other lessons never have")
+    told.add_argument("--plain", action="store_true", help="answers do not name what is wrong in those of others")
     told.add_argument("--out", type=Path, required=True)
     told.set_defaults(step=_lessons)
     drilled = steps.add_parser("drills", help="write lessons that are single steps")
@@ -111,7 +112,14 @@ def _lessons(asked: argparse.Namespace) -> None:
     plan = compile_spec(str(asked.folder / LESSONS.name))
     world = World.made(json.loads((asked.folder / "world.json").read_text(encoding="utf-8"))["seed"])
     found = lessons(
-        plan, world, cells=asked.cells, tasks=asked.tasks, size=asked.size, seed=asked.seed, is_held_out=asked.held_out
+        plan,
+        world,
+        cells=asked.cells,
+        tasks=asked.tasks,
+        size=asked.size,
+        seed=asked.seed,
+        is_held_out=asked.held_out,
+        names=not asked.plain,
     )
     print(f"{write_lessons(asked.out, found)} lessons")
 

@@ -53,6 +53,7 @@ def lessons(
     seed: int,
     tasks: Sequence[str] = (),
     is_held_out: bool = False,
+    names: bool = True,
 ) -> Iterator[Lesson]:
     """Yield lessons from debates: the cells and the datasets in turn, each debate on another question.
 
@@ -71,6 +72,8 @@ def lessons(
         Datasets of the plan that are debated; all where none is named.
     is_held_out : bool
         Whether expressions are those that no other lesson has: an exam.
+    names : bool
+        Whether answers begin with the wrong steps of others.
     """
     told = 0
     found = {cell.name: cell for cell in plan.cells}
@@ -85,7 +88,7 @@ def lessons(
             # Who has a pool to read from is asked about people whom it can't know, too.
             is_new = bool(pool_sources(cell)) and chance.random() < NEW
             question, there = fresh(asked, world, chance, is_new=is_new, is_held_out=is_held_out)
-            for lesson in runner.run(debated(plan, task, cell, question, there, chance)):
+            for lesson in runner.run(debated(plan, task, cell, question, Teacher(there, names=names), there, chance)):
                 yield lesson
                 told += 1
                 if told == size:
@@ -121,10 +124,10 @@ def fresh(
 
 
 async def debated(
-    plan: Plan, task: Task, cell: Cell, question: Question, world: World, chance: random.Random
+    plan: Plan, task: Task, cell: Cell, question: Question, teacher: Teacher, world: World, chance: random.Random
 ) -> list[Lesson]:
     """Debate a question, and return a lesson for each call."""
-    teacher, skill, found = Teacher(world), chance.choice(SKILLS), list[Lesson]()
+    skill, found = chance.choice(SKILLS), list[Lesson]()
 
     async def ask(call: Call) -> Reply:
         # What is said does not depend on the order in which the engine asks.

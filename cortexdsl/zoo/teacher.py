@@ -25,9 +25,12 @@ class Teacher:
     ----------
     world : World
         That the questions without numbers are about.
+    names : bool
+        Whether an answer begins with the wrong steps of others. Else it is worked out anew, whatever they say.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, *, names: bool = True) -> None:
+        self._names = names
         self._facts = {fact.question: fact for fact in world.facts()}
         self._answers: dict[str, list[str]] = {}
         for fact in self._facts.values():
@@ -70,7 +73,7 @@ class Teacher:
 
     def _answer(self, question: Question, prompt: Prompt, said: str, chance: random.Random, is_right: bool) -> str:
         lines, answer = self._solution(question, chance, is_right)
-        named = [f"{line} is wrong." for line, _ in wrong_lines(said)[:MOST_NAMED]] if is_right else []
+        named = [f"{line} is wrong." for line, _ in wrong_lines(said)[:MOST_NAMED]] if is_right and self._names else []
         confidence = chance.randint(1, 19) / 20
         return "\n".join([*named, *lines, f"Answer: {answer}", f"Confidence: {confidence:.2f}"])
 

@@ -103,7 +103,11 @@ def _prepared(
     if missing:
         raise InputError(f"the stages of {book} name lessons that were not given: {', '.join(missing)}")
     tokenizer = Tokenizer.from_file(str(pieces))
-    encoded = {part: list(encode(tokenizer, read_lessons(path), learned)) for part, path in lessons.items()}
+    # What fills the window is a failed call, and teaches nothing.
+    encoded = {
+        part: [each for each in encode(tokenizer, read_lessons(path), learned) if len(each.tokens) <= said["window"]]
+        for part, path in lessons.items()
+    }
     return said, chosen, tokenizer, encoded
 
 
