@@ -247,7 +247,9 @@ def test_answers_that_state_no_confidence_are_a_gap_or_do_not_count() -> None:
     told = confidence.copy()
     told[0, :20] = np.nan
     table = _with({"a": (told, right)})
-    assert _row(table, "brier(a, agent=quick) < 0.9")["test"].startswith("none: a lacks 20 of 60 values")
+    found = _row(table, "brier(a, agent=quick) < 0.9")
+    assert found["test"].startswith("none: a lacks 20 of 60 values")
+    assert found["note"].startswith("not tested: a lacks 20 of 60 values")  # what the page and --text show
     sample = units_of(table, [Quantity("auroc", "a")])
     ahead, behind = (told[0][20:][right[0][20:] == y] for y in (1, 0))
     assert sample.means[0] == pytest.approx(stats.mannwhitneyu(ahead, behind).statistic / (len(ahead) * len(behind)))

@@ -27,6 +27,9 @@ COLUMNS = (
     "claim", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "verdict", "test", "exploratory", "note", "null",
     "leans",
 )  # fmt: skip
+UNTESTED = "none: "
+"""How the name of a test begins where there was none; why not comes behind it."""
+
 Verdict: TypeAlias = Literal["supported", "contradicted", "undecided"]
 
 
@@ -92,7 +95,8 @@ def judge_claims(
     for i, (claim, found) in enumerate(zip(parsed, plain, strict=True)):
         group, adjusted = groups[not early[i]], float(adjusted_in[not early[i]][i])
         verdict = verdict_of(found, adjusted, alpha)
-        note = "; ".join(filter(None, [found.note, withdrawn_note(withdrawn, correction)]))
+        why = f"not tested: {found.test.removeprefix(UNTESTED)}" if found.test.startswith(UNTESTED) else ""
+        note = "; ".join(filter(None, [why, found.note, withdrawn_note(withdrawn, correction)]))
         if any(found.doubtful):
             bounds = [_examined(designs[i], scene, finished) for scene in scenes[1:]]
             cases = [verdict_of(b, _adjusted(p, i, b.p, group, correction, withdrawn), alpha) for b in bounds]
@@ -107,7 +111,7 @@ def _examined(design: Design, scene: Scene, finished: bool) -> Finding:
     except NoAnswerError as error:
         if not finished:
             raise
-        return Finding(np.nan, np.nan, np.nan, f"none: {error}", False, np.nan)
+        return Finding(np.nan, np.nan, np.nan, f"{UNTESTED}{error}", False, np.nan)
 
 
 def _check_scale(table: ScoreTable, claim: Claim) -> None:
