@@ -102,6 +102,13 @@ def test_lessons_of_some_tasks_are_those_that_all_tasks_have_of_them(folder: Pat
     assert facts == every[2::3]
 
 
+def test_plain_lessons_work_the_question_out_and_name_nobodys_mistakes(folder: Path) -> None:
+    plan = compile_spec(str(folder / LESSONS.name))
+    for names in (True, False):
+        told = lessons(plan, World.made(1), cells=["full-five"], size=60, seed=2, names=names, tasks=["arithmetic"])
+        assert any(" is wrong." in lesson.reply for lesson in told) is names
+
+
 def test_a_world_answers_its_questions_from_its_own_passages() -> None:
     world = World.made(3)
     said = {sentence for passage in world.passages() for sentence in re.findall(r"[^.]+\.", passage["text"])}
