@@ -125,7 +125,7 @@ def test_a_failing_function_is_data_until_it_fails_too_often(here: Path, capsys:
     ("old", "new", "said"),
     [
         ("{tool: calculator}", "{tool: calculator, top: 3}", "7:29: tools.sums: top does not go with tool: calculator"),
-        ("source: facts", "source: fact", "there is no knowledge fact"),
+        ("source: facts", "source: fact", "there is no knowledge entry fact"),
         ("tool: search, source: facts, top: 1", "tool: search", "a search tool needs a source"),
         ('"own:shout"', '"own.shout"', "a function is written as package.module:function"),
         ('"own:shout"', '"nowhere:shout"', "there is no module nowhere"),
