@@ -28,9 +28,11 @@ agents:
 knowledge:
   corpus: {retriever: dense, corpus: data/corpus.jsonl, embedding: ngram, top: 4}
 methods:
-  sparse: {protocol: cortexdebate, rounds: 2, confidence: [stated, logprob]}
+  sparse: {protocol: cortexdebate, rounds: 2}
   vote:   {protocol: voting}
   rag:    {protocol: rag, pool: [corpus], agents: [one]}
+grid:
+  sparse: {confidence: [stated, logprob]}
 hypotheses:
   - accuracy(sparse) > accuracy(vote)
 """
@@ -43,7 +45,7 @@ def test_models_that_ship_debate_and_say_the_same_again(fresh: Bench) -> None:
     assert run.status == 0, run.text
     debates = fresh.debates("small")
     assert {debate["cell"] for debate in debates} == {
-        "sparse[confidence=stated]", "sparse[confidence=logprob]", "vote", "rag",
+        "sparse", "sparse[confidence=logprob]", "vote", "rag",
     }  # fmt: skip
     turns = [turn for debate in debates for turn in debate["turns"]]
     assert len({turn["text"] for turn in turns}) > 20
