@@ -19,7 +19,7 @@ from cortexdsl.models.tiny.sampling import DIGEST, LOGPROBS, sampling_of
 from cortexdsl.models.tiny.shelf import find
 from cortexdsl.models.transports.tokens import tokens_of
 from cortexdsl.models.transports.transport import Raw, wire_seed
-from cortexdsl.terms import Call
+from cortexdsl.terms import EMPTY_REPLY, Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +55,15 @@ class TinyTransport:
             what = f"the prompt has {len(prompt):,} tokens, and the window of the model is {model.window:,}"
             raise Failure(Kind.CONTEXT_WINDOW, what) from None
         text = model.chat.text(said.tokens)
+        counted = len(prompt), len(said.logprobs)
+        if not text.strip() and said.finish_reason == "stop":  # the same seed would say as little again
+            raise Failure(Kind.MALFORMED, EMPTY_REPLY, is_certain=True, counted=counted)
         pieces = [
             {"token": model.chat.text([token]), "logprob": logprob}
             for token, logprob in zip(said.tokens if options.get(LOGPROBS) else (), said.logprobs, strict=False)
         ]
         tokens = tokens_of({"content": pieces}, text)
-        return Raw(text, said.finish_reason, len(prompt), len(said.logprobs), tokens=tokens)
+        return Raw(text, said.finish_reason, *counted, tokens=tokens)
 
     async def _model(self, name: str) -> _Model:
         if name not in self._models:

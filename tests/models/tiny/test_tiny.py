@@ -6,6 +6,7 @@ import asyncio
 import json
 import random
 import threading
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from cortexdsl.errors import InputError
 from cortexdsl.models.commons import Commons
 from cortexdsl.models.door import open_door
 from cortexdsl.models.reach.failures import Failure, Kind
-from cortexdsl.models.tiny.batching import Batcher
+from cortexdsl.models.tiny.batching import Batcher, Said
 from cortexdsl.models.tiny.chat import Chat
 from cortexdsl.models.tiny.exact import DOUBLE, Matrix, bits_of, wholes
 from cortexdsl.models.tiny.folder import Folder
@@ -218,6 +219,18 @@ def test_through_the_door_a_call_is_logged_with_its_tokens_and_not_asked_again(f
     line = json.loads((tmp_path / "calls" / "c.jsonl").read_text().splitlines()[-1])
     assert line["reply"] == text
     assert line["usage"]["prompt_tokens"] > 0
+
+
+def test_a_reply_without_a_word_fails_once_since_it_would_be_the_same_again(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: Future[Said] = Future()
+    said.set_result(Said((), (-1.5,), "stop"))
+    monkeypatch.setattr(Batcher, "ask", lambda self, prompt, sampling, seed: said)
+    with pytest.raises(Failure, match="empty reply") as caught:
+        asyncio.run(_send(_ask(folder, "1+1")))
+    assert (caught.value.kind, caught.value.is_certain) == (Kind.MALFORMED, True)
+    assert caught.value.counted == (len(Chat(folder).tokens(_ask(folder, "1+1").messages)), 1)
 
 
 def test_the_usual_ways_know_tiny_models() -> None:
