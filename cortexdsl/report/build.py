@@ -21,18 +21,18 @@ from cortexdsl.report.inputs.results import Results, read_results
 from cortexdsl.report.inputs.unfinished import read_unfinished
 from cortexdsl.report.page.page import VIEW, page, view_page
 from cortexdsl.report.stopped import stopped, stopped_page
-from cortexdsl.report.tables.agreement import agreement_table
-from cortexdsl.report.tables.beside import published_table
-from cortexdsl.report.tables.calibration import calibration_table
-from cortexdsl.report.tables.files import save_table
-from cortexdsl.report.tables.grid import grid_table
-from cortexdsl.report.tables.kept import kept_table
-from cortexdsl.report.tables.learning import learning_table
-from cortexdsl.report.tables.linked import linked
-from cortexdsl.report.tables.persuasion import persuasion_table
-from cortexdsl.report.tables.spending import spent
+from cortexdsl.report.tables.findings.agreement import agreement_table
+from cortexdsl.report.tables.findings.beside import published_table
+from cortexdsl.report.tables.findings.grid import grid_table
+from cortexdsl.report.tables.findings.whatif import whatif_tables
 from cortexdsl.report.tables.summaries import tables
-from cortexdsl.report.tables.whatif import whatif_tables
+from cortexdsl.report.tables.talk.calibration import calibration_table
+from cortexdsl.report.tables.talk.persuasion import persuasion_table
+from cortexdsl.report.tables.work.kept import kept_table
+from cortexdsl.report.tables.work.learning import learning_table
+from cortexdsl.report.tables.work.spending import spent
+from cortexdsl.report.tables.written.files import save_table
+from cortexdsl.report.tables.written.linked import linked
 from cortexdsl.report.words.provenance import versions
 
 

@@ -11,8 +11,8 @@ from cortexdsl.plan.kept.store import read_plan
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.report.inputs.unfinished import Unfinished, read_unfinished
 from cortexdsl.report.page.templates import style, template
-from cortexdsl.report.tables.spending import spent
-from cortexdsl.report.tables.table import Column, Entry, Table, words
+from cortexdsl.report.tables.work.spending import spent
+from cortexdsl.report.tables.written.table import Column, Entry, Table, words
 from cortexdsl.report.words import provenance
 
 

@@ -12,8 +12,8 @@ from cortexdsl.report.inputs.history import read_history
 from cortexdsl.report.inputs.results import Results, read_results
 from cortexdsl.report.inputs.unfinished import left_line, read_unfinished
 from cortexdsl.report.stopped import stopped, stopped_text
-from cortexdsl.report.tables.spending import spent
-from cortexdsl.report.tables.whatif import whatif_lines
+from cortexdsl.report.tables.findings.whatif import whatif_lines
+from cortexdsl.report.tables.work.spending import spent
 from cortexdsl.report.words import provenance
 from cortexdsl.report.words.losses import losses_line
 from cortexdsl.report.words.names import grouped

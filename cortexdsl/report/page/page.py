@@ -15,13 +15,13 @@ from cortexdsl.report.inputs.results import Results
 from cortexdsl.report.inputs.unfinished import Unfinished, left_line
 from cortexdsl.report.page.links import claim_link
 from cortexdsl.report.page.templates import style, template
-from cortexdsl.report.tables import kept
-from cortexdsl.report.tables.calibration import NAME as CALIBRATION
-from cortexdsl.report.tables.learning import NAME as LEARNING
-from cortexdsl.report.tables.persuasion import NAME as PERSUASION
-from cortexdsl.report.tables.spending import Spent
-from cortexdsl.report.tables.table import Table
-from cortexdsl.report.tables.whatif import EFFECTS, SHAPLEY
+from cortexdsl.report.tables.findings.whatif import EFFECTS, SHAPLEY
+from cortexdsl.report.tables.talk.calibration import NAME as CALIBRATION
+from cortexdsl.report.tables.talk.persuasion import NAME as PERSUASION
+from cortexdsl.report.tables.work import kept
+from cortexdsl.report.tables.work.learning import NAME as LEARNING
+from cortexdsl.report.tables.work.spending import Spent
+from cortexdsl.report.tables.written.table import Table
 from cortexdsl.report.words import provenance
 from cortexdsl.report.words.losses import losses_line
 from cortexdsl.report.words.numbers import p_value, wording

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from cortexdsl.report.inputs.results import Results
-from cortexdsl.report.tables.comparisons import claim_table, family_tables
-from cortexdsl.report.tables.debates import agent_table, health_table, round_table
-from cortexdsl.report.tables.metrics import metric_tables
-from cortexdsl.report.tables.table import Table
+from cortexdsl.report.tables.findings.comparisons import claim_table, family_tables
+from cortexdsl.report.tables.findings.metrics import metric_tables
+from cortexdsl.report.tables.talk.debates import agent_table, health_table, round_table
+from cortexdsl.report.tables.written.table import Table
 
 
 def tables(results: Results) -> tuple[Table, ...]:

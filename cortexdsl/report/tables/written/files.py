@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from cortexdsl.report.tables.latex import COLUMN, PAGE, latex
-from cortexdsl.report.tables.table import Table
+from cortexdsl.report.tables.written.latex import COLUMN, PAGE, latex
+from cortexdsl.report.tables.written.table import Table
 
 
 def save_table(table: Table, folder: Path) -> None:

@@ -6,9 +6,8 @@ import re
 from pathlib import Path
 
 from cortexdsl.report.build import build_report
-from cortexdsl.report.tables.kept import kept_table
-
-from .conftest import write_results
+from cortexdsl.report.tables.work.kept import kept_table
+from tests.report.conftest import write_results
 
 PHASES = ("1-critic", "1-actor")
 PLAN = {"trainings": [{"training": "acc", "phases": [{"phase": phase} for phase in PHASES]}]}

@@ -8,7 +8,7 @@ from typing import Any
 
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.report.inputs.rows import read_rows
-from cortexdsl.report.tables.table import Column, Entry, Table, words
+from cortexdsl.report.tables.written.table import Column, Entry, Table, words
 from cortexdsl.report.words.numbers import number
 
 NAME = "kept"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cortexdsl.report.tables.spending import spent
+from cortexdsl.report.tables.work.spending import spent
 from tests.watch.made import said, write
 
 PLAN = {"cells": [{"cell": "a", "slug": "a"}, {"cell": "b[keep=mean]", "slug": "b~keep=mean"}]}

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from cortexdsl.records.links import find_link
-from cortexdsl.report.tables.table import Entry, Table
+from cortexdsl.report.tables.written.table import Entry, Table
 
 MANY = 200
 """Rows. In a longer table only the numbers that lead to some of the debates have links, or pages would be megabytes."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from cortexdsl.records.links import find_link
 from cortexdsl.report.inputs.results import Metric, Results
-from cortexdsl.report.tables.table import Column, Entry, Table, words
+from cortexdsl.report.tables.written.table import Column, Entry, Table, words
 from cortexdsl.report.words.names import grouped
 from cortexdsl.report.words.numbers import NOTHING, THIN, Wording, estimate, interval, number, wording
 

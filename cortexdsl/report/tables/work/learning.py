@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cortexdsl.report.inputs.learned import Learned, Look
-from cortexdsl.report.tables.table import Column, Entry, Table, words
+from cortexdsl.report.tables.written.table import Column, Entry, Table, words
 from cortexdsl.report.words.numbers import NOTHING, THIN, estimate, number
 from cortexdsl.watch.words import duration
 

@@ -8,10 +8,9 @@ from pathlib import Path
 from cortexdsl.report.build import build_report
 from cortexdsl.report.inputs.health import Health, health_line
 from cortexdsl.report.inputs.results import Results
-from cortexdsl.report.tables.calibration import calibration_table
-from cortexdsl.report.tables.debates import health_table
-
-from .conftest import write_results
+from cortexdsl.report.tables.talk.calibration import calibration_table
+from cortexdsl.report.tables.talk.debates import health_table
+from tests.report.conftest import write_results
 
 CALIBRATION = """\
 dataset,cell,confidence,answers,stated,mean_confidence,accuracy,brier,ece

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cortexdsl.report.figures.learning import learning_figure
 from cortexdsl.report.inputs.learned import read_learned
-from cortexdsl.report.tables.learning import learning_table
+from cortexdsl.report.tables.work.learning import learning_table
 
 PLAN = {"trainings": [{"training": "acc", "phases": [{"phase": "1-critic"}, {"phase": "1-actor"}]}]}
 KEPT = """\

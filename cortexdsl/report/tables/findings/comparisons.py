@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from cortexdsl.records.links import find_link
 from cortexdsl.report.inputs.results import Contrast, Results
-from cortexdsl.report.tables.table import Column, Entry, Table, words
+from cortexdsl.report.tables.written.table import Column, Entry, Table, words
 from cortexdsl.report.words.names import slug
 from cortexdsl.report.words.numbers import NOTHING, difference, interval, number, p_value, wording
 from cortexdsl.report.words.sentences import answer, correction_in_words, family_notes, references

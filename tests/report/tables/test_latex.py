@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.report.tables.files import as_csv, save_table
-from cortexdsl.report.tables.latex import COLUMN, PAGE, latex
-from cortexdsl.report.tables.table import Column, Entry, Table, words
+from cortexdsl.report.tables.written.files import as_csv, save_table
+from cortexdsl.report.tables.written.latex import COLUMN, PAGE, latex
+from cortexdsl.report.tables.written.table import Column, Entry, Table, words
 
 LONG = "sparse[keep=drop_bottom-1, recalibration=cortexdebate, weight=credibility]"
 ARTICLE = r"\documentclass[10pt]{article}"

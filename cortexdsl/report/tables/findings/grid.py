@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cortexdsl.analysis.metrics.tables.levels import Level
 from cortexdsl.records.links import find_link
 from cortexdsl.report.inputs.results import Results
-from cortexdsl.report.tables.table import Column, Entry, Table, words
+from cortexdsl.report.tables.written.table import Column, Entry, Table, words
 from cortexdsl.report.words.numbers import THIN, difference, estimate, interval, number, wording
 
 NAME = "grid"

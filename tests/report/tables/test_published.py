@@ -10,9 +10,8 @@ import yaml
 
 from cortexdsl.report.inputs.published import FIGURES, published
 from cortexdsl.report.inputs.results import read_results
-from cortexdsl.report.tables.beside import published_table
-
-from .conftest import METRICS, plan, write_results
+from cortexdsl.report.tables.findings.beside import published_table
+from tests.report.conftest import METRICS, plan, write_results
 
 
 def results(folder: Path, dataset: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cortexdsl.report.inputs.rows import read_rows
-from cortexdsl.report.tables.table import Column, Entry, Table, words
+from cortexdsl.report.tables.written.table import Column, Entry, Table, words
 from cortexdsl.report.words.numbers import estimate, number
 
 NAME = "agreement"

@@ -6,10 +6,9 @@ import re
 from pathlib import Path
 
 from cortexdsl.report.build import build_report
-from cortexdsl.report.tables.linked import MANY, linked
-from cortexdsl.report.tables.table import Column, Entry, Table, words
-
-from .conftest import write_results
+from cortexdsl.report.tables.written.linked import MANY, linked
+from cortexdsl.report.tables.written.table import Column, Entry, Table, words
+from tests.report.conftest import write_results
 
 HEADS = (
     Column("Cell", ("cell",), is_numeric=False),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cortexdsl.analysis.units.table import ALL
 from cortexdsl.report.inputs.rows import Row, read_rows
-from cortexdsl.report.tables.table import Column, Entry, Table, words
+from cortexdsl.report.tables.written.table import Column, Entry, Table, words
 from cortexdsl.report.words.numbers import Wording, difference, estimate, interval, number, p_value, wording
 
 EFFECTS, SHAPLEY = "whatif", "shapley"

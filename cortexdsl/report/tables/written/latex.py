@@ -14,7 +14,7 @@ from functools import partial
 from math import ceil
 from typing import TypeAlias
 
-from cortexdsl.report.tables.table import Column, Entry, Table
+from cortexdsl.report.tables.written.table import Column, Entry, Table
 
 COLUMN = 216.0
 """Points of TeX: a little less than a column of ACL's style (7.7 cm, 219 pt), the narrowest of common ones."""

@@ -8,8 +8,8 @@ from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.records.links import find_link
 from cortexdsl.report.inputs.results import Results
 from cortexdsl.report.inputs.rows import Row, read_rows
-from cortexdsl.report.tables.debates import rank
-from cortexdsl.report.tables.table import Column, Entry, Table, words
+from cortexdsl.report.tables.talk.debates import rank
+from cortexdsl.report.tables.written.table import Column, Entry, Table, words
 from cortexdsl.report.words.numbers import estimate, number
 
 NAME = "calibration"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.records.served import read_served, settled
-from cortexdsl.report.tables.serving import servers_said, servers_table
-from cortexdsl.report.tables.spending import spent
+from cortexdsl.report.tables.work.serving import servers_said, servers_table
+from cortexdsl.report.tables.work.spending import spent
 from tests.watch.made import said, write
 
 PLAN = {"cells": [{"cell": "a", "slug": "a"}, {"cell": "b[keep=mean]", "slug": "b~keep=mean"}]}

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from cortexdsl.report.inputs.results import read_results
-from cortexdsl.report.tables.persuasion import MOST, persuasion_table
-
-from .conftest import plan, write_results
+from cortexdsl.report.tables.talk.persuasion import MOST, persuasion_table
+from tests.report.conftest import plan, write_results
 
 
 def test_the_most_persuasive_of_a_cell_come_first(tmp_path: Path) -> None:

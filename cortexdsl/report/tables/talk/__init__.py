@@ -1,0 +1,1 @@
+"""Tables of what went on between agents: rounds, who persuaded whom, how sure they were."""
