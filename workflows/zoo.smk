@@ -37,7 +37,7 @@ wildcard_constraints:
 def lesson_options(said):
     """Return what a part of the lessons says beyond its cells, as options."""
     tasks = ["--tasks", *said["tasks"]] if "tasks" in said else []
-    flags = {"held_out": "--held-out", "plain": "--plain"}
+    flags = {"held_out": "--held-out", "guided": "--guided"}
     return tasks + [flag for word, flag in flags.items() if said.get(word)]
 
 
@@ -192,6 +192,7 @@ rule marks:
     input:
         model="models/{model}/model.safetensors",
         exam="lessons/marks.jsonl",
+        debating=["lessons/debating.jsonl"] if "debating" in SAID["lessons"] else [],
     output:
         "marks/{model}.json",
     log:
@@ -200,8 +201,11 @@ rule marks:
         "../environment.yml"
     params:
         folder=lambda wildcards, input: str(Path(input.model).parent),
+        debating=lambda wildcards, input: (
+            f"--debating {input.debating[0]}" if input.debating else ""
+        ),
     shell:
-        "python -m cortexdsl.zoo examine {params.folder:q} --exam {input.exam:q}"
+        "python -m cortexdsl.zoo examine {params.folder:q} --exam {input.exam:q} {params.debating}"
         " > {output:q} 2> {log:q}"
 
 

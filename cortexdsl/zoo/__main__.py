@@ -11,7 +11,7 @@ from pathlib import Path
 from cortexdsl.errors import CortexError, InputError
 from cortexdsl.models.tiny.folder import Folder
 from cortexdsl.plan import compile_spec
-from cortexdsl.zoo.exams import examine, marks
+from cortexdsl.zoo.exams import Sat, examine, marks, marks_in_debate
 from cortexdsl.zoo.lessons import drills, lessons, read_lessons, write_lessons
 from cortexdsl.zoo.pieces import train_pieces
 from cortexdsl.zoo.questions import arithmetic_rows, choice_rows, world_rows
@@ -38,7 +38,7 @@ def main() -> int:
     told.add_argument("--size", type=int, required=True)
     told.add_argument("--seed", type=int, required=True)
     told.add_argument("--held-out", action="store_true", help="about expressions that other lessons never have")
-    told.add_argument("--plain", action="store_true", help="answers do not name what is wrong in those of others")
+    told.add_argument("--guided", action="store_true", help="prompts that say which answer to argue for")
     told.add_argument("--out", type=Path, required=True)
     told.set_defaults(step=_lessons)
     drilled = steps.add_parser("drills", help="write lessons that are single steps")
@@ -72,6 +72,7 @@ def main() -> int:
     )
     examined.add_argument("folder", type=Path)
     examined.add_argument("--exam", type=Path, required=True)
+    examined.add_argument("--debating", type=Path, help="lessons in the midst of debates")
     examined.add_argument("--temperature", type=float, default=1.0)
     examined.add_argument("--most", type=int, default=1000)
     examined.set_defaults(step=_examine)
@@ -119,7 +120,7 @@ def _lessons(asked: argparse.Namespace) -> None:
         size=asked.size,
         seed=asked.seed,
         is_held_out=asked.held_out,
-        names=not asked.plain,
+        is_guided=asked.guided,
     )
     print(f"{write_lessons(asked.out, found)} lessons")
 
@@ -148,9 +149,14 @@ def _teach(asked: argparse.Namespace) -> None:
 
 
 def _examine(asked: argparse.Namespace) -> None:
-    lessons = list(itertools.islice(read_lessons(asked.exam), asked.most))
-    sat = examine(Folder(asked.folder), lessons, seed=2, temperature=asked.temperature)
-    print(json.dumps(marks(sat), indent=2))
+    def sat(path: Path) -> list[Sat]:
+        lessons = list(itertools.islice(read_lessons(path), asked.most))
+        return examine(Folder(asked.folder), lessons, seed=2, temperature=asked.temperature)
+
+    found = dict(marks(sat(asked.exam)))
+    if asked.debating:
+        found["debating"] = marks_in_debate(sat(asked.debating))
+    print(json.dumps(found, indent=2))
 
 
 def _gguf(asked: argparse.Namespace) -> None:

@@ -47,7 +47,8 @@ def encode(tokenizer: Tokenizer, lessons: Iterable[Lesson], learned: Learned = "
     lessons : iterable of Lesson
     learned : {"all", "words", "number"}
         Of a reply: all of it, with the same number behind `Confidence:` in each (who has never written one does not
-        know how a reply ends, and numbers that mean nothing are noise); all but that number; or that number alone.
+        know how a reply ends, and numbers that mean nothing are noise); all but that number; or that number and the
+        reply's end behind it (who has learned a new number must not have to guess what comes next).
     """
     for part in _batched(lessons, 1000):
         prompts = tokenizer.encode_batch([_prompt(lesson) for lesson in part], add_special_tokens=False)
@@ -55,11 +56,18 @@ def encode(tokenizer: Tokenizer, lessons: Iterable[Lesson], learned: Learned = "
         replies = tokenizer.encode_batch([f"{text}{END}" for text in texts], add_special_tokens=False)
         for text, prompt, reply in zip(texts, prompts, replies, strict=True):
             said = _CONFIDENCE.search(text)
-            stated = [said is not None and end > said.start(1) and begin < said.end(1) for begin, end in reply.offsets]
-            counts = [learned == "all" or is_stated is (learned == "number") for is_stated in stated]
+            counts = [_counts(said, begin, end, learned) for begin, end in reply.offsets]
             yield Encoded(
                 np.array([*prompt.ids, *reply.ids]), np.array([*[False] * len(prompt.ids), *counts], dtype=bool)
             )
+
+
+def _counts(stated: re.Match[str] | None, begin: int, end: int, learned: Learned) -> bool:
+    """Return whether a token of a reply is learned, by where it begins and ends."""
+    if learned == "all" or stated is None:
+        return learned != "number"
+    is_number = begin < stated.end(1) and end > stated.start(1)
+    return not is_number if learned == "words" else begin >= stated.start(1)
 
 
 def _prompt(lesson: Lesson) -> str:

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from cortexdsl.models.solver.prompt import read_prompt
 from cortexdsl.models.tiny.batching import Batcher, TooLong
 from cortexdsl.models.tiny.chat import Chat
 from cortexdsl.models.tiny.folder import Folder
@@ -75,8 +77,7 @@ def examine(folder: Folder, lessons: Sequence[Lesson], *, seed: int, temperature
         length = len(chat.tokens(({"role": "user", "content": before},))) - len(
             chat.tokens(({"role": "user", "content": ""},))
         )
-        # What a model goes on to say behind a first line of confidence, nobody asked for.
-        is_right = answer_of(before) == answer_of(lesson.reply)
+        is_right = answer_of(reply) == answer_of(lesson.reply)
         sat.append(Sat(lesson, reply, is_right, float(sum(said.logprobs[:length]))))
     batcher.close()
     return sat
@@ -89,8 +90,8 @@ def answer_of(reply: str) -> str | None:
 
 
 def own_lessons(sat: Sequence[Sat]) -> Iterator[Lesson]:
-    """Yield lessons in confidence: the model's own replies, each with the hit rate of those like it."""
-    stated = [each for each in sat if _LINES.search(each.reply)]
+    """Yield lessons in confidence: own replies that end with theirs, each with the hit rate of those like it."""
+    stated = [each for each in sat if _STATED.search(each.reply) and len(_LINES.findall(each.reply)) == 1]
     if not stated:
         return
     order = np.argsort([each.logprob for each in stated], kind="stable")
@@ -115,6 +116,33 @@ def steps_right(sat: Sequence[Sat]) -> list[float]:
     found = [equations(each.reply)[:STEPS] for each in sat if task_of(each.lesson) != "world"]
     worked = [[not wrong_lines(step) for step in steps] for steps in found if len(steps) == STEPS]
     return [round(share, 4) for share in np.mean(worked, axis=0).tolist()] if worked else []
+
+
+def marks_in_debate(sat: Sequence[Sat]) -> Mapping[str, Any]:
+    """Return what came of an exam in the midst of debates.
+
+    Returns
+    -------
+    mapping
+        Of the prompts in which answers of others are heard: `asked`, `right` (a share), `among_right` (the share of
+        right ones where more than half of those answers are right) and `among_wrong` (where not); 0 of none.
+    """
+    heard = [([said.answer for said in read_prompt(each.lesson.messages).heard], each) for each in sat]
+    heard = [(answers, each) for answers, each in heard if answers]
+    most = np.array(
+        [2 * answers.count(answer_of(each.lesson.reply) or "") > len(answers) for answers, each in heard], bool
+    )
+    right = np.array([each.is_right for _, each in heard], bool)
+
+    def share(of: npt.NDArray[np.bool_]) -> float:
+        return round(float(of.mean()), 4) if len(of) else 0.0
+
+    return {
+        "asked": len(heard),
+        "right": share(right),
+        "among_right": share(right[most]),
+        "among_wrong": share(right[~most]),
+    }
 
 
 def marks(sat: Sequence[Sat]) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,9 @@ SKILLS = (0.2, 0.4, 0.6, 0.8, 0.95)
 """How often those who debate in a lesson are right; one draw a debate."""
 
 PASSAGES = 4
+GUIDE = "acc/guide.j2"
+"""What tells an agent which answer to argue for."""
+
 NEW = 0.7
 """How often lessons with passages are about somebody who is in no other lesson."""
 
@@ -53,7 +57,7 @@ def lessons(
     seed: int,
     tasks: Sequence[str] = (),
     is_held_out: bool = False,
-    names: bool = True,
+    is_guided: bool = False,
 ) -> Iterator[Lesson]:
     """Yield lessons from debates: the cells and the datasets in turn, each debate on another question.
 
@@ -72,12 +76,12 @@ def lessons(
         Datasets of the plan that are debated; all where none is named.
     is_held_out : bool
         Whether expressions are those that no other lesson has: an exam.
-    names : bool
-        Whether answers begin with the wrong steps of others.
+    is_guided : bool
+        Whether each prompt says which answer to argue for, right or wrong, as where a pair is to learn from debates.
     """
     told = 0
-    found = {cell.name: cell for cell in plan.cells}
-    turns = [(task, found[name]) for task in plan.tasks.values() for name in cells]
+    known = {cell.name: cell for cell in plan.cells}
+    turns = [(task, known[name]) for task in plan.tasks.values() for name in cells]
     with asyncio.Runner() as runner:
         for number in itertools.count():
             task, cell = turns[number % len(turns)]
@@ -88,7 +92,8 @@ def lessons(
             # Who has a pool to read from is asked about people whom it can't know, too.
             is_new = bool(pool_sources(cell)) and chance.random() < NEW
             question, there = fresh(asked, world, chance, is_new=is_new, is_held_out=is_held_out)
-            for lesson in runner.run(debated(plan, task, cell, question, Teacher(there, names=names), there, chance)):
+            found = debated(plan, task, cell, question, there, chance, is_guided=is_guided)
+            for lesson in runner.run(found):
                 yield lesson
                 told += 1
                 if told == size:
@@ -124,16 +129,22 @@ def fresh(
 
 
 async def debated(
-    plan: Plan, task: Task, cell: Cell, question: Question, teacher: Teacher, world: World, chance: random.Random
+    plan: Plan, task: Task, cell: Cell, question: Question, world: World, chance: random.Random, *, is_guided: bool
 ) -> list[Lesson]:
     """Debate a question, and return a lesson for each call."""
-    skill, found = chance.choice(SKILLS), list[Lesson]()
+    teacher, skill, found = Teacher(world), chance.choice(SKILLS), list[Lesson]()
 
     async def ask(call: Call) -> Reply:
         # What is said does not depend on the order in which the engine asks.
         own = random.Random(f"{chance_seed}-{call.seed}-{len(call.messages[-1]['content'])}")
         right = teacher.reply(question, call.messages, own, is_right=True)
-        found.append(Lesson(call.messages, right))
+        if is_guided:
+            target, argued = teacher.argument(question, call.messages, own, is_right=own.random() < 0.5)
+            *before, last = call.messages
+            words = plan.templates.text(GUIDE, {"prompt": last["content"], "target": target})
+            found.append(Lesson((*before, {**last, "content": words}), argued))
+        else:
+            found.append(Lesson(call.messages, right))
         said = right if own.random() < skill else teacher.reply(question, call.messages, own, is_right=False)
         return Reply("", said, "stop", 1, 1)
 
@@ -144,22 +155,22 @@ async def debated(
     chance_seed = chance.getrandbits(32)
     method = cell.debate
     if pool_sources(cell):
-        method = with_pool(method, passages(world, question, chance))
+        method = with_pool(method, passages(world, question))
     hands = Hands(ask, _renderer(plan, task, question), task.reader(question), similarity)
     await debate(method, question, hands, seed=chance.getrandbits(31), replicate=1)
     return found
 
 
-def passages(world: World, question: Question, chance: random.Random) -> list[dict[str, str]]:
-    """Return a pool for a question: what answers it, among passages about something else."""
+def passages(world: World, question: Question) -> list[dict[str, str]]:
+    """Return a pool for a question, as a search finds it: what is most like the question, useful or not, best first."""
     corpus = list(world.passages())
-    fact = next((fact for fact in world.facts() if fact.question == question.text), None)
-    useful = [
-        passage for passage in corpus if fact is not None and any(reason in passage["text"] for reason in fact.reasons)
-    ]
-    pool = [*useful, *chance.sample(corpus, max(0, PASSAGES - len(useful)))]
-    chance.shuffle(pool)
-    return pool
+    likeness = np.array([_vector(f"{passage['title']}\n{passage['text']}") for passage in corpus]) @ _vector(
+        question.text
+    )
+    return [corpus[k] for k in np.argsort(-likeness, kind="stable")[:PASSAGES]]
+
+
+_vector = lru_cache(maxsize=1024)(ngram_vector)
 
 
 def _renderer(plan: Plan, task: Task, question: Question) -> Callable[..., tuple[Message, ...]]:

@@ -43,6 +43,10 @@ Of {asked} questions whose expressions no lesson has, asked once at temperature 
 {unread:.1%} of the replies could not be read. It stated {confidence:.2f} in the mean; the calibration error over ten
 bins of equal size was {calibration_error:.3f}.
 """
+_DEBATING = """
+In {asked} prompts of debates of five it was right in {right:.0%}: in {among_right:.0%} where most answers that it heard
+were right, in {among_wrong:.0%} where most were not.
+"""
 
 
 def ship(models: Sequence[Path], marks: Path, out: Path) -> None:
@@ -86,7 +90,7 @@ def card_text(folder: Folder, card: Mapping[str, Any]) -> str:
     said, config = card["marks"], folder.config
     rows = "\n".join(f"| {task} | {each['asked']} | {each['right']:.1%} |" for task, each in said["tasks"].items())
     lessons = ", ".join(f"{count:,} lessons `{part}`" for part, count in card["lessons"].items())
-    return _CARD.format(
+    text = _CARD.format(
         **{key: card[key] for key in ("name", "parameters", "tokens", "licence")},
         **{key: said[key] for key in ("asked", "unread", "confidence", "calibration_error")},
         layers=config.layers,
@@ -96,3 +100,4 @@ def card_text(folder: Folder, card: Mapping[str, Any]) -> str:
         lessons=lessons,
         rows=rows,
     )
+    return text + (_DEBATING.format(**said["debating"]) if "debating" in said else "")

@@ -15,7 +15,11 @@ from cortexdsl.zoo.questions import label_of
 from cortexdsl.zoo.workings import STEPS, Working, equations, numbers_of, work, wrong_lines
 from cortexdsl.zoo.world import Fact, World
 
-MOST_NAMED = 2  # wrong steps of others that a reply names: it has to stay short
+SLIPS = (1, 1, 1, 2, 4)
+"""How many steps of a wrong working are wrong by themselves, one as likely as another."""
+
+NEAR = 10
+"""How far from the right result a wrong one is that is argued for."""
 
 
 class Teacher:
@@ -25,12 +29,14 @@ class Teacher:
     ----------
     world : World
         That the questions without numbers are about.
-    names : bool
-        Whether an answer begins with the wrong steps of others. Else it is worked out anew, whatever they say.
+
+    Notes
+    -----
+    An answer is worked out anew, whatever others say. Models that had been taught to begin with the wrong steps of
+    others made them up, and went on from what they had made up; who reviews or comments still names them.
     """
 
-    def __init__(self, world: World, *, names: bool = True) -> None:
-        self._names = names
+    def __init__(self, world: World) -> None:
         self._facts = {fact.question: fact for fact in world.facts()}
         self._answers: dict[str, list[str]] = {}
         for fact in self._facts.values():
@@ -54,12 +60,43 @@ class Teacher:
         said = text[text.find(question.text) + len(question.text) :]
         return _KINDS[prompt.wanted](self, question, prompt, said, chance, is_right)
 
+    def argument(
+        self, question: Question, messages: Sequence[Message], chance: random.Random, *, is_right: bool
+    ) -> tuple[str, str]:
+        """Return an answer to argue for, and a reply that does so: it comes to that answer in its last step.
+
+        Parameters
+        ----------
+        question, messages, chance
+            As of `reply`.
+        is_right : bool
+            Whether that is the right answer, or one near it.
+        """
+        lines, answer = self._argued(question, chance, is_right)
+        if read_prompt(messages).wanted == "comment":
+            return answer, f"{lines[-1]}\nI think that the result should be {answer}."
+        return answer, _answered(lines, answer, chance)
+
+    def _argued(self, question: Question, chance: random.Random, is_right: bool) -> tuple[list[str], str]:
+        is_sum = numbers_of(question.text) is not None
+        lines, answer = self._solution(question, chance, is_right or is_sum)
+        if is_right or not is_sum:
+            return lines, answer
+        last, _, value = lines[-1].partition("=")
+        if question.options:  # any result in one of the other ranges
+            wrong = chance.choice([other for other in range(100) if label_of(other) != answer])
+        else:
+            wrong = chance.choice(
+                [other for other in range(max(0, int(value) - NEAR), int(value) + NEAR + 1) if other != int(value)]
+            )
+        return [*lines[:-1], f"{last}={wrong}"], label_of(wrong) if question.options else str(wrong)
+
     def _solution(self, question: Question, chance: random.Random, is_right: bool) -> tuple[list[str], str]:
         """Return the steps to an answer, and the answer."""
         numbers = numbers_of(question.text)
         if numbers is None:
             return self._recalled(self._facts.get(question.text), chance, is_right)
-        slips = frozenset() if is_right else frozenset(chance.sample(range(STEPS), chance.choice((1, 1, 1, 2))))
+        slips = frozenset() if is_right else frozenset(chance.sample(range(STEPS), chance.choice(SLIPS)))
         worked: Working = work(numbers, slips, chance)
         return list(worked.lines), label_of(worked.value) if question.options else str(worked.value)
 
@@ -73,9 +110,7 @@ class Teacher:
 
     def _answer(self, question: Question, prompt: Prompt, said: str, chance: random.Random, is_right: bool) -> str:
         lines, answer = self._solution(question, chance, is_right)
-        named = [f"{line} is wrong." for line, _ in wrong_lines(said)[:MOST_NAMED]] if is_right and self._names else []
-        confidence = chance.randint(1, 19) / 20
-        return "\n".join([*named, *lines, f"Answer: {answer}", f"Confidence: {confidence:.2f}"])
+        return _answered(lines, answer, chance)
 
     def _review(self, question: Question, prompt: Prompt, said: str, chance: random.Random, is_right: bool) -> str:
         _, answer = self._solution(question, chance, is_right=True)
@@ -139,6 +174,11 @@ class Teacher:
         says_so = is_known is is_right
         found = "the same" if says_so else "not the same"
         return f"The answer is {found}.\nJudgement: {'correct' if says_so else 'incorrect'}"
+
+
+def _answered(lines: Sequence[str], answer: str, chance: random.Random) -> str:
+    confidence = chance.randint(1, 19) / 20
+    return "\n".join([*lines, f"Answer: {answer}", f"Confidence: {confidence:.2f}"])
 
 
 def _last(reasons: Sequence[str], answer: str) -> str:

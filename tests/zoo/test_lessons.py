@@ -102,11 +102,29 @@ def test_lessons_of_some_tasks_are_those_that_all_tasks_have_of_them(folder: Pat
     assert facts == every[2::3]
 
 
-def test_plain_lessons_work_the_question_out_and_name_nobodys_mistakes(folder: Path) -> None:
+def test_an_answer_is_worked_out_anew_and_names_nobodys_mistakes(folder: Path) -> None:
     plan = compile_spec(str(folder / LESSONS.name))
-    for names in (True, False):
-        told = lessons(plan, World.made(1), cells=["full-five"], size=60, seed=2, names=names, tasks=["arithmetic"])
-        assert any(" is wrong." in lesson.reply for lesson in told) is names
+    for cells, named in ((["full-five"], False), (["comments"], True)):
+        told = list(lessons(plan, World.made(1), cells=cells, size=60, seed=2, tasks=["arithmetic"]))
+        assert any(" is wrong" in lesson.reply for lesson in told) is named
+
+
+def test_passages_are_those_that_a_search_finds(folder: Path) -> None:
+    """Of other people, too, who are called alike; what a question about numbers finds is of no use."""
+    from cortexdsl.terms import Question
+    from cortexdsl.zoo.lessons import passages
+
+    world = World.made(1)
+    for person in list(world.homes)[:12]:
+        found = passages(world, Question("q", f"In which town does {person} live?", world.homes[person]))
+        assert found[0]["id"] == person
+        assert len({passage["id"] for passage in found}) == 4
+    first = next(iter(world.homes)).split()[0]
+    alike = [
+        {passage["id"] for passage in passages(world, Question("q", f"What is the trade of {person}?", "a"))}
+        for person in world.homes
+    ]
+    assert any(sum(first in who.split() for who in found) > 1 for found in alike)
 
 
 def test_a_world_answers_its_questions_from_its_own_passages() -> None:
@@ -195,7 +213,7 @@ def test_lessons_show_every_kind_of_reply_and_others_that_are_right_and_wrong(to
         "Selected: ",
     ):
         assert mark in replies
-    assert re.search(r"^\d+\S+ is wrong\.$", replies, re.MULTILINE)
+    assert re.search(r"^\d+\S+ is wrong: it is \d+\.$", replies, re.MULTILINE)
     heard = [lesson.messages[-1]["content"] for lesson in told if "[Agent 2]" in lesson.messages[-1]["content"]]
     with_mistakes = sum(bool(wrong_lines(text)) for text in heard)
     assert 0.2 < with_mistakes / len(heard) < 0.95

@@ -9,7 +9,7 @@ import numpy as np
 from cortexdsl.models.tiny.chat import Chat
 from cortexdsl.models.tiny.folder import Folder
 from cortexdsl.zoo.batches import batches, encode
-from cortexdsl.zoo.exams import Sat, answer_of, examine, marks, own_lessons, steps_right
+from cortexdsl.zoo.exams import Sat, answer_of, examine, marks, marks_in_debate, own_lessons, steps_right
 from cortexdsl.zoo.lessons import Lesson
 from cortexdsl.zoo.pieces import SPECIAL, frequent_phrases, train_pieces
 from tests.models.tiny.made import made
@@ -35,7 +35,7 @@ def test_phrases_are_lines_without_figures_that_save_most() -> None:
     assert frequent_phrases(TEXTS, 2) == ["Solve this on your own, step by step.", "Question: What is "]
 
 
-def test_a_reply_is_learned_whole_or_its_confidence_alone() -> None:
+def test_a_reply_is_learned_whole_or_its_confidence_and_that_it_ends_there() -> None:
     tokenizer = train_pieces(TEXTS, 340, 4)
     lesson = Lesson(({"role": "user", "content": ASK},), "Answer: 3\nConfidence: 0.75")
     (every,), (words,), (number,) = (list(encode(tokenizer, [lesson], part)) for part in ("all", "words", "number"))
@@ -45,7 +45,7 @@ def test_a_reply_is_learned_whole_or_its_confidence_alone() -> None:
 
     assert learned(every.tokens, every.counts) == "Answer: 3\nConfidence: 0.50<|end|>"
     assert learned(words.tokens, words.counts).replace(" ", "") == "Answer:3\nConfidence:<|end|>"
-    assert learned(number.tokens, number.counts).strip() == "0.75"
+    assert learned(number.tokens, number.counts).replace(" ", "") == "0.75<|end|>"
 
 
 def test_lessons_are_written_as_the_chat_template_writes_them(tmp_path: Path) -> None:
@@ -90,6 +90,21 @@ def test_confidence_is_the_hit_rate_of_replies_that_were_as_likely() -> None:
     assert list(own_lessons([])) == []
 
 
+def test_in_debates_it_counts_whether_most_of_what_is_heard_is_right() -> None:
+    """Two right and one led astray among right answers; one right and two followers among wrong ones or halves."""
+
+    def debating(heard: str, said: str) -> Sat:
+        blocks = "\n\n".join(f"[Agent {k}]\nAnswer: {answer}" for k, answer in enumerate(heard, 2))
+        prompt = f"Question: 1+1?\n\n{blocks}\n\nAnswer again.\nAnswer: <a number>"
+        return Sat(Lesson(({"role": "user", "content": prompt},), "Answer: 2"), f"Answer: {said}", said == "2", -1.0)
+
+    opening = debating("", "2")
+    sat = [debating(*each) for each in (("225", "2"), ("2", "2"), ("222", "5"), ("25", "2"), ("552", "5"), ("5", "5"))]
+    found = {"asked": 6, "right": 0.5, "among_right": 0.6667, "among_wrong": 0.3333}
+    assert marks_in_debate([*sat, opening]) == found
+    assert marks_in_debate([opening]) == {"asked": 0, "right": 0.0, "among_right": 0.0, "among_wrong": 0.0}
+
+
 def test_steps_are_marked_by_their_place() -> None:
     """Two replies to 2+3*4+5-6*1: one slips at the third step and goes on from there, one never comes to its steps."""
     asked = Lesson(({"role": "user", "content": "2+3*4+5-6*1"},), "Answer: 13")
@@ -107,6 +122,13 @@ def test_a_reply_in_whose_midst_confidence_is_named_states_none() -> None:
     assert list(own_lessons([Sat(lesson, "so Confidence: 9", False, -1.0)])) == []
     (taught,) = own_lessons([Sat(lesson, "so Confidence: 9\nAnswer: 1\nConfidence: 4", True, -1.0)])
     assert taught.reply == "so Confidence: 9\nAnswer: 1\nConfidence: 0.99"
+
+
+def test_who_goes_on_behind_a_confidence_is_marked_by_the_end_and_not_taught_from_it() -> None:
+    """A debate reads the last answer of a reply, and so does the exam; a lesson in confidence has one line of it."""
+    lesson = Lesson((), "Answer: 9\nConfidence: 0.5")
+    for reply in ("Answer: 9\nConfidence: 0.99\nAnswer: 99\nConfidence: 0.99", "Answer: 9\nConfidence: 0.9-0=9"):
+        assert list(own_lessons([Sat(lesson, reply, False, -1.0)])) == []
 
 
 def test_an_exam_is_the_same_whenever_it_is_taken(tmp_path: Path) -> None:

@@ -42,6 +42,16 @@ def test_a_shipped_model_is_the_one_that_was_made_with_its_marks_on_its_card(pla
     assert "| arithmetic | 40 | 25.0% |" in said
     assert "| world | 50 | 70.0% |" in said
     assert "3 lessons `alone`" in said
+    assert "prompts of debates" not in said
+
+
+def test_a_card_says_what_became_of_right_and_wrong_answers_in_debates(place: Path) -> None:
+    debating = {"asked": 20, "right": 0.6, "among_right": 0.9, "among_wrong": 0.25}
+    (place / "marks" / "one.json").write_text(json.dumps({**MARKS, "debating": debating}))
+    ship([place / "models" / "one"], place / "marks", place / "again")
+    said = " ".join((place / "again" / "one" / "README.md").read_text().split())
+    assert "In 20 prompts of debates of five it was right in 60%: in 90% where most of the answers" in said
+    assert "in 25% where most were not" in said
 
 
 def test_a_model_that_is_not_the_one_that_shipped_is_refused(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
