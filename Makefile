@@ -100,7 +100,7 @@ train: dev  ## install what training needs, too
 	@$(INSTALL) $(LOCKED) --no-deps -r locks/train.lock.txt
 
 mutants: dev  ## mutants of analysis and debate that the tests let live (SAMPLE=200 of each room; ROOM=debate)
-	@$(BIN)/python benchmarks/mutants.py --sample $(or $(SAMPLE),200) $(if $(ROOM),--room $(ROOM))
+	@$(BIN)/python benchmarks/house/mutants.py --sample $(or $(SAMPLE),200) $(if $(ROOM),--room $(ROOM))
 
 lock: dev  ## pin all dependencies with hashes (keeps pins that still fit; UPGRADE=1 renews them)
 	@$(COMPILE) $(if $(UPGRADE),--upgrade) pyproject.toml -o locks/run.lock.txt

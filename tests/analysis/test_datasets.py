@@ -79,7 +79,7 @@ def test_wilcoxon_of_demsar_depends_on_zeros() -> None:
 
 
 def test_the_spread_that_cortexdebate_prints_is_a_population_variance() -> None:
-    """Runs of 79, 79, 80 right answers in 100: 79.33 +- 0.22, in squared points (benchmarks/published_claims.py)."""
+    """Runs of 79, 79, 80 right answers in 100: 79.33 +- 0.22, in squared points (`published_claims.py`)."""
     assert np.var([79, 79, 80]) == pytest.approx(0.22, abs=0.005)
 
 

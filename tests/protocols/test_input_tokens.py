@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.input_tokens import NEVER, published_ratios, ratios
+from benchmarks.methods.input_tokens import NEVER, published_ratios, ratios
 
 # chateval's debaters hear a short summary alone here; the paper's hear more (docs/benchmarks/methods.md).
 PUBLISHED_ORDER = ["voting", "cortexdebate", "neighbor", "group", "multi-llm", "reconcile", "peer-review"]

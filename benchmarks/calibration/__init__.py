@@ -1,1 +1,0 @@
-"""Scenarios of `benchmarks/statistics_calibration.py`, one module a topic."""

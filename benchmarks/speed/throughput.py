@@ -1,0 +1,180 @@
+"""How near a run comes to its server: busy time and wall time over calls / slots x latency, by cores and way.
+
+A stub server of its own (64 slots, each taken for the latency) counts what it is asked, and from when to when. Cases:
+one cell of 100 questions, 5 agents and 5 rounds; a grid of 24 cells over 50 questions. Beside litellm's runs stand the
+same calls by bare litellm, 64 in flight in one process. Run from the repository: python benchmarks/speed/throughput.py
+[--case one grid] [--way direct litellm] [--cores 1 2 4] [--latency 0.2]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from cortexdsl.models.transports.litellm import load
+from cortexdsl.plan import compile_spec
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+SLOTS = 64
+SPEC = """\
+seed: 1
+dataset: {{name: arithmetic, size: {size}}}
+models: {{m: {{model: {way}/m, api_base: env:STUB_URL, parameters: 1.0e9, tokens: 1.0e12}}}}
+agents: [{agents}]
+methods: {{sparse: {{protocol: cortexdebate, rounds: {rounds}}}}}
+limits: {{connections: 64}}
+"""
+GRID = """\
+grid:
+  sparse:
+    keep: [mean, median, {top: 1}, {top: 2}, {drop_bottom: 1}, {drop_bottom: 2}]
+    recalibration: [cortexdebate, none]
+    participation: [spoken, heard]
+"""
+AGENTS = ", ".join(f"{{name: {name}, model: m}}" for name in "abcde")
+CASES = {"one": (100, 5, ""), "grid": (50, 3, GRID)}
+
+
+def serve(port: Connection, latency: float) -> None:
+    slots = asyncio.Semaphore(SLOTS)
+    seen: dict[str, Any] = {}
+
+    def forget() -> None:
+        seen.update(calls=0, bodies=set(), began=None, ended=None)
+
+    async def chat(request: web.Request) -> web.Response:
+        raw = await request.read()
+        seen["began"] = seen["began"] or time.time()
+        async with slots:
+            await asyncio.sleep(latency)
+        said = json.loads(raw)
+        name = hashlib.sha256(json.dumps([said["messages"], said.get("seed")]).encode()).digest()
+        seen["calls"] += 1
+        seen["bodies"].add(name)
+        seen["ended"] = time.time()
+        found = name[0] % 3
+        text = f"Working step by step, it comes to {found}.\nAnswer: {found}\nConfidence: 0.{10 + name[1] % 90}"
+        answer = {
+            "id": "x",
+            "object": "chat.completion",
+            "created": 1,
+            "model": said["model"],
+            "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}],
+            "usage": {"prompt_tokens": 50, "completion_tokens": 30, "total_tokens": 80},
+        }
+        return web.Response(text=json.dumps(answer), content_type="application/json")
+
+    async def stats(_: web.Request) -> web.Response:
+        found = {**seen, "bodies": len(seen["bodies"])}
+        forget()
+        return web.json_response(found)
+
+    async def main() -> None:
+        forget()
+        app = web.Application(client_max_size=64 * 2**20)
+        app.add_routes([web.post("/v1/chat/completions", chat), web.get("/stats", stats)])
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        port.send(runner.addresses[0][1])
+        await asyncio.Event().wait()
+
+    asyncio.run(main())
+
+
+@contextmanager
+def serving(latency: float) -> Iterator[str]:
+    mine, theirs = multiprocessing.Pipe()
+    server = multiprocessing.Process(target=serve, args=(theirs, latency), daemon=True)
+    server.start()
+    yield f"http://127.0.0.1:{mine.recv()}"
+    server.terminate()
+    server.join()
+
+
+def stats(base: str) -> dict[str, Any]:
+    with urllib.request.urlopen(f"{base}/stats") as answer:
+        return dict(json.load(answer))
+
+
+def run(folder: Path, base: str, way: str, case: str, cores: int, more: list[str]) -> float:
+    """Run a case's debates under Snakemake; return the wall seconds."""
+    size, rounds, grid = CASES[case]
+    (folder / "specs").mkdir(parents=True)
+    name = {"direct": "direct", "litellm": "openai"}[way]
+    (folder / "specs" / "bench.yaml").write_text(SPEC.format(size=size, rounds=rounds, way=name, agents=AGENTS) + grid)
+    here = Path.cwd()
+    os.chdir(folder)
+    plan = compile_spec("bench")
+    targets = [path for dataset in plan.tasks for cell in plan.cells for path in plan.debates_of(dataset, cell.slug)]
+    os.chdir(here)
+    snakefile = str(REPOSITORY / "Snakefile")
+    command = [sys.executable, "-m", "snakemake", "--snakefile", snakefile, "--cores", str(cores), *targets, *more]
+    begun = time.perf_counter()
+    with (folder / "said.txt").open("w") as said:
+        subprocess.run(command, cwd=folder, env={**os.environ, "STUB_URL": f"{base}/v1"}, stdout=said, stderr=said,
+                       check=True)  # fmt: skip
+    return time.perf_counter() - begun
+
+
+async def bare(folder: Path, base: str) -> None:
+    """Ask by bare litellm what a run has asked."""
+    litellm, gate = load(), asyncio.Semaphore(SLOTS)
+    logs = sorted((folder / "results" / "bench" / "calls").rglob("*.jsonl"))
+    calls = [json.loads(line) for log in logs for line in log.read_text().splitlines()]
+
+    async def one(call: dict[str, Any]) -> None:
+        async with gate:
+            await litellm.acompletion(model=call["model"], messages=call["messages"], seed=call["seed"] % 2**31,
+                                      api_base=f"{base}/v1", api_key="none", max_retries=0)  # fmt: skip
+
+    await asyncio.gather(*map(one, calls))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--case", nargs="+", default=list(CASES), choices=list(CASES))
+    parser.add_argument("--way", nargs="+", default=["direct", "litellm"], choices=["direct", "litellm"])
+    parser.add_argument("--cores", nargs="+", type=int, default=[1, 2, 4])
+    parser.add_argument("--latency", type=float, default=0.2, help="seconds that the server takes")
+    parser.add_argument("more", nargs="*", help="handed on to Snakemake: --config worker=false")
+    args = parser.parse_args()
+    print(f"{SLOTS} slots, {args.latency} s a call; seconds, and times the limit\n")
+    print("| case | way | cores | calls | twice | limit | busy | of limit | wall | of limit | bare litellm | of bare |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
+    with serving(args.latency) as base, tempfile.TemporaryDirectory() as name:
+        for case, way, cores in [(c, w, n) for c in args.case for w in args.way for n in args.cores]:
+            folder = Path(name) / f"{case}-{way}-{cores}"
+            wall = run(folder, base, way, case, cores, args.more)
+            seen = stats(base)
+            limit, busy = seen["calls"] / SLOTS * args.latency, seen["ended"] - seen["began"]
+            row = [case, way, cores, seen["calls"], seen["calls"] - seen["bodies"], f"{limit:.1f}",
+                   f"{busy:.1f}", f"{busy / limit:.2f}", f"{wall:.1f}", f"{wall / limit:.2f}"]  # fmt: skip
+            if way == "litellm":
+                asyncio.run(bare(folder, base))
+                again = stats(base)
+                alone = again["ended"] - again["began"]
+                row += [f"{alone:.1f}", f"{busy / alone:.2f}"]
+            else:
+                row += ["", ""]
+            print(f"| {' | '.join(map(str, row))} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Scenarios of `error_rates.py`, one module a topic."""
