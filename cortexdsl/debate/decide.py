@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cortexdsl.debate.roles import opens_round
@@ -68,12 +68,7 @@ def vote(turns: Sequence[Turn], rule: Decide, chance: Callable[[], random.Random
     chance : callable
         Gives the generator of the draw; called only when it is needed.
     """
-    counts: dict[str, float] = {}
-    trust: dict[str, float] = {}
-    for turn in turns:
-        if turn.answer is not None:
-            counts[turn.answer] = counts.get(turn.answer, 0.0) + 1.0
-            trust[turn.answer] = trust.get(turn.answer, 0.0) + (turn.confidence or 0.0)
+    counts, trust = tally(turns)
     if not counts:
         return Decision(None)
     votes, other = (trust, counts) if rule.rule == "weighted" else (counts, trust)
@@ -106,10 +101,26 @@ def weigh(
             votes[turn.answer] = votes.get(turn.answer, 0.0) + weight
     if not votes:
         return Decision(None)
-    readable = [turn for turn in last if turn.answer is not None]
-    trust = {answer: sum(t.confidence or 0.0 for t in readable if t.answer == answer) for answer in votes}
-    counts = {answer: float(sum(t.answer == answer for t in readable)) for answer in votes}
-    return _elected(votes, trust, counts, rule, chance)
+    none = dict.fromkeys(votes, 0.0)  # of an answer that nobody gave last
+    counts, trust = tally(last)
+    return _elected(votes, none | trust, none | counts, rule, chance)
+
+
+def tally(turns: Sequence[Turn]) -> tuple[dict[str, float], dict[str, float]]:
+    """Count who gave each readable answer, and sum up their recalibrated confidences; who stated none has 0."""
+    counts: dict[str, float] = {}
+    trust: dict[str, float] = {}
+    for turn in turns:
+        if turn.answer is not None:
+            counts[turn.answer] = counts.get(turn.answer, 0.0) + 1.0
+            trust[turn.answer] = trust.get(turn.answer, 0.0) + (turn.confidence or 0.0)
+    return counts, trust
+
+
+def highest(values: Mapping[str, float], among: Collection[str]) -> list[str]:
+    """Return the answers with the highest value, sorted, so that no order of agents shows; equal up to rounding."""
+    most = max((values[answer] for answer in among), default=0.0)
+    return sorted(answer for answer in among if values[answer] >= most - 1e-9)
 
 
 def _elected(
@@ -119,17 +130,11 @@ def _elected(
     rule: Decide,
     chance: Callable[[], random.Random],
 ) -> Decision:
-    tied = _highest(votes, votes)
+    tied = highest(votes, votes)
     if len(tied) == 1:
         return Decision(tied[0], votes)
     if rule.fallback == "none" and max(counts.values()) <= 1.0:
         return Decision(None, votes, was_tied=True)
-    finalists = _highest(other, tied)
+    finalists = highest(other, tied)
     answer = finalists[0] if len(finalists) == 1 else chance().choice(finalists)
     return Decision(answer, votes, was_tied=True)
-
-
-def _highest(values: Mapping[str, float], among: Sequence[str] | Mapping[str, float]) -> list[str]:
-    """Return the answers with the highest value, sorted, so that no order of agents shows; equal up to rounding."""
-    most = max(values[answer] for answer in among)
-    return sorted(answer for answer in among if values[answer] >= most - 1e-9)

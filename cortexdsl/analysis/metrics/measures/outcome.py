@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cortexdsl.analysis.metrics.view import Graded
+from cortexdsl.debate.decide import highest, tally
 from cortexdsl.terms import Turn
 
 
@@ -90,12 +91,7 @@ def rounds(view: Graded) -> float:
 
 def _is_weighted(view: Graded) -> bool:
     """Say whether the recorded votes are confidences rather than counts, or an expression's weights."""
-    counts: dict[str, float] = {}
-    trust: dict[str, float] = {}
-    for turn in view.answers[-1]:
-        if turn.answer is not None:
-            counts[turn.answer] = counts.get(turn.answer, 0.0) + 1.0
-            trust[turn.answer] = trust.get(turn.answer, 0.0) + (turn.confidence or 0.0)
+    counts, trust = tally(view.answers[-1])
     votes = view.debate.votes
     is_trust = votes.keys() == trust.keys() and all(abs(votes[a] - trust[a]) <= 1e-9 for a in trust)
     return bool(votes) and is_trust and dict(votes) != counts
@@ -103,14 +99,6 @@ def _is_weighted(view: Graded) -> bool:
 
 def _finalists(turns: Sequence[Turn], is_weighted: bool) -> list[str]:
     """Return the answers that win a vote, several where even the summed confidences are tied."""
-    counts: dict[str, float] = {}
-    trust: dict[str, float] = {}
-    for turn in turns:
-        if turn.answer is not None:
-            counts[turn.answer] = counts.get(turn.answer, 0.0) + 1.0
-            trust[turn.answer] = trust.get(turn.answer, 0.0) + (turn.confidence or 0.0)
-    finalists = list(counts)
-    for votes in (trust, counts) if is_weighted else (counts, trust):
-        most = max((votes[answer] for answer in finalists), default=0.0)
-        finalists = [answer for answer in finalists if votes[answer] >= most - 1e-9]
-    return finalists
+    counts, trust = tally(turns)
+    votes, other = (trust, counts) if is_weighted else (counts, trust)
+    return highest(other, highest(votes, votes))
