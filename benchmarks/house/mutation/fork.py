@@ -37,7 +37,7 @@ def run(folder: Path, tests: Sequence[str], seconds: float, *plugins: object, ke
     """
     task = multiprocessing.get_context("fork").Process(target=_pytest, args=(folder, tests, seconds, plugins, keep))
     task.start()
-    task.join(WALL)
+    task.join(max(WALL, 2 * seconds))
     if task.is_alive():
         task.kill()
         task.join()
