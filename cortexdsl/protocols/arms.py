@@ -11,6 +11,7 @@ from typing import Any
 
 from cortexdsl.errors import InputError, Problem, SpecError
 from cortexdsl.protocols.claimed import arm_called, no_arm, unclaimable
+from cortexdsl.protocols.counts import Count, excessive
 from cortexdsl.protocols.grid import grid_points, put
 from cortexdsl.protocols.learned import Varied, as_trained, varied
 from cortexdsl.protocols.loader import Protocol, load_protocol, protocol_of
@@ -44,6 +45,8 @@ class Arm:
     match : Match or None
     prompts : mapping of step to Mark
         Where its template is named.
+    counts : tuple of Count
+        How many agents it keeps, against who is there.
     trainings : mapping of name to Varied
         Entries of `train` that its grid point changes.
     """
@@ -57,6 +60,7 @@ class Arm:
     debate: Method
     match: Match | None
     prompts: Mapping[str, Mark]
+    counts: tuple[Count, ...] = field(default=(), compare=False, repr=False)
     trainings: Mapping[str, Varied] = field(default_factory=dict)
 
 
@@ -124,10 +128,11 @@ def judge_arms(spec: Spec, completed: Callable[[Model], Model] = lambda model: m
                 if not axes:
                     break
     doubtful = spec.doubtful.with_(*(("methods", method) for method in failed))
+    large = excessive(count for arm in made.values() for count in arm.counts)
     found, more = _matched(spec, made, doubtful)
     lost = {arm.method for arm in made.values()} - {arm.method for arm in found}
     return Judged(
-        _distinct(found), (*problems.values(), *more), doubtful.with_(*(("methods", method) for method in lost))
+        _distinct(found), (*problems.values(), *large, *more), doubtful.with_(*(("methods", method) for method in lost))
     )
 
 
@@ -224,6 +229,7 @@ def _arm(
         debate=resolved.method,
         match=_match(chosen, protocol),
         prompts=resolved.prompts,
+        counts=resolved.counts,
         trainings=MappingProxyType({each.name: each for each in trainings.values()}),
     )
 

@@ -11,6 +11,7 @@ from cortexdsl.debate.roles import choices, spoken
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.protocols.cast import bind
 from cortexdsl.protocols.confidence import with_confidence
+from cortexdsl.protocols.counts import Count, counts
 from cortexdsl.protocols.dealing import dealt
 from cortexdsl.protocols.fit import misfits, unlaid
 from cortexdsl.protocols.loader import FOLDER, Protocol
@@ -67,10 +68,11 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A method, and for each of its steps the place where its template is named."""
+    """A method, for each of its steps the place where its template is named, and its counts of agents."""
 
     method: Method
     prompts: Mapping[str, Mark]
+    counts: tuple[Count, ...] = ()
 
 
 def settings_of(protocol: Protocol, choice: Choice) -> dict[str, Node]:
@@ -133,10 +135,9 @@ def _resolved(protocol: Protocol, choice: Choice, problems: list[Found]) -> Reso
             problems.append((setting.mark, Problem(str(setting.mark), said, remedy)))
             settings[name] = protocol.settings[name]
     substitution = Substitution(settings, choice.label)
-    try:
-        node = substitution.apply(_overridden(protocol.node, choice.node))
-    except SpecError as error:
-        problems += [(choice.node.mark, problem) for problem in error.problems]
+    node = substitution.apply(_overridden(protocol.node, choice.node))
+    if substitution.wrong:
+        problems += [found for _, found in substitution.wrong]
         return None
     mended = mend(ProtocolText, node, of_protocol(protocol.node), substitution.called)
     problems += plainest(mended.problems)
@@ -186,7 +187,9 @@ def _resolved(protocol: Protocol, choice: Choice, problems: list[Found]) -> Reso
     # In place of a wrong `hears` nobody is heard, which lays out no graph.
     is_heard = not any(route[2:3] == ("hears",) for route in mended.doubtful.routes)
     problems += unfit or (unlaid(method, node, substitution.called) if is_heard else ())
-    return Resolved(method, {name: node.where(("steps", name, "prompt")) for name in steps})
+    prompts = {name: node.where(("steps", name, "prompt")) for name in steps}
+    ours = () if unfit or not is_heard else counts(method, text, node, substitution.called)
+    return Resolved(method, prompts, tuple(each for each in ours if not _is_ours(each.mark.file)))
 
 
 def _strange(protocol: Protocol, choice: Choice) -> Iterator[tuple[Route, Found]]:

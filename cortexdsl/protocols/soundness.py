@@ -7,7 +7,7 @@ from typing import Protocol
 
 from cortexdsl.debate.talk.transcript import TALK
 from cortexdsl.debate.weights import expressions
-from cortexdsl.errors import Problem, SpecError
+from cortexdsl.errors import Problem
 from cortexdsl.protocols import walks
 from cortexdsl.protocols.substitute import Substitution, references
 from cortexdsl.spec.check.mending import Doubtful, mend, without
@@ -59,11 +59,10 @@ def unsound(node: Node, text: ProtocolText, above: Route, doubtful: Doubtful) ->
         if name not in text.settings:
             filled, doubtful = without(filled, route, stand_ins), doubtful.with_(route[:3])
     substitution = Substitution(_defaults(node))
-    try:
-        filled = substitution.apply(filled)
-    except SpecError as error:
-        yield from ((node.mark, problem) for problem in error.problems)
-        return
+    filled = substitution.apply(filled)
+    for route, problem in substitution.wrong:
+        yield problem
+        filled, doubtful = without(filled, route, stand_ins), doubtful.with_(route[:3])
     mended = mend(ProtocolText, filled, stand_ins, lambda route: dotted((*above, substitution.called(route))), doubtful)
     yield from mended.problems
     if mended.text is not None:

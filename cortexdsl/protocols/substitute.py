@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from cortexdsl.debate.weights import expressions
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.spec.text.messages import dotted, shown
-from cortexdsl.spec.text.nodes import Mark, Node, Route, refuse
+from cortexdsl.spec.text.nodes import Found, Mark, Node, Route, refuse
 
 _WHOLE = re.compile(r"\$([A-Za-z_]\w*)")
 _SPLICED = ("prompt", "similarity", "networkx")
@@ -58,22 +58,24 @@ class Substitution:
         What messages call the settings' owner, such as `methods.sparse`; may be empty.
     origins : dict of Route to str
         Filled as values are put in: route in the protocol -> what a message calls the value there.
+    wrong : list of (Route, Found)
+        Filled as values are put in: texts that are no arithmetic, have no finite value, or hold a setting that is
+        neither number nor word. They are left as they are written.
     """
 
     settings: Mapping[str, Node]
     label: str = ""
     origins: dict[Route, str] = field(default_factory=dict)
+    wrong: list[tuple[Route, Found]] = field(default_factory=list)
 
     def apply(self, node: Node, route: Route = ()) -> Node:
-        """Return the protocol with the settings put in.
-
-        Raises
-        ------
-        SpecError
-            An arithmetic text that has no finite value, or holds a setting that is neither number nor word.
-        """
+        """Return the protocol with the settings put in."""
         if isinstance(node.value, str):
-            return self._text(node, route)
+            try:
+                return self._text(node, route)
+            except SpecError as error:
+                self.wrong += [(route, (node.mark, problem)) for problem in error.problems]
+                return node
         if isinstance(node.value, dict):
             items = {
                 key: child if not route and key in _UNTOUCHED else self.apply(child, (*route, key))
@@ -117,7 +119,12 @@ class Substitution:
         if route[-1] in _SPLICED:
             return Node(_WHOLE.sub(lambda found: self._word(found[1]), text), mark)
         filled = _WHOLE.sub(lambda found: f"({self._word(found[1])})", text)
-        return Node(filled if route[-1] in _EXPRESSIONS else self._computed(filled, mark, route), mark)
+        if route[-1] in _EXPRESSIONS:
+            return Node(filled, mark)
+        if not _is_arithmetic(_WHOLE.sub("(1)", text)):  # whatever the settings are
+            remedy = f"write a number, a setting, or arithmetic such as ${names[0]} + 1"
+            refuse(node.mark, f"{dotted(route)}: {text!r} is no number", remedy)
+        return Node(self._computed(filled, mark, route), mark)
 
     def _word(self, name: str) -> str:
         node = self.settings[name]
@@ -133,3 +140,11 @@ class Substitution:
         if number != number or abs(number) == float("inf"):
             refuse(mark, f"{self.called(route)} is {number}", "a finite number is needed")
         return int(number) if number == int(number) else number
+
+
+def _is_arithmetic(text: str) -> bool:
+    try:
+        expressions.parse(text)
+    except ValueError:
+        return False
+    return True

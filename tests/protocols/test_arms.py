@@ -120,3 +120,12 @@ def test_methods_that_begin_alike_share_their_opening(tmp_path: Path) -> None:
         (arm.debate.steps["answer"].prompt, arm.debate.steps["answer"].hears) for arm in load_arms(tmp_path, text)
     }
     assert len(openings) == 1
+
+
+def test_a_count_that_binds_in_one_arm_or_that_a_shipped_protocol_writes_is_an_upper_bound(tmp_path: Path) -> None:
+    """Two of three others are kept, and the one of a pair; three are drawn from a pool of two."""
+    text = SMALL.replace("cortexdebate, rounds: 2", "cortexdebate, rounds: 2, keep: {top: 2}").replace(
+        "multi-llm, rounds: 2", "heter-mad, team: pair"
+    )
+    text += "teams: {pair: [ann, bob]}\ngrid: {sparse: {team: [pair, everyone]}}\n"
+    assert [arm.method for arm in load_arms(tmp_path, text)] == ["sparse", "sparse", "sparse", "full"]

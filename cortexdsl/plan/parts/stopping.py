@@ -8,6 +8,7 @@ from cortexdsl.errors import SpecError
 from cortexdsl.plan.parts.judging import JUDGED
 from cortexdsl.spec.claims.checks import unlookable
 from cortexdsl.spec.load import Spec
+from cortexdsl.spec.text.nodes import Route
 from cortexdsl.tasks.task import Task
 from cortexdsl.terms import StoppingRule
 
@@ -18,7 +19,8 @@ def stopping_of(spec: Spec, tasks: Mapping[str, Task]) -> StoppingRule | None:
     Raises
     ------
     SpecError
-        A claim cannot be looked at early, or questions share clusters.
+        A claim cannot be looked at early, questions share clusters, or there are so few that the first look would be
+        the only one.
     """
     said = spec.text.stopping
     if said is None:
@@ -33,4 +35,11 @@ def stopping_of(spec: Spec, tasks: Mapping[str, Task]) -> StoppingRule | None:
         if 1 < len(clusters) < len(task.questions):
             what = f"stopping needs questions without clusters, and those of {label} share passages or templates"
             raise SpecError([spec.problem(("stopping",), what, "remove stopping")])
+    questions = max(len(task.questions) for task in tasks.values())
+    if said.fewest >= questions:
+        what = f"stopping cannot stop anything: there are {questions} questions, and the first look comes after"
+        is_said = "fewest" in said.model_fields_set
+        remedy = f"fewer than {questions}" if is_said else f"write fewest: below {questions}"
+        route: Route = ("stopping", "fewest") if is_said else ("stopping",)
+        raise SpecError([spec.problem(route, f"{what} {said.fewest}", f"{remedy}, or remove stopping")])
     return StoppingRule(said.fewest, said.batch, said.alpha or spec.text.analysis.alpha, said.rule)
