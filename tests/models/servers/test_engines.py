@@ -1,4 +1,6 @@
-"""Real servers with a small model of random weights: started, asked, looked at, stopped; skipped where none is there.
+"""Real servers with small models, of random weights and one that ships: started, asked, looked at, stopped.
+
+They are skipped where no such server is installed.
 
 `CORTEXDSL_VLLM` and `CORTEXDSL_LLAMA_SERVER` may hold a command with `{model}` and `{port}` in place of the usual one.
 """
@@ -10,6 +12,7 @@ import os
 import shlex
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ import pytest
 from cortexdsl.cli.main import main
 from cortexdsl.models.servers.processes import is_ready, start, stop
 from cortexdsl.models.tiny.folder import Folder
+from cortexdsl.models.tiny.shelf import find
 from cortexdsl.plan import compile_spec
 from cortexdsl.serve import free_port, start_servers, stop_servers
 from tests.models.tiny.made import made
@@ -41,6 +45,19 @@ limits: {failed: 100%}
 """
 
 
+SHIPPED = """\
+title: A model that ships, in this process and at a server
+dataset: {file: sums.jsonl, kind: number, size: 8}
+models:
+  served: {model: openai/small, transport: direct, api_base: env:A_SERVER, temperature: 0, max_tokens: 100}
+  inside: {model: tiny/raven, temperature: 0, max_tokens: 100}
+agents: [{name: served, model: served}, {name: inside, model: inside}]
+methods:
+  served: {protocol: cot, agents: [served], confidence: logprob}
+  inside: {protocol: cot, agents: [inside], confidence: logprob}
+"""
+
+
 def command(variable: str, usual: str) -> str:
     """The command of an engine; the test is skipped where its program is not there."""
     found = os.environ.get(variable) or usual
@@ -59,18 +76,40 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def debated(servers: str) -> dict[str, Any]:
-    """Debate two questions with a server, and return what was written down of it."""
-    Path("x.yaml").write_text(f"{SPEC}servers: {{own: {servers}}}\n")
+def debated(
+    servers: str, spec: str = SPEC, dataset: str = "arithmetic", cells: Sequence[str] = ("full",)
+) -> dict[str, Any]:
+    """Debate a few questions with a server, and return what was written down of it; records are CELL.jsonl."""
+    Path("x.yaml").write_text(f"{spec}servers: {{own: {servers}}}\n")
     running = start_servers([compile_spec("x.yaml", experiment="x")])
     try:
-        arguments = ["--dataset", "arithmetic", "--cell", "full", "--shard", "r1-s01", "--out", "debates.jsonl"]
-        assert main(["debate", "x.yaml", "--experiment", "x", *arguments]) == 0
+        for cell in cells:
+            arguments = ["--dataset", dataset, "--cell", cell, "--shard", "r1-s01", "--out", f"{cell}.jsonl"]
+            assert main(["debate", "x.yaml", "--experiment", "x", *arguments]) == 0
     finally:
         stop_servers(running)
     (path,) = Path("results/x/servers").glob("own~*.json")
     found: dict[str, Any] = json.loads(path.read_text())
     return found
+
+
+def is_the_same_served(servers: str) -> None:
+    """A model that ships says the same at a server as in this process, but where sums are added up in another order."""
+    rows = (Path(__file__).parents[3] / "specs/data/sums.jsonl").read_text().splitlines()[:8]
+    Path("sums.jsonl").write_text("\n".join(rows) + "\n")
+    debated(servers, SHIPPED, "sums", ("served", "inside"))
+    served, inside = (
+        [json.loads(line) for line in Path(f"{cell}.jsonl").read_text().splitlines()] for cell in ("served", "inside")
+    )
+    turns = [(one["turns"][0], other["turns"][0]) for one, other in zip(served, inside, strict=True)]
+    alike = [(one, other) for one, other in turns if one["text"] == other["text"]]
+    assert len(alike) >= 6
+    for one, other in alike:
+        assert one["prompt_tokens"] == other["prompt_tokens"]
+        assert one["confidence"] == pytest.approx(other["confidence"], abs=0.01)
+        assert 0 < one["confidence"] <= 1
+    gold = {json.loads(row)["id"]: json.loads(row)["answer"] for row in rows}
+    assert sum(one["answer"] == gold[one["question_id"]] for one in served) >= 6
 
 
 def sent() -> list[dict[str, Any]]:
@@ -108,6 +147,20 @@ def test_llama_cpp_counts_what_the_log_has(here: Path) -> None:
     assert did["counted"]["requests"] is None
     assert did["counted"]["prompt_tokens"] == usage("prompt_tokens") > 0
     assert did["counted"]["completion_tokens"] == usage("completion_tokens")
+
+
+def test_vllm_serves_a_model_that_ships(here: Path) -> None:
+    serve = command("CORTEXDSL_VLLM", VLLM).replace("{model}", str(find("tiny/raven").path))
+    is_the_same_served(json.dumps({"command": serve, "env": "A_SERVER", "seconds": 1500}))
+
+
+def test_llama_cpp_serves_a_model_that_ships(here: Path) -> None:
+    pytest.importorskip("gguf", reason="the package gguf (extra [gguf]) is not installed")
+    from cortexdsl.zoo.gguf_file import write_gguf
+
+    serve = command("CORTEXDSL_LLAMA_SERVER", LLAMA).replace("{model}", str(here / "raven.gguf"))
+    write_gguf(find("tiny/raven"), here / "raven.gguf")
+    is_the_same_served(json.dumps({"command": serve, "env": "A_SERVER"}))
 
 
 def test_ollama_serves_the_same_file(here: Path) -> None:

@@ -1,6 +1,6 @@
 """How fast small models run in the process: tokens a second of one core, by size and by calls in flight.
 
-    OPENBLAS_NUM_THREADS=1 python benchmarks/tiny.py [--reply 64] [--prompt 128]
+    OPENBLAS_NUM_THREADS=1 python benchmarks/models/tiny.py [--reply 64] [--prompt 128]
 
 Weights are random, which costs what trained ones cost. Seconds are processor time, so that other work on the machine
 counts little.

@@ -1,6 +1,6 @@
 """The tables of docs/zoo.md: what the models that ship know, and how they debated in results/tiny.
 
-snakemake --cores 2 --config spec=tiny && python benchmarks/zoo.py
+snakemake --cores 2 --config spec=tiny && python benchmarks/models/zoo.py
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def models() -> Iterable[tuple[str, ...]]:
     trust = credibility([card["parameters"] for card in cards], [card["tokens"] for card in cards])
     yield (
         "model", "parameters", "tokens", "credibility", "sums", "options", "facts", "each step", "unread",
-        "sure", "calibration error", "minutes of a core",
+        "sure", "calibration error", "debating", "among right", "among wrong", "minutes of a core",
     )  # fmt: skip
     for card, value in zip(cards, trust, strict=True):
         marks = card["marks"]
@@ -33,6 +33,7 @@ def models() -> Iterable[tuple[str, ...]]:
             *(f"{marks['tasks'][task]['right']:.0%}" for task in TASKS),
             ", ".join(f"{100 * share:.0f}" for share in marks["steps"]),
             f"{marks['unread']:.1%}", f"{marks['confidence']:.2f}", f"{marks['calibration_error']:.2f}",
+            *(f"{marks['debating'][what]:.0%}" for what in ("right", "among_right", "among_wrong")),
             f"{card['seconds_of_processor'] / 60:.0f}",
         )  # fmt: skip
 
