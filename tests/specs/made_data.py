@@ -49,7 +49,7 @@ def write_all(folder: Path) -> Mapping[str, str]:
                 for k in numbers
             ],
         )  # fmt: skip
-    for subset, target in (("boolean_expressions", "True"), ("date_understanding", "(A)")):
+    for subset, target in (("boolean_expressions", "True"), ("date_understanding", "(A)"), ("hyperbaton", "(A)")):
         options = "\nOptions:\n(A) now\n(B) then" if target == "(A)" else ""
         examples = [{"input": f"{subset}: {question(k)}{options}", "target": target} for k in numbers]
         whole(f"bbh/{subset}.json", {"canary": "", "examples": examples})
