@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from cortexdsl.plan import compile_spec
+
 
 def add_spec(parser: argparse.ArgumentParser, which: str = "the spec") -> None:
-    """Add the spec, and the name of its experiment."""
+    """Add the spec, the name of its experiment, and what compiles it: a worker has one that remembers."""
+    parser.set_defaults(compiled=compile_spec)
     parser.add_argument("spec", help=which)
     parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
 

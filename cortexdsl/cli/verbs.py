@@ -14,9 +14,13 @@ from importlib import import_module
 from io import TextIOWrapper
 from keyword import iskeyword
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from cortexdsl import __version__
 from cortexdsl.errors import CortexError, InputError
+
+if TYPE_CHECKING:
+    from cortexdsl.plan import Compiled
 
 ROOMS = {
     "specs": {
@@ -66,13 +70,13 @@ ROOMS = {
 VERBS = {verb: line for room in ROOMS.values() for verb, line in room.items()}
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run a command line and return its exit status."""
+def run(arguments: Sequence[str], compiled: Compiled | None = None) -> int:
+    """Run a command line and return its exit status; parameters as in `parse`."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # letters that a terminal lacks are no reason to fail
             stream.reconfigure(errors="backslashreplace")
     try:
-        parsed = parse(arguments)
+        parsed = parse(arguments, compiled)
         status: int = parsed.run(parsed)
         sys.stdout.flush()
     except BrokenPipeError:  # `cortexdsl ... | head`: the reader has gone, which is no failure of ours
@@ -94,14 +98,23 @@ def failure(error: CortexError | OSError) -> tuple[int, str]:
     return 1, f"error: {error.filename or 'input or output'}: {error.strerror or error}"
 
 
-def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """Read a command line, to a value whose `run` runs its verb."""
+def parse(arguments: Sequence[str], compiled: Compiled | None = None) -> argparse.Namespace:
+    """Read a command line, to a value whose `run` runs its verb.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+    compiled : callable of (spec, experiment) or None
+        Compiles the specs of workflow jobs; by default `cortexdsl.plan.compile_spec`.
+    """
     given = list(arguments)
     asked = next((word for word in given if not word.startswith("-")), None)
     # What stands after -- is for another program, here Snakemake (argparse would mix it with the verb's own).
     end = given.index("--") if asked == "run" and "--" in given else len(given)
     parsed = parser_of([asked]).parse_args(given[:end])
     parsed.handed_on = given[end + 1 :]
+    if compiled is not None:
+        parsed.compiled = compiled
     return parsed
 
 

@@ -9,6 +9,8 @@ import socket
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 
 from cortexdsl.cli.jobs import debate, judge, pool
 from cortexdsl.cli.verbs import failure, module_of, parse, run
@@ -38,8 +40,18 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     listener, lifeline, *ways = sys.argv[1:]
     desk = _desk([int(listener), int(lifeline)], ways) if ways else None
-    job = Zygote(socket.socket(fileno=int(listener)), int(lifeline), desk).serve(_warming())
-    return 0 if job is None else run(job.arguments)
+    plans = Plans(compile_spec)
+    zygote = Zygote(socket.socket(fileno=int(listener)), int(lifeline), desk, partial(_compile, plans))
+    job = zygote.serve(_warming())
+    if job is None:
+        return 0
+    return run(job.arguments, plans if job.is_at_home else None)
+
+
+def _compile(plans: Plans, arguments: Sequence[str]) -> None:
+    """Compile the spec of a job before its fork, where it has one: all jobs find it compiled, its templates, too."""
+    with suppress(Exception):  # the job itself meets it again, and says what is wrong
+        plans(arguments[1], arguments[arguments.index("--experiment") + 1])
 
 
 def _warming() -> Iterator[str]:
@@ -80,7 +92,7 @@ async def _attend_all(channel: socket.socket) -> None:
 
         async def attend(arguments: Sequence[str]) -> tuple[int, str]:
             try:
-                return 0, await WAITING[arguments[0]](parse(arguments), commons, plans)
+                return 0, await WAITING[arguments[0]](parse(arguments, plans), commons)
             except (CortexError, OSError) as error:
                 return failure(error)
             except Exception:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ class Plans:
 
     def __init__(self, compiled: Callable[[str, str | None], Plan]) -> None:
         self._compiled = compiled
-        self._kept: dict[tuple[str, str | None], _Kept] = {}
+        self._kept: dict[tuple[str, str, str | None], _Kept] = {}
 
     def __call__(self, asked: str, experiment: str | None) -> Plan:
         """Return the plan of a spec, as its files are now.
@@ -41,7 +42,7 @@ class Plans:
         SpecError, DataError
             As compiling it does; a spec that cannot be compiled is not remembered.
         """
-        where = (asked, experiment)
+        where = (os.getcwd(), asked, experiment)  # noqa: PTH109 (as clients say it)
         kept = self._kept.get(where)
         if kept is None or any(_state(file) != state for file, state in kept.files.items()):
             opened: set[str] = set()

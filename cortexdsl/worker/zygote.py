@@ -12,13 +12,14 @@ import selectors
 import signal
 import socket
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 from cortexdsl.worker.client import DECLINED, edition
+from cortexdsl.worker.desk import is_known
 from cortexdsl.worker.holder import end_with_parent
 from cortexdsl.worker.wire import receive, send
 
@@ -28,12 +29,19 @@ PATIENCE = 5.0  # seconds that a client may take to say what it wants
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A verb to run: its arguments, folder, environment, and the files that are its input, output and errors."""
+    """A verb to run: its arguments, folder, environment, and the files that are its input, output and errors.
+
+    Attributes
+    ----------
+    is_at_home : bool
+        Whether folder and environment are the worker's own, so that what the worker has prepared is true of it.
+    """
 
     arguments: Sequence[str]
     folder: str
     environment: Mapping[str, str]
     files: Sequence[int]
+    is_at_home: bool
 
 
 class Zygote:
@@ -47,10 +55,19 @@ class Zygote:
         A file that ends when the run has ended.
     desk : socket or None
         The channel to the process that attends to jobs which only wait for servers.
+    prepare : callable or None
+        Told the arguments of each job before its fork: what it does once is done for all jobs.
     """
 
-    def __init__(self, listener: socket.socket, lifeline: int, desk: socket.socket | None = None) -> None:
-        self._listener, self._lifeline, self._desk = listener, lifeline, desk
+    def __init__(
+        self,
+        listener: socket.socket,
+        lifeline: int,
+        desk: socket.socket | None = None,
+        prepare: Callable[[Sequence[str]], None] | None = None,
+    ) -> None:
+        self._listener, self._lifeline, self._desk, self._prepare = listener, lifeline, desk, prepare
+        self._home = os.getcwd()  # noqa: PTH109 (as clients say it)
         self._clients: dict[int, socket.socket] = {}  # by the process that runs their job
 
     def serve(self, warming: Iterator[object]) -> Job | None:
@@ -107,11 +124,14 @@ class Zygote:
                 self._desk = None
                 _answer(connection, DECLINED)
         else:
+            arguments, environment = said[: int(length)], dict(each.split("=", 1) for each in said[int(length) :])
+            is_at_home = folder == self._home and is_known(environment)
+            if is_at_home and self._prepare is not None:
+                self._prepare(arguments)
             fork = os.fork()
             if not fork:
                 connection.detach()
-                environment = dict(each.split("=", 1) for each in said[int(length) :])
-                return self._forked(Job(said[: int(length)], folder, environment, files))
+                return self._forked(Job(arguments, folder, environment, files, is_at_home))
             with suppress(OSError):
                 os.setpgid(fork, fork)
             self._clients[fork] = connection

@@ -275,3 +275,32 @@ def test_a_killed_job_that_waits_is_stopped_and_its_loop_goes_on(
         assert again.returncode == 0
     finally:
         stop_workers(workers)
+
+
+SCORED = """\
+seed: {seed}
+dataset: {{name: arithmetic, size: 1}}
+models: {{m: {{model: builtin/solver, parameters: 1.0e9, tokens: 1.0e12}}}}
+agents: [{{name: a, model: m}}]
+methods: {{solo: {{protocol: standard}}}}
+"""
+
+
+def test_jobs_of_one_worker_see_the_spec_as_it_is_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker compiles a spec before the fork: not one that was edited since, nor one of another folder."""
+    monkeypatch.setenv(ADDRESS, "")
+    monkeypatch.setenv(RUN, "")
+    home, other = tmp_path / "home", tmp_path / "other"
+    home.mkdir()
+    other.mkdir()
+    monkeypatch.chdir(home)
+    workers, seeds = start_worker(), []
+    try:
+        for folder, seed in ((home, 1), (home, 2), (other, 3), (other, 4), (home, 5)):
+            (folder / "scored.yaml").write_text(SCORED.format(seed=seed))
+            asked = [*CLI, "plan", "scored.yaml", "--experiment", "scored", "--out", "plan.json"]
+            subprocess.run(asked, cwd=folder, check=True)
+            seeds.append(json.loads((folder / "plan.json").read_text())["seed"])
+    finally:
+        stop_workers(workers)
+    assert seeds == [1, 2, 3, 4, 5]

@@ -9,7 +9,7 @@ from cortexdsl.analysis.metrics.tables.agreement import agreement_rows
 from cortexdsl.analysis.units.scores import Row, write_rows
 from cortexdsl.cli.arguments import add_spec
 from cortexdsl.errors import InputError
-from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan import Plan
 from cortexdsl.tasks.grading.judgements import Judgements
 from cortexdsl.tasks.text_scores import text_grade, text_scores
 
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
-    plan = compile_spec(args.spec, experiment=args.experiment)
+    plan = args.compiled(args.spec, args.experiment)
     if plan.judging is None:
         raise InputError(
             f"{plan.spec_path}: nothing is judged\n    write analysis: {{metrics: [judged], judge: {{model: NAME}}}}"

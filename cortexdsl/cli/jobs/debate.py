@@ -23,7 +23,7 @@ from cortexdsl.errors import InputError
 from cortexdsl.knowledge.pool import read_pools
 from cortexdsl.models.door import Commons, Counts, Job, open_door
 from cortexdsl.models.similarity.embeddings import Embedder
-from cortexdsl.plan import Compiled, Plan, compile_spec
+from cortexdsl.plan import Plan
 from cortexdsl.plan.jobs.toolbox import check_trust, open_tools
 from cortexdsl.plan.kept.declaration import declaration_of
 from cortexdsl.plan.kept.ledger import declare
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-async def attend(args: argparse.Namespace, commons: Commons | None = None, compiled: Compiled = compile_spec) -> str:
+async def attend(args: argparse.Namespace, commons: Commons | None = None) -> str:
     """Run the verb, and return what there is to say of it.
 
     Parameters
@@ -71,9 +71,8 @@ async def attend(args: argparse.Namespace, commons: Commons | None = None, compi
     args : Namespace
     commons : Commons or None
         What it shares with other jobs of this process, connections included; by default nothing.
-    compiled : callable of (spec, experiment)
     """
-    plan = compiled(args.spec, args.experiment)
+    plan = args.compiled(args.spec, args.experiment)
     meant = plan.debate_digest(args.dataset, args.cell, args.shard)  # refuses a job that the spec does not have
     if args.digest and args.digest != meant:
         raise InputError(

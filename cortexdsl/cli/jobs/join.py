@@ -12,7 +12,7 @@ from pathlib import Path
 from cortexdsl.analysis.metrics.tables.round_table import round_table
 from cortexdsl.analysis.units.scores import Row, check_complete, read_rows, write_rows
 from cortexdsl.cli.arguments import add_spec
-from cortexdsl.plan import TABLES, Plan, compile_spec
+from cortexdsl.plan import TABLES, Plan
 from cortexdsl.plan.kept.looks import batches_by_cell, batches_run
 from cortexdsl.records.files import write_lines
 
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
-    join(compile_spec(args.spec, experiment=args.experiment))
+    join(args.compiled(args.spec, args.experiment))
     return 0
 
 

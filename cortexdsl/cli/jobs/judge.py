@@ -12,7 +12,7 @@ from pathlib import Path
 from cortexdsl.cli.arguments import add_cell, add_connections, add_errors_again, add_out, add_spec, add_threads
 from cortexdsl.errors import InputError
 from cortexdsl.models.door import Commons, Counts, Job, open_door
-from cortexdsl.plan import Compiled, Plan, compile_spec
+from cortexdsl.plan import Plan
 from cortexdsl.plan.kept.looks import batches_of
 from cortexdsl.plan.parts.judging import Judging
 from cortexdsl.records import Record, read_debates
@@ -38,9 +38,9 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-async def attend(args: argparse.Namespace, commons: Commons | None = None, compiled: Compiled = compile_spec) -> str:
+async def attend(args: argparse.Namespace, commons: Commons | None = None) -> str:
     """Run the verb, and return what there is to say of it; parameters as in `cli.jobs.debate.attend`."""
-    plan = compiled(args.spec, args.experiment)
+    plan = args.compiled(args.spec, args.experiment)
     alone = replace(plan.limits, connections=args.connections or plan.limits.connections)
     limits = alone if commons is None else plan.limits
     again = args.errors_again

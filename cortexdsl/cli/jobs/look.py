@@ -21,7 +21,7 @@ from cortexdsl.cli.arguments import add_spec
 from cortexdsl.cli.jobs.join import check_cells
 from cortexdsl.cli.jobs.score import cell_scores
 from cortexdsl.errors import InputError
-from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan import Plan
 from cortexdsl.plan.kept.ledger import read_ledger
 from cortexdsl.plan.kept.looks import SCHEMA_VERSION, batches_by_cell, live_in
 from cortexdsl.records import read_debates
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
-    plan = compile_spec(args.spec, experiment=args.experiment)
+    plan = args.compiled(args.spec, args.experiment)
     if plan.stopping is None or not 1 <= args.batch <= plan.batches:
         raise InputError(f"{args.spec}: there is no look {args.batch}; looks are taken with stopping, after each batch")
     live = live_in(plan, args.batch)

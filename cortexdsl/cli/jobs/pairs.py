@@ -8,7 +8,6 @@ from pathlib import Path
 
 from cortexdsl.cli.arguments import add_spec
 from cortexdsl.debate.trajectory import places_of
-from cortexdsl.plan import compile_spec
 from cortexdsl.records.files import write_lines
 from cortexdsl.train.moments import read_moments
 from cortexdsl.train.pairs import check_whole, kept_csv, made_of
@@ -23,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
-    plan = compile_spec(args.spec, experiment=args.experiment)
+    plan = args.compiled(args.spec, args.experiment)
     training = plan.training(args.training)
     phase, layout = training.phase(args.phase), plan.layout
     paths = [layout.trajectories(training.name, phase.label, shard.label) for shard in training.shards]

@@ -15,7 +15,7 @@ from cortexdsl.knowledge.pool import build_pool
 from cortexdsl.models.door import Commons, Job, open_door
 from cortexdsl.models.logs.appendlog import AppendLog, parse, whole_lines
 from cortexdsl.models.similarity.embeddings import Embedder
-from cortexdsl.plan import Compiled, Plan, compile_spec
+from cortexdsl.plan import Plan
 from cortexdsl.records.files import write_lines
 from cortexdsl.terms import Limits
 
@@ -38,9 +38,9 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-async def attend(args: argparse.Namespace, commons: Commons | None = None, compiled: Compiled = compile_spec) -> str:
+async def attend(args: argparse.Namespace, commons: Commons | None = None) -> str:
     """Run the verb, and return what there is to say of it; parameters as in `cli.jobs.debate.attend`."""
-    plan = compiled(args.spec, args.experiment)
+    plan = args.compiled(args.spec, args.experiment)
     if args.source not in plan.knowledge:
         there = ", ".join(plan.knowledge) or "none"
         raise InputError(f"{args.spec}: there is no knowledge entry {args.source!r}; there are: {there}")

@@ -18,7 +18,7 @@ from cortexdsl.analysis.units.scores import Row, score_rows, write_rows, write_s
 from cortexdsl.analysis.units.table import ASKED
 from cortexdsl.cli.arguments import add_cell, add_spec
 from cortexdsl.debate.rereading import read_again
-from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan import Plan
 from cortexdsl.plan.kept.looks import batches_of
 from cortexdsl.plan.parts.judging import JUDGED
 from cortexdsl.records import Record, read_debates
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
-    score_cell(compile_spec(args.spec, experiment=args.experiment), args.dataset, args.cell)
+    score_cell(args.compiled(args.spec, args.experiment), args.dataset, args.cell)
     return 0
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cortexdsl.cli.arguments import add_digest, add_spec
 from cortexdsl.errors import InputError
-from cortexdsl.plan import Layout, compile_spec
+from cortexdsl.plan import Layout
 from cortexdsl.plan.training.phases import Phase, Training
 from cortexdsl.terms import Model
 from cortexdsl.train.fit.examples import PAIR, SINGLE, read_examples
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    plan = compile_spec(args.spec, experiment=args.experiment)
+    plan = args.compiled(args.spec, args.experiment)
     training = plan.training(args.training)
     if args.serve:
         print("\n".join(_served(plan.layout, training)))

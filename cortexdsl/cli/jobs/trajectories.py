@@ -12,7 +12,7 @@ from cortexdsl.cli.arguments import add_connections, add_digest, add_errors_agai
 from cortexdsl.errors import InputError
 from cortexdsl.models.door import Counts, Job, open_door
 from cortexdsl.models.similarity.embeddings import Embedder
-from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan import Plan
 from cortexdsl.plan.kept.declaration import declaration_of
 from cortexdsl.plan.kept.ledger import declare
 from cortexdsl.plan.training.phases import Phase, Training, slug_of
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
-    plan = compile_spec(args.spec, experiment=args.experiment)
+    plan = args.compiled(args.spec, args.experiment)
     training = plan.training(args.training)
     phase = training.phase(args.phase)
     if args.digest and args.digest != phase.digest:

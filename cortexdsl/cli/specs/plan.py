@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from cortexdsl.cli.arguments import add_spec
-from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan import Plan
 from cortexdsl.plan.cost.rehearse import rehearse_plan
 from cortexdsl.plan.cost.windows import too_long
 from cortexdsl.plan.kept.declaration import declaration_of
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
-    plan = compile_spec(args.spec, experiment=args.experiment)
+    plan = args.compiled(args.spec, args.experiment)
     if args.declare:
         from cortexdsl.cli.specs.power import refuse_unanswerable  # two seconds, which looking at a plan should not pay
 
