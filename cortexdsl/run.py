@@ -12,7 +12,7 @@ from cortexdsl.debate.engine import debate
 from cortexdsl.debate.together import all_or_first_failure
 from cortexdsl.models.door import Counts, Door
 from cortexdsl.models.similarity.embeddings import Embedder
-from cortexdsl.protocols.templates import Templates
+from cortexdsl.protocols.prompts.templates import Templates
 from cortexdsl.records import Header, Record, write_debates
 from cortexdsl.tasks.grading.judge import Rendering, judge_call, read_judgement
 from cortexdsl.tasks.grading.judgements import Answered, Judgement

@@ -25,8 +25,8 @@ from cortexdsl.plan import Plan
 from cortexdsl.plan.cost.windows import models_of
 from cortexdsl.plan.experiment import pool_sources
 from cortexdsl.plan.parts.tools import tool_sources
-from cortexdsl.spec.grammar.limits import ServerText
-from cortexdsl.spec.grammar.speakers import LITELLMS_OWN, PLAIN_WIRES
+from cortexdsl.spec.grammar.sections.limits import ServerText
+from cortexdsl.spec.grammar.sections.speakers import LITELLMS_OWN, PLAIN_WIRES
 from cortexdsl.terms import Model
 
 ELSEWHERE_WITHIN = 10.0

@@ -23,9 +23,9 @@ from cortexdsl.debate.engine import debate
 from cortexdsl.models.keys import call_key
 from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.models.solver.solver import solve
-from cortexdsl.protocols.loader import load_protocol
-from cortexdsl.protocols.resolve import Choice, resolve
-from cortexdsl.protocols.templates import Templates
+from cortexdsl.protocols.method.resolve import Choice, resolve
+from cortexdsl.protocols.prompts.templates import Templates
+from cortexdsl.protocols.text.loader import load_protocol
 from cortexdsl.spec.text.reader import parse
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from cortexdsl.debate.engine import debate
 from cortexdsl.models.keys import call_key
 from cortexdsl.models.solver.solver import solve
-from cortexdsl.protocols.templates import Templates
+from cortexdsl.protocols.prompts.templates import Templates
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task
 from cortexdsl.terms import (

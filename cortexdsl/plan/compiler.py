@@ -23,9 +23,9 @@ from cortexdsl.plan.parts.weights import weighed, with_weights
 from cortexdsl.plan.parts.whatif import Whatif, judge_whatifs
 from cortexdsl.plan.training.judged import judge_trainings
 from cortexdsl.plan.training.phases import Training
-from cortexdsl.protocols.arms import Arm, judge_arms
-from cortexdsl.protocols.prompting import amiss
-from cortexdsl.protocols.templates import Templates
+from cortexdsl.protocols.arms.arms import Arm, judge_arms
+from cortexdsl.protocols.prompts.prompting import amiss
+from cortexdsl.protocols.prompts.templates import Templates
 from cortexdsl.spec.check.places import add_new, by_place
 from cortexdsl.spec.check.problems import in_order
 from cortexdsl.spec.load import Spec, judge_spec

@@ -16,7 +16,7 @@ from cortexdsl.plan.parts.shards import Shard, find
 from cortexdsl.plan.parts.tools import tool_files
 from cortexdsl.plan.parts.whatif import Whatif
 from cortexdsl.plan.training.phases import Training, is_pinned
-from cortexdsl.protocols.templates import Templates
+from cortexdsl.protocols.prompts.templates import Templates
 from cortexdsl.spec.claims.checks import needs_answers
 from cortexdsl.spec.claims.language import parse_claim
 from cortexdsl.tasks.task import Task

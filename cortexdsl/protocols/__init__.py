@@ -1,1 +1,1 @@
-"""The built-in debate protocols, written in the language, and their loader."""
+"""Debate protocols: the built-in ones, written in the language, and what makes a method of one."""

@@ -19,9 +19,9 @@ from cortexdsl.spec.check.stand_ins import of_spec
 from cortexdsl.spec.claims.checks import check_claim
 from cortexdsl.spec.claims.language import Claim, parse_claim
 from cortexdsl.spec.claims.meaning import repeated
+from cortexdsl.spec.grammar.sections.sources import COLUMNS, DatasetText
+from cortexdsl.spec.grammar.sections.speakers import SAMPLING, SOLVER_PARAMETERS, TOOLS, ModelText, ToolText
 from cortexdsl.spec.grammar.sheet import SpecText
-from cortexdsl.spec.grammar.sources import COLUMNS, DatasetText
-from cortexdsl.spec.grammar.speakers import SAMPLING, SOLVER_PARAMETERS, TOOLS, ModelText, ToolText
 from cortexdsl.spec.text.extends import read_extended
 from cortexdsl.spec.text.nodes import Found, Mark, Node, Route
 from cortexdsl.terms import Agent, Dataset, Limits, Model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
-from cortexdsl.spec.grammar.protocol import ProtocolText
+from cortexdsl.spec.grammar.protocols.protocol import ProtocolText
 from cortexdsl.spec.grammar.sheet import SpecText
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

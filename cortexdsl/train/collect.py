@@ -12,7 +12,7 @@ from cortexdsl.models.door import Counts, Door
 from cortexdsl.plan.training.guides import guides_for
 from cortexdsl.plan.training.phases import Phase, Training
 from cortexdsl.plan.training.weights import with_trained
-from cortexdsl.protocols.templates import Templates
+from cortexdsl.protocols.prompts.templates import Templates
 from cortexdsl.tasks.task import Task
 from cortexdsl.terms import Hands, Question
 from cortexdsl.train.moments import moment_line, write_moments

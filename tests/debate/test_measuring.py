@@ -12,7 +12,7 @@ from cortexdsl.debate.adapt import matched
 from cortexdsl.debate.engine import debate
 from cortexdsl.debate.measuring import NO_ANSWER, NO_MODEL, NO_SAMPLE, NO_TOKENS, NOT_FOUND, probability
 from cortexdsl.debate.rereading import READ_ANEW, read_again
-from cortexdsl.spec.grammar.bins import NAMED
+from cortexdsl.spec.grammar.protocols.bins import NAMED
 from cortexdsl.terms import Agent, Call, Debate, Everyone, Measure, Method, Model, Repeat, Reply, Turn
 
 from .stage import QUESTION, Stage, StagedReader, agents, method

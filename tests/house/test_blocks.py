@@ -16,7 +16,7 @@ import yaml
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.plan.compiler import judge
 from cortexdsl.plan.cost.rehearse import misrendered
-from cortexdsl.spec.grammar.protocol import ProtocolText
+from cortexdsl.spec.grammar.protocols.protocol import ProtocolText
 from cortexdsl.spec.grammar.sheet import AnalysisText, SpecText
 
 ROOT = Path(__file__).resolve().parents[2]

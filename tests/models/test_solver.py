@@ -17,7 +17,7 @@ from cortexdsl.errors import InputError
 from cortexdsl.models.solver.arithmetic import find_expression, usual_accuracy, work_out
 from cortexdsl.models.solver.prompt import Heard, read_prompt
 from cortexdsl.models.solver.solver import count_tokens, solve
-from cortexdsl.protocols.templates import Templates
+from cortexdsl.protocols.prompts.templates import Templates
 from cortexdsl.tasks.reading.steps import read_review, read_selection, read_similarity, read_verdict
 from cortexdsl.terms import Agent, Model, Question
 

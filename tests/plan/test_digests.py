@@ -8,8 +8,8 @@ import pytest
 
 from cortexdsl.plan import Plan
 from cortexdsl.plan.parts.digests import digest
-from cortexdsl.protocols.loader import load_protocol
-from cortexdsl.protocols.resolve import Choice, resolve
+from cortexdsl.protocols.method.resolve import Choice, resolve
+from cortexdsl.protocols.text.loader import load_protocol
 from cortexdsl.spec.text.reader import parse
 from cortexdsl.terms import Agent, Model
 from tests.plan.specs import PROMPT, SPEC, plan

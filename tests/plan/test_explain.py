@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cortexdsl.plan.rehearsal.explain import explain, rehearsed
-from cortexdsl.protocols.loader import load_protocol
-from cortexdsl.protocols.resolve import Choice, resolve
+from cortexdsl.protocols.method.resolve import Choice, resolve
+from cortexdsl.protocols.text.loader import load_protocol
 from cortexdsl.spec.text.reader import parse
 from cortexdsl.terms import Choose, Everyone, Item, Keep, Method, OfRole, Repeat
 from tests.debate.stage import agents, method

@@ -16,9 +16,9 @@ from cortexdsl.debate.adapt import matched
 from cortexdsl.debate.engine import debate
 from cortexdsl.models.door import Door, open_door
 from cortexdsl.models.similarity.embeddings import Embedder
-from cortexdsl.protocols.loader import builtin_names, load_protocol
-from cortexdsl.protocols.resolve import Choice, resolve
-from cortexdsl.protocols.templates import Templates
+from cortexdsl.protocols.method.resolve import Choice, resolve
+from cortexdsl.protocols.prompts.templates import Templates
+from cortexdsl.protocols.text.loader import builtin_names, load_protocol
 from cortexdsl.spec.text.reader import parse
 from cortexdsl.tasks.reading.kinds import kind_named
 from cortexdsl.tasks.reading.reader import AnswerReader, answer_format

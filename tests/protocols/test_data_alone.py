@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from cortexdsl.protocols.loader import FOLDER, SHIPPED, builtin_names
+from cortexdsl.protocols.text.loader import FOLDER, SHIPPED, builtin_names
 
 PACKAGE = FOLDER.parent
 WORDS_OF_THE_LANGUAGE = {"group", "persona"}  # `each: group`, the persona of an agent
@@ -28,7 +28,7 @@ def test_no_module_holds_the_name_of_a_protocol() -> None:
         for _, value in _constants(path)
         if value in names
     }
-    bins = {("spec/grammar/bins.py", name) for name in ("cortexdebate", "reconcile")}
+    bins = {("spec/grammar/protocols/bins.py", name) for name in ("cortexdebate", "reconcile")}
     assert found - bins == set()
 
 

@@ -9,9 +9,9 @@ import pytest
 from cortexdsl.cli.main import main
 from cortexdsl.errors import SpecError
 from cortexdsl.plan import compile_spec
-from cortexdsl.protocols.dealing import Dealt, dealt
+from cortexdsl.protocols.method.dealing import Dealt, dealt
 from cortexdsl.records import read_debates
-from cortexdsl.spec.grammar.steps import SayForm
+from cortexdsl.spec.grammar.protocols.steps import SayForm
 from cortexdsl.terms import Step
 
 SPEC = """\

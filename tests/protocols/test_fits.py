@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from cortexdsl.protocols.loader import protocol_of
-from cortexdsl.protocols.resolve import Choice, resolve
-from cortexdsl.protocols.templates import Templates
+from cortexdsl.protocols.method.resolve import Choice, resolve
+from cortexdsl.protocols.prompts.templates import Templates
+from cortexdsl.protocols.text.loader import protocol_of
 from cortexdsl.spec.text.reader import parse, read
 from cortexdsl.terms import Method, Model
 from tests.debate.stage import Stage, agents, run

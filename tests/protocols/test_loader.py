@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.errors import SpecError
-from cortexdsl.protocols.loader import builtin_names, load_protocol, protocol_of
+from cortexdsl.protocols.text.loader import builtin_names, load_protocol, protocol_of
 from cortexdsl.spec.text.reader import parse
 
 PUBLISHED = [

@@ -14,7 +14,7 @@ from cortexdsl.analysis.metrics.registry import MEASURES
 from cortexdsl.analysis.metrics.view import graded
 from cortexdsl.debate.needs import needed
 from cortexdsl.errors import SpecError
-from cortexdsl.protocols.templates import Templates
+from cortexdsl.protocols.prompts.templates import Templates
 from cortexdsl.records import debate_to_json
 from cortexdsl.terms import Without
 from tests.protocols.test_random_protocols import CHOOSY, ECHO, HEADER, NAMES, TALK, World, method_of, protocols

@@ -30,9 +30,9 @@ from cortexdsl.models.tools.calculator import calculate
 from cortexdsl.models.tools.transport import CALCULATOR
 from cortexdsl.plan.rehearsal.estimate import rehearse
 from cortexdsl.plan.rehearsal.explain import explain
-from cortexdsl.protocols.loader import protocol_of
-from cortexdsl.protocols.resolve import Choice, resolve
-from cortexdsl.protocols.templates import Templates
+from cortexdsl.protocols.method.resolve import Choice, resolve
+from cortexdsl.protocols.prompts.templates import Templates
+from cortexdsl.protocols.text.loader import protocol_of
 from cortexdsl.records import Header, Record, debate_to_json, record_from_json
 from cortexdsl.records.flat import debate_rows, edge_rows, turn_rows
 from cortexdsl.records.readable import transcript_text

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.debate.talk.words import Words
-from cortexdsl.protocols import renderings
-from cortexdsl.protocols.templates import Templates
+from cortexdsl.protocols.prompts import renderings
+from cortexdsl.protocols.prompts.templates import Templates
 
 AGENT = {"name": "a", "number": 1, "persona": ""}
 

@@ -8,9 +8,9 @@ import pytest
 
 from cortexdsl.debate.confidence import recalibrate
 from cortexdsl.errors import SpecError
-from cortexdsl.protocols.loader import Protocol, load_protocol, protocol_of
-from cortexdsl.protocols.resolve import Choice, resolve
-from cortexdsl.spec.grammar.bins import NAMED
+from cortexdsl.protocols.method.resolve import Choice, resolve
+from cortexdsl.protocols.text.loader import Protocol, load_protocol, protocol_of
+from cortexdsl.spec.grammar.protocols.bins import NAMED
 from cortexdsl.spec.text.reader import parse
 from cortexdsl.terms import (
     Agent,

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from cortexdsl.protocols.loader import builtin_names, load_protocol
-from cortexdsl.protocols.resolve import Choice, resolve
+from cortexdsl.protocols.method.resolve import Choice, resolve
+from cortexdsl.protocols.text.loader import builtin_names, load_protocol
 from cortexdsl.spec.text.reader import parse
 from cortexdsl.terms import Method, Model
 from tests.debate import published

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cortexdsl.errors import SpecError
-from cortexdsl.protocols.templates import Templates
+from cortexdsl.protocols.prompts.templates import Templates
 from cortexdsl.terms import Question
 
 VIEW: dict[str, Any] = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cortexdsl.errors import SpecError
-from cortexdsl.protocols.loader import protocol_of
-from cortexdsl.protocols.resolve import Choice, resolve
+from cortexdsl.protocols.method.resolve import Choice, resolve
+from cortexdsl.protocols.text.loader import protocol_of
 from cortexdsl.spec.text.reader import parse
 from cortexdsl.terms import Agent, Model
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from cortexdsl.errors import SpecError
-from cortexdsl.protocols.loader import load_protocol, protocol_of
-from cortexdsl.protocols.resolve import Choice, resolve
+from cortexdsl.protocols.method.resolve import Choice, resolve
+from cortexdsl.protocols.text.loader import load_protocol, protocol_of
 from cortexdsl.spec.text.reader import parse
 from cortexdsl.terms import Debate, Keep, Method, OfRole, Sparse
 from tests.debate import published

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.errors import Problem, SpecError
-from cortexdsl.protocols.arms import Arm, arms
+from cortexdsl.protocols.arms.arms import Arm, arms
 from cortexdsl.spec.load import Spec, load_spec
 
 SMALL = """\

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cortexdsl.protocols.arms import arms
+from cortexdsl.protocols.arms.arms import arms
 from cortexdsl.spec.load import load_spec
 from cortexdsl.terms import Keep, Match, Sparse
 from tests.spec.sheets import load

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cortexdsl.errors import SpecError
-from cortexdsl.protocols.arms import arms
+from cortexdsl.protocols.arms.arms import arms
 from cortexdsl.spec.load import load_spec
 from cortexdsl.terms import Agent, Dataset, Limits, Model
 from tests.spec.sheets import SMALL, load

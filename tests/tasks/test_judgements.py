@@ -8,7 +8,7 @@ import pytest
 
 from cortexdsl.analysis.metrics.tables.agreement import agreement_rows
 from cortexdsl.errors import RecordError
-from cortexdsl.protocols.templates import Templates
+from cortexdsl.protocols.prompts.templates import Templates
 from cortexdsl.tasks.grading.judge import judge_call
 from cortexdsl.tasks.grading.judgements import Judgement, Judgements, judgement_lines
 from cortexdsl.terms import Model, Question

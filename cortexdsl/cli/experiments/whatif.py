@@ -35,7 +35,7 @@ from cortexdsl.records import Record, read_debates
 from cortexdsl.records.files import write_lines
 from cortexdsl.run import debate_shard
 from cortexdsl.spec.claims.metric_names import range_of
-from cortexdsl.spec.grammar.whatif import PermutationsForm, ShapleyText
+from cortexdsl.spec.grammar.sections.whatif import PermutationsForm, ShapleyText
 from cortexdsl.tasks.grading.judgements import Judgements
 from cortexdsl.tasks.text_scores import text_grade, text_scores
 from cortexdsl.terms import Limits, Without

@@ -7,8 +7,8 @@ import argparse
 from cortexdsl.errors import InputError
 from cortexdsl.plan import compile_spec
 from cortexdsl.plan.rehearsal.explain import explain
-from cortexdsl.protocols.loader import load_protocol
-from cortexdsl.protocols.resolve import Choice, resolve
+from cortexdsl.protocols.method.resolve import Choice, resolve
+from cortexdsl.protocols.text.loader import load_protocol
 from cortexdsl.spec.text.nodes import Mark, Node
 from cortexdsl.terms import Agent, Model, Scalar
 

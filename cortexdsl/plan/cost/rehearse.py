@@ -25,7 +25,7 @@ from cortexdsl.plan.rehearsal.estimate import (
 )
 from cortexdsl.plan.training.guides import guides_for
 from cortexdsl.plan.training.phases import Phase, Training
-from cortexdsl.protocols.templates import Templates
+from cortexdsl.protocols.prompts.templates import Templates
 from cortexdsl.tasks.grading.judge import judge_call
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task

@@ -8,8 +8,8 @@ from dataclasses import replace
 from cortexdsl.errors import Problem
 from cortexdsl.plan.parts.digests import method_digest
 from cortexdsl.plan.parts.tools import tool_sources
-from cortexdsl.protocols.arms import Arm
-from cortexdsl.protocols.templates import Templates
+from cortexdsl.protocols.arms.arms import Arm
+from cortexdsl.protocols.prompts.templates import Templates
 from cortexdsl.spec.load import Spec
 from cortexdsl.terms import Cell
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from cortexdsl.errors import Problem, SpecError
-from cortexdsl.protocols.templates import Templates
+from cortexdsl.protocols.prompts.templates import Templates
 from cortexdsl.spec.claims.language import EVERY, NONE, parts_of
 from cortexdsl.spec.claims.metric_names import TEXT_METRICS
 from cortexdsl.spec.load import Spec

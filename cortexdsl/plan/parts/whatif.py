@@ -13,7 +13,7 @@ from cortexdsl.debate.roles import members
 from cortexdsl.errors import InputError, Problem
 from cortexdsl.plan.rehearsal.explain import rehearsed
 from cortexdsl.spec.check.mending import Doubtful
-from cortexdsl.spec.grammar.whatif import LeftOut, PermutationsForm, ShapleyText, WhatifText, parse_left_out
+from cortexdsl.spec.grammar.sections.whatif import LeftOut, PermutationsForm, ShapleyText, WhatifText, parse_left_out
 from cortexdsl.spec.load import Spec
 from cortexdsl.spec.naming import point_slug
 from cortexdsl.spec.text.messages import nearest

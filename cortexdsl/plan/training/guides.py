@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cortexdsl.debate.trajectory import Guide, Way
 from cortexdsl.plan.training.targets import targets_of
-from cortexdsl.protocols.templates import Templates
+from cortexdsl.protocols.prompts.templates import Templates
 from cortexdsl.tasks.task import Task
 from cortexdsl.terms import Message, Question
 

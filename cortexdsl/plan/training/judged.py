@@ -14,10 +14,10 @@ from cortexdsl.plan.parts.shards import cut, shard_size
 from cortexdsl.plan.parts.tools import tools_of
 from cortexdsl.plan.training.phases import WITHOUT_WEIGHTS, Phase, Training, phases_of
 from cortexdsl.plan.training.questions import Learned, learned_from
-from cortexdsl.protocols.arms import Arm
-from cortexdsl.protocols.learned import Varied
-from cortexdsl.protocols.templates import Templates
-from cortexdsl.spec.grammar.training import TrainText
+from cortexdsl.protocols.arms.arms import Arm
+from cortexdsl.protocols.arms.learned import Varied
+from cortexdsl.protocols.prompts.templates import Templates
+from cortexdsl.spec.grammar.sections.training import TrainText
 from cortexdsl.spec.load import TRAINED, Spec, path_of
 from cortexdsl.spec.text.messages import nearest
 from cortexdsl.tasks.task import Task

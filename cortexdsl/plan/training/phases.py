@@ -14,8 +14,8 @@ from cortexdsl.plan.parts.digests import digest, method_digest
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.plan.parts.shards import Shard, find
 from cortexdsl.plan.training.questions import Learned
-from cortexdsl.protocols.templates import Templates
-from cortexdsl.spec.grammar.training import OptimiserText, TrainText
+from cortexdsl.protocols.prompts.templates import Templates
+from cortexdsl.spec.grammar.sections.training import OptimiserText, TrainText
 from cortexdsl.spec.load import path_of
 from cortexdsl.spec.text.nodes import Mark
 from cortexdsl.tasks.task import Task

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from cortexdsl.errors import DataError
-from cortexdsl.spec.grammar.training import QuestionsText
+from cortexdsl.spec.grammar.sections.training import QuestionsText
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.registry import entry_named
 from cortexdsl.tasks.task import Task

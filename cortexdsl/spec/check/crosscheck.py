@@ -11,8 +11,8 @@ from cortexdsl.spec.check.mending import Doubtful, changed
 from cortexdsl.spec.claims.checks import unexpectable
 from cortexdsl.spec.claims.language import parse_claim
 from cortexdsl.spec.claims.metric_names import CLAIMED_METRICS, KNOWN_METRICS
-from cortexdsl.spec.grammar.addresses import holds_secret
 from cortexdsl.spec.grammar.sheet import SpecText
+from cortexdsl.spec.grammar.values.addresses import holds_secret
 from cortexdsl.spec.text.messages import dotted, nearest
 from cortexdsl.spec.text.nodes import Found, Node, Route
 

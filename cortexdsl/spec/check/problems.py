@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from cortexdsl.debate.weights.expressions import parse
 from cortexdsl.debate.weights.names import NAMES, Place
 from cortexdsl.errors import Problem, SpecError
-from cortexdsl.spec.grammar.words import PATTERNS
+from cortexdsl.spec.grammar.values.words import PATTERNS
 from cortexdsl.spec.text.messages import dotted, nearest, shown
 from cortexdsl.spec.text.nodes import Found, Mark, Node, Route
 

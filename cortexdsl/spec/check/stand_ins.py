@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cortexdsl.spec.check.mending import StandIns
-from cortexdsl.spec.grammar.speakers import BUILTIN
+from cortexdsl.spec.grammar.sections.speakers import BUILTIN
 from cortexdsl.spec.text.nodes import Node, Route
 
 NAME = "stand-in"

@@ -7,15 +7,27 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from cortexdsl.spec.grammar.confidence import ConfidenceText
-from cortexdsl.spec.grammar.limits import LimitsText, ServerText
-from cortexdsl.spec.grammar.protocol import ProtocolText, RoleText
-from cortexdsl.spec.grammar.sources import DatasetText, KnowledgeText
-from cortexdsl.spec.grammar.speakers import AgentText, ModelText, ToolText
-from cortexdsl.spec.grammar.steps import PromptText
-from cortexdsl.spec.grammar.training import TrainText
-from cortexdsl.spec.grammar.whatif import WhatifText
-from cortexdsl.spec.grammar.words import Entry, Flag, Name, Number, Plain, Positive, Share, Text, Variable, Whole, said
+from cortexdsl.spec.grammar.protocols.protocol import ProtocolText, RoleText
+from cortexdsl.spec.grammar.protocols.steps import PromptText
+from cortexdsl.spec.grammar.sections.confidence import ConfidenceText
+from cortexdsl.spec.grammar.sections.limits import LimitsText, ServerText
+from cortexdsl.spec.grammar.sections.sources import DatasetText, KnowledgeText
+from cortexdsl.spec.grammar.sections.speakers import AgentText, ModelText, ToolText
+from cortexdsl.spec.grammar.sections.training import TrainText
+from cortexdsl.spec.grammar.sections.whatif import WhatifText
+from cortexdsl.spec.grammar.values.words import (
+    Entry,
+    Flag,
+    Name,
+    Number,
+    Plain,
+    Positive,
+    Share,
+    Text,
+    Variable,
+    Whole,
+    said,
+)
 
 Correction: TypeAlias = Literal["holm", "hommel", "bh", "by", "none"]
 

@@ -1,0 +1,1 @@
+"""A spec's methods and the points of their grids."""

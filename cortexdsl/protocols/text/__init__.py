@@ -1,0 +1,1 @@
+"""A protocol as it is written: found, put in order with its settings, and sound whatever they are."""

@@ -1,0 +1,1 @@
+"""The words of a protocol: who hears whom, steps, schedules, votes."""

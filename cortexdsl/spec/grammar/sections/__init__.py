@@ -1,0 +1,1 @@
+"""The sections of a spec, but for the protocols in it."""
