@@ -30,6 +30,7 @@ from cortexdsl.models.tools.calculator import calculate
 from cortexdsl.models.tools.transport import CALCULATOR
 from cortexdsl.plan.rehearsal.estimate import rehearse
 from cortexdsl.plan.rehearsal.explain import explain
+from cortexdsl.plan.rehearsal.lengths import Lengths
 from cortexdsl.protocols.method.resolve import Choice, resolve
 from cortexdsl.protocols.prompts.templates import Templates
 from cortexdsl.protocols.text.loader import protocol_of
@@ -375,7 +376,7 @@ def test_what_check_accepts_runs_replays_and_is_measured(
     again = read_again(done, method, AnswerReader(kind_named("number")), seed=3, replicate=1)
     assert debate_to_json(again, HEADER) == line
 
-    planned = asyncio.run(rehearse(method, [QUESTION], world.render, seed=3, reply_tokens=20, seen=set()))
+    planned = asyncio.run(rehearse(method, [QUESTION], world.render, seed=3, lengths=Lengths(20), seen=set()))
     assert planned.calls >= len(world.replies)  # a plan says what there are at most
     assert explain(method)
 

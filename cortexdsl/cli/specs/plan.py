@@ -15,6 +15,7 @@ from cortexdsl.plan.kept.declaration import declaration_of
 from cortexdsl.plan.kept.ledger import declare
 from cortexdsl.plan.kept.store import plan_record, write_plan
 from cortexdsl.plan.rehearsal.estimate import Estimate
+from cortexdsl.plan.rehearsal.lengths import OwnLengths
 from cortexdsl.plan.training.phases import Training
 
 
@@ -68,7 +69,8 @@ def _table(plan: Plan, total: Estimate, by_cell: dict[str, Estimate]) -> str:
         f"At most {total.calls - total.shared_calls:,} calls are sent: {total.shared_calls:,} are shared between cells"
         " and asked once.",
         "Calls are an upper bound (no debate ends early). "
-        f"Tokens assume 4 characters each and {plan.reply_tokens} a reply{_thinking(plan)}.",
+        f"Tokens assume 4 characters each{_own_tokens(plan)} and {plan.reply_tokens} a reply, "
+        f"or max_tokens where that is less{_thinking(plan)}.",
     ]
     if any(question.images for task in plan.tasks.values() for question in task.questions):
         lines.append("Tokens of images are not among them: how many an image has, each server decides.")
@@ -86,6 +88,14 @@ def _learning(training: Training) -> str:
         f"{training.name} learns from {learned} other questions of {training.task.label}, and keeps {kept} for"
         f" validation ({training.learned.left_out} left out, which are asked here): {phases}"
     )
+
+
+def _own_tokens(plan: Plan) -> str:
+    """Name the models whose prompts are counted by their own tokenizers."""
+    lengths = OwnLengths()
+    models = {model.name: model for cell in plan.cells for model in cell.debate.models}
+    own = [name for name, model in models.items() if lengths.counts(model)]
+    return f" (of {', '.join(own)} those of their own tokenizers)" if own else ""
 
 
 def _thinking(plan: Plan) -> str:

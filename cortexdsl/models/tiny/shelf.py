@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from cortexdsl.errors import InputError
+from cortexdsl.models.tiny.chat import Chat
 from cortexdsl.models.tiny.folder import CONFIG, Folder
 
 PREFIX = "tiny/"
@@ -23,6 +24,14 @@ def window_of(model: str) -> int | None:
     """Return the window of a model that runs in the process; None for others, and where it cannot be read."""
     try:
         return find(model).config.window if model.startswith(PREFIX) else None
+    except InputError:
+        return None
+
+
+def chat_of(model: str) -> Chat | None:
+    """Return how a model that runs in the process reads messages; None for others, and where it cannot be read."""
+    try:
+        return Chat(find(model)) if model.startswith(PREFIX) else None
     except InputError:
         return None
 

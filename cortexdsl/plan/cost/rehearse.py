@@ -12,17 +12,11 @@ from cortexdsl.debate.engine import debate
 from cortexdsl.debate.trajectory import trajectory
 from cortexdsl.errors import DebateError, Problem, SpecError
 from cortexdsl.plan.compiler import Judged
+from cortexdsl.plan.cost.passages import made_up_passages, passages_for
 from cortexdsl.plan.experiment import Plan, pool_sources
 from cortexdsl.plan.parts.whatif import Whatif
-from cortexdsl.plan.rehearsal.estimate import (
-    REPLY_TOKENS,
-    Estimate,
-    Rehearsal,
-    estimate_of,
-    input_tokens,
-    longest,
-    rehearse,
-)
+from cortexdsl.plan.rehearsal.estimate import Estimate, Rehearsal, estimate_of, longest, rehearse
+from cortexdsl.plan.rehearsal.lengths import Lengths, OwnLengths
 from cortexdsl.plan.training.guides import guides_for
 from cortexdsl.plan.training.phases import Phase, Training
 from cortexdsl.protocols.prompts.templates import Templates
@@ -36,7 +30,6 @@ MANY_CELLS = 100  # with more of them one question stands for all: 496 cells too
 JUDGE = "(judge)"  # no cell can be called so
 WHAT_IF = "(what if: {})"
 TRAIN = "(train: {})"
-MADE_UP_PASSAGES = ({"title": "A made-up passage", "text": "words " * 80},) * 5  # of each source
 
 
 def rehearse_plan(plan: Plan) -> tuple[Estimate, dict[str, Estimate]]:
@@ -55,13 +48,14 @@ def rehearse_plan(plan: Plan) -> tuple[Estimate, dict[str, Estimate]]:
         A template cannot be rendered on real questions.
     """
     by_cell = {cell.name: Estimate() for cell in plan.cells}
+    lengths = OwnLengths(plan.reply_tokens)
     for label, task in plan.tasks.items():
         sample = _sample(task, len(plan.cells))
         factor = plan.replicates * len(task.questions) / max(1, len(sample))
-        for name, estimate in asyncio.run(_rehearse_task(plan, task, sample)).items():
+        for name, estimate in asyncio.run(_rehearse_task(plan, task, sample, lengths)).items():
             by_cell[name] += estimate.times(factor)
         if plan.is_judged(label):
-            judged = _rehearse_judge(plan, task, sample).times(factor * len(plan.cells))
+            judged = _rehearse_judge(plan, task, sample, lengths).times(factor * len(plan.cells))
             by_cell[JUDGE] = by_cell.get(JUDGE, Estimate()) + judged
     for (name, _), estimate in rehearse_whatifs(plan, plan.whatifs).items():
         by_cell[WHAT_IF.format(name)] = by_cell.get(WHAT_IF.format(name), Estimate()) + estimate
@@ -75,10 +69,11 @@ def rehearse_whatifs(plan: Plan, whatifs: Sequence[Whatif]) -> dict[tuple[str, W
     Calls that the debates themselves make, or counterfactuals before, count as shared.
     """
     found: dict[tuple[str, Without], Estimate] = {}
+    lengths = OwnLengths(plan.reply_tokens)
     for task in plan.tasks.values() if whatifs else ():
         sample = _sample(task, len(plan.cells))
         factor = plan.replicates * len(task.questions) / max(1, len(sample))
-        for key, estimate in asyncio.run(_rehearse_whatifs(plan, task, sample, whatifs)).items():
+        for key, estimate in asyncio.run(_rehearse_whatifs(plan, task, sample, whatifs, lengths)).items():
             found[key] = found.get(key, Estimate()) + estimate.times(factor)
     return found
 
@@ -86,18 +81,20 @@ def rehearse_whatifs(plan: Plan, whatifs: Sequence[Whatif]) -> dict[tuple[str, W
 def rehearse_trainings(plan: Plan) -> dict[str, Estimate]:
     """Estimate the cost of the debates that trainings learn from; phases share what is the same in their debates."""
     seen: set[str] = set()
+    lengths = OwnLengths(plan.reply_tokens)
     return {
         training.name: sum(
-            (asyncio.run(_rehearse_phase(plan, training, phase, seen)) for phase in training.phases), Estimate()
+            (asyncio.run(_rehearse_phase(plan, training, phase, seen, lengths)) for phase in training.phases),
+            Estimate(),
         )
         for training in plan.trainings
     }
 
 
-async def _rehearse_phase(plan: Plan, training: Training, phase: Phase, seen: set[str]) -> Estimate:
+async def _rehearse_phase(plan: Plan, training: Training, phase: Phase, seen: set[str], lengths: Lengths) -> Estimate:
     task = training.task
     sample = _sample(task, len(plan.cells))
-    rehearsal = Rehearsal(_renderer(plan.templates, task), plan.reply_tokens)
+    rehearsal = Rehearsal(_renderer(plan.templates, task), lengths)
     for question in sample:
         guides = guides_for(task, question, training.said.guide, plan.templates, plan.seed)
         await trajectory(
@@ -106,19 +103,19 @@ async def _rehearse_phase(plan: Plan, training: Training, phase: Phase, seen: se
         )  # fmt: skip
     shared = len(seen & rehearsal.calls.keys())
     seen.update(rehearsal.calls)
-    found = estimate_of(tuple(rehearsal.calls.values()), plan.reply_tokens, shared)
+    found = estimate_of(tuple(rehearsal.calls.values()), shared)
     return found.times(len(task.questions) / len(sample))
 
 
 async def _rehearse_whatifs(
-    plan: Plan, task: Task, sample: Sequence[Question], whatifs: Sequence[Whatif]
+    plan: Plan, task: Task, sample: Sequence[Question], whatifs: Sequence[Whatif], lengths: Lengths
 ) -> dict[tuple[str, Without], Estimate]:
     seen: set[str] = set()
-    methods = await _rehearsed_methods(plan, task, sample, seen)
+    methods = await _rehearsed_methods(plan, task, sample, seen, lengths)
     render = _renderer(plan.templates, task)
     return {
         (one.cell, without): await rehearse(
-            methods[one.cell][0], sample, render, seed=plan.seed, reply_tokens=plan.reply_tokens, seen=seen,
+            methods[one.cell][0], sample, render, seed=plan.seed, lengths=lengths, seen=seen,
             without=without,
         )
         for one in whatifs
@@ -179,10 +176,10 @@ def _misrendered(judged: Judged, cell: Cell, task: Task, render: Render) -> Iter
             )
             return ({"role": "user", "content": prompt},)
 
-    method = with_pool(cell.debate, MADE_UP_PASSAGES * len(pool_sources(cell)))
+    method = with_pool(cell.debate, made_up_passages(len(pool_sources(cell))))
     sample = task.questions[:SAMPLE]
     try:
-        asyncio.run(rehearse(method, sample, forgiving, seed=0, reply_tokens=REPLY_TOKENS, seen=set()))
+        asyncio.run(rehearse(method, sample, forgiving, seed=0, lengths=Lengths(), seen=set()))
     except DebateError as error:
         assert judged.spec is not None
         said, _, remedy = str(error).partition("\n")
@@ -194,45 +191,46 @@ def _misrendered(judged: Judged, cell: Cell, task: Task, render: Render) -> Iter
 def longest_prompts(plan: Plan) -> dict[tuple[str, str], int]:
     """Return the tokens of the longest prompt of each cell and model entry, rehearsed on the longest question.
 
-    Four characters are a token, so that the figure is an estimate.
+    It is an estimate: `Lengths` says how it is counted.
     """
     found: dict[tuple[str, str], int] = {}
+    lengths = OwnLengths(plan.reply_tokens)
     for task in plan.tasks.values():
         render = _renderer(plan.templates, task)
         sample = max(task.questions, key=lambda question: len(question.text) + len(question.context))
         for cell in plan.cells:
-            rehearsal = Rehearsal(render, plan.reply_tokens)
-            method = with_pool(cell.debate, MADE_UP_PASSAGES * len(pool_sources(cell)))
+            rehearsal = Rehearsal(render, lengths)
+            method = with_pool(cell.debate, passages_for(plan, cell))
             asyncio.run(debate(longest(method), sample, rehearsal.hands(), seed=plan.seed, replicate=1))
-            for call in rehearsal.calls.values():
-                place = cell.name, call.model.name
-                found[place] = max(found.get(place, 0), input_tokens(call.messages))
+            for asked in rehearsal.calls.values():
+                place = cell.name, asked.call.model.name
+                found[place] = max(found.get(place, 0), asked.input_tokens)
     return found
 
 
-async def _rehearse_task(plan: Plan, task: Task, sample: Sequence[Question]) -> dict[str, Estimate]:
-    rehearsed = await _rehearsed_methods(plan, task, sample, set())
+async def _rehearse_task(plan: Plan, task: Task, sample: Sequence[Question], lengths: Lengths) -> dict[str, Estimate]:
+    rehearsed = await _rehearsed_methods(plan, task, sample, set(), lengths)
     return {name: estimate for name, (_, estimate) in rehearsed.items()}
 
 
 async def _rehearsed_methods(
-    plan: Plan, task: Task, sample: Sequence[Question], seen: set[str]
+    plan: Plan, task: Task, sample: Sequence[Question], seen: set[str], lengths: Lengths
 ) -> dict[str, tuple[Method, Estimate]]:
     """Return the method of each cell as it was rehearsed, and what it costs."""
     render = _renderer(plan.templates, task)
     found: dict[str, tuple[Method, Estimate]] = {}
     # A matched budget needs the calls of the cell that it is matched to, which is never matched itself.
     for cell in sorted(plan.cells, key=lambda cell: cell.match is not None):
-        method = with_pool(cell.debate, MADE_UP_PASSAGES * len(pool_sources(cell)))
+        method = with_pool(cell.debate, passages_for(plan, cell))
         budget = plan.budget_of(cell)
         if budget is not None:
             method = with_draws(method, max(1, found[budget.name][1].calls // len(sample)))
-        estimate = await rehearse(method, sample, render, seed=plan.seed, reply_tokens=plan.reply_tokens, seen=seen)
+        estimate = await rehearse(method, sample, render, seed=plan.seed, lengths=lengths, seen=seen)
         found[cell.name] = method, estimate
     return found
 
 
-def _rehearse_judge(plan: Plan, task: Task, sample: Sequence[Question]) -> Estimate:
+def _rehearse_judge(plan: Plan, task: Task, sample: Sequence[Question], lengths: Lengths) -> Estimate:
     """Rehearse the judge on an answer to each question: the first gold, which is about as long as any."""
     assert plan.judging is not None
     judge, render = plan.judging.model, plan.templates.render
@@ -241,7 +239,7 @@ def _rehearse_judge(plan: Plan, task: Task, sample: Sequence[Question]) -> Estim
         judge_call(judge, question, gold, next(iter(gold), ""), render, seed=plan.seed)
         for question, gold in zip(sample, golds, strict=True)
     ]
-    return estimate_of(calls, plan.reply_tokens)
+    return estimate_of([lengths.asked(call) for call in calls])
 
 
 def _renderer(templates: Templates, task: Task) -> Callable[..., tuple[Message, ...]]:

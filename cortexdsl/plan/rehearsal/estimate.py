@@ -2,13 +2,12 @@
 
 A rehearsed reply is a function of its call alone, so that arms which will share calls share them here. No two agents
 agree and no judge is content, so that every debate runs its full length: the estimate is the most that can happen
-in calls. Tokens are four characters each, replies of a length that the spec may state.
+in calls.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -18,6 +17,7 @@ from cortexdsl.debate.engine import debate
 from cortexdsl.debate.roles import choices, principal_roles
 from cortexdsl.debate.weights.expressions import parse
 from cortexdsl.models.keys import call_key
+from cortexdsl.plan.rehearsal.lengths import Asked, Lengths, made_up
 from cortexdsl.terms import (
     NEVER,
     NOTHING,
@@ -27,7 +27,6 @@ from cortexdsl.terms import (
     Hands,
     Item,
     Keep,
-    Message,
     Method,
     Question,
     Reading,
@@ -37,9 +36,6 @@ from cortexdsl.terms import (
     Reply,
     Without,
 )
-
-CHARACTERS_PER_TOKEN = 4
-REPLY_TOKENS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,28 +80,29 @@ class Rehearsal:
     ----------
     render : Render
         The real one: every template is rendered on real rows.
-    reply_tokens : int
-        Assumed length of a reply.
+    lengths : Lengths
+        Of prompts and replies.
     calls : dict
         Every call by its key.
     """
 
     render: Render
-    reply_tokens: int = REPLY_TOKENS
-    calls: dict[str, Call] = field(default_factory=dict)
+    lengths: Lengths = field(default_factory=Lengths)
+    calls: dict[str, Asked] = field(default_factory=dict)
 
     async def ask(self, call: Call) -> Reply:
         """Make up a reply that is a function of the call."""
         key = call_key(call)
-        self.calls[key] = call
+        asked = self.calls.get(key) or self.lengths.asked(call)
+        self.calls[key] = asked
         thought = call.model.reasoning_tokens
         return Reply(
             key,
-            _made_up(key, self.reply_tokens),
+            self.lengths.made_up(key, call.model),
             "stop",
-            input_tokens(call.messages),
-            self.reply_tokens + thought,
-            reasoning=_made_up(key, thought),
+            asked.input_tokens,
+            asked.output_tokens,
+            reasoning=made_up(key, thought),
             reasoning_tokens=thought,
         )
 
@@ -133,23 +130,13 @@ class Rehearsal:
         return Hands(self.ask, self.render, self, self.similarity)
 
 
-def _made_up(key: str, tokens: int) -> str:
-    text = hashlib.sha256(key.encode()).hexdigest()
-    return (text * (tokens * CHARACTERS_PER_TOKEN // len(text) + 1))[: tokens * CHARACTERS_PER_TOKEN]
-
-
-def input_tokens(messages: Iterable[Message]) -> int:
-    """Estimate the tokens of a prompt."""
-    return sum(len(message["content"]) for message in messages) // CHARACTERS_PER_TOKEN
-
-
 async def rehearse(
     method: Method,
     questions: Sequence[Question],
     render: Render,
     *,
     seed: int,
-    reply_tokens: int,
+    lengths: Lengths,
     seen: set[str],
     without: Without = NOTHING,
 ) -> Estimate:
@@ -163,20 +150,20 @@ async def rehearse(
     render : Render
     seed : int
         Of the experiment.
-    reply_tokens : int
+    lengths : Lengths
     seen : set of str
         Keys of the calls that other cells make; calls among them count as shared. This method's are added.
     without : Without
         What the debates leave out.
     """
-    rehearsal = Rehearsal(render, reply_tokens)
+    rehearsal = Rehearsal(render, lengths)
     method = longest(method)
     for question in questions:
         await debate(method, question, rehearsal.hands(), seed=seed, replicate=1, without=without)
     calls = rehearsal.calls
     shared = len(seen & calls.keys())
     seen.update(calls)
-    return estimate_of(tuple(calls.values()), reply_tokens, shared)
+    return estimate_of(tuple(calls.values()), shared)
 
 
 _KNOWN = frozenset({"round", "n_agents", "consensus", "agreed"})
@@ -231,28 +218,24 @@ def _is_known(condition: str) -> bool:
     return condition == NEVER or parse(condition).names <= _KNOWN
 
 
-def estimate_of(calls: Sequence[Call], reply_tokens: int, shared: int = 0) -> Estimate:
+def estimate_of(calls: Sequence[Asked], shared: int = 0) -> Estimate:
     """Estimate what calls cost, of which some are shared; no model reads or writes what is a tool's."""
-    read = [call for call in calls if not call.model.model.startswith(TOOL)]
+    read = [asked for asked in calls if not asked.call.model.model.startswith(TOOL)]
     return Estimate(
         calls=len(calls),
-        input_tokens=sum(input_tokens(call.messages) for call in read),
-        output_tokens=sum(_said(call, reply_tokens) for call in read),
-        dollars=_dollars(calls, reply_tokens),
+        input_tokens=sum(asked.input_tokens for asked in read),
+        output_tokens=sum(asked.output_tokens for asked in read),
+        dollars=_dollars(read),
         shared_calls=shared,
     )
 
 
-def _dollars(calls: Iterable[Call], reply_tokens: int) -> float | None:
+def _dollars(calls: Sequence[Asked]) -> float | None:
     total = 0.0
-    for call in calls:
-        if call.model.model.startswith(("builtin/", "tiny/", TOOL)):
+    for call, read, written in calls:
+        if call.model.model.startswith(("builtin/", "tiny/")):
             continue
         if call.model.price is None:
             return None
-        total += call.model.price[0] * input_tokens(call.messages) + call.model.price[1] * _said(call, reply_tokens)
+        total += call.model.price[0] * read + call.model.price[1] * written
     return total
-
-
-def _said(call: Call, reply_tokens: int) -> int:
-    return reply_tokens + call.model.reasoning_tokens
