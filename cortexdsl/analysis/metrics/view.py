@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
-
-import numpy as np
 
 from cortexdsl.records import Record
 from cortexdsl.terms import Bools, Debate, Turn
@@ -83,20 +82,31 @@ class Graded:
 
     def given(self) -> tuple[Turn, ...]:
         """Return all answers of the debaters, each once, in the order they were spoken."""
-        return tuple({turn.turn: turn for turns in self.answers for turn in turns}.values())
+        return _given(self)
 
     def revisions(self) -> tuple[tuple[Turn, Turn], ...]:
         """Return (previous, new) answers of the same debater, over all rounds after the opening.
 
         Where a debater answers several times in a round (independent draws), the last one counts.
         """
-        pairs: list[tuple[Turn, Turn]] = []
-        last: dict[str, Turn] = {}
-        for turns in self.answers:
-            now = {turn.speaker: turn for turn in turns}
-            pairs += [(last[name], turn) for name, turn in now.items() if name in last and turn is not last[name]]
-            last |= now
-        return tuple(pairs)
+        return _revisions(self)
+
+
+# Of the debate looked at last: dozens of measures ask about one before the next.
+@lru_cache(maxsize=1)
+def _given(view: Graded) -> tuple[Turn, ...]:
+    return tuple({turn.turn: turn for turns in view.answers for turn in turns}.values())
+
+
+@lru_cache(maxsize=1)
+def _revisions(view: Graded) -> tuple[tuple[Turn, Turn], ...]:
+    pairs: list[tuple[Turn, Turn]] = []
+    last: dict[str, Turn] = {}
+    for turns in view.answers:
+        now = {turn.speaker: turn for turn in turns}
+        pairs += [(last[name], turn) for name, turn in now.items() if name in last and turn is not last[name]]
+        last |= now
+    return tuple(pairs)
 
 
 def graded(debate: Debate, grade: Grade) -> Graded:
@@ -143,7 +153,7 @@ def _talks(debate: Debate, debaters: Sequence[str], answers: Sequence[Sequence[T
                 speakers = tuple(graph.speakers[k] for k in rows)
                 listeners = tuple(graph.listeners[k] for k in columns)
                 place = {name: k for k, name in enumerate(listeners)}
-                heard = graph.heard[np.ix_(rows, columns)]
+                heard = graph.heard[rows][:, columns]
                 for row, name in enumerate(speakers):
                     if name in place:
                         heard[row, place[name]] = False

@@ -83,18 +83,20 @@ def value_of(match: re.Match[str]) -> str | None:
     """Spell a `NUMBER` match canonically; None if it is too long or divides by zero."""
     if match.end() - match.start() > LONGEST:
         return None
-    value = Fraction(match["value"].replace(",", ""))
-    if match["under"]:
-        under = Fraction(match["under"])
+    said, over, whole, power, exponent = match.group("value", "under", "whole", "power", "exponent")
+    said = said.replace(",", "")
+    is_negative = (match["sign"].strip() in ("-", "−", "–")) != (match["sign2"] in ("-", "−"))
+    if said.isdecimal() and not (over or whole or power or exponent):  # by far most; a tenth of the time of a fraction
+        return str(-int(said) if is_negative else int(said))
+    value = Fraction(said)
+    if over:
+        under = Fraction(over)
         if not under:
             return None
         value /= under
-    value += int(match["whole"] or 0)
-    power = int((match["power"] or match["exponent"] or "0").replace("−", "-"))
-    value *= Fraction(10) ** power
-    if (match["sign"].strip() in ("-", "−", "–")) != (match["sign2"] in ("-", "−")):
-        value = -value
-    return spelled(value)
+    value += int(whole or 0)
+    value *= Fraction(10) ** int((power or exponent or "0").replace("−", "-"))
+    return spelled(-value if is_negative else value)
 
 
 def spelled(value: Fraction) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from cortexdsl.analysis.metrics.view import Graded
 from cortexdsl.terms import Turn
@@ -34,12 +35,17 @@ class Occasion:
     held: bool
 
 
-def occasions(view: Graded) -> Iterator[Occasion]:
-    """Yield an occasion for every debater that had a readable answer and heard others' before answering anew.
+@lru_cache(maxsize=1)  # of the debate looked at last: a dozen measures ask
+def occasions(view: Graded) -> tuple[Occasion, ...]:
+    """Return an occasion for every debater that had a readable answer and heard others' before answering anew.
 
     What was heard is what its prompt contained; of several turns of one speaker the latest counts. Summaries carry
     no answer of one's own and are not counted.
     """
+    return tuple(_occasions(view))
+
+
+def _occasions(view: Graded) -> Iterator[Occasion]:
     for old, new in view.revisions():
         heard = _heard_answers(view, new)
         if old.answer is None or not heard:
@@ -100,8 +106,13 @@ class Exposure:
     adopted: bool
 
 
-def exposures(view: Graded) -> Iterator[Exposure]:
-    """Yield what debaters heard that was not their own answer, edge by edge; of one speaker the latest counts."""
+@lru_cache(maxsize=1)
+def exposures(view: Graded) -> tuple[Exposure, ...]:
+    """Return what debaters heard that was not their own answer, edge by edge; of one speaker the latest counts."""
+    return tuple(_exposures(view))
+
+
+def _exposures(view: Graded) -> Iterator[Exposure]:
     for old, new in view.revisions():
         if old.answer is not None:
             for speaker, answer in _heard_from(view, new).items():

@@ -105,16 +105,24 @@ def is_foreign(text: str, question: str) -> bool:
     Latin letters are everywhere (names, formulas, `Answer:`): to a question in another script they are another language
     where there are 40 of them, and of the question's own less than a tenth. French to an English question is not seen.
     """
+    own, asked = _asked(question)
+    if own == "latin" and text.isascii():  # which have letters of no other script; by far most
+        return False
     letters = _scripts(text)
     total = sum(letters.values())
     if total < FEWEST_LETTERS:
         return False
-    asked = _scripts(question)
-    own = asked.most_common(1)[0][0] if asked else "latin"
     if own != "latin" and letters[own] < LEAST_SHARE * total and letters["latin"] >= FEWEST_LATIN:
         return True
     strange = sum(count for script, count in letters.items() if script != "latin" and script not in asked)
     return strange >= max(FEWEST_LETTERS, LEAST_SHARE * total)
+
+
+@lru_cache(maxsize=1_024)
+def _asked(question: str) -> tuple[str, frozenset[str]]:
+    """Return the script of most of a question's letters, and all that it has letters of."""
+    asked = _scripts(question)
+    return asked.most_common(1)[0][0] if asked else "latin", frozenset(asked)
 
 
 def _scripts(text: str) -> Counter[str]:
