@@ -17,6 +17,7 @@ from cortexdsl.plan.kept.store import plan_record, write_plan
 from cortexdsl.plan.rehearsal.estimate import Estimate
 from cortexdsl.plan.rehearsal.lengths import OwnLengths
 from cortexdsl.plan.training.phases import Training
+from cortexdsl.spec.load import load_spec
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     plan = args.compiled(args.spec, args.experiment)
-    if args.declare:
-        from cortexdsl.cli.specs.power import refuse_unanswerable  # two seconds, which looking at a plan should not pay
+    if args.declare and _refuses(plan):
+        from cortexdsl.cli.specs.power import refuse_unanswerable  # two seconds, before the first debate of a run
 
         refuse_unanswerable(plan)
     total, by_cell = rehearse_plan(plan)
@@ -52,6 +53,12 @@ def run(args: argparse.Namespace) -> int:
         for warning in too_long(plan):
             print(f"warning: {warning}", file=sys.stderr)
     return 0
+
+
+def _refuses(plan: Plan) -> bool:
+    """Say whether a spec asks that a plan which cannot answer a claim is not run."""
+    expected = load_spec(plan.spec_path).text.expected
+    return expected is not None and expected.refuse
 
 
 def _table(plan: Plan, total: Estimate, by_cell: dict[str, Estimate]) -> str:
