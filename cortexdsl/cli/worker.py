@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from importlib import import_module
 
 from cortexdsl.cli.jobs import debate, judge, pool
 from cortexdsl.cli.verbs import failure, module_of, parse, run
@@ -26,6 +27,7 @@ from cortexdsl.worker.zygote import Zygote
 
 WARM = ("score", "join", "verdict", "report")
 """Verbs in the order in which a run comes to need them, after the debates."""
+DRAWING = "cortexdsl.report.build"
 WAITING = {"debate": debate.attend, "judge": judge.attend, "pool": pool.attend}
 """Verbs whose jobs may wait for servers beside others, in one loop."""
 LITELLM = "litellm"
@@ -61,6 +63,8 @@ def _warming() -> Iterator[str]:
     for verb in WARM:
         module_of(verb)
         yield verb
+    import_module(DRAWING)  # the verb imports it only where it draws
+    yield DRAWING
 
 
 def _desk(files: Sequence[int], ways: Sequence[str]) -> socket.socket:

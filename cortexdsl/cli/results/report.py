@@ -6,7 +6,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from cortexdsl.report.build import build_report
 from cortexdsl.report.text import terminal_report
 
 SUMMARY = "write or print the report of an experiment"
@@ -24,5 +23,7 @@ def run(args: argparse.Namespace) -> int:
     if args.text:
         sys.stdout.write(terminal_report(args.results, is_coloured=sys.stdout.isatty()))
     else:
+        from cortexdsl.report.build import build_report  # what draws: half of what printing a report would cost
+
         print(build_report(args.results, has_figures=not args.no_figures))
     return 0
