@@ -18,7 +18,7 @@ from cortexdsl.models.tiny.batching import Batcher
 from cortexdsl.models.tiny.config import Config
 from cortexdsl.models.tiny.llama import Cache, Llama
 from cortexdsl.models.tiny.sampling import Sampling
-from cortexdsl.zoo.folders import random_weights
+from cortexdsl.zoo.learning.folders import random_weights
 
 SIZES = {"0.1 M": (48, 2), "0.4 M": (96, 3), "1 M": (144, 4), "2 M": (192, 4), "4 M": (256, 5)}
 BATCHES = (1, 4, 16, 64)

@@ -11,15 +11,15 @@ from pathlib import Path
 from cortexdsl.errors import CortexError, InputError
 from cortexdsl.models.tiny.folder import Folder
 from cortexdsl.plan import compile_spec
-from cortexdsl.zoo.exams import Sat, examine, marks, marks_in_debate
-from cortexdsl.zoo.lessons import drills, lessons, read_lessons, write_lessons
-from cortexdsl.zoo.pieces import train_pieces
-from cortexdsl.zoo.questions import arithmetic_rows, choice_rows, world_rows
+from cortexdsl.zoo.asked.questions import arithmetic_rows, choice_rows, world_rows
+from cortexdsl.zoo.asked.world import World
+from cortexdsl.zoo.learning.pieces import train_pieces
+from cortexdsl.zoo.made.shipping import ship
 from cortexdsl.zoo.recipes import FILE
-from cortexdsl.zoo.shipping import ship
-from cortexdsl.zoo.world import World
+from cortexdsl.zoo.taught.exams import Sat, examine, marks, marks_in_debate
+from cortexdsl.zoo.taught.lessons import drills, lessons, read_lessons, write_lessons
 
-LESSONS = Path(__file__).with_name("lessons.yaml")
+LESSONS = Path(__file__).with_name("taught") / "lessons.yaml"
 
 
 def main() -> int:
@@ -136,7 +136,7 @@ def _pieces(asked: argparse.Namespace) -> None:
 
 
 def _teach(asked: argparse.Namespace) -> None:
-    from cortexdsl.zoo.teaching import practise, teach, teach_confidence  # PyTorch
+    from cortexdsl.zoo.learning.teaching import practise, teach, teach_confidence  # PyTorch
 
     lessons = {name: Path(path) for name, _, path in (each.partition("=") for each in asked.lessons)}
     said = (asked.recipes, lessons, asked.pieces, asked.out)
@@ -160,7 +160,7 @@ def _examine(asked: argparse.Namespace) -> None:
 
 
 def _gguf(asked: argparse.Namespace) -> None:
-    from cortexdsl.zoo.gguf_file import write_gguf  # the package gguf
+    from cortexdsl.zoo.made.gguf_file import write_gguf  # the package gguf
 
     write_gguf(Folder(asked.folder), asked.out)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cortexdsl.models.tiny.folder import Folder
-from cortexdsl.zoo.gguf_file import write_gguf
+from cortexdsl.zoo.made.gguf_file import write_gguf
 from tests.models.tiny.made import made
 
 gguf = pytest.importorskip("gguf", reason="the package gguf (extra [gguf]) is not installed")

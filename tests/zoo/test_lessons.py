@@ -17,13 +17,13 @@ from cortexdsl.errors import InputError
 from cortexdsl.plan import compile_spec
 from cortexdsl.terms import Question
 from cortexdsl.zoo.__main__ import LESSONS
-from cortexdsl.zoo.exams import answer_of
-from cortexdsl.zoo.lessons import Lesson, drills, lessons, read_lessons, write_lessons
-from cortexdsl.zoo.questions import arithmetic_rows, choice_rows, held_out, world_rows
+from cortexdsl.zoo.asked.questions import arithmetic_rows, choice_rows, held_out, world_rows
+from cortexdsl.zoo.asked.workings import STEPS, equations, numbers_of, work, wrong_lines
+from cortexdsl.zoo.asked.world import World, is_stranger
 from cortexdsl.zoo.recipes import FILE, MINIATURE, read_book, recipe
-from cortexdsl.zoo.teacher import Teacher
-from cortexdsl.zoo.workings import STEPS, equations, numbers_of, work, wrong_lines
-from cortexdsl.zoo.world import World, is_stranger
+from cortexdsl.zoo.taught.exams import answer_of
+from cortexdsl.zoo.taught.lessons import Lesson, drills, lessons, read_lessons, write_lessons
+from cortexdsl.zoo.taught.teacher import Teacher
 
 ASKED = "What is the result of 12+7*25+3-18*4?"
 
@@ -112,7 +112,7 @@ def test_an_answer_is_worked_out_anew_and_names_nobodys_mistakes(folder: Path) -
 def test_passages_are_those_that_a_search_finds(folder: Path) -> None:
     """Of other people, too, who are called alike; what a question about numbers finds is of no use."""
     from cortexdsl.terms import Question
-    from cortexdsl.zoo.lessons import passages
+    from cortexdsl.zoo.taught.lessons import passages
 
     world = World.made(1)
     for person in list(world.homes)[:12]:

@@ -8,10 +8,10 @@ import numpy as np
 
 from cortexdsl.models.tiny.chat import Chat
 from cortexdsl.models.tiny.folder import Folder
-from cortexdsl.zoo.batches import batches, encode
-from cortexdsl.zoo.exams import Sat, answer_of, examine, marks, marks_in_debate, own_lessons, steps_right
-from cortexdsl.zoo.lessons import Lesson
-from cortexdsl.zoo.pieces import SPECIAL, frequent_phrases, train_pieces
+from cortexdsl.zoo.learning.batches import batches, encode
+from cortexdsl.zoo.learning.pieces import SPECIAL, frequent_phrases, train_pieces
+from cortexdsl.zoo.taught.exams import Sat, answer_of, examine, marks, marks_in_debate, own_lessons, steps_right
+from cortexdsl.zoo.taught.lessons import Lesson
 from tests.models.tiny.made import made
 
 ASK = "Question: What is 1+2?\n\nSolve this on your own, step by step."

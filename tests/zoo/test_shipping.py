@@ -10,8 +10,8 @@ import pytest
 from cortexdsl.errors import InputError
 from cortexdsl.models.tiny import shelf
 from cortexdsl.models.tiny.folder import Folder
-from cortexdsl.zoo import shipping
-from cortexdsl.zoo.shipping import ship
+from cortexdsl.zoo.made import shipping
+from cortexdsl.zoo.made.shipping import ship
 from tests.models.tiny.made import made
 
 MARKS = {
@@ -50,7 +50,7 @@ def test_a_card_says_what_became_of_right_and_wrong_answers_in_debates(place: Pa
     (place / "marks" / "one.json").write_text(json.dumps({**MARKS, "debating": debating}))
     ship([place / "models" / "one"], place / "marks", place / "again")
     said = " ".join((place / "again" / "one" / "README.md").read_text().split())
-    assert "In 20 prompts of debates of five it was right in 60%: in 90% where most of the answers" in said
+    assert "In 20 prompts of debates of five it was right in 60%: in 90% where most answers" in said
     assert "in 25% where most were not" in said
 
 

@@ -11,9 +11,9 @@ import pytest
 from cortexdsl.models.tiny.chat import Chat
 from cortexdsl.models.tiny.folder import Folder
 from cortexdsl.models.tiny.llama import Cache, Llama
-from cortexdsl.zoo.lessons import Lesson, write_lessons
-from cortexdsl.zoo.pieces import train_pieces
+from cortexdsl.zoo.learning.pieces import train_pieces
 from cortexdsl.zoo.recipes import MINIATURE, read_book
+from cortexdsl.zoo.taught.lessons import Lesson, write_lessons
 from tests.models.tiny.made import made
 
 torch = pytest.importorskip("torch", reason='training needs the extra: pip install ".[zoo]"')
@@ -28,7 +28,7 @@ def _logits(folder: Folder) -> tuple[list[int], np.ndarray]:
 
 
 def test_what_is_trained_is_what_runs(tmp_path: Path) -> None:
-    from cortexdsl.zoo.pupil import Pupil
+    from cortexdsl.zoo.learning.pupil import Pupil
 
     folder = Folder(made(tmp_path / "m"))
     tokens, logits = _logits(folder)
@@ -78,7 +78,7 @@ def test_llamas_that_transformers_writes_run_the_same(tmp_path: Path, kind: str,
 
 
 def test_a_pupil_learns_a_handful_of_lessons_by_heart_the_same_way_each_time(tmp_path: Path) -> None:
-    from cortexdsl.zoo.teaching import teach
+    from cortexdsl.zoo.learning.teaching import teach
 
     texts = [f"What is {a}+{a}?" for a in range(1, 9)]
     lessons = [
@@ -103,7 +103,7 @@ def test_a_pupil_learns_a_handful_of_lessons_by_heart_the_same_way_each_time(tmp
         )
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two")]
     assert weights[0] == weights[1]
-    from cortexdsl.zoo.exams import examine
+    from cortexdsl.zoo.taught.exams import examine
 
     sat = examine(Folder(tmp_path / "one"), lessons, seed=1, temperature=0.0)
     assert [each.is_right for each in sat] == [True] * 8

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from cortexdsl.models.tiny.config import Config
-from cortexdsl.zoo.folders import random_weights, write_folder
-from cortexdsl.zoo.pieces import TEMPLATE, train_pieces
+from cortexdsl.zoo.learning.folders import random_weights, write_folder
+from cortexdsl.zoo.learning.pieces import TEMPLATE, train_pieces
 
 TEXTS = [
     "Question: What is the result of 12+7*25+3-18*4?\nAnswer: 118",

@@ -10,11 +10,11 @@ from pathlib import Path
 from cortexdsl.models.tiny.shelf import DIGESTS, SHIPPED, find, names
 from cortexdsl.models.transports.tiny import TinyTransport
 from cortexdsl.terms import Call, Model
-from cortexdsl.zoo.exams import answer_of
-from cortexdsl.zoo.questions import arithmetic_rows, choice_rows, world_rows
+from cortexdsl.zoo.asked.questions import arithmetic_rows, choice_rows, world_rows
+from cortexdsl.zoo.asked.world import World
+from cortexdsl.zoo.made.shipping import MOST_BYTES, card_text
 from cortexdsl.zoo.recipes import FILE, read_book
-from cortexdsl.zoo.shipping import MOST_BYTES, card_text
-from cortexdsl.zoo.world import World
+from cortexdsl.zoo.taught.exams import answer_of
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "specs" / "data"

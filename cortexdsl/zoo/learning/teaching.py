@@ -12,14 +12,14 @@ from tokenizers import Tokenizer
 
 from cortexdsl.errors import InputError
 from cortexdsl.models.tiny.folder import Folder
-from cortexdsl.zoo.batches import Encoded, Learned, encode
-from cortexdsl.zoo.exams import examine, own_lessons
-from cortexdsl.zoo.folders import write_folder
-from cortexdsl.zoo.lessons import read_lessons
-from cortexdsl.zoo.pieces import TEMPLATE
-from cortexdsl.zoo.pupil import Pupil
+from cortexdsl.zoo.learning.batches import Encoded, Learned, encode
+from cortexdsl.zoo.learning.folders import write_folder
+from cortexdsl.zoo.learning.pieces import TEMPLATE
+from cortexdsl.zoo.learning.pupil import Pupil
+from cortexdsl.zoo.learning.training import Stage, train
 from cortexdsl.zoo.recipes import Recipe, read_book, recipe
-from cortexdsl.zoo.training import Stage, train
+from cortexdsl.zoo.taught.exams import examine, own_lessons
+from cortexdsl.zoo.taught.lessons import read_lessons
 
 LICENCE = "Apache-2.0"
 

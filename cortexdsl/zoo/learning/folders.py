@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 from cortexdsl.models.tiny.config import Config
 from cortexdsl.models.tiny.folder import CARD, CONFIG, GENERATION, TEMPLATE, TOKENIZER, TOKENIZER_CONFIG, WEIGHTS
 from cortexdsl.terms import Floats
-from cortexdsl.zoo.pieces import END
+from cortexdsl.zoo.learning.pieces import END
 
 
 def config_text(config: Config) -> dict[str, Any]:

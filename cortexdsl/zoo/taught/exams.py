@@ -20,8 +20,8 @@ from cortexdsl.models.tiny.chat import Chat
 from cortexdsl.models.tiny.folder import Folder
 from cortexdsl.models.tiny.llama import Llama
 from cortexdsl.models.tiny.sampling import Sampling
-from cortexdsl.zoo.lessons import Lesson
-from cortexdsl.zoo.workings import STEPS, equations, numbers_of, wrong_lines
+from cortexdsl.zoo.asked.workings import STEPS, equations, numbers_of, wrong_lines
+from cortexdsl.zoo.taught.lessons import Lesson
 
 LONGEST = 160
 """Tokens of a reply; what is longer goes round in circles."""

@@ -12,8 +12,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
 
-from cortexdsl.zoo.workings import work
-from cortexdsl.zoo.world import World
+from cortexdsl.zoo.asked.workings import work
+from cortexdsl.zoo.asked.world import World
 
 LABELS = "ABCD"
 RANGES = ("under 20", "20 to 39", "40 to 69", "70 or more")

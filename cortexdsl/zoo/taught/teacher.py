@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from cortexdsl.models.solver.prompt import Prompt, read_prompt
 from cortexdsl.terms import Message, Question
-from cortexdsl.zoo.questions import label_of
-from cortexdsl.zoo.workings import STEPS, Working, equations, numbers_of, work, wrong_lines
-from cortexdsl.zoo.world import Fact, World
+from cortexdsl.zoo.asked.questions import label_of
+from cortexdsl.zoo.asked.workings import STEPS, Working, equations, numbers_of, work, wrong_lines
+from cortexdsl.zoo.asked.world import Fact, World
 
 SLIPS = (1, 1, 1, 2, 4)
 """How many steps of a wrong working are wrong by themselves, one as likely as another."""

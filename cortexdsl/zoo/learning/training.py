@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from cortexdsl.zoo.batches import Encoded, batches
-from cortexdsl.zoo.muon import Muon
-from cortexdsl.zoo.pupil import Pupil
+from cortexdsl.zoo.learning.batches import Encoded, batches
+from cortexdsl.zoo.learning.muon import Muon
+from cortexdsl.zoo.learning.pupil import Pupil
 
 WARM_UP = 0.02  # of all tokens, over which the rate rises
 LAST = 0.05  # of the rate that is left at the end

@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from cortexdsl.models.tiny.config import Config
 from cortexdsl.terms import Floats
-from cortexdsl.zoo.folders import random_weights
+from cortexdsl.zoo.learning.folders import random_weights
 
 
 class Pupil:

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
-from cortexdsl.zoo.lessons import Lesson
-from cortexdsl.zoo.pieces import ASSISTANT, END
+from cortexdsl.zoo.learning.pieces import ASSISTANT, END
+from cortexdsl.zoo.taught.lessons import Lesson
 
 Learned = Literal["all", "words", "number"]
 

@@ -24,10 +24,10 @@ from cortexdsl.models.similarity.ngram import ngram_vector
 from cortexdsl.plan.experiment import Plan, pool_sources
 from cortexdsl.tasks.task import Task
 from cortexdsl.terms import Call, Cell, Floats, Hands, Message, Question, Reply
-from cortexdsl.zoo.questions import expression
-from cortexdsl.zoo.teacher import Teacher
-from cortexdsl.zoo.workings import numbers_of, work
-from cortexdsl.zoo.world import World
+from cortexdsl.zoo.asked.questions import expression
+from cortexdsl.zoo.asked.workings import numbers_of, work
+from cortexdsl.zoo.asked.world import World
+from cortexdsl.zoo.taught.teacher import Teacher
 
 SKILLS = (0.2, 0.4, 0.6, 0.8, 0.95)
 """How often those who debate in a lesson are right; one draw a debate."""

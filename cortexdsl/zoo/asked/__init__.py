@@ -1,0 +1,1 @@
+"""What the small models are asked: sums, options, a made-up world."""

@@ -1,0 +1,1 @@
+"""How a small model learns: pieces of text, batches, weights, stages, and the folder that comes of it."""

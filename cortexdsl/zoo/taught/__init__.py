@@ -1,0 +1,1 @@
+"""What the small models are taught: debates of a teacher as lessons, and exams."""
