@@ -53,13 +53,15 @@ def refuse(error):
     sys.exit(2 if isinstance(error, InputError) else 1)
 
 
+# A spec is compiled once a parse.
+compiled = cache(compile_spec)
+
+
 @cache
 def plan_of(experiment):
-    """Compile a spec once a parse."""
+    """Return what a spec means."""
     try:
-        return compile_spec(
-            EXPERIMENTS.get(experiment, experiment), experiment=experiment
-        )
+        return compiled(EXPERIMENTS.get(experiment, experiment), experiment)
     except CortexError as error:
         refuse(error)
 
@@ -128,7 +130,7 @@ def to_train(wildcards):
 
 
 try:
-    EXPERIMENTS, BROKEN = sound_experiments(config.get("spec"))
+    EXPERIMENTS, BROKEN = sound_experiments(config.get("spec"), compiled)
 except CortexError as error:
     refuse(error)
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from cortexdsl.errors import InputError
 from cortexdsl.plan.asked import asked_experiments
-from cortexdsl.plan.compiler import compile_spec
+from cortexdsl.plan.compiler import Compiled, compile_spec
 
 
-def sound_experiments(asked: str | None) -> tuple[dict[str, str], dict[str, str]]:
+def sound_experiments(asked: str | None, compiled: Compiled = compile_spec) -> tuple[dict[str, str], dict[str, str]]:
     """Return the specs that a workflow runs, and those in specs/ that it cannot run.
 
     Parameters
     ----------
     asked : str or None
         As for `asked_experiments`. A spec that is named is never left out: what is wrong with it ends the run.
+    compiled : callable of (spec, experiment)
+        Compiles one; whoever needs the plans afterwards gives one that remembers.
 
     Returns
     -------
@@ -32,7 +34,7 @@ def sound_experiments(asked: str | None) -> tuple[dict[str, str], dict[str, str]
     first: InputError | None = None
     for experiment, path in found.items():
         try:
-            compile_spec(path, experiment=experiment)
+            compiled(path, experiment)
             sound[experiment] = path
         except InputError as error:
             broken[experiment], first = path, first or error
