@@ -191,7 +191,8 @@ def protocols(draw: st.DrawFn) -> dict[str, Any]:
     rest = ["s0", *rest] if seldom else rest
     said = {name for item in rest for name in _steps(item)}
     if "picked" in {steps[name]["role"] for name in said}:
-        rest = [{**draw(CHOOSE), "choose": "picked", "from": "debater"}, *rest]
+        # Somebody, for certain: one who has to be asked for a step to be spoken is left to chance elsewhere.
+        rest = [{"choose": "picked", "from": "debater", "weight": "chance", "keep": {"top": 1}}, *rest]
     if not (both := draw(st.booleans())):
         rest = [_from_debaters(item) for item in rest]
     chosen = {item[word] for item in _choices(rest) for word in ("choose", "from") if word in item}
