@@ -123,6 +123,22 @@ def test_agreement_on_a_wrong_answer_is_consensus_but_not_co2() -> None:
     assert (outcome.consensus(right), outcome.co2(right)) == (1.0, 1.0)
 
 
+def test_the_opening_is_what_the_first_answers_voted_though_a_judge_said_otherwise() -> None:
+    """No round was debated, and somebody spoke after the opening: W has two of three, whatever came of it."""
+    debate = with_extra(made([{"a": "R", "b": "W", "c": "W"}], answer="R"))
+    view = graded(debate, grade)
+    assert (outcome.opening_score(view), outcome.score(view), outcome.gain(view)) == (0.0, 1.0, 1.0)
+
+
+def test_less_than_half_of_what_is_heard_is_no_majority() -> None:
+    """Two of five for each of two answers; with one voice more it is three of six, which is half."""
+    for others, faced in (("WWVVU", 0.0), ("WWWVVU", 0.0), ("WWWVU", 1.0)):
+        names = "bcdefg"[: len(others)]
+        opening = {"a": "R", **dict(zip(names, others, strict=True))}
+        view = graded(made([opening, {"a": "R"}], [[(name, "a") for name in names]]), grade)
+        assert persuasion.majority_faced(view) == faced
+
+
 def test_one_voice_neither_agrees_nor_disagrees() -> None:
     view = graded(made([{"a": "R"}, {"a": "R"}], [[]]), grade)
     assert (outcome.consensus(view), outcome.co2(view), outcome.consensus_after(view, 0)) == (None, None, None)

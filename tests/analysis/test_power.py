@@ -53,6 +53,12 @@ def test_mcnemars_power_by_hand() -> None:
     assert mcnemar_power(5, 1.0, 0.8) == 0
 
 
+def test_a_split_whose_p_is_exactly_alpha_is_significant() -> None:
+    """6 : 0 has a p of 2 / 64, and so much is allowed."""
+    assert mcnemar_power(6, 1.0, 0.8, alpha=2 / 64) == pytest.approx(0.9**6 + 0.1**6)
+    assert mcnemar_power(6, 1.0, 0.8, alpha=1.9 / 64) == 0
+
+
 def test_mcnemars_size_is_at_most_nominal() -> None:
     for questions in (50, 100, 500):
         assert mcnemar_power(questions, 0.2, 0.0) <= 0.05

@@ -45,6 +45,15 @@ def test_groups_that_are_alike_keep_the_error_of_their_questions() -> None:
     assert (found.error, found.between, found.share) == pytest.approx((0.05, 0, 0))
 
 
+def test_a_group_without_any_error_leaves_all_of_them_alike() -> None:
+    """1, 2 and 6 with errors of 0, 1 and 1: a spread of sqrt(7), of which 7 - 2 / 3 is between groups."""
+    found = pool_separate([1.0, 2.0, 6.0], [0.0, 1.0, 1.0])
+    assert found.estimate == 3.0
+    assert found.error == pytest.approx((7 / 3) ** 0.5)
+    assert found.between == pytest.approx((7 - 2 / 3) ** 0.5)
+    assert found.share == pytest.approx((7 - 2 / 3) / 7)
+
+
 def test_a_crossed_layout_by_hand() -> None:
     """Means 1, 2, 6 of 3 groups; of questions 2, 4; no interaction: tau^2 = 7, variance 1 + 7 / 3, 2 (10/3)^2 / ..."""
     values = np.array([[0.0, 2.0], [1.0, 3.0], [5.0, 7.0]])

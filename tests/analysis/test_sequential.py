@@ -80,6 +80,22 @@ def test_the_interval_of_a_ratio_has_no_unit(scale: float) -> None:
     assert np.array(scaled) / scale == pytest.approx(np.array(plain), rel=1e-4)
 
 
+@pytest.mark.parametrize("scale", [1e-9, 1e12])
+def test_the_interval_of_a_mean_without_bounds_has_no_unit(scale: float) -> None:
+    values = np.random.default_rng(5).lognormal(0, 0.4, 200)
+    plain, scaled = Mean(values, None).interval(0.95), Mean(scale * values, None).interval(0.95)
+    assert plain[0] < values.mean() < plain[1]
+    assert np.array(scaled) / scale == pytest.approx(np.array(plain), rel=1e-4)
+
+
+@pytest.mark.parametrize("bounds", [(-3.0, 3.0), None])
+def test_the_evidence_is_that_of_all_values_the_last_included(bounds: tuple[float, float] | None) -> None:
+    values = np.array([0.3, -0.5, 0.1, 2.0, 0.4])
+    course = evidence_above(values, 0.1, -3.0) if bounds else asymptotic.evidence_above(values, 0.1)
+    for n in (3, 4, 5):
+        assert Mean(values[:n], bounds).above(0.1) == pytest.approx(float(course[n - 1]))
+
+
 def test_few_values_without_bounds_have_no_interval() -> None:
     """A value that was not yet seen could be the whole mean."""
     assert np.isnan(Mean(np.arange(5.0), None).interval(0.95)).all()

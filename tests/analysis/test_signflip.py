@@ -77,6 +77,11 @@ def test_equal_methods_have_p_one() -> None:
     assert _p([0.0] * 20) == 1.0
 
 
+def test_what_rounding_left_over_is_no_difference() -> None:
+    """Three questions of 1 beside forty of 1e-17, which is 0: two of eight patterns are as far out as 3, exactly."""
+    assert _p([1.0] * 3 + [1e-17] * 40) == 0.25
+
+
 def test_joint_test_of_one_contrast_is_the_sign_flip() -> None:
     """With one column s'(C'C)^-1 s orders sign patterns as |s| does."""
     values = np.random.default_rng(2).normal(0.5, 1, (9, 1))

@@ -3,6 +3,7 @@
 import itertools
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cortexdsl.analysis.units.scores import Row
+from cortexdsl.analysis.whatif.branches import ASKED_BESIDE, CHANGED, branch_rows
 from cortexdsl.analysis.whatif.effects import Asked, effects
 from cortexdsl.analysis.whatif.shapley import (
     Coalition,
@@ -18,6 +20,8 @@ from cortexdsl.analysis.whatif.shapley import (
     order_errors,
     shapley_table,
 )
+from cortexdsl.errors import RecordError
+from tests.analysis.made import grade, made, record
 
 Worth = Callable[[Coalition], float]
 
@@ -109,6 +113,38 @@ def test_an_effect_is_the_paired_difference_with_what_is_left_out() -> None:
     assert row["p"] == pytest.approx(0.25)
     assert row["ci_low"] < 0.3 < row["ci_high"]
     assert row["test"].startswith("McNemar exact")
+
+
+def test_a_dataset_has_its_own_means_beside_those_of_all() -> None:
+    """Whatever it is called: `sums` comes after `all` in the alphabet, `adds` before."""
+    data = [
+        {**one, "dataset": dataset}
+        for dataset, whole, without in (("adds", 9, 6), ("sums", 5, 4))
+        for one in (
+            *rows("full", [1.0] * whole + [0.0] * (10 - whole)),
+            *rows("full without agent=a", [1.0] * without + [0.0] * (10 - without), changed=0.0, asked_beside=1),
+        )
+    ]
+    table = effects(data, "full", [Asked("agent=a", True)], seed=0).set_index("dataset")
+    assert table["whole"].to_dict() == pytest.approx({"adds": 0.9, "sums": 0.5, "all": 0.7})
+    assert table["left_out"].to_dict() == pytest.approx({"adds": 0.6, "sums": 0.4, "all": 0.5})
+
+
+def test_a_branch_is_a_row_of_its_own_with_what_it_changed_and_asked() -> None:
+    """One answer is another now, after a new call; the other debate shares its calls and its answer."""
+    whole = [record(made([{"a": "R", "b": "W"}], question=question)) for question in ("q1", "q2")]
+    other = made([{"b": "W"}], question="q1")
+    other = replace(other, turns=tuple(replace(turn, call="new") for turn in other.turns))
+    branched = [
+        replace(record(debate), header=replace(record(debate).header, without="agent=a"))
+        for debate in (other, made([{"a": "R", "b": "R"}], question="q2", answer=whole[1].debate.answer))
+    ]
+    found = list(branch_rows(whole, branched, grade, {}))
+    assert [row["cell"] for row in found] == ["full without agent=a"] * 2
+    assert [(row[CHANGED], row[ASKED_BESIDE]) for row in found] == [(1.0, 1), (0.0, 0)]
+    assert [row["score"] for row in found] == [0.0, 1.0]
+    with pytest.raises(RecordError, match="no counterfactual of the debates beside it"):
+        list(branch_rows(whole, whole, grade, {}))
 
 
 def test_what_the_spec_asks_for_is_corrected_by_itself() -> None:
