@@ -71,6 +71,15 @@ def test_a_ratio_metric_is_the_ratio_of_sums() -> None:
     assert units(score_table(frame), "improvement", ["a"]).means[0] == pytest.approx(0.5)
 
 
+def test_a_ratio_over_nothing_is_a_gap_in_every_question_of_its_cell_alone() -> None:
+    """Two cells, three questions: b was never right at its opening, so that nothing can be said of its improvement."""
+    frame = long_table({"a": np.array([[1.0, -1.0, 1.0]]), "b": np.array([[0.0, 1.0, 1.0]])}, "gain")
+    frame["opening_score"] = [1.0, 1.0, 0.0, 0.0, 0.0, 0.0]
+    sample = units(score_table(frame), "improvement", ["a", "b"])
+    assert sample.gaps.tolist() == [0, 3]
+    assert sample.means[0] == pytest.approx(0.5)
+
+
 def test_several_datasets_count_alike() -> None:
     """All of 2 right and 1 of 4 right: the mean over datasets is 0.625, over questions it would be 0.5."""
     frame = pd.concat([long_table({"a": np.ones((1, 2))}, dataset="x"), long_table({"a": np.eye(1, 4)}, dataset="y")])
