@@ -93,6 +93,12 @@ def test_drawn_orders_err_as_far_as_their_error_says() -> None:
     assert 0.88 < np.mean(inside) < 0.99
 
 
+def test_the_error_of_drawn_orders_by_hand() -> None:
+    """a brings 1 before b and 3 after it, b brings 2 and 0: of ab, ba, ab a spread of sqrt(4 / 3) each, over sqrt(3)."""
+    worth = {Coalition("a"): 1.0, Coalition("b"): 0.0, Coalition("ab"): 3.0, Coalition(): 0.0}.__getitem__
+    assert order_errors("ab", ["ab", "ba", "ab"], worth) == pytest.approx([2 / 3, 2 / 3])
+
+
 def rows(cell: str, scores: list[float], **more: float) -> list[Row]:
     return [
         {"dataset": "d", "cell": cell, "replicate": 1, "question_id": f"q{k}", "score": score, **more}
