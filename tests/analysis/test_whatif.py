@@ -94,7 +94,7 @@ def test_drawn_orders_err_as_far_as_their_error_says() -> None:
 
 
 def test_the_error_of_drawn_orders_by_hand() -> None:
-    """a brings 1 before b and 3 after it, b brings 2 and 0: of ab, ba, ab a spread of sqrt(4 / 3) each, over sqrt(3)."""
+    """a brings 1 before b and 3 after it, b 2 and 0: of ab, ba, ab a spread of sqrt(4 / 3) each, over sqrt(3)."""
     worth = {Coalition("a"): 1.0, Coalition("b"): 0.0, Coalition("ab"): 3.0, Coalition(): 0.0}.__getitem__
     assert order_errors("ab", ["ab", "ba", "ab"], worth) == pytest.approx([2 / 3, 2 / 3])
 
