@@ -161,7 +161,7 @@ def test_what_a_doubtful_claim_could_be_counts_its_family(declared: list[str] | 
         cases.append(verdict_of(found(0.0, leans), adjust(p)[1], 0.05))
     seen = judge_claims(frame.drop(index=doubtful), claims, seed=1, declared=declared).iloc[1]
     assert cases[0] != cases[1]
-    assert seen["note"] == f"1 missing answers could change the verdict: {cases[0]} at best, {cases[1]} at worst"
+    assert seen["note"] == f"1 missing answer could change the verdict: {cases[0]} at best, {cases[1]} at worst"
 
 
 def test_parts_of_a_claim_show_the_doubt_of_the_part_that_has_most() -> None:

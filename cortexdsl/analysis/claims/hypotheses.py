@@ -225,6 +225,7 @@ def _adjusted(p: Floats, at: int, own: float, group: Ints, correction: str, with
 def _doubt(doubtful: tuple[int, int], verdict: Verdict, best: Verdict, worst: Verdict) -> str:
     missing, unparsed = doubtful
     rows = " and ".join(filter(None, [f"{missing} missing" * bool(missing), f"{unparsed} unreadable" * bool(unparsed)]))
+    answers = "answer" if missing + unparsed == 1 else "answers"
     if best == worst == verdict:
-        return f"{rows} answers, which could not change the verdict"
-    return f"{rows} answers could change the verdict: {best} at best, {worst} at worst"
+        return f"{rows} {answers}, which could not change the verdict"
+    return f"{rows} {answers} could change the verdict: {best} at best, {worst} at worst"
