@@ -171,6 +171,20 @@ def test_both_ways_send_the_same_and_keep_the_same(tmp_path: Path) -> None:
     assert records[0] == records[1]
 
 
+def test_litellm_answers_others_in_the_process_as_before() -> None:
+    """Bodies are bounded for all its clients; who asks it beside us is not asked for what we keep of our calls."""
+    from cortexdsl.models.transports import litellm as litellm_door
+
+    async def beside() -> str:
+        async with serving(Stub()) as base:
+            said = await litellm_door.load().acompletion(
+                model="openai/name", messages=[{"role": "user", "content": "hi"}], api_base=base, api_key="none", seed=1
+            )
+            return str(said.choices[0].message.content)
+
+    assert asyncio.run(beside()) == "reply to hi [1]"
+
+
 def test_the_solver_through_litellm_gives_the_same_replies_and_records(tmp_path: Path) -> None:
     """Registered as a custom provider of litellm, `builtin/solver` is the very same model."""
 

@@ -15,12 +15,19 @@ from cortexdsl.cli.verbs import run
 
 def test_it_prints_where_it_is_and_ends_with_control_c(made: Path) -> None:
     command = [sys.executable, "-m", "cortexdsl", "view", str(made), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        address = process.stdout.readline().split()[0]
-        assert httpx.get(f"{address}data/experiments.json").json() == {"experiments": ["made"], "is_static": False}
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        # It heeds SIGINT as in a terminal, though a shell may have started these tests in the background.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+    ) as process:  # fmt: skip
+        try:
+            assert process.stdout is not None
+            address = process.stdout.readline().split()[0]
+            assert httpx.get(f"{address}data/experiments.json").json() == {"experiments": ["made"], "is_static": False}
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=30)
+        finally:
+            process.kill()
     assert (process.returncode, said) == (0, "")
 
 

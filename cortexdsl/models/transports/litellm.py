@@ -220,7 +220,7 @@ def _bound_bodies() -> None:
             body = await whole(response.stream.__aiter__(), response.headers)
             if response.status_code < 300:
                 refuse_page(body)
-                _ANSWERED.get().append(response.status_code)
+                _ANSWERED.get([]).append(response.status_code)  # of a call that is not ours nobody asks
         finally:
             await response.stream.aclose()
         headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _OF_BODY]
