@@ -157,15 +157,28 @@ def test_two_roles_that_debate_agree_when_both_have_answered() -> None:
 
 @pytest.mark.parametrize(
     ("verdicts", "stop"),
-    [(("agree", "agree"), "agreed"), (("disagree", "agree"), "agreed"), (("-", "-"), "rounds"),
-     (("disagree", "disagree"), "rounds"), (("abstain", "zeal"), "rounds")],
+    [(("agree", "agree"), "agreed"), (("disagree", "agree"), "rounds"), (("agree", "disagree"), "rounds"),
+     (("-", "agree"), "rounds"), (("-", "-"), "rounds"), (("abstain", "zeal"), "rounds")],
 )  # fmt: skip
-def test_the_judges_agree_when_the_last_of_them_says_so(verdicts: tuple[str, str], stop: str) -> None:
-    """What could not be read is no agreement, nor is any other word."""
+def test_all_who_give_a_verdict_have_to_agree(verdicts: tuple[str, str], stop: str) -> None:
+    """Whoever spoke last. What could not be read is no agreement, nor is any other word."""
     steps = {"answer": {}, "rule": {"role": "judge", "hears": OfRole(("debater",)), "reads": "verdict"}}
     of = method(steps, ["answer", Repeat(2, ("rule",), until="agreed")], {"debater": "a b", "judge": "j k"})
     script = {f"rule:{name}1": f"{verdict}|-" for name, verdict in zip("jk", verdicts, strict=True)}
     assert run(of, Stage(script)).stop == stop
+
+
+def test_the_verdicts_that_count_are_those_of_the_last_time_that_any_were_given() -> None:
+    """Two disagree at first and agree a round later; what they say in between reads no verdict."""
+    steps = {
+        "answer": {}, "rule": {"role": "judge", "hears": OfRole(("debater",)), "reads": "verdict"},
+        "say": {"role": "judge", "hears": OfRole(("debater",)), "reads": "comment"},
+    }  # fmt: skip
+    loop = Repeat(3, ("answer", "rule", "say"), until="agreed")
+    of = method(steps, [loop], {"debater": "a b", "judge": "j k"})
+    script = {"rule:j1": "disagree|-", "rule:k1": "disagree|-", "rule:j2": "agree|-", "rule:k2": "agree|-"}
+    debate = run(of, Stage(script))
+    assert (debate.stop, sum(turn.step == "rule" for turn in debate.turns)) == ("agreed", 4)
 
 
 def test_nobody_left_is_no_consensus() -> None:

@@ -141,9 +141,10 @@ class Transcript:
         return is_whole and len(values) == 1 and None not in values
 
     def is_agreed(self) -> bool:
-        """Say whether the last verdict was that all agree."""
-        verdicts = (read_of(turn, "verdict") for turn in reversed(self.turns))
-        return next((verdict for verdict in verdicts if verdict is not NOT_READ), None) == "agree"
+        """Say whether the verdicts that were given last, by one or by several at once, were all that all agree."""
+        given = [(turn.execution, read_of(turn, "verdict")) for turn in self.turns]
+        given = [(execution, verdict) for execution, verdict in given if verdict is not NOT_READ]
+        return bool(given) and all(verdict == "agree" for execution, verdict in given if execution == given[-1][0])
 
 
 def all_at_once(transcript: Transcript, without: Collection[str]) -> bool:

@@ -38,7 +38,7 @@ OF_DEBATE: Mapping[str, str] = {
     "n_agents": "how many debate now",
     "agreement": "the largest share of the debaters whose last answers are readable and equal",
     "consensus": "whether all debaters' last answers are readable and equal",
-    "agreed": "whether the last verdict was that all agree",
+    "agreed": "whether all verdicts that were given last, in one go, were that all agree",
 }
 OF_ANSWER: Mapping[str, str] = {
     "round": "the round of the answer, from 0",
