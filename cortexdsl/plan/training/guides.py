@@ -26,11 +26,13 @@ def guides_for(task: Task, question: Question, guide: str, templates: Templates,
     targets = targets_of(task, question.id, seed)
 
     def towards(target: str) -> Guide:
-        def guided(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-            *before, last = messages
-            words = templates.text(guide, {"prompt": last["content"], "target": target})
-            return (*before, {**last, "content": words})
-
-        return guided
+        return lambda messages: guided(messages, target, guide, templates)
 
     return {"right": towards(targets.right), "wrong": towards(targets.wrong)}
+
+
+def guided(messages: tuple[Message, ...], target: str, guide: str, templates: Templates) -> tuple[Message, ...]:
+    """Return a prompt whose last message says which answer to argue for, as the guide's template puts it."""
+    *before, last = messages
+    words = templates.text(guide, {"prompt": last["content"], "target": target})
+    return (*before, {**last, "content": words})

@@ -22,6 +22,7 @@ from cortexdsl.debate.adapt import with_pool
 from cortexdsl.debate.engine import debate
 from cortexdsl.models.similarity.ngram import ngram_vector
 from cortexdsl.plan.experiment import Plan, pool_sources
+from cortexdsl.plan.training.guides import guided
 from cortexdsl.tasks.task import Task
 from cortexdsl.terms import Call, Cell, Floats, Hands, Message, Question, Reply
 from cortexdsl.zoo.asked.questions import expression
@@ -140,9 +141,7 @@ async def debated(
         right = teacher.reply(question, call.messages, own, is_right=True)
         if is_guided:
             target, argued = teacher.argument(question, call.messages, own, is_right=own.random() < 0.5)
-            *before, last = call.messages
-            words = plan.templates.text(GUIDE, {"prompt": last["content"], "target": target})
-            found.append(Lesson((*before, {**last, "content": words}), argued))
+            found.append(Lesson(guided(call.messages, target, GUIDE, plan.templates), argued))
         else:
             found.append(Lesson(call.messages, right))
         said = right if own.random() < skill else teacher.reply(question, call.messages, own, is_right=False)
