@@ -14,6 +14,7 @@ from cortexdsl.models.door import Counts, Door
 from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.protocols.prompts.templates import Templates
 from cortexdsl.records import Header, Record, write_debates
+from cortexdsl.records.unread import as_lines, unread_by_step
 from cortexdsl.tasks.grading.judge import Rendering, judge_call, read_judgement
 from cortexdsl.tasks.grading.judgements import Answered, Judgement
 from cortexdsl.tasks.task import Task
@@ -80,6 +81,7 @@ async def debate_shard(shift: Shift, door: Door, embedder: Embedder, templates: 
             return done
 
     debates = await all_or_first_failure([one(question) for question in shift.questions])
+    door.tally.unread = as_lines(unread_by_step(debates))
     door.check_failures()
     write_debates(out, (Record(shift.header, each) for each in debates))
     return door.counts

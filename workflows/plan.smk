@@ -19,6 +19,9 @@ rule declare:
 
 
 rule plan:
+    input:
+        # It tells the ledger of edits, too: were it the first to do so, it would make another rule's output.
+        Layout("results/{experiment}").declared,
     output:
         Layout("results/{experiment}").plan,
     log:

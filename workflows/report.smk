@@ -46,9 +46,9 @@ rule report:
         "results/{experiment}/logs/report.log",
     conda:
         "../environment.yml"
-    threads: 1
+    threads: 2
     resources:
         mem_mb=1000,
         runtime=30,
     shell:
-        "cortexdsl report results/{wildcards.experiment:q} > {log:q} 2>&1"
+        "cortexdsl report results/{wildcards.experiment:q} --threads {threads} > {log:q} 2>&1"

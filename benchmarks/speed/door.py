@@ -22,6 +22,7 @@ from aiohttp import web
 
 from cortexdsl.models.door import open_door
 from cortexdsl.terms import Call, Limits, Model
+from cortexdsl.worker.garbage import look_seldom
 
 TEXT = "Working step by step:\n1. 3*4 = 12\n2. 2+12 = 14\nAnswer: 14\nConfidence: 0.80"
 ANSWER = {
@@ -95,6 +96,7 @@ def main() -> None:
     parser.add_argument("--in-flight", type=int, default=64)
     parser.add_argument("--latency", type=float, default=0.0, help="seconds that the server takes")
     args = parser.parse_args()
+    look_seldom()  # as every job of a run
     mine, theirs = multiprocessing.Pipe()
     server = multiprocessing.Process(target=serve, args=(theirs, args.latency), daemon=True)
     server.start()

@@ -27,6 +27,7 @@ from cortexdsl.models.logs.calls import CallLogs
 from cortexdsl.models.logs.lines import call_record
 from cortexdsl.models.transports.transport import Raw
 from cortexdsl.terms import Call, Limits, Model
+from cortexdsl.worker.garbage import look_seldom
 
 WORDS = "The total is the sum of the parts, each of which was worked out before. " * 8
 
@@ -100,6 +101,7 @@ def main() -> None:
     parser.add_argument("--only", choices=MEASURED)
     parser.add_argument("--log", type=Path)
     args = parser.parse_args()
+    look_seldom()  # as every job of a run
     if args.only:
         began, busy = time.perf_counter(), time.process_time()
         count = MEASURED[args.only](args.log)

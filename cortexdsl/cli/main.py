@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from cortexdsl.worker.client import hand_over
+from cortexdsl.worker.garbage import look_seldom
 from cortexdsl.worker.holder import end_with_run
 
 
@@ -18,6 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if status is not None:
             return status
         end_with_run()
+        look_seldom()
     from cortexdsl.cli.verbs import run  # measured: half of what the start of a job that is handed over costs
 
     return run(arguments)

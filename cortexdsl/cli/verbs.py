@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Collection, Sequence
+from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
 from keyword import iskeyword
@@ -111,11 +112,17 @@ def parse(arguments: Sequence[str], compiled: Compiled | None = None) -> argpars
     asked = next((word for word in given if not word.startswith("-")), None)
     # What stands after -- is for another program, here Snakemake (argparse would mix it with the verb's own).
     end = given.index("--") if asked == "run" and "--" in given else len(given)
-    parsed = parser_of([asked]).parse_args(given[:end])
+    parsed = _parser(asked).parse_args(given[:end])
     parsed.handed_on = given[end + 1 :]
     if compiled is not None:
         parsed.compiled = compiled
     return parsed
+
+
+@cache
+def _parser(verb: str | None) -> argparse.ArgumentParser:
+    """Return the parser for a command line about one verb; a worker reads many such lines."""
+    return parser_of([verb])
 
 
 def parser_of(whole: Collection[str | None]) -> argparse.ArgumentParser:

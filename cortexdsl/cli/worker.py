@@ -21,6 +21,7 @@ from cortexdsl.models.transports.litellm import load
 from cortexdsl.plan import compile_spec
 from cortexdsl.tasks.registry import registry
 from cortexdsl.worker.desk import attend_all, warn_jobs
+from cortexdsl.worker.garbage import look_seldom
 from cortexdsl.worker.holder import end_with_parent
 from cortexdsl.worker.plans import Plans
 from cortexdsl.worker.zygote import Zygote
@@ -41,6 +42,7 @@ def main() -> int:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     listener, lifeline, *ways = sys.argv[1:]
+    look_seldom()
     desk = _desk([int(listener), int(lifeline)], ways) if ways else None
     plans = Plans(compile_spec)
     zygote = Zygote(socket.socket(fileno=int(listener)), int(lifeline), desk, partial(_compile, plans))
@@ -82,6 +84,7 @@ def _desk(files: Sequence[int], ways: Sequence[str]) -> socket.socket:
         if LITELLM in ways:
             load()  # seconds, while the run's first jobs are still on their way
         warn_jobs()
+        look_seldom()
         asyncio.run(_attend_all(other))
         status = 0
     except Exception:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cortexdsl.debate.roles import opens_round
+from cortexdsl.debate.roles import opens_round, players
 from cortexdsl.debate.weights.ballots import weights_of
 from cortexdsl.terms import Decide, Method, Turn
 
@@ -28,6 +28,7 @@ def decide(
     Parameters
     ----------
     method : Method
+        With its roles filled as they are at the end.
     turns : sequence of Turn
         All of the debate.
     members : sequence of str
@@ -38,7 +39,8 @@ def decide(
     rule = method.decide
     if rule.rule == "last" and rule.role is not None:
         said = [turn for turn in turns if turn.reads == "answer" and method.steps[turn.step].role == rule.role]
-        answer = said[-1].answer if said else None
+        still = players(method, rule.role)  # of whom a choice has put out of the role, nothing stands
+        answer = next((turn.answer for turn in reversed(said) if turn.speaker in still), None)
         if answer is not None or rule.otherwise == "none":
             return Decision(answer)
         rule = Decide(rule.otherwise, fallback=rule.fallback)

@@ -17,12 +17,12 @@ from cortexdsl.debate.chance import call_seed, generator
 from cortexdsl.debate.confidence import recalibrate
 from cortexdsl.debate.decide import decide
 from cortexdsl.debate.measuring import measured
-from cortexdsl.debate.roles import members, opens_round, roles_of
+from cortexdsl.debate.roles import members, numbered, opens_round, players, roles_of
 from cortexdsl.debate.talk.addresses import addresses, as_shown, draw_groups, is_worth_recording, speaking, step_graph
 from cortexdsl.debate.talk.hearing import read
-from cortexdsl.debate.talk.transcript import Transcript, all_at_once
+from cortexdsl.debate.talk.transcript import Transcript, all_at_once, shown_to_choose
 from cortexdsl.debate.talk.views import Address, Quotes, View, view
-from cortexdsl.debate.together import all_of
+from cortexdsl.debate.together import all_of, in_turn
 from cortexdsl.debate.weights.scene import Scene
 from cortexdsl.debate.weights.sparsify import choose, holds
 from cortexdsl.debate.without import deaf, present, without_edges
@@ -108,7 +108,8 @@ class _Run:
         self.present = present(method, without)
         self.left_out = 0  # rounds so far
         names = tuple(agent.name for agent in members(method))
-        self.transcript = Transcript(names, members=tuple(agent.name for agent in members(self.present)))
+        there = tuple(agent.name for agent in members(self.present))
+        self.transcript = Transcript(names, members=there, own_numbers=numbered(method))
         self.quotes = Quotes(method.passes, hands.reader)
         self.sent: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()
         self.everybody = tuple({a.name: a for agents in method.cast.values() for a in agents}.values())
@@ -196,6 +197,7 @@ class _Run:
 
     # ------------------------------------------------------------ one step
     async def _speak(self, step: Step) -> None:
+        await in_turn()
         execution = self.transcript.executions
         names = set(speaking(self.present, step))
         agents = [agent for agent in self.present.cast[step.role] if agent.name in names]
@@ -206,7 +208,8 @@ class _Run:
         )
         if self.without != NOTHING:
             graph = without_edges(graph, step, self.without, self.groups)
-        calls = [deaf(address, step, self.without) for address in addresses(step, agents, graph)]
+        of = players(self.method, step.of) if step.of else None
+        calls = [deaf(address, step, self.without) for address in addresses(step, agents, graph, of)]
         for batch in [[call] for call in calls] if step.order == "sequential" else [calls]:
             self.transcript.add(await self._utter(step, batch, execution))
         if is_worth_recording(step) and graph.speakers:
@@ -242,7 +245,9 @@ class _Run:
         heard, recalled = seen.shown()
         reply = await self.hands.ask(call)
         if reply.error is None:
-            speakers = [self.transcript.turns[number].speaker for number in heard]
+            turns = self.transcript.turns
+            among = shown_to_choose(turns, address.speaker.name, address.about, heard, recalled)
+            speakers = [turns[number].speaker for number in among]
             reading, beside = read(self.hands.reader, step, reply.text, speakers, self.transcript.numbers)
         else:
             reading, beside = Reading(None, f"{NO_REPLY}: {reply.error}"), dict.fromkeys(step.beside)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from cortexdsl.debate.chance import generator
@@ -9,6 +10,7 @@ from cortexdsl.debate.confidence import recalibrate
 from cortexdsl.debate.decide import decide
 from cortexdsl.debate.roles import members
 from cortexdsl.debate.talk.hearing import read
+from cortexdsl.debate.talk.transcript import chosen_among
 from cortexdsl.terms import NO_REPLY, Debate, Method, Reader, Turn
 
 READ_ANEW = "another answer was read later than the one that was measured"
@@ -31,9 +33,11 @@ def read_again(debate: Debate, method: Method, reader: Reader, *, seed: int, rep
     seed, replicate : int
         Of the experiment; a tie is drawn as it was.
     """
-    turns = tuple(_read(turn, debate, method, reader) for turn in debate.turns)
-    voters = [agent.name for agent in members(as_chosen(debate, method))]
-    decision = decide(method, turns, voters, lambda: generator("tie", seed, replicate, debate.question_id))
+    numbers = {agent.name: k for k, agent in enumerate(members(method), 1)}
+    turns = tuple(_read(turn, debate, method, reader, numbers) for turn in debate.turns)
+    ended = as_chosen(debate, method)
+    voters = [agent.name for agent in members(ended)]
+    decision = decide(ended, turns, voters, lambda: generator("tie", seed, replicate, debate.question_id))
     return replace(debate, turns=turns, answer=decision.answer, votes=decision.votes, was_tied=decision.was_tied)
 
 
@@ -44,12 +48,11 @@ def as_chosen(debate: Debate, method: Method) -> Method:
     return replace(method, cast={**method.cast, **last})
 
 
-def _read(turn: Turn, debate: Debate, method: Method, reader: Reader) -> Turn:
+def _read(turn: Turn, debate: Debate, method: Method, reader: Reader, numbers: Mapping[str, int]) -> Turn:
     if (turn.unparsed or "").startswith(NO_REPLY):
         return turn
-    heard = [debate.turns[number].speaker for number in turn.heard]
-    numbers = {agent.name: k for k, agent in enumerate(members(method), 1)}
-    reading, beside = read(reader, method.steps[turn.step], turn.text, heard, numbers)
+    speakers = [debate.turns[number].speaker for number in chosen_among(turn, debate.turns)]
+    reading, beside = read(reader, method.steps[turn.step], turn.text, speakers, numbers)
     before = turn.measured
     if before is not None and before.confidence is not None and reading.value != turn.answer:
         before = replace(before, confidence=None, unmeasured=READ_ANEW)

@@ -51,6 +51,24 @@ def members(method: Method) -> tuple[Agent, ...]:
     return tuple({agent.name: agent for agent in cast}.values())
 
 
+def numbered(method: Method) -> dict[str, int]:
+    """Return everybody's number, from 1: of debaters their place among them all, of others that in their first role."""
+    found = {agent.name: k for k, agent in enumerate(members(method), 1)}
+    for agents in method.cast.values():
+        for k, agent in enumerate(agents, 1):
+            found.setdefault(agent.name, k)
+    return found
+
+
+def players(method: Method, role: str) -> tuple[str, ...]:
+    """Return who plays a role as the cast stands, without those who have left the debate."""
+    own = tuple(agent.name for agent in method.cast[role])
+    if role not in debating_roles(method):
+        return own
+    left = {agent.name for agent in members(method)}
+    return tuple(name for name in own if name in left)
+
+
 def most_rounds(method: Method) -> int:
     """Return how many rounds a debate can have after its opening: loops to their end, as far as a cap lets them."""
     answers = _answers(method, method.schedule)

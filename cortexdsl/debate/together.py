@@ -3,10 +3,49 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Coroutine, Sequence
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 T = TypeVar("T")
+
+
+class Turns:
+    """Work of one loop that takes a processor's time: one piece is let go each time that the loop has looked around.
+
+    A reply may wake hundreds of debates at once; were all of them to go on before the loop looks for replies again, the
+    server would wait for them with nothing to do, though other calls could be sent to it.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def wait(self) -> None:
+        """Wait for one's turn."""
+        loop = asyncio.get_running_loop()
+        mine = loop.create_future()
+        self._waiting.append(mine)
+        if len(self._waiting) == 1:
+            loop.call_soon(self._let_go, loop)
+        await mine
+
+    def _let_go(self, loop: asyncio.AbstractEventLoop) -> None:
+        while self._waiting:
+            first = self._waiting.popleft()
+            if not first.done():  # whoever was cancelled does not wait any longer
+                first.set_result(None)
+                break
+        if self._waiting:
+            loop.call_soon(self._let_go, loop)
+
+
+_TURNS: WeakKeyDictionary[asyncio.AbstractEventLoop, Turns] = WeakKeyDictionary()
+
+
+async def in_turn() -> None:
+    """Wait until other debates of this loop have gone on, and until what has arrived meanwhile is looked at."""
+    await _TURNS.setdefault(asyncio.get_running_loop(), Turns()).wait()
 
 
 async def all_of(work: Sequence[Awaitable[T]]) -> list[T]:

@@ -10,6 +10,7 @@ from typing import Any
 from cortexdsl.terms import Call
 
 KEY_LENGTH = 32
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def plain(value: Any) -> Any:
@@ -49,5 +50,4 @@ def call_key(call: Call) -> str:
     }
     if call.images:
         said["images"] = [image.digest for image in call.images]
-    text = json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()[:KEY_LENGTH]
+    return hashlib.sha256(_CANONICAL.encode(said).encode("ascii")).hexdigest()[:KEY_LENGTH]

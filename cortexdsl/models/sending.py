@@ -15,7 +15,8 @@ from cortexdsl.models.logs.lines import call_record, estimated_tokens, gist, rep
 from cortexdsl.models.reach.failures import Failure, Kind, kind_of
 from cortexdsl.models.reach.reach import checked
 from cortexdsl.models.reach.retry import GaveUp, Obtained
-from cortexdsl.models.transports.transport import Raw, Transport
+from cortexdsl.models.tools.transport import TOOL
+from cortexdsl.models.transports.transport import Raw, Transport, way_of
 from cortexdsl.terms import Call, Model, Reply
 
 T = TypeVar("T")
@@ -78,7 +79,9 @@ class Sender:
             self._tally.asked_again(kind_of(before))
         self._counts.asked += 1
         self._counts.failed += failure is not None
-        self._tally.ended(gist(record), record["dollars"], failure.kind if failure else None)
+        # A tool's price of nothing says nothing of what the models cost.
+        dollars = None if way_of(call.model) == TOOL else record["dollars"]
+        self._tally.ended(gist(record), dollars, failure.kind if failure else None)
         return reply_of(record)
 
     async def _insist(self, model: Model, send: Callable[[str | None, str | None], Awaitable[T]]) -> Obtained[T]:

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
 from cortexdsl.records.debates import Record
+from cortexdsl.records.headings import graphs_by_execution, headings
 from cortexdsl.terms import Debate, Graph, Question, Turn
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -65,16 +66,15 @@ def _lines(record: Record, width: int, asked: Iterable[str]) -> Iterator[str]:
     yield from asked
     names = ", ".join(f"{_word(a.name)} ({_word(a.model.model)})" for a in debate.agents)
     yield from textwrap.wrap(f"agents: {names}", width, subsequent_indent=_INDENT)
-    shown = None
+    shown, heads, graphs = None, headings(debate.turns), graphs_by_execution(debate)
     for turn in debate.turns:
         if turn.execution != shown:
             shown = turn.execution
             yield from _choices(debate, turn.turn)
             yield ""
-            yield f"── round {turn.round}, {_word(turn.step)} ".ljust(width, "─")
-        graph = _graph_of(debate, turn)
+            yield f"── {_word(heads[turn.execution])} ".ljust(width, "─")
         yield ""
-        yield _speaker(turn) + _hears(turn, debate, graph)
+        yield _speaker(turn) + _hears(turn, debate, graphs.get(turn.execution))
         yield _INDENT + _read(turn)
         if turn.reasoning:
             yield from (f"{_INDENT}~ {line}" for line in printable(turn.reasoning).split("\n"))
@@ -121,10 +121,6 @@ def _weight(speaker: str, listener: str, graph: Graph | None) -> str:
     if graph is None or graph.weight is None or speaker not in graph.speakers or listener not in graph.listeners:
         return ""
     return f" ({graph.weight[graph.speakers.index(speaker), graph.listeners.index(listener)]:.3g})"
-
-
-def _graph_of(debate: Debate, turn: Turn) -> Graph | None:
-    return next((g for g in debate.graphs if (g.round, g.step) == (turn.round, turn.step)), None)
 
 
 def _read(turn: Turn) -> str:

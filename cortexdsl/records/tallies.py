@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from cortexdsl.records.unread import Unread, from_lines
 
 STATES = ("running", "done", "failed", "stopped")
 COUNTS = ("asked", "replayed", "shared", "failed", "retried", "in_flight")
@@ -38,6 +40,8 @@ class Tally:
         Seconds since the epoch: when the job first began, and its last word.
     message : str
         Why it ended, where it did not finish.
+    unread : mapping of (step, what is read) to (unreadable replies, replies)
+        Of the debates of its latest run that came to their end.
     """
 
     job: str
@@ -57,6 +61,7 @@ class Tally:
     began: float = 0.0
     updated: float = 0.0
     message: str = ""
+    unread: Unread = field(default_factory=dict)
 
 
 def read_tally(path: Path) -> Tally | None:
@@ -91,6 +96,7 @@ def _tally(said: Mapping[str, Any]) -> Tally:
         began=float(said["began"]),
         updated=float(said["updated"]),
         message=str(said.get("message") or ""),
+        unread=from_lines(said.get("unread") or ()),
     )
 
 
@@ -120,6 +126,39 @@ class Tallies:
             known[path.name] = seen if seen is not None and seen[0] == mark else (mark, read_tally(path))
         self._known = known
         return tuple(tally for _, tally in known.values() if tally is not None)
+
+
+def since(tally: Tally, before: Tally | None) -> Tally:
+    """Return what a job did after it had said `before`: calls and costs of that alone.
+
+    Nothing where it has been silent since. Its state and its debates are as it says them: those replayed count.
+    """
+    if before is None:
+        return tally
+    if before.updated == tally.updated:
+        nothing = dict.fromkeys(tally.calls, 0)
+        return replace(
+            tally, done=0, calls=nothing, input_tokens=0, output_tokens=0, dollars=0.0, seconds=0.0, failures={},
+            retries={}, unread={},
+        )  # fmt: skip
+    failures, retries = _less(tally.failures, before.failures), _less(tally.retries, before.retries)
+    asked = max(0, tally.calls.get("asked", 0) - before.calls.get("asked", 0))
+    known = tally.dollars is not None
+    return replace(
+        tally,
+        # What is replayed or shared is of the latest run as it is.
+        calls={**tally.calls, "asked": asked, "failed": sum(failures.values()), "retried": sum(retries.values())},
+        input_tokens=max(0, tally.input_tokens - before.input_tokens),
+        output_tokens=max(0, tally.output_tokens - before.output_tokens),
+        dollars=max(0.0, (tally.dollars or 0.0) - (before.dollars or 0.0)) if known else None,
+        seconds=max(0.0, tally.seconds - before.seconds),
+        failures=failures,
+        retries=retries,
+    )
+
+
+def _less(counts: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
+    return {name: more for name, number in counts.items() if (more := number - before.get(name, 0)) > 0}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from cortexdsl.analysis.metrics.tables.levels import Level
 from cortexdsl.report.figures.curves import cost_figure, rounds_figure
 from cortexdsl.report.figures.dotplots import accuracy_figure, differences_figure
 from cortexdsl.report.figures.drawing import Drawing
+from cortexdsl.report.figures.forks import in_forks
 from cortexdsl.report.figures.grids import grid_figure
 from cortexdsl.report.figures.learning import learning_figure
 from cortexdsl.report.figures.rankings import ranks_figure
@@ -33,10 +35,13 @@ from cortexdsl.report.tables.work.learning import learning_table
 from cortexdsl.report.tables.work.spending import spent
 from cortexdsl.report.tables.written.files import save_table
 from cortexdsl.report.tables.written.linked import linked
+from cortexdsl.report.words.losses import unread_line
 from cortexdsl.report.words.provenance import versions
 
 
-def build_report(folder: Path, provenance: Mapping[str, str] | None = None, *, has_figures: bool = True) -> Path:
+def build_report(
+    folder: Path, provenance: Mapping[str, str] | None = None, *, has_figures: bool = True, threads: int = 1
+) -> Path:
     """Write report.html, view.html, figures/ and tables/ of an experiment; of a run that stopped, a page that says so.
 
     The same tables and provenance give the same bytes.
@@ -47,9 +52,10 @@ def build_report(folder: Path, provenance: Mapping[str, str] | None = None, *, h
         `results/<experiment>`, with plan.json and the tables of the analysis.
     provenance : mapping of name to version, optional
         What is named as having produced the results; the installed versions by default.
-
     has_figures : bool
         Drawing takes most of the time that a report takes.
+    threads : int
+        Figures that are drawn at once.
 
     Returns
     -------
@@ -68,7 +74,7 @@ def build_report(folder: Path, provenance: Mapping[str, str] | None = None, *, h
     beside = read_beside(folder, results.alpha, results.primary)
     levels = read_levels(folder, results)
     learned = read_learned(folder, results.plan)
-    figures = _figures(results, beside, levels, learned) if has_figures else []
+    figures = _figures(results, beside, levels, learned, threads) if has_figures else []
     judged = agreement_table(folder)
     cost = spent(folder, results.plan)
     axes = grid_table(results, levels)
@@ -96,16 +102,19 @@ def build_report(folder: Path, provenance: Mapping[str, str] | None = None, *, h
         read_history(folder, results.plan),
         cost,
         read_unfinished(folder, results.plan),
+        unread_line(folder, results.plan),
     )
     target.write_text(text, encoding="utf-8")
     (folder / VIEW).write_text(view_page(results.plan), encoding="utf-8")
     return target
 
 
-def _figures(results: Results, beside: Beside, levels: Sequence[Level], learned: Sequence[Learned]) -> list[Drawing]:
-    makers = (accuracy_figure, cost_figure, differences_figure, rounds_figure, confidence_figure)
-    drawn = [
-        *(draw(results) for draw in makers), grid_figure(results, levels), ranks_figure(beside.ranks),
-        learning_figure(learned),
+def _figures(
+    results: Results, beside: Beside, levels: Sequence[Level], learned: Sequence[Learned], threads: int
+) -> list[Drawing]:
+    of_results = (accuracy_figure, cost_figure, differences_figure, rounds_figure, confidence_figure)
+    makers: list[Callable[[], Drawing | None]] = [
+        *(partial(draw, results) for draw in of_results), partial(grid_figure, results, levels),
+        partial(ranks_figure, beside.ranks), partial(learning_figure, learned),
     ]  # fmt: skip
-    return [drawing for drawing in drawn if drawing is not None]
+    return [drawing for drawing in in_forks(makers, threads) if drawing is not None]

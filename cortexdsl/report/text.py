@@ -15,7 +15,7 @@ from cortexdsl.report.stopped import stopped, stopped_text
 from cortexdsl.report.tables.findings.whatif import whatif_lines
 from cortexdsl.report.tables.work.spending import spent
 from cortexdsl.report.words import provenance
-from cortexdsl.report.words.losses import losses_line
+from cortexdsl.report.words.losses import losses_line, unread_line
 from cortexdsl.report.words.names import grouped
 from cortexdsl.report.words.numbers import HARD, NOTHING, THIN, estimate, interval, wording
 from cortexdsl.report.words.sentences import answer, families_in_words
@@ -47,7 +47,7 @@ def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
     lines = [provenance.title(results.plan), "=" * min(COLUMNS, len(provenance.title(results.plan)))]
     if left := left_line(read_unfinished(folder, results.plan)):
         lines += [*textwrap.wrap(left, COLUMNS), ""]
-    if losses := losses_line(results):
+    for losses in filter(None, (losses_line(results), unread_line(folder, results.plan))):
         lines += [*textwrap.wrap(losses, COLUMNS), ""]
     lines += textwrap.wrap(" · ".join(provenance.facts(results)), COLUMNS)
     if notice := provenance.built_in_line(results.plan):
@@ -130,6 +130,8 @@ def _rounds(results: Results) -> Iterator[str]:
     """Consensus by round, of the base methods, where the numbers of the report come from."""
     base = [one.cell for one in grouped(results.cells) if not one.point]
     shown = [row for row in results.rounds if row.dataset in results.datasets[-1:] and row.cell in base]
+    agreed = {row.cell for row in shown if row.consensus is not None}  # one voice alone has nobody to agree with
+    shown = [row for row in shown if row.cell in agreed]
     last = max((row.round for row in shown), default=0)
     if not last:
         return

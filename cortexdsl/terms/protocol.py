@@ -30,11 +30,14 @@ class Told:
         Those alone that are about (or for) the one who is told; of any kind where no step is named.
     last : int or None
         Of how many last executions among them; None is all.
+    where : str
+        A condition on each: those alone for which it holds; empty: all.
     """
 
     steps: tuple[str, ...] = ()
     about_me: bool = False
     last: int | None = 1
+    where: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,9 @@ class Step:
         Likewise whoever plays a role when the step is spoken, as far as `by_agent` does not name them.
     said : tuple of str
         Those of its templates that nobody is asked with: what they render to is what the speaker says.
+    of : str
+        With a call for each edge: the role whose players these calls are about; all others who are heard are heard in
+        each of them. Empty: there is a call about everybody who is heard.
     """
 
     name: str
@@ -68,6 +74,7 @@ class Step:
     beside: tuple[Beside, ...] = ()
     by_role: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     said: tuple[str, ...] = ()
+    of: str = ""
 
     def prompt_of(self, agent: str, roles: Collection[str] = ()) -> str:
         """Return the template of an agent that plays some roles now."""
@@ -145,7 +152,8 @@ class Decide:
     ----------
     rule : str
         `majority`, `weighted` (votes weigh their recalibrated confidence), `first` (the first voter's answer),
-        `last` (the last answer of `role`), `vote` (every answer of every round counts `weight`).
+        `last` (the last answer of `role`, by somebody who plays it still), `vote` (every answer of every round counts
+        `weight`).
     role : str or None
         With `last`.
     otherwise : str

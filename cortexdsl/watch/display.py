@@ -10,10 +10,11 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from cortexdsl.records.unread import unread_sentences
 from cortexdsl.watch.progress import Progress
 from cortexdsl.watch.table import table
 from cortexdsl.watch.watched import Watched
-from cortexdsl.watch.words import duration, has_many_datasets, in_a_line, money, name_of, short, trouble
+from cortexdsl.watch.words import duration, has_many_datasets, in_a_line, money, name_of, short, trouble, with_earlier
 
 PLAIN_EVERY = 30.0  # seconds between two plain lines
 BESIDE = 8  # lines of a terminal that are kept for what else is said
@@ -48,7 +49,8 @@ class Display:
             self._said |= {(shown.experiment, row.dataset, row.cell) for row in shown.rows if row.state == "done"}
             if self._live is None:
                 left = shown.all.total - shown.all.done
-                self.say(f"{shown.experiment}: {len(shown.rows)} cells, {left:,} of {shown.all.total:,} debates to do")
+                cells = "1 cell" if len(shown.rows) == 1 else f"{len(shown.rows)} cells"
+                self.say(f"{shown.experiment}: {cells}, {left:,} of {shown.all.total:,} debates to do")
         if self._live is not None:
             self._live.start()
 
@@ -73,6 +75,8 @@ class Display:
             else:
                 self._finished(shown)
             self.say(self.summary(shown))
+            for sentence in unread_sentences(shown.unread):
+                self.say(f"  {sentence}")
 
     def summary(self, shown: Progress) -> str:
         """Word what an experiment came to, in one line."""
@@ -85,7 +89,7 @@ class Display:
             f"{duration(self._clock() - self._began)}",
         ]
         wrong = trouble(shown.all.spent)
-        return ", ".join([*parts, *([wrong] if wrong else [])])
+        return ", ".join([*parts, *([wrong] if wrong else [])]) + with_earlier(shown)
 
     def looks(self) -> list[Progress]:
         """Return how far every experiment is."""

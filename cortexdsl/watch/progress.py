@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from cortexdsl.records.tallies import Spending, Tally, total_of
+from cortexdsl.records.tallies import since as spent_since
+from cortexdsl.records.unread import MostlyUnread, mostly_unread
 from cortexdsl.watch.expected import Expected, Job
 
 SILENT_AFTER = 60.0  # seconds without news after which a running job is taken for dead: jobs write every few seconds
@@ -47,7 +49,9 @@ class Row:
 class Progress:
     """An experiment at one moment: its rows, their sum, and what other jobs (judge, pools) asked.
 
-    `messages` are what failed and stopped jobs said, each once, with how many said it.
+    `messages` are what failed and stopped jobs said, each once, with how many said it. `earlier` is what runs
+    before this one spent on the same rows, where this one is known apart. `unread` are steps of which most replies
+    could not be read.
     """
 
     experiment: str
@@ -57,6 +61,8 @@ class Progress:
     running: int
     silent: tuple[str, ...]
     messages: Mapping[str, int]
+    earlier: Spending = Spending()  # noqa: RUF009 - frozen
+    unread: tuple[MostlyUnread, ...] = ()
 
 
 def progress(
@@ -66,6 +72,7 @@ def progress(
     since: float = 0.0,
     is_recorded: Callable[[Job], bool] = lambda job: False,
     ends: Mapping[str, int] = MappingProxyType({}),
+    before: Mapping[str, Tally] = MappingProxyType({}),
 ) -> Progress:
     """Put tallies beside what is expected.
 
@@ -81,12 +88,17 @@ def progress(
         Whether the records of a job without a tally are there (brought from elsewhere, or of an earlier version).
     ends : mapping of slug to batch
         The last batches of cells that looks have found need no more: what was not debated after it is not expected.
+    before : mapping of job to Tally
+        What jobs had said when this run began: calls and costs are those after that.
     """
-    said = {(tally.dataset, tally.cell, tally.shard): tally for tally in tallies}
+    said = {(one.dataset, one.cell, one.shard): spent_since(one, before.get(one.job)) for one in tallies}
+    earlier = []
     found: dict[tuple[str, str], list[tuple[Job, Tally | None]]] = {}
     for job in expected.jobs:
         key = job.dataset, job.slug, job.shard
         own = said.pop(key, None) or said.pop((job.dataset, job.cell, job.shard), None)
+        if own is not None and own.job in before:
+            earlier.append(before[own.job])
         is_old = expected.needed is not None and key in expected.needed and own is not None and own.updated < since
         if own is None and is_recorded(job):
             own = Tally(job.shard, job.dataset, job.slug, job.shard, "done", job.debates, job.debates)
@@ -109,6 +121,10 @@ def progress(
         running=len(running) - len(silent),
         silent=silent,
         messages=dict(Counter(ended)),
+        earlier=total_of(earlier),
+        unread=mostly_unread(
+            (job.cell, tally.unread) for jobs in found.values() for job, tally in jobs if tally is not None
+        ),
     )
 
 

@@ -23,7 +23,8 @@ class Watched:
     ----------
     expected : Expected
     since : float
-        When the run began, in seconds since the epoch; 0 looks at all that ever ran.
+        When the run began, in seconds since the epoch: what jobs have spent by now is of earlier runs. 0 looks at all
+        that ever ran.
     clock : callable
         Seconds since the epoch.
     """
@@ -33,6 +34,7 @@ class Watched:
         self._since = since
         self._clock = clock
         self._tallies = Tallies(expected.tallies)
+        self._before = {tally.job: tally for tally in self._tallies.read()} if since else {}
         self._pace = Pace()
         self._shown: Progress | None = None
         self._looked = -float("inf")
@@ -43,7 +45,7 @@ class Watched:
         if self._shown is None or is_last or now - self._looked >= EVERY:
             self._looked = now
             tallies, ends = self._tallies.read(), last_batches(self.expected)
-            found = progress(self.expected, tallies, now, self._since, self._is_recorded, ends)
+            found = progress(self.expected, tallies, now, self._since, self._is_recorded, ends, self._before)
             self._shown = self._pace.of(found, now)
         return self._shown
 

@@ -34,13 +34,13 @@ def duration(seconds: float | None) -> str:
 
 
 def money(spent: Spending) -> str:
-    """Word what was paid: a dash where no price is known, a plus where that is so of a part.
+    """Word what was paid: a dash where nothing was asked or no price is known, a plus where that is so of a part.
 
     `shared` where all calls were asked, and paid for, by other cells.
     """
     if spent.calls.get("shared") and not spent.calls.get("asked"):
         return "shared"
-    if spent.is_priced:
+    if spent.is_priced and (spent.calls.get("asked") or spent.dollars):
         return f"${spent.dollars:,.2f}" if spent.dollars >= 0.01 or not spent.dollars else f"${spent.dollars:.4f}"
     return f"${spent.dollars:,.2f}+" if spent.dollars else "-"
 
@@ -68,6 +68,20 @@ def _kinds(counts: Mapping[str, int]) -> str:
     named = [kind.replace("_", " ") if len(known) == 1 else f"{kind.replace('_', ' ')} {n:,}" for n, kind in known]
     more = [f"{len(named) - MOST_KINDS} more kinds"] if len(named) > MOST_KINDS else []
     return f" ({', '.join([*named[:MOST_KINDS], *more])})" if named else ""
+
+
+def with_earlier(shown: Progress) -> str:
+    """Word what all runs have cost, as the end of a sentence; nothing where no earlier run asked anything."""
+    now, before = shown.all.spent, shown.earlier
+    if not before.calls.get("asked"):
+        return ""
+    dollars = now.dollars + before.dollars
+    parts = [
+        f"{now.calls.get('asked', 0) + before.calls['asked']:,} calls",
+        f"{short(now.input_tokens + before.input_tokens)} + {short(now.output_tokens + before.output_tokens)} tokens",
+        *([f"${dollars:,.2f}{'' if now.is_priced and before.is_priced else '+'}"] if dollars else []),
+    ]
+    return f"; with earlier runs {', '.join(parts)}"
 
 
 def name_of(row: Row, *, many_datasets: bool) -> str:

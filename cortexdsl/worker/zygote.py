@@ -6,7 +6,6 @@ in place, which costs milliseconds where a new interpreter costs seconds.
 
 from __future__ import annotations
 
-import gc
 import os
 import selectors
 import signal
@@ -20,6 +19,7 @@ from pathlib import Path
 
 from cortexdsl.worker.client import DECLINED, edition
 from cortexdsl.worker.desk import is_known
+from cortexdsl.worker.garbage import look_seldom
 from cortexdsl.worker.holder import end_with_parent
 from cortexdsl.worker.wire import receive, send
 
@@ -104,7 +104,7 @@ class Zygote:
                     self._stop(key.data)
             if not is_warm and next(warming, None) is None:
                 is_warm = True
-                gc.freeze()  # what is imported is shared by all forks for good
+                look_seldom()  # what is imported is shared by all forks for good
 
     def _accept(self) -> Job | None:
         connection, _ = self._listener.accept()

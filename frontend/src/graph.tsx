@@ -11,16 +11,34 @@ const R = 9.5;
 
 type Spot = { turn: Turn; x: number; y: number; r: number };
 
-export function weightOf(graphs: Graph[], speaker: string, turn: Turn): number | null {
-  const graph = graphs.find((one) => one.round === turn.round && one.step === turn.step);
+/** The graph of a turn's step: those of one step in one round are in the order of speaking. */
+function graphOf(debate: Debate, turn: Turn): Graph | undefined {
+  const isSame = (one: { round: number; step: string }) => one.round === turn.round && one.step === turn.step;
+  const times = [...new Set(debate.turns.filter(isSame).map((one) => one.execution))];
+  return debate.graphs.filter(isSame)[times.indexOf(turn.execution)];
+}
+
+export function weightOf(debate: Debate, speaker: string, turn: Turn): number | null {
+  const graph = graphOf(debate, turn);
   const from = graph?.speakers.indexOf(speaker) ?? -1;
   const to = graph?.listeners.indexOf(turn.speaker) ?? -1;
   return from < 0 || to < 0 ? null : graph!.weight?.[from]?.[to] ?? null;
 }
 
-export function heading(turn: Turn, isOnlyStep: boolean): string {
-  const round = turn.round === 0 ? "opening" : `round ${turn.round}`;
-  return isOnlyStep ? round : `${round} · ${turn.step}`;
+export type Heads = { of: (turn: Turn) => string; short: (turn: Turn) => string };
+
+/** What the executions of steps are called, no two alike: by their rounds alone where one step has one each after the opening. */
+export function headings(debate: Debate): Heads {
+  const executions = [...Map.groupBy(debate.turns, (turn) => turn.execution).values()].map((turns) => turns[0]!);
+  const steps = new Set(executions.filter((turn) => turn.round > 0).map((turn) => turn.step));
+  const isRoundEnough = steps.size <= 1 && new Set(executions.map((turn) => turn.round)).size === executions.length;
+  const before = (turn: Turn) => executions.filter((one) => one.round === turn.round && one.step === turn.step && one.execution < turn.execution).length;
+  const time = (turn: Turn) => (before(turn) ? ` (time ${before(turn) + 1})` : "");
+  const round = (turn: Turn) => (turn.round === 0 ? "opening" : `round ${turn.round}`);
+  return {
+    of: (turn) => (isRoundEnough ? round(turn) : `${round(turn)} · ${turn.step}${time(turn)}`),
+    short: (turn) => (isRoundEnough ? (turn.round === 0 ? "opening" : `${turn.round}`) : turn.step.slice(0, 11)),
+  };
 }
 
 function layout(debate: Debate): { spots: Map<number, Spot>; agents: string[]; columns: Turn[]; left: number; start: number } {
@@ -61,14 +79,14 @@ export function DebateGraph({ debate, colour, chosen, onChoose }: {
   if (!columns.length) return null;
   const width = 2 * start - left + 2 + (columns.length - 1) * GAP;
   const height = TOP + agents.length * ROW + 4;
-  const steps = new Set(columns.map((turn) => turn.step).filter((_, place) => columns[place]!.round > 0));
+  const heads = headings(debate);
   const shown = over ?? chosen;
   const lines: preact.JSX.Element[] = [];
   const lives: preact.JSX.Element[] = [];
   for (const spot of spots.values()) {
     const { turn } = spot;
     const said = turn.heard.filter((number) => debate.turns[number]!.speaker !== turn.speaker);
-    const weights = said.map((number) => weightOf(debate.graphs, debate.turns[number]!.speaker, turn));
+    const weights = said.map((number) => weightOf(debate, debate.turns[number]!.speaker, turn));
     const most = Math.max(...weights.map((weight) => weight ?? 0), 1e-12);
     said.forEach((number, place) => {
       const from = spots.get(number)!;
@@ -111,7 +129,7 @@ export function DebateGraph({ debate, colour, chosen, onChoose }: {
       <svg viewBox={`0 0 ${width} ${height}`} style={{ maxWidth: `${width * 1.05}px`, minWidth: `${width * 0.85}px` }} role="group"
         aria-label={`Who heard whom in ${debate.cell}: ${agents.length} agents, ${columns.length} steps. Arrow keys move, Enter goes to the words.`}>
         {columns.map((turn, place) => (
-          <text class="step" x={start + place * GAP} y={12}>{steps.size <= 1 ? (turn.round === 0 ? "opening" : turn.round) : turn.step.slice(0, 11)}</text>
+          <text class="step" x={start + place * GAP} y={12}>{heads.short(turn)}</text>
         ))}
         {agents.map((name, place) => (
           <text class="agent" x={left - 4} y={TOP + ROW / 2 + place * ROW + 4}>{[...name].length > 16 ? `${[...name].slice(0, 15).join("")}…` : name}</text>
@@ -122,7 +140,7 @@ export function DebateGraph({ debate, colour, chosen, onChoose }: {
           const isAnswer = turn.reads === "answer";
           const look = isAnswer ? colour(turn.answer, turn.worth) : { className: "a-talk", mark: "", said: turn.reads };
           const from = turn.heard.map((number) => debate.turns[number]!.speaker).filter((name) => name !== turn.speaker);
-          const label = `${turn.speaker}, ${heading(turn, steps.size <= 1)}: ${isAnswer ? turn.answer ?? "unreadable" : turn.reads} ${look.said}${from.length ? `, having heard ${from.join(", ")}` : ""}`;
+          const label = `${turn.speaker}, ${heads.of(turn)}: ${isAnswer ? turn.answer ?? "unreadable" : turn.reads} ${look.said}${from.length ? `, having heard ${from.join(", ")}` : ""}`;
           return (
             <g class={`spot ${look.className} ${chosen === turn.turn ? "chosen" : ""}`} data-turn={turn.turn} role="button"
               tabIndex={turn.turn === focused ? 0 : -1} aria-label={label} onClick={() => onChoose(turn.turn)}

@@ -4,7 +4,7 @@ import { type Address, go, toExperiment, toFind, toQuestion } from "./address";
 import { palette, type Palette } from "./answers";
 import { Changes } from "./changes";
 import { beside, filterOf } from "./debates";
-import { DebateGraph, heading } from "./graph";
+import { DebateGraph, headings } from "./graph";
 import { type Keys, useKeys } from "./keys";
 import { type Opened, useLater } from "./loading";
 import { useFound } from "./finding";
@@ -167,7 +167,7 @@ function Cell({ opened, debate, question, colour, words, chosen, onChoose }: {
   }
   const { source, experiment } = opened;
   const rounds = [...Map.groupBy(debate.turns, (turn) => turn.execution).values()];
-  const isOnlyStep = new Set(rounds.filter((turns) => turns[0]!.round > 0).map((turns) => turns[0]!.step)).size <= 1;
+  const heads = headings(debate);
   const tokens = debate.turns.reduce((sum, turn) => sum + (turn.prompt_tokens ?? 0) + (turn.completion_tokens ?? 0), 0);
   const show = `cortexdsl show ${quoted(experiment.root)} --question ${quoted(debate.question)} --cell ${quoted(debate.cell)} --replicate ${debate.replicate}`;
   return (
@@ -188,7 +188,7 @@ function Cell({ opened, debate, question, colour, words, chosen, onChoose }: {
       {rounds.map((turns) => (
         <div class="round">
           <Chosen debate={debate} before={turns[0]!.turn} />
-          <h3>{heading(turns[0]!, isOnlyStep)}</h3>
+          <h3>{heads.of(turns[0]!)}</h3>
           {turns.map((turn) => <Said key={turn.turn} source={source} debate={debate} question={question} turn={turn} colour={colour} words={words} isChosen={chosen === turn.turn} />)}
         </div>
       ))}

@@ -61,7 +61,7 @@ function Heard({ debate, turn }: { debate: Debate; turn: Turn }) {
     <p class="heard">
       heard{" "}
       {heard.map((one, place) => {
-        const weight = weightOf(debate.graphs, one.speaker, turn);
+        const weight = weightOf(debate, one.speaker, turn);
         return <>{place ? ", " : ""}<Word most={24}>{one.speaker}</Word>{one.answer !== null && one.reads === "answer" && <> (<Word most={20}>{one.answer}</Word>)</>}{weight !== null && <span class="weight" title="weight of the edge"> {decimals(weight, 2)}</span>}</>;
       })}
     </p>

@@ -189,6 +189,24 @@ def test_choices_images_and_imported_questions_are_shown(tmp_path: Path, page: A
         assert page.evaluate("document.querySelector('.pictured img').naturalWidth") == 1
 
 
+def test_steps_that_share_a_round_are_headed_apart(tmp_path: Path, page: Any) -> None:
+    """After the openings one comments twice: no debater answers in between, so that both are of round 1."""
+    root = write_experiment(tmp_path / "results" / "made", "made")
+    path = min((root / "debates").rglob("*sparse*/*.jsonl"))
+    record = next(one for one in read_debates(path) if one.debate.question_id == "q-1")
+    opening = record.debate.turns[:3]
+    spoken = [
+        replace(opening[0], turn=turn, execution=turn - 2, round=1, step="judge", reads="comment", heard=(0,))
+        for turn in (3, 4)
+    ]
+    write_debates(path, [Record(record.header, replace(record.debate, turns=(*opening, *spoken), graphs=()))])
+    with serving([Place("made", root)]) as address:
+        page.goto(f"{address}/{question_link('made', 'sums', 'q-1', cells=CELLS[:1])}")
+        is_there(page)
+        heads = [one.inner_text() for one in page.locator("div.round h3").all()]
+        assert [head.lower() for head in heads] == ["opening · answer", "round 1 · judge", "round 1 · judge (time 2)"]
+
+
 def test_the_keyboard_alone_goes_everywhere(address: str, page: Any) -> None:
     page.goto(address + experiment_link("made"))
     is_there(page)

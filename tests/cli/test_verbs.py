@@ -12,6 +12,7 @@ import pytest
 from cortexdsl.cli.main import main
 from cortexdsl.cli.verbs import VERBS, module_of
 from cortexdsl.plan import compile_spec
+from cortexdsl.records.tallies import Tallies
 
 SPEC = """\
 title: Small
@@ -204,6 +205,26 @@ def test_a_job_runs_twice_to_the_same_bytes_and_asks_nothing_again(
     capsys.readouterr()
     assert debated("sparse").read_bytes() == before
     assert "sparse r1-s01: 0 calls asked" in capsys.readouterr().err
+
+
+def test_a_job_counts_the_replies_that_its_steps_could_not_read(here: Path) -> None:
+    """Asked for a thumb the solver comments: no judge is read, and every debater is."""
+    (here / "prompts").mkdir()
+    (here / "prompts/thumb.j2").write_text("{% include 'common/heard.j2' %}\n\nThumb: <up or down>")
+    protocol = """\
+protocols:
+  thumbs:
+    roles: {debater: everyone, judge: first}
+    steps:
+      answer: {role: debater, prompt: common/answer.j2}
+      judge: {role: judge, hears: {role: debater}, reads: verdict, prompt: thumb.j2}
+    schedule: [answer, judge]
+    decide: majority
+"""
+    (here / "specs/x.yaml").write_text(SPEC.replace("protocol: voting", "protocol: thumbs") + protocol)
+    debates = len(debated("vote").read_text().splitlines())
+    (tally,) = Tallies(here / "results/x/spent").read()
+    assert tally.unread == {("answer", "answer"): (0, 3 * debates), ("judge", "verdict"): (debates, debates)}
 
 
 @pytest.mark.parametrize(

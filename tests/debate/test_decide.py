@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortexdsl.debate.decide import Decision, vote, weigh
+from cortexdsl.debate.rereading import read_again
 from cortexdsl.terms import Call, Choose, Decide, Everyone, Keep, OfRole, Repeat, Reply, Turn
-from tests.debate.stage import Stage, method, run
+from tests.debate.stage import Stage, StagedReader, method, run
 
 MAJORITY, WEIGHTED = Decide("majority"), Decide("weighted")
 Ballot = tuple[str | None, float | None]
@@ -211,6 +212,36 @@ def test_who_was_silent_votes_with_its_last_answer_and_others_with_theirs() -> N
     one = Choose("some", "debater", "place == 2", Keep("above", 0))
     of = method(steps, ["answer", one, Repeat(2, ("again",))], {**ROLES, "some": "a"})
     assert run(of, Stage({"again:b2": "41|0.5"})).votes == {"42": 2.0, "41": 1.0}
+
+
+BY_SOME = {"answer": {}, "guess": {"role": "some", "hears": Everyone()}}
+LAST_OF_SOME = Decide("last", "some", otherwise="first")
+
+
+def some(where: str) -> Choose:
+    return Choose("some", "debater", where, Keep("above", 0))
+
+
+@pytest.mark.parametrize(
+    ("then", "answer"),
+    [
+        ([], "3"),  # b and c have answered, c last
+        ([some("n_agents > 9")], "1"),  # nobody plays the role: the first voter's answer
+        ([some("place == 2")], "2"),  # b plays it still
+        ([some("place == 1")], "1"),  # a has not answered in it
+        ([some("place == 1"), "guess"], "9"),
+        ([some("place == 1"), some("place == 3")], "3"),  # c is back in it
+        ([Choose("debater", "debater", "place < 3", Keep("above", 0))], "2"),  # c has left
+    ],
+)
+def test_the_last_answer_is_of_somebody_who_plays_the_role_still(then: list[Any], answer: str) -> None:
+    """Voters answer 1 each; then b says 2 and c says 3 in the role."""
+    of = method(BY_SOME, ["answer", some("place > 1"), "guess", *then], {**ROLES, "some": "a b c"}, LAST_OF_SOME)
+    script = {f"answer:{name}0": "1|0.5" for name in "abc"}
+    debate = run(of, Stage({**script, "guess:b1": "2|0.5", "guess:c1": "3|0.5", "guess:a2": "9|0.5"}))
+    assert debate.answer == answer
+    again = read_again(debate, of, StagedReader(), seed=7, replicate=1)
+    assert again.answer == answer
 
 
 @given(

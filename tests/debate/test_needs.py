@@ -7,10 +7,16 @@ from typing import Any
 import pytest
 
 from cortexdsl.debate.needs import needed
-from cortexdsl.terms import Choose, Decide, Everyone, Item, Keep, Method, OfRole, Repeat, Sparse, Without
+from cortexdsl.terms import Choose, Decide, Everyone, Item, Keep, Method, OfRole, Repeat, Sparse, Told, Without
 from tests.debate.stage import method
 
 ANOTHER = "leave out another"
+
+
+def picked(where: str) -> dict[str, Any]:
+    return {"revise": {"hears": Everyone(), "tells": ("latest", Told(("answer",), where=where))}}
+
+
 STEPS: dict[str, dict[str, Any]] = {
     "answer": {},
     "review": {"hears": Everyone(), "each": "edge", "reads": "review"},
@@ -54,6 +60,10 @@ def weighed(weight: str) -> dict[str, Any]:
          "the weights of step revise are made of step compare"),
         (of("revise", steps=weighed("intimacy"), similarity="asked"), "compare",
          "the weights of step revise are made of step compare"),
+        (of("revise", steps=picked("agreed")), "rule", "what step revise is told is picked by step rule"),
+        (of("revise", steps=picked("chosen(pick) > 0.5")), "pick", "what step revise is told is picked by step pick"),
+        (of("revise", steps={"revise": {"own": Told(where="peer_score")}}), "review",
+         "what step revise is told is picked by step review"),
         (of("conclude", decide=Decide("last", "judge")), "conclude",
          "the answer of the debate is that of judge in step conclude"),
     ],
@@ -72,6 +82,7 @@ def test_a_step_that_something_is_made_of_is_needed(debate: Method, step: str, w
         (of(Repeat(2, ("revise",), until="consensus")), "rule"),
         (of("revise", steps=weighed("similarity")), "compare"),  # computed, not asked for
         (of("revise", steps=weighed("confidence"), similarity="asked"), "compare"),
+        (of("revise", steps=picked("confidence > 0.5")), "rule"),
         (of(decide=Decide("majority", weight="chosen")), "pick"),  # no vote of weights
         (of("conclude", decide=Decide("last", "debater")), "conclude"),
         (of("revise", "pick", steps={"pick": {**STEPS["rule"], "beside": ("choice",)}}), "rule"),

@@ -15,7 +15,7 @@ from cortexdsl.models.keys import call_key
 from cortexdsl.models.limits import claims
 from cortexdsl.models.reach.failures import Failure, Kind
 from cortexdsl.models.transports.transport import Raw
-from cortexdsl.terms import Limits, Reply
+from cortexdsl.terms import AS_WRITTEN, Limits, Reply
 from tests.models.kit import Fake, Time, call_of, settle, texts
 
 
@@ -285,6 +285,19 @@ def test_costs_follow_the_price_of_the_spec(tmp_path: Path) -> None:
             await door(call_of(price=(1e-3, 2e-3)))
             assert door.budget.total.dollars == pytest.approx(0.02)
         assert lines(tmp_path / "own.jsonl")[0]["dollars"] == pytest.approx(0.02)
+
+    asyncio.run(scene())
+
+
+def test_what_is_said_as_it_is_written_makes_no_price_known(tmp_path: Path) -> None:
+    """It costs nothing, and beside a model without a price nobody knows what the job cost."""
+
+    async def scene() -> None:
+        fake = Fake()
+        async with open_door(tmp_path / "own.jsonl", transports={**fake.transports, "tool": fake}) as door:
+            await door(replace(call_of(), model=AS_WRITTEN))
+            await door(call_of())
+            assert door.tally.value()["dollars"] is None
 
     asyncio.run(scene())
 

@@ -374,3 +374,104 @@ def test_as_a_judge_it_looks_for_a_reference_answer_word_for_word(
     agent = Agent("judge", Model("judge", "builtin/solver"))
     messages = Templates().render("common/judge.j2", {**said, "agent": agent})
     assert solve(messages, 1, {"skill": 1.0}).text.endswith(f"Judgement: {judgement}")
+
+
+# ---------------------------------------------------------------- forms wherever they stand
+SOLUTION = "[Agent 2]\nFirst 3*4=12.\nAnswer: 14"
+QUESTIONED = "Question: What is the result of 2+3*4?"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "heard"),
+    [
+        (f"{QUESTIONED}\n\n{SOLUTION}\nRate it.\nScore: <1 to 10>", "review", ("14",)),
+        (f"{QUESTIONED}\n\n{SOLUTION}\n\nScore: <1 to 10>\n\nBe brief.", "review", ("14",)),
+        (f"{QUESTIONED}\n\n{SOLUTION}\nEnd with a line `Verdict: agree` or `Verdict: disagree`.", "verdict", ("14",)),
+        (f"Passage:\nBirds fly.\n\n{QUESTIONED}\nSolve it.\n{FORMAT}", "answer", ()),
+        (f"{QUESTIONED}\n\n{SOLUTION}\nSolve it.\n{FORMAT}", "answer", ("14",)),
+        (f"{QUESTIONED}\n\n{SOLUTION}\n\nWhom do you trust?\nChoice: <2>\n\nThink first.", "choice", ("14",)),
+        (f"{QUESTIONED}\n\n{SOLUTION}\n\nWhat would you add?", "comment", ("14",)),
+    ],
+)
+def test_a_form_is_found_where_it_stands_in_no_paragraph_of_its_own(
+    text: str, wanted: str, heard: tuple[str, ...]
+) -> None:
+    """Without a blank line before it, or with words after it; what was heard and asked is found all the same."""
+    read = read_prompt(user(text))
+    assert (read.wanted, tuple(each.answer for each in read.heard)) == (wanted, heard)
+    assert find_expression(read.question) == find_expression("2+3*4")
+    assert "<" not in read.question
+
+
+def test_a_form_that_was_shown_before_is_not_the_one_that_is_asked_for() -> None:
+    """An example of another form stands above; the last paragraph asks for a verdict."""
+    text = f"{QUESTIONED}\n\nOthers were asked for\nScore: <1 to 10>\n\n{SOLUTION}\n\nVerdict: <agree or disagree>"
+    assert read_prompt(user(text)).wanted == "verdict"
+    glued = f"{QUESTIONED}\n\nOthers were asked for\nScore: <1 to 10>\n\n{SOLUTION}\nVerdict: <agree or disagree>"
+    assert read_prompt(user(glued)).wanted == "verdict"
+
+
+# ---------------------------------------------------------------- several lines, and options that are numbers
+@pytest.mark.parametrize(
+    ("request_", "found"),
+    [
+        ("Verdict: <agree or disagree>\nChoice: <a number>", {"verdict": "agree", "choice": "2"}),
+        ("Choice: <a number>\nVerdict: <agree or disagree>", {"verdict": "agree", "choice": "2"}),
+        ("Score: <1 to 10>\nVerdict: <agree or disagree>", {"verdict": "agree"}),
+        ("Score: <1 to 10>\nChoice: <a number>", {"choice": "2"}),
+        (f"{FORMAT}\nVerdict: <agree or disagree>", {"verdict": "agree"}),
+        (f"{FORMAT}\nChoice: <a number>", {"choice": "2"}),
+    ],
+)
+def test_every_line_that_is_asked_for_is_written(request_: str, found: dict[str, str]) -> None:
+    """A step may read a verdict or a choice beside something else, and each of them is readable."""
+    reply = solve(user(f"{QUESTIONED}\n\n{SOLUTION}\n\n{request_}"), 1, {"skill": 1}).text
+    said = dict(line.lower().split(": ") for line in reply.splitlines() if line.count(": ") == 1)
+    assert found.items() <= said.items()
+    if "Score" in request_:
+        assert read_review(reply).confidence is not None
+    if "Answer" in request_:
+        assert answer(reply) == "14"
+
+
+OPTIONS = (("A", "20"), ("B", "14"), ("C", "15"))
+
+
+@pytest.mark.parametrize(
+    ("options", "chosen"),
+    [
+        (OPTIONS, "B"),
+        ((("A", "4"), ("B", "13"), ("C", "20")), "B"),
+        ((("A", "it is 20"), ("B", "it is 14")), "B"),
+    ],
+    ids=["its result is one", "none is its result: the nearest", "among words"],
+)
+def test_of_options_that_are_numbers_it_takes_the_one_that_it_worked_out(
+    options: tuple[tuple[str, str], ...], chosen: str
+) -> None:
+    asking = view(
+        question=Question("q", QUESTION.text, options),
+        answer_format="Answer: <the letter of the option>\nConfidence: <0 to 1>",
+    )
+    reply = solve(Templates().render("common/answer.j2", asking), 1, {"skill": 1}).text
+    assert answer(reply) == chosen
+    assert "2+12 = 14" in reply
+
+
+def test_options_that_are_no_numbers_are_guessed_though_the_question_holds_an_expression() -> None:
+    question = Question("q", "What comes after 2+3*4?", (("A", "an owl"), ("B", "a fox")))
+    asking = view(question=question, answer_format="Answer: <the letter of the option>\nConfidence: <0 to 1>")
+    messages = Templates().render("common/answer.j2", asking)
+    assert {answer(solve(messages, seed, {}).text) for seed in range(40)} == {"A", "B"}
+
+
+def test_what_was_said_by_number_is_the_option_with_that_number() -> None:
+    read = read_prompt(user(f"{QUESTIONED}\n(A) 20\n(B) 14\n\n[Agent 2]\nAnswer: 14\n\n[Agent 3]\nB\n\n{FORMAT}"))
+    assert [heard.answer for heard in read.heard] == ["B", "B"]
+
+
+def test_to_find_no_mistake_is_no_answer() -> None:
+    """The sentence with which it confirms a solution is not taken for one."""
+    said = "Your steps are sound; I find no mistake in them."
+    read = read_prompt(Templates().render("acc/revise.j2", view(heard=[turn(said)], own=[RIGHT])))
+    assert (read.heard, read.silent, read.own) == ((), 1, "14")

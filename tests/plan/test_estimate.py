@@ -15,8 +15,10 @@ from cortexdsl.plan import compile_spec
 from cortexdsl.plan.cost.passages import passages_for
 from cortexdsl.plan.cost.rehearse import rehearse_plan
 from cortexdsl.plan.cost.windows import too_long
+from cortexdsl.plan.rehearsal.explain import rehearsed
 from cortexdsl.plan.rehearsal.lengths import OwnLengths
-from cortexdsl.terms import Model
+from cortexdsl.terms import Keep, Model, Sparse
+from tests.debate.stage import method
 
 SPEC = """\
 title: Debates that never end early
@@ -138,3 +140,14 @@ def test_passages_are_rehearsed_as_long_as_the_first_of_their_corpus(here: Path)
     assert list(passages_for(plan, plan.cells[0])) == shown
     Path("specs/facts.jsonl").write_text("no passage\n")
     assert [passage["title"] for passage in passages_for(plan, plan.cells[0])] == ["A made-up passage"] * 2
+
+
+def test_a_call_for_each_edge_is_counted_though_what_is_said_may_leave_some_out() -> None:
+    """In a rehearsal every answer is another; a real debate may keep all six edges. By place, three are kept in any."""
+    met = Keep("above", 0)
+
+    def rated(where: str) -> int:
+        steps = {"answer": {}, "rate": {"hears": Sparse(where, met), "each": "edge", "reads": "review"}}
+        return sum(turn.step == "rate" for turn in rehearsed(method(steps, ["answer"] * 3 + ["rate"])).turns)
+
+    assert (rated("changes < 2"), rated("place < mine(place)")) == (6, 3)

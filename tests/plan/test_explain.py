@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
+from cortexdsl.errors import DebateError
 from cortexdsl.plan.rehearsal.explain import explain, rehearsed
 from cortexdsl.protocols.method.resolve import Choice, resolve
 from cortexdsl.protocols.text.loader import load_protocol
 from cortexdsl.spec.text.reader import parse
-from cortexdsl.terms import Choose, Everyone, Item, Keep, Method, OfRole, Repeat
+from cortexdsl.terms import Choose, Decide, Everyone, Item, Keep, Method, OfRole, Repeat, Sparse, Told
 from tests.debate.stage import agents, method
 
 MET = Keep("above", 0.0)
@@ -43,6 +46,7 @@ def test_a_choice_by_what_is_said_silences_nobody() -> None:
     said = explain(method(STEPS, ["first", unsure, "answer"], CAST, debaters=("debater",)))
     assert "calls: 6 at most (fewer where a choice silences somebody)" in said
     assert "silent" not in said.split("who hears whom")[1]
+    assert "choose others: everybody is chosen here; in a debate it follows from what is said" in said
 
 
 def test_places_are_not_known_once_somebody_may_have_left() -> None:
@@ -103,3 +107,66 @@ def test_who_takes_over_an_answer_is_told_apart_and_silences_nobody() -> None:
     assert "choose follower among debater: where chance < 0.3" in said
     assert "calls: 16 at most" in said
     assert any("follower: follower/follow.j2 (said as it is written)" in line for line in said)
+
+
+def test_a_tie_of_made_up_answers_is_told_with_what_decides_it() -> None:
+    """Three who never agree are tied at one vote each."""
+    tied = "the vote is tied here, since all answers differ: "
+    said = explain(method({"answer": {}}, ["answer"]))
+    assert "\ndecide: majority\n" in said
+    assert f"{tied}the highest summed confidence wins, then a draw" in said
+    said = explain(method({"answer": {}}, ["answer"], decide=Decide("majority", fallback="none")))
+    assert "\ndecide: majority, fallback none: no answer where all differ\n" in said
+    assert f"{tied}there is no answer" in said
+    assert "tied" not in explain(method({"answer": {}}, ["answer"], "a"))
+    assert "fallback" not in explain(method({"answer": {}}, ["answer"], decide=Decide("first", fallback="none")))
+
+
+def test_edges_that_weigh_alike_are_told_as_a_tie() -> None:
+    """No two made-up replies are alike: all similarities are 0. Confidences are drawn, and differ."""
+    for weight, is_tied in (("similarity", True), ("confidence", False)):
+        steps = {"answer": {}, "revise": {"hears": Sparse(weight, Keep("top", 1))}}
+        said = explain(method(steps, ["answer", "revise"]))
+        assert ("revise: all edges weigh alike here, and are kept or dropped together" in said) is is_tied
+
+
+def test_the_last_of_several_steps_is_one_of_them() -> None:
+    """Told of two steps, one hears what was said last in either: `and` would say that it hears the last of each."""
+    steps = {"first": {}, "second": {}, "third": {"hears": Everyone(), "tells": (Told(("first", "second")),)}}
+    said = explain(method(steps, ["first", "second", "third"]))
+    assert "told the last of first or second" in said
+    steps["third"] = {"hears": Everyone(), "tells": (Told(("first", "second"), last=None),)}
+    assert "told all of first and second" in explain(method(steps, ["first", "second", "third"]))
+
+
+def test_both_branches_of_a_condition_are_told() -> None:
+    """No made-up judge is content: `mend` is drawn, `praise` is not. With a content one it is the other way round."""
+    steps = {
+        "answer": {},
+        "judge": {"role": "judge", "hears": OfRole(("debater",)), "reads": "verdict"},
+        "mend": {"hears": Everyone()},
+        "praise": {"role": "judge", "reads": "comment"},
+    }
+    branches = [Repeat(1, ("mend",), unless="agreed"), Repeat(1, ("praise",), unless="not agreed")]
+    said = explain(method(steps, ["answer", "judge", *branches], {"debater": "a b", "judge": "j"}))
+    notes = [line.strip() for line in said.partition("what other replies change\n")[2].splitlines()]
+    assert notes[:3] == [
+        "mend is drawn, but not in every debate: passed over where agreed",
+        "praise is not drawn: passed over where not agreed",
+        "where all agree and are sure from the beginning: answer, judge, praise",
+    ]
+
+
+def test_what_replies_cannot_change_needs_no_word() -> None:
+    """One agent, no condition, no vote of several."""
+    assert "what other replies change" not in explain(method({"answer": {}}, ["answer"], "a"))
+
+
+def test_replies_that_make_a_weight_no_number_draw_nothing_and_break_nothing() -> None:
+    """Where all are alike 1 / (1 - similarity) is endless; where nobody is, it is 1."""
+    steps = {"answer": {}, "revise": {"hears": Sparse("1 / (1 - similarity)", Keep("mean"))}}
+    endless = method(steps, ["answer", Repeat(2, ("revise",), until="consensus")])
+    with pytest.raises(DebateError):
+        rehearsed(endless, agrees=True)
+    said = explain(endless)
+    assert "where all agree" not in said

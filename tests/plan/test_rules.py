@@ -25,6 +25,12 @@ def test_each_cell_is_a_rule_with_its_settings(tmp_path: Path) -> None:
     assert "            'keep': {'top': 1}," in text.partition("rule debate_arithmetic_sparse_keep_top_1:")[2]
 
 
+def test_the_plan_is_made_after_what_is_declared(tmp_path: Path) -> None:
+    """It writes into the same ledger: were it first, it would make the other rule's file."""
+    made = rules_text(plan(tmp_path)).partition("rule plan:")[2].partition("\nrule ")[0]
+    assert "results/small/declared.json" in made.partition("output:")[0]
+
+
 @pytest.mark.parametrize("cores", [None, 1, 4, 64])
 def test_connections_are_divided_among_the_jobs_that_can_run_at_once(tmp_path: Path, cores: int | None) -> None:
     """As our own workflow divides them: 64 cores do not make more jobs than there are."""

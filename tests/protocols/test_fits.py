@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+import pytest
+
 from cortexdsl.protocols.method.resolve import Choice, resolve
 from cortexdsl.protocols.prompts.templates import Templates
 from cortexdsl.protocols.text.loader import protocol_of
@@ -53,6 +55,49 @@ def test_of_another_group_the_answers_alone_are_told() -> None:
     assert "answer:c0" in text
     assert "answer:b0" not in text
     assert "42, 42" in text
+
+
+def test_both_orders_of_a_pair_count() -> None:
+    """a wins both its pairs in one order and none in the other; c beats b in both, and b beats a once."""
+    script = {
+        "compare:ranker1>aandb": "1|-", "compare:ranker1>aandc": "1|-", "compare:ranker1>bandc": "3|-",
+        "reverse:ranker1>aandb": "2|-", "reverse:ranker1>aandc": "3|-", "reverse:ranker1>bandc": "3|-",
+    }  # fmt: skip
+    stage = Stage(script)
+    debate = run(fitted("llm-blender", "a b c", "{best: 1}"), stage)
+    assert debate.choices[-1].weight == (0.5, 0.25, 0.75)
+    assert stage.trace()[-1] == "fuse:fuser1 <- propose:c0"
+
+
+def test_the_other_order_is_shown_in_the_other_order() -> None:
+    stage = Stage()
+    run(fitted("llm-blender", "a b c", "{best: 1}"), stage)
+    templates = Templates((ROOT / "specs/examples/prompts",))
+    for step, first in (("compare", 1), ("reverse", 2)):
+        of = read(ROOT / "specs/examples/more.yaml").find(("protocols", "llm-blender", "steps", step, "prompt"))
+        text = templates.text(str(of.value if of else ""), stage.views[f"{step}:ranker1>aandb"])
+        shown = [text.index("propose:a0"), text.index("propose:b0")]
+        assert (shown == sorted(shown)) is (first == 1)
+
+
+SCORES = {  # who gives whom what: d is praised by c, whom nobody thinks much of, and c by d
+    "a": {"b": 0.9, "c": 0.1, "d": 0.2}, "b": {"a": 0.8, "c": 0.1, "d": 0.2},
+    "c": {"a": 0.1, "b": 0.1, "d": 1.0}, "d": {"a": 0.7, "b": 0.5, "c": 1.0},
+}  # fmt: skip
+
+
+def test_each_reviewers_say_weighs_as_much_as_it_wins_itself() -> None:
+    """The weights are worked out again from the reviews of the record, giver by giver."""
+    script = {f"review:{u}1>{v}": f"x|{score}" for u, given in SCORES.items() for v, score in given.items()}
+    script |= {f"answer:{name}0": f"4{k}|0.5" for k, name in enumerate("abcd")}
+    debate = run(fitted("peer-rank", "a b c d"), Stage(script))
+    given = {(t.speaker, t.about): t.confidence or 0.0 for t in debate.turns if t.reads == "review"}
+    assert len(given) == 12
+    say = {v: sum(given[u, v] for u in "abcd" if u != v) / 3 for v in "abcd"}
+    for _ in range(2):
+        say = {v: sum(given[u, v] * say[u] for u in "abcd" if u != v) for v in "abcd"}
+    assert debate.choices[-1].weight == pytest.approx(tuple(say.values()))
+    assert (max(say, key=lambda name: say[name]), debate.answer) == ("a", "40")
 
 
 def test_the_best_alone_are_passed_on() -> None:

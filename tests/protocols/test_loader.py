@@ -66,7 +66,12 @@ def test_names_are_looked_up_in_the_spec_then_built_in_then_as_files(tmp_path: P
         ("{role: debater, prompt", "{role: ^debatr, prompt", "there is no role debatr", "did you mean debater?"),
         ("hears: {role: debater}", "hears: {role: ^x}", "there is no role x", "debater"),
         ("judge: {model_of: first}}", "judge: {model_of: first}, ^critic: second}", "nobody speaks", "remove"),
-        ("hears: {role: debater},", "hears: {role: debater}, tells: ^about_me,", "no turn is about anybody", ""),
+        (
+            "hears: {role: debater},",
+            "hears: {role: debater}, tells: ^about_me,",
+            "judge is told what is about it, and no turn is",
+            "write each: edge in the words of step revise (p.yaml:5:3)",
+        ),
         ("do: [revise, judge]", "do: [^judg, revise, judge]", "there is no step judg", "did you mean judge?"),
         (
             "  judge: {role",
@@ -75,7 +80,18 @@ def test_names_are_looked_up_in_the_spec_then_built_in_then_as_files(tmp_path: P
             "add it",
         ),
         ("reads: verdict", "reads: comment", "agreed is a judge's verdict", "reads: verdict"),
-        ("decide: majority", "decide: {last: ^judge}", "no step of judge reads an answer", "reads: answer"),
+        (
+            "decide: majority",
+            "decide: {last: ^judge}",
+            "no step of judge reads an answer",
+            "reads: answer, or write {last: debater}",
+        ),
+        (
+            "decide: majority",
+            "decide: majority\ndebaters: ^[judge]",
+            "no step of judge reads an answer",
+            "write debaters: [debater], whose steps do, or leave debaters out",
+        ),
         ("decide: majority", "decide: {last: ^boss}", "there is no role boss", "judge"),
         ("weight: confidence", "weight: peer_score", "peer_score needs reviews", "reads: review"),
         ("until: agreed", "until: ^agred", "'agred' is no time to end", "did you mean agreed?"),
@@ -95,6 +111,44 @@ def test_what_is_unsound_is_told_in_its_place(old: str, new: str, what: str, rem
         before = text[: text.index("^")]
         line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
         assert told.where == f"p.yaml:{line}:{column}"
+
+
+REVIEWED = """\
+settings: {rounds: 2}
+roles: {debater: everyone}
+steps:
+  answer: {role: debater, prompt: common/answer.j2}
+  review: {role: debater, hears: everyone, reads: review, prompt: my/review.j2}
+  refine: {role: debater, hears: everyone, TELLS, prompt: my/refine.j2}
+schedule: [answer, {repeat: $rounds, do: [review, refine]}]
+decide: DECIDE
+"""
+
+
+@pytest.mark.parametrize(
+    ("tells", "decide", "where", "what"),
+    [
+        ("tells: about_me", "majority", "6:51", "refine is told what is about it, and no turn is about anybody"),
+        ("tells: {step: review, about: me}", "majority", "6:51", "and no turn of review is about anybody"),
+        (
+            "own: latest",
+            "{vote: peer_score}",
+            "8:16",
+            "peer_score needs reviews of somebody, and review is about nobody",
+        ),
+    ],
+)
+def test_a_review_that_lost_its_each_is_named_by_whoever_needs_it(
+    tells: str, decide: str, where: str, what: str
+) -> None:
+    """The step that is told of it stands in line 6, or the vote in line 8; the one to be mended in line 5."""
+    text = REVIEWED.replace("TELLS", tells).replace("DECIDE", decide)
+    with pytest.raises(SpecError) as caught:
+        protocol_of("reviewed", parse(text, "p.yaml"))
+    told = caught.value.problems[0]
+    assert (told.where, what in told.what) == (f"p.yaml:{where}", True)
+    assert told.remedy == "write each: edge in the words of step review (p.yaml:5:3)"
+    protocol_of("reviewed", parse(text.replace("reads: review", "reads: review, each: edge"), "p.yaml"))
 
 
 def test_a_protocol_without_answers_is_refused() -> None:

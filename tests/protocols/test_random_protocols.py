@@ -76,6 +76,8 @@ HEARS = st.one_of(
                 "support + mine(constancy)",
                 "score + chance",
                 "chosen * (place < mine(place))",
+                "chosen(choice) + score(review) / 2",
+                "theirs(score) + theirs(mean(differs))",
             ]
         ),
         st.sampled_from(["mean", "median", "all", "mean_of_all", {"top": 1}, {"above": 0.4}]),
@@ -89,7 +91,10 @@ HEARS = st.one_of(
     ),
 )
 TOLD = st.fixed_dictionaries(
-    {"step": st.sampled_from(["open", "s0", ["open", "s0"]]), "last": st.sampled_from([1, 2, "all"])}
+    {"step": st.sampled_from(["open", "s0", ["open", "s0"]]), "last": st.sampled_from([1, 2, "all"])},
+    optional={
+        "where": st.sampled_from(["agreed", "chosen > 0.5 or peer_score(review) > 0.5", "confidence * round < 1"])
+    },
 )
 TELLS = st.lists(
     st.one_of(st.sampled_from(["latest", "history", "by_answer", "about_me", "evidence", {"about": "me"}]), TOLD),
@@ -111,7 +116,20 @@ STEP = st.fixed_dictionaries(
         "tells": TELLS,
         "own": st.one_of(st.sampled_from(["none", "latest", "history"]), TOLD),
         "order": st.sampled_from(["simultaneous", "sequential"]),
-        "each": st.sampled_from(["speaker", "speaker", "speaker", "edge", "listener", "group", "pair", "match"]),
+        "each": st.sampled_from(
+            [
+                "speaker",
+                "speaker",
+                "speaker",
+                "edge",
+                {"edge": "debater"},
+                {"edge": "second"},
+                "listener",
+                "group",
+                "pair",
+                "match",
+            ]
+        ),
         "draws": st.sampled_from([1, 1, 2]),
         "reads": READS,
         "prompt": st.sampled_from(
@@ -138,6 +156,8 @@ ENDING = st.sampled_from(
         "n_agents == 1",
         "all(all(not differs))",
         "any(any(similarity > 0.99))",
+        "agreed(verdict) and round > 1",
+        "all(mean(theirs(score)) >= mean(score))",
     ]
 )
 CHOOSE = st.builds(
@@ -153,6 +173,9 @@ CHOOSE = st.builds(
             {"weight": "chosen + chance / 100", "keep": {"top": 1}},
             {"weight": "peer_score + mean(score)", "keep": {"drop_bottom": 1}},
             {"weight": "support * reliability", "keep": "mean"},
+            {"weight": "sum(theirs(score) * theirs(peer_score))", "keep": {"top": 2}},
+            {"where": "any(theirs(place) < place and differs)"},
+            {"weight": "chosen(choice) - peer_score(review)", "keep": {"top": 2}},
         ]
     ),
 )
@@ -176,7 +199,7 @@ def protocols(draw: st.DrawFn) -> dict[str, Any]:
     """A protocol as a spec would write it; it opens with answers that hear nobody, as most do."""
     opening = {"role": "debater", "prompt": "talk.j2", "draws": draw(st.sampled_from([1, 1, 2]))}
     steps = {"open": opening} | {f"s{k}": _fitting(draw(STEP)) for k in range(draw(st.integers(1, 4)))}
-    seldom = draw(st.sampled_from(["said", "helper", "picked", ""]))
+    seldom = draw(st.sampled_from(["said", "helper", "picked", "picked", ""]))
     if seldom == "said":
         steps["s0"] = {**steps["s0"], "role": "debater", "prompt": draw(st.sampled_from(SAID))}
     elif seldom:
@@ -217,6 +240,8 @@ def protocols(draw: st.DrawFn) -> dict[str, Any]:
     for step in spoken:  # a role that nobody plays is named by no template
         if isinstance(step["prompt"], dict) and "picked" in step["prompt"] and "picked" not in used:
             step["prompt"] = "talk.j2"
+        if isinstance(step.get("each"), dict) and step["each"]["edge"] not in used:
+            step["each"] = "edge"
     if isinstance(decide, dict) and decide.get("last", "debater") not in {
         step["role"] for step in spoken if "answer" in step.get("reads", "answer")
     }:
@@ -351,7 +376,7 @@ _SELDOM = ("a tool spoke", "who was picked spoke", "somebody was silent", "somet
 SEEN = dict.fromkeys(("accepted", "refused", *_SELDOM), 0)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=90, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(protocols(), st.integers(0, 10**6))
 def test_what_check_accepts_runs_replays_and_is_measured(
     templates: Templates, protocol: dict[str, Any], seed: int

@@ -75,3 +75,20 @@ def test_nothing_shown_moves_the_cursor(text: str) -> None:
         {"Cc", "Cf", "Cs", "Zl", "Zp"}
     )
     shown.encode("utf-8")
+
+
+def test_steps_of_one_round_are_headed_apart_and_keep_their_own_weights() -> None:
+    """Two reviews in a row, and no debater answers in between: the second is headed so, and weighs b by 0.5."""
+    answers = DEBATE.turns[:2]
+    reviews = [
+        replace(answers[0], turn=turn, execution=execution, step="review", round=1, reads="comment", heard=(1,))
+        for turn, execution in ((2, 1), (3, 2))
+    ]
+    graphs = [
+        Graph(1, "review", ("b",), ("a",), np.array([[weight]]), np.array([[True]]), {}) for weight in (0.25, 0.5)
+    ]
+    debate = replace(DEBATE, turns=(*answers, *reviews), graphs=tuple(graphs))
+    heads = [line.strip(" ─") if "──" in line else line for line in transcript_text(record(debate)).splitlines()]
+    assert [line for line in heads if line.startswith(("round", "a, hearing"))] == [
+        "round 0, answer", "round 1, review", "a, hearing b (0.25)", "round 1, review (time 2)", "a, hearing b (0.5)",
+    ]  # fmt: skip

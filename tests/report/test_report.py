@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -17,6 +18,8 @@ import pytest
 from cortexdsl.errors import DataError
 from cortexdsl.report.build import build_report
 from cortexdsl.report.text import COLUMNS, terminal_report
+from tests.watch.made import said as tallied
+from tests.watch.made import write as write_tallies
 
 from .conftest import COMPARISONS, HOSTILE, HYPOTHESES, SCORES, write_results
 
@@ -72,7 +75,7 @@ def test_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
     """A report is a function of its tables: no clock, no random ids, in page, figures and tables alike."""
     first, second = write_results(tmp_path / "a"), write_results(tmp_path / "b")
     build_report(first, VERSIONS)
-    build_report(second, VERSIONS)
+    build_report(second, VERSIONS, threads=3)
     assert digests(first) == digests(second)
     assert {path.split(".")[-1] for path in digests(first)} == {"html", "svg", "pdf", "png", "csv", "md", "tex"}
 
@@ -234,6 +237,34 @@ def test_the_terminal_report_fits_and_has_no_colour_unasked(results: Path) -> No
     assert "\x1b[32mSUPPORTED\x1b[0m" in terminal_report(results, is_coloured=True)
 
 
+def test_a_method_of_one_voice_has_no_line_of_consensus(results: Path) -> None:
+    """Its consensus is empty after every round; where that is so of all, there is no table."""
+    rounds = results / "rounds.csv"
+    lines = [
+        re.sub(r",[^,]*,[^,]*,[^,]*$", ",,,", line) if ",full," in line else line
+        for line in rounds.read_text().splitlines()
+    ]
+    rounds.write_text("\n".join(lines) + "\n")
+    text = terminal_report(results)
+    assert "consensus after round" in text
+    assert not re.search(r"^  full +–", text, re.MULTILINE)
+    rounds.write_text("\n".join(line for line in lines if ",full," in line or line.startswith("dataset")) + "\n")
+    assert "consensus after round" not in terminal_report(results)
+
+
+def test_questions_are_whole_numbers(results: Path) -> None:
+    """40 questions, not 40.0; and one replicate is one."""
+    text = (results / "metrics.csv").read_text()
+    (results / "metrics.csv").write_text(text.replace(",100,3", ",40,1"))
+    plan = json.loads((results / "plan.json").read_text())
+    plan["questions"] = {"arithmetic": [f"q{number}" for number in range(40)]}
+    (results / "plan.json").write_text(json.dumps(plan))
+    said = page_of(results).text
+    assert "40 questions, 1 replicate each." in said
+    assert "40.0 questions" not in said
+    assert "Questions 40 " in said
+
+
 OMNIBUS = """\
 family,dataset,metric,cells,test,statistic,freedom,p,n_questions
 main,arithmetic,accuracy,3,Cochran's Q (fixed sample: exploratory),18.0,2,0.0001234,100
@@ -342,3 +373,17 @@ def test_a_report_whose_cells_lost_many_calls_begins_with_that(tmp_path: Path) -
     few = write_results(tmp_path / "few", limits={"failed": 0.1})
     build_report(few, VERSIONS, has_figures=False)
     assert "brought no reply: " not in (few / "report.html").read_text()
+
+
+def test_a_report_with_a_step_that_was_not_read_begins_with_that(tmp_path: Path) -> None:
+    """As the jobs counted it: 30 of 30 reviews of one cell."""
+    plan = json.loads((write_results(tmp_path / "unread") / "plan.json").read_text())
+    cells = [cell | {"slug": f"slug-{k}"} for k, cell in enumerate(plan["cells"])]
+    folder = write_results(tmp_path / "unread", cells=cells)
+    unread = [["review", "review", 30, 30], ["answer", "answer", 1, 30]]
+    write_tallies(folder / "spent", tallied(cell="slug-0", unread=unread))
+    said = f"Most replies of step review could not be read as a review: {cells[0]['cell']} (30 of 30)."
+    build_report(folder, VERSIONS, has_figures=False)
+    page = (folder / "report.html").read_text()
+    assert 0 < page.index(said) < page.index("<h1>")
+    assert said in " ".join(terminal_report(folder).split())

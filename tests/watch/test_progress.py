@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from cortexdsl.records.tallies import Tallies, read_tally, total_of
+from cortexdsl.watch.display import Display
 from cortexdsl.watch.expected import Expected, last_batches
 from cortexdsl.watch.progress import Pace, Progress, progress
+from cortexdsl.watch.watched import Watched
 from tests.watch.made import EXPECTED, said, write
 
 
@@ -88,6 +91,37 @@ def test_a_job_that_this_run_does_again_begins_at_nothing(tmp_path: Path) -> Non
     assert progress(expected, tallies, now=1502.0, since=1500.0).rows[0].done == 14
 
 
+def test_a_run_counts_its_own_calls_and_tells_the_total_apart(tmp_path: Path) -> None:
+    """Before: 40 calls of one job, 30 of another, $0.50 each. The first goes on, to 52 calls and two more retried."""
+    other = said(shard="r1-s02", state="done", calls={"asked": 30})
+    folder = tmp_path / "results/e/spent"
+    write(folder, said(), other)
+    expected = Expected("e", EXPECTED.jobs, frozenset({("d", "a", "r1-s01")}), str(tmp_path / "results/e"))
+    watched = Watched(expected, since=1500.0, clock=lambda: 1502.0)
+    more = {
+        "calls": {"asked": 52, "shared": 6}, "tokens": {"input": 5200, "output": 520}, "dollars": 0.65, "seconds": 23.0,
+        "retries": {"rate_limit": 4, "timeout": 1}, "updated": 1501.5,
+    }  # fmt: skip
+    write(folder, said(**more))
+    shown = watched.look(is_last=True)
+    spent = shown.all.spent
+    assert (spent.calls["asked"], spent.calls["shared"], spent.calls["retried"]) == (12, 6, 2)
+    assert (spent.input_tokens, spent.output_tokens, spent.seconds) == (1200, 120, pytest.approx(3.0))
+    assert (spent.dollars, spent.retries, spent.failures) == (pytest.approx(0.15), {"rate_limit": 2}, {})
+    summary = Display([watched], Console(), clock=lambda: 1502.0).summary(shown)
+    assert ", 12 calls asked (6 more were shared), 1,200 + 120 tokens, $0.15, 0 s, 2 retried (rate limit); " in summary
+    assert summary.endswith("; with earlier runs 82 calls, 9,200 + 920 tokens, $1.15")
+
+
+def test_a_first_run_says_nothing_of_earlier_ones(tmp_path: Path) -> None:
+    expected = replace(EXPECTED, root=str(tmp_path))
+    watched = Watched(expected, since=1000.0, clock=lambda: 1021.0)
+    write(tmp_path / "spent", said())
+    summary = Display([watched], Console()).summary(watched.look())
+    assert ", 40 calls asked (8 more were shared), " in summary
+    assert "earlier" not in summary
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "[]", "{", '{"calls": 5, "tokens": 1, "dollars": 0, "seconds": 1}', "[" * 5000, '{"state": "unheard of"}'],
@@ -135,3 +169,17 @@ def test_what_a_look_found_unneeded_is_not_expected(tmp_path: Path, monkeypatch:
     path.write_text('{"schema_version": 1, "batch": 1, "decided": true, "live": ["a", "b~keep=mean"]}')
     shown = progress(expected, tallies, 1021.0, ends=last_batches(expected))
     assert (shown.all.state, shown.all.done, shown.all.total) == ("done", 20, 20)
+
+
+def test_a_step_that_was_not_read_is_said_at_the_end(tmp_path: Path) -> None:
+    """Of the judge's replies in `a`, 9 of 10 and 0 of 2: 9 of 12. Tallies of earlier versions count nothing."""
+    watched = Watched(replace(EXPECTED, root=str(tmp_path)), since=1000.0, clock=lambda: 1021.0)
+    write(
+        tmp_path / "spent",
+        said(unread=[["judge", "verdict", 9, 10], ["answer", "answer", 0, 20]]),
+        said(shard="r1-s02", unread=[["judge", "verdict", 0, 2]]),
+        said("b~keep=mean"),
+    )
+    console = Console(record=True, width=200)
+    Display([watched], console).stop()
+    assert "  Most replies of step judge could not be read as a verdict: a (9 of 12). See" in console.export_text()

@@ -27,18 +27,19 @@ def test_durations(seconds: float | None, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dollars", "is_priced", "said"),
+    ("asked", "dollars", "is_priced", "said"),
     [
-        (0.0, True, "$0.00"),
-        (0.004, True, "$0.0040"),
-        (1234.5, True, "$1,234.50"),
-        (0.0, False, "-"),
-        (2, False, "$2.00+"),
+        (9, 0.0, True, "$0.00"),
+        (9, 0.004, True, "$0.0040"),
+        (9, 1234.5, True, "$1,234.50"),
+        (9, 0.0, False, "-"),
+        (9, 2, False, "$2.00+"),
+        (0, 0.0, True, "-"),  # all was replayed: there is nothing to pay, and no price that is known
     ],
 )
-def test_money(dollars: float, is_priced: bool, said: str) -> None:
+def test_money(asked: int, dollars: float, is_priced: bool, said: str) -> None:
     """What is unknown is never shown as nothing."""
-    assert money(Spending(dollars=dollars, is_priced=is_priced)) == said
+    assert money(Spending(calls={"asked": asked}, dollars=dollars, is_priced=is_priced)) == said
 
 
 def test_trouble_names_kinds_the_most_frequent_first() -> None:

@@ -77,6 +77,15 @@ def test_a_broken_spec_lets_the_others_run_and_is_told_at_the_end(fresh: Bench) 
     assert not (fresh.folder / "results/bad").exists()
 
 
+def test_no_job_makes_what_another_rule_is_to_make(fresh: Bench) -> None:
+    """On one core the plan came first, and wrote what `declare` declares: Snakemake warned of it in every run."""
+    fresh.write("specs/tiny.yaml", TINY)
+    run = fresh.snakemake("results/tiny/plan.json", "results/tiny/declared.json", cores=1)
+    assert run.status == 0, run.text
+    assert run.finished == Counter({"declare": 1, "plan": 1})
+    assert "not present when the DAG was created" not in run.text + run.log
+
+
 def test_a_spec_edited_while_the_workflow_runs_stops_its_jobs(bench: Bench) -> None:
     """A job is told the digest that the workflow read; where the spec means something else by now it refuses."""
     run = bench.cortexdsl(

@@ -16,6 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("results", type=Path, help="folder of the experiment's results, as results/quickstart")
     parser.add_argument("--text", action="store_true", help="print the report; write nothing")
     parser.add_argument("--no-figures", action="store_true", help="draw nothing, which takes most of the time")
+    parser.add_argument("--threads", type=int, default=1, help="figures that are drawn at once (default: 1)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -25,5 +26,5 @@ def run(args: argparse.Namespace) -> int:
     else:
         from cortexdsl.report.build import build_report  # what draws: half of what printing a report would cost
 
-        print(build_report(args.results, has_figures=not args.no_figures))
+        print(build_report(args.results, has_figures=not args.no_figures, threads=args.threads))
     return 0

@@ -15,6 +15,7 @@ from cortexdsl.errors import InputError, Problem, SpecError
 from cortexdsl.plan import Plan
 from cortexdsl.plan.compiler import Judged, judge
 from cortexdsl.plan.cost.rehearse import misrendered
+from cortexdsl.plan.cost.trial import unreadable
 from cortexdsl.plan.parts.tools import functions_of
 from cortexdsl.serve import unset_variables
 
@@ -77,6 +78,7 @@ def _warnings(plan: Plan) -> list[Problem]:
         remedy = f"read it; to run, say --trust {name}, or --config trust={name} to snakemake"
         found.append(Problem(plan.spec_path, f"a tool calls {name}, which is code that runs on this machine", remedy))
     found += _unmeasurable(plan)
+    found += unreadable(plan)
     if plan.jobs > MANY_JOBS:
         remedy = "Snakemake takes minutes to schedule so many: use a larger shard_size, or fewer replicates or cells"
         found.append(Problem(plan.spec_path, f"{plan.jobs:,} debate jobs", remedy))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 
-from cortexdsl.debate.roles import debating_roles, members
+from cortexdsl.debate.roles import debating_roles, players
 from cortexdsl.debate.talk.topology import group_members, heard_matrix
 from cortexdsl.debate.talk.transcript import Transcript
 from cortexdsl.debate.talk.views import Address
@@ -49,11 +49,7 @@ async def _sparse(scene: Scene, step: Step, topology: Sparse, listeners: tuple[s
 
 def speaking(method: Method, step: Step) -> tuple[str, ...]:
     """Return who speaks in a step: its role as the cast stands, without those who have left the debate."""
-    own = tuple(agent.name for agent in method.cast[step.role])
-    if step.role not in debating_roles(method):
-        return own
-    left = {agent.name for agent in members(method)}
-    return tuple(name for name in own if name in left)
+    return players(method, step.role)
 
 
 def draw_groups(method: Method, names: Sequence[str], chance: random.Random) -> tuple[tuple[str, ...], ...]:
@@ -146,20 +142,27 @@ def as_shown(graph: Graph, step: Step, transcript: Transcript, execution: int) -
     return replace(graph, heard=heard)
 
 
-def addresses(step: Step, agents: Sequence[Agent], graph: Graph) -> list[Address]:
+def addresses(step: Step, agents: Sequence[Agent], graph: Graph, of: Collection[str] | None = None) -> list[Address]:
     """List the calls of a step, in the agents' order, `draws` not counted.
 
     One call a speaker; with `each`, one for each edge heard, for each pair of those heard, for each match of two
-    neighbours among them, for each listener, or for each group.
+    neighbours among them, for each listener, or for each group. `of`: with a call for each edge, the speakers whom
+    these are about, the others being heard in each; None: all.
     """
+    met = set(graph.speakers if of is None else of)
+
+    kept: list[list[int]] = [[] for _ in graph.listeners]
+    for column, row in zip(*(places.tolist() for places in np.nonzero(graph.heard.T)), strict=True):
+        kept[column].append(row)
 
     def heard_by(column: int) -> tuple[str, ...]:
-        return tuple(graph.speakers[row] for row in np.flatnonzero(graph.heard[:, column]))
+        return tuple([graph.speakers[row] for row in kept[column]])
 
     def trust_of(column: int) -> dict[str, float] | None:
         if graph.weight is None:
             return None
-        return {graph.speakers[row]: float(graph.weight[row, column]) for row in np.flatnonzero(graph.heard[:, column])}
+        weights = graph.weight[kept[column], column].tolist()
+        return dict(zip(heard_by(column), weights, strict=True))
 
     if step.each in ("listener", "group"):
         return [
@@ -181,9 +184,11 @@ def addresses(step: Step, agents: Sequence[Agent], graph: Graph) -> list[Address
         ]
     if step.each == "edge":
         return [
-            Address(agent, (name,), name, trust_of(column))
+            Address(agent, tuple(each for each in heard if each == name or each not in met), name, trust_of(column))
             for column, agent in enumerate(agents)
-            for name in heard_by(column)
+            for heard in [heard_by(column)]
+            for name in heard
+            if name in met
         ]
     return [Address(agent, heard_by(column), None, trust_of(column)) for column, agent in enumerate(agents)]
 

@@ -8,7 +8,7 @@ from cortexdsl.terms import Reader, Reading, Step
 
 
 def read(
-    reader: Reader, step: Step, text: str, heard: Sequence[str], numbers: Mapping[str, int]
+    reader: Reader, step: Step, text: str, shown: Sequence[str], numbers: Mapping[str, int]
 ) -> tuple[Reading, dict[str, str | None]]:
     """Read a reply as its step does.
 
@@ -17,8 +17,8 @@ def read(
     reader : Reader
     step : Step
     text : str
-    heard : sequence of str
-        Whose words its prompt held.
+    shown : sequence of str
+        Among whom a choice is made: whose words its prompt held, its maker's own among them.
     numbers : mapping of name to int
         What prompts call the agents.
 
@@ -27,7 +27,7 @@ def read(
     (Reading, mapping)
         What the step reads first, and the values of what it reads beside that (None: unreadable).
     """
-    named = {str(numbers[name]): name for name in heard if name in numbers}
+    named = {str(numbers[name]): name for name in shown if name in numbers}
 
     def one(what: str) -> Reading:
         reading = reader.read(what, text)  # type: ignore[arg-type]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -29,6 +29,8 @@ class Transcript:
         Of the principal agents' answers, by round, as far as a weight has asked for them.
     members : tuple of str
         Those of the principal agents who still debate.
+    own_numbers : mapping of name to int
+        What each agent is told of itself: its number in its own role, where it is no principal agent.
     """
 
     principal: tuple[str, ...]
@@ -38,6 +40,7 @@ class Transcript:
     answered: list[int] = field(default_factory=list)
     cosines: list[Floats] = field(default_factory=list)
     members: tuple[str, ...] = ()
+    own_numbers: Mapping[str, int] = field(default_factory=dict)
     # The same turns by speaker, by (speaker, whom about) and by execution: hundreds of agents ask for them.
     _said: dict[str, list[Turn]] = field(default_factory=lambda: defaultdict(list))
     _about: dict[tuple[str, str | None], list[Turn]] = field(default_factory=lambda: defaultdict(list))
@@ -140,9 +143,13 @@ class Transcript:
         is_whole = {turn.speaker for turn in answers} == set(self.members)
         return is_whole and len(values) == 1 and None not in values
 
-    def is_agreed(self) -> bool:
-        """Say whether the verdicts that were given last, by one or by several at once, were all that all agree."""
-        given = [(turn.execution, read_of(turn, "verdict")) for turn in self.turns]
+    def is_agreed(self, steps: Collection[str] = ()) -> bool:
+        """Say whether the verdicts that were given last, by one or by several at once, were all that all agree.
+
+        `steps`: in one of these; none: in any.
+        """
+        turns = [turn for turn in self.turns if not steps or turn.step in steps]
+        given = [(turn.execution, read_of(turn, "verdict")) for turn in turns]
         given = [(execution, verdict) for execution, verdict in given if verdict is not NOT_READ]
         return bool(given) and all(verdict == "agree" for execution, verdict in given if execution == given[-1][0])
 
@@ -162,14 +169,32 @@ def read_of(turn: Turn, what: Reads) -> object:
     return turn.answer if turn.reads == what else turn.beside.get(what, NOT_READ)
 
 
+def shown_to_choose(
+    turns: Sequence[Turn], speaker: str, about: str | None, heard: Sequence[int], recalled: Sequence[int]
+) -> tuple[int, ...]:
+    """Return the turns among whose speakers one chooses: what it heard, and what it said itself and is shown again.
+
+    Who is asked about others (`about`: a pair, a match) is not among them.
+    """
+    own = (number for number in recalled if turns[number].speaker == speaker and turns[number].reads in TALK)
+    return (*heard, *(own if about is None else ()))
+
+
+def chosen_among(turn: Turn, turns: Sequence[Turn]) -> tuple[int, ...]:
+    """Return the turns among whose speakers a turn chose."""
+    return shown_to_choose(turns, turn.speaker, turn.about, turn.heard, turn.recalled)
+
+
 def last_execution(turns: Sequence[Turn]) -> tuple[Turn, ...]:
-    """Return those of some turns that belong to the last execution of a step among them."""
-    return tuple(t for t in turns if t.execution == turns[-1].execution)
+    """Return those of some turns, in order, that belong to the last execution of a step among them."""
+    return tuple([turn for turn in turns if turn.execution == turns[-1].execution])
 
 
 def last_executions(turns: Sequence[Turn], count: int | None) -> tuple[Turn, ...]:
-    """Return those of some turns that belong to the last executions among them; None: all."""
+    """Return those of some turns, in order, that belong to the last executions among them; None: all."""
     if count is None:
         return tuple(turns)
+    if count == 1:
+        return last_execution(turns)
     kept = set(sorted({turn.execution for turn in turns})[-count:])
     return tuple(turn for turn in turns if turn.execution in kept)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cortexdsl.debate.talk.judged import holding
 from cortexdsl.debate.talk.transcript import TALK, Transcript, last_execution, last_executions
 from cortexdsl.debate.talk.words import Words
 from cortexdsl.terms import Agent, Method, Question, Reader, Step, Tells, Told, Turn
@@ -52,8 +53,8 @@ class View:
 
     def shown(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the turns, heard and recalled, whose words the rendered prompt contains."""
-        heard = tuple(number for number in self.heard if number in self.written)
-        return heard, tuple(number for number in self.recalled if number in self.written)
+        heard = tuple([number for number in self.heard if number in self.written])
+        return heard, tuple([number for number in self.recalled if number in self.written])
 
 
 class Quotes:
@@ -105,6 +106,7 @@ def view(
     ---------
     question : Question
     agent : mapping name, number, persona
+        `number` as below, or the place in its own role of one who does not debate.
     about : str or None
     round : int
     heard : list of mappings speaker, number, is_mine, round, reads, text, answer, confidence, weight, trust, about,
@@ -147,7 +149,7 @@ def view(
     entries = {turn.turn: entry(turn) for turn in (*heard, *own)}
     variables: dict[str, Any] = {
         "question": question,
-        "agent": {"name": me, "number": numbers.get(me), "persona": address.speaker.persona},
+        "agent": {"name": me, "number": transcript.own_numbers.get(me), "persona": address.speaker.persona},
         "about": address.about,
         "round": transcript.round,
         "heard": [entries[turn.turn] for turn in heard],
@@ -190,9 +192,11 @@ def _told(told: Told, speaker: str, subject: str, transcript: Transcript) -> Seq
     """Return the turns of a speaker that one entry of `tells` tells to (or of) somebody."""
     said = transcript.about(speaker, subject) if told.about_me else transcript.said(speaker)
     if told.steps:
-        said = tuple(turn for turn in said if turn.step in told.steps)
+        said = tuple([turn for turn in said if turn.step in told.steps])
     elif not told.about_me:
-        said = tuple(turn for turn in said if turn.reads in TALK)
+        said = tuple([turn for turn in said if turn.reads in TALK])
+    if told.where:
+        said = holding(told.where, said, transcript)
     return last_executions(said, told.last)
 
 

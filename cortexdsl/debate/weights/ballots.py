@@ -39,7 +39,7 @@ def weights_of(method: Method, turns: Sequence[Turn], answers: Sequence[Turn], v
     expression = parse(method.decide.weight)
     authors = tuple(agent for agent in members(method) if agent.name in set(voters))
     values: dict[str, Floats | float] = {**_of_answers(answers), "n_agents": float(len(authors))}
-    used = expression.names - values.keys()
+    used = expression.keys - values.keys()
     if used:
         transcript = Transcript.read(turns, {turn.execution for turn in answers}, tuple(a.name for a in authors))
         # Nothing that a vote may name is drawn, compared as text or laid out.

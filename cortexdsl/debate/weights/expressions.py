@@ -6,8 +6,10 @@ no loops, attributes or calls of anything else, and the length is bounded.
 
 What is true is 1 and what false 0. Of a name that belongs to an agent there is a value a speaker (a column), of one
 that belongs to a pair a value a (speaker, listener), of one that belongs to the debate a number. `mine(x)` is the
-listener's value of what belongs to an agent. A reduction goes over the speakers whom a listener could hear (of a pair:
-all but the listener itself), or, where there is no speaker left, over the agents.
+listener's value of what belongs to an agent (a row), `theirs(x)` the speaker's (a column): of what belongs to a pair,
+or was reduced to a value a listener, what it is from the speaker's side. `chosen(rank)` is what one step alone has
+read. A reduction goes over the speakers whom a listener could hear (of a pair: all but the listener itself), or, where
+there is no speaker left, over the agents.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from functools import cache, reduce
 from typing import Any
 
 import numpy as np
+
+from cortexdsl.debate.weights.names import OF_STEPS
 
 MAX_LENGTH = 500
 MAX_NUMBER = 1e300
@@ -42,7 +46,14 @@ _FUNCTIONS: Mapping[str, tuple[int, Callable[..., Any]]] = {  # name: fewest arg
     "floor": (1, np.floor),
     "abs": (1, np.abs),
     "mine": (1, np.transpose),
+    "theirs": (1, lambda values: values if _is_column(values) else np.transpose(values)),
 }
+
+
+def _is_column(values: Any) -> bool:
+    return np.ndim(values) == 2 and np.shape(values)[0] > 1 == np.shape(values)[1]
+
+
 _REDUCTIONS: Mapping[str, Callable[..., Any]] = {
     "mean": np.mean, "sum": np.sum,
     "any": lambda values, axis: np.any(values != 0, axis=axis),
@@ -53,11 +64,32 @@ FUNCTIONS = (*_FUNCTIONS, *_REDUCTIONS)
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A checked expression: its text, its syntax tree and the names that it uses."""
+    """A checked expression.
+
+    Attributes
+    ----------
+    text : str
+    tree : ast.expr
+    names : set of str
+        Those that it uses, whatever steps they are of.
+    keys : set of str
+        Under which their values are looked up: `chosen`, or `chosen(rank)` of one step.
+    """
 
     text: str
     tree: ast.expr
     names: frozenset[str]
+    keys: frozenset[str]
+
+
+def named(key: str) -> tuple[str, tuple[str, ...]]:
+    """Return the name of a key, and the steps that it is of; none: of all that read it."""
+    name, _, steps = key.partition("(")
+    return name, tuple(steps[:-1].split(", ")) if steps else ()
+
+
+def _key(node: ast.Call) -> str:
+    return ast.unparse(node)
 
 
 @cache
@@ -82,39 +114,44 @@ def parse(text: str) -> Expression:
         raise ValueError(f"the expression has {len(text)} characters; {MAX_LENGTH} are allowed")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
-        names: set[str] = set()
-        _check(tree, names)
+        keys: set[str] = set()
+        _check(tree, keys)
     except (SyntaxError, RecursionError, MemoryError) as error:
         raise ValueError(f"{text!r} is no expression") from error
-    return Expression(text.strip(), tree, frozenset(names))
+    return Expression(text.strip(), tree, frozenset(named(key)[0] for key in keys), frozenset(keys))
 
 
-def _check(node: ast.expr, names: set[str]) -> None:
+def _check(node: ast.expr, keys: set[str]) -> None:
     match node:
         case ast.Constant(value=value) if isinstance(value, int | float) and not isinstance(value, bool):
             if not abs(value) < MAX_NUMBER:
                 raise ValueError("a number in the expression is too large")
         case ast.Name(id=name):
-            names.add(name)
+            keys.add(name)
         case ast.UnaryOp(op=ast.USub() | ast.UAdd() | ast.Not(), operand=operand):
-            _check(operand, names)
+            _check(operand, keys)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            _check(left, names)
-            _check(right, names)
+            _check(left, keys)
+            _check(right, keys)
         case ast.BoolOp(values=parts):
             for part in parts:
-                _check(part, names)
+                _check(part, keys)
         case ast.Compare(left=left, ops=ops, comparators=others) if all(type(op) in _COMPARISONS for op in ops):
             for part in (left, *others):
-                _check(part, names)
+                _check(part, keys)
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS or name in _REDUCTIONS:
             fewest = _FUNCTIONS[name][0] if name in _FUNCTIONS else 1
             if len(arguments) < fewest or (fewest == 1 and len(arguments) > 1):
                 raise ValueError(f"{name}() takes {'one value' if fewest == 1 else 'two values or more'}")
             for argument in arguments:
-                _check(argument, names)
+                _check(argument, keys)
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in OF_STEPS:
+            if not arguments or not all(isinstance(argument, ast.Name) for argument in arguments):
+                raise ValueError(f"{name}() takes the names of steps")
+            keys.add(_key(node))
         case ast.Call(func=ast.Name(id=name)) if name not in FUNCTIONS:
-            raise ValueError(f"there is no function {name}; there are {', '.join(FUNCTIONS)}")
+            of_steps = f"; of one step are {', '.join(f'{each}(STEP)' for each in OF_STEPS)}"
+            raise ValueError(f"there is no function {name}; there are {', '.join(FUNCTIONS)}{of_steps}")
         case _:
             raise ValueError(
                 f"{ast.unparse(node)!r} is not allowed; allowed are numbers, names, + - * / % **, < <= > >= == !=, "
@@ -157,11 +194,22 @@ def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
             parts = [_evaluate(part, values) for part in (left, *others)]
             held = [_COMPARISONS[type(op)](one, other) for op, one, other in zip(ops, parts, parts[1:], strict=False)]
             return _as_number(reduce(np.logical_and, held))
+        case ast.Call(func=ast.Name(id=name)) if name in OF_STEPS:
+            return values[_key(node)]
         case ast.Call(func=ast.Name(id=name), args=arguments):
             computed = [_evaluate(argument, values) for argument in arguments]
             return _FUNCTIONS[name][1](*computed) if name in _FUNCTIONS else _reduced(name, computed[0])
         case _:  # pragma: no cover - _check let nothing else pass
             raise AssertionError(ast.dump(node))
+
+
+def sides(expression: Expression, values: Mapping[str, Any]) -> list[tuple[str, str, tuple[int, ...]]]:
+    """Return each `mine(x)` and `theirs(x)` of an expression: the function, its text, and the shape of x."""
+    calls = [node for node in ast.walk(expression.tree) if isinstance(node, ast.Call)]
+    named = [(node, node.func.id) for node in calls if isinstance(node.func, ast.Name)]
+    with np.errstate(all="ignore"):
+        return [(name, ast.unparse(node), np.shape(_evaluate(node.args[0], values)))
+                for node, name in named if name in ("mine", "theirs")]  # fmt: skip
 
 
 def _as_number(truth: Any) -> Any:

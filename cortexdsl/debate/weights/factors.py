@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,12 @@ import numpy as np
 from cortexdsl.debate.roles import opens_round
 from cortexdsl.debate.talk.transcript import Transcript
 from cortexdsl.debate.weights import mdm
-from cortexdsl.debate.weights.said import SAID, support
+from cortexdsl.debate.weights.expressions import named
+from cortexdsl.debate.weights.names import OF_DEBATE
+from cortexdsl.debate.weights.said import SAID, SAID_IN, support
 from cortexdsl.debate.weights.scene import Scene
 from cortexdsl.errors import DebateError
-from cortexdsl.terms import Bools, Floats, Graph, OfRole, Turn
+from cortexdsl.terms import Bools, Floats, Graph, OfRole
 
 ASKED = "asked"
 """The similarity that is read from a step's replies, in place of one that is computed from the texts."""
@@ -34,7 +37,7 @@ async def factors(scene: Scene, used: frozenset[str]) -> dict[str, Floats]:
     took_part = mdm.participation(heard, method.participation) if heard else np.zeros(len(names))
     found = of_agents(scene, used)
     if used & {"similarity", "intimacy"}:
-        found["similarity"] = await _similarity(scene, scene.rounds())
+        found["similarity"] = await _similarity(scene)
         found["intimacy"] = mdm.intimacy(found["similarity"])
     found["participation"] = took_part
     earlier = max(0, transcript.round - 1)
@@ -50,7 +53,7 @@ def of_agents(scene: Scene, used: frozenset[str]) -> dict[str, Floats]:
     DebateError
         A model entry lacks what credibility needs.
     """
-    names, rounds = scene.names, scene.rounds()
+    names, rounds = scene.names, scene.rounds
     confidences = np.array(
         [[_number(turns[name].confidence) if name in turns else np.nan for name in names] for turns in rounds],
         dtype=float,
@@ -59,11 +62,20 @@ def of_agents(scene: Scene, used: frozenset[str]) -> dict[str, Floats]:
     models = [agent.model for agent in scene.agents]
     trained = [(model.parameters, model.tokens) for model in models if model.parameters and model.tokens]
     if len(trained) == len(models):
-        found["credibility"] = mdm.credibility([n for n, _ in trained], [m for _, m in trained])
+        found["credibility"] = _credibility(tuple(trained))
     elif "credibility" in used:
         raise DebateError("the weight uses credibility, which needs parameters and tokens of every model entry")
     found["reliability"] = mdm.reliability(confidences)
-    return found | {name: compute(scene) for name, compute in SAID.items() if name in used}
+    found |= {name: compute(scene) for name, compute in SAID.items() if name in used}
+    asked = {key: named(key) for key in sorted(used)}
+    return found | {key: SAID_IN[name](scene, steps) for key, (name, steps) in asked.items() if name in SAID_IN}
+
+
+@lru_cache
+def _credibility(trained: tuple[tuple[float, float], ...]) -> Floats:
+    found = mdm.credibility([n for n, _ in trained], [m for _, m in trained])
+    found.setflags(write=False)  # debates of the same agents share it
+    return found
 
 
 def of_debate(scene: Scene, used: frozenset[str]) -> dict[str, float]:
@@ -74,9 +86,8 @@ def of_debate(scene: Scene, used: frozenset[str]) -> dict[str, float]:
         found["agreement"] = max(support(scene), default=0.0)
     if "consensus" in used:
         found["consensus"] = float(transcript.is_consensus())
-    if "agreed" in used:
-        found["agreed"] = float(transcript.is_agreed())
-    return found
+    asked = {key: named(key) for key in used}
+    return found | {key: float(transcript.is_agreed(steps)) for key, (name, steps) in asked.items() if name == "agreed"}
 
 
 async def values(scene: Scene, used: frozenset[str], *, listening: bool = False) -> dict[str, Any]:
@@ -85,7 +96,7 @@ async def values(scene: Scene, used: frozenset[str], *, listening: bool = False)
     What belongs to an agent is a column, one a speaker; `listening`: a row, so that what is reduced over speakers
     stands beside it. What belongs to the debate is a number.
     """
-    if not used - {"round", "n_agents", "agreement", "consensus", "agreed"}:
+    if {named(key)[0] for key in used} <= OF_DEBATE.keys():
         return dict(of_debate(scene, used))
     return shaped(await factors(scene, used), listening=listening) | of_debate(scene, used)
 
@@ -124,7 +135,7 @@ def _debated(scene: Scene, graph: Graph) -> Bools | None:
     return square
 
 
-async def _similarity(scene: Scene, rounds: Sequence[Mapping[str, Turn]]) -> Floats:
+async def _similarity(scene: Scene) -> Floats:
     transcript, names = scene.transcript, scene.names
     if scene.method.similarity == ASKED:
         return _asked_similarity(transcript, names)
@@ -135,9 +146,11 @@ async def _similarity(scene: Scene, rounds: Sequence[Mapping[str, Turn]]) -> Flo
         rows = [everybody.index(name) for name in texts]
         matrix[np.ix_(rows, rows)] = await scene.similarity(scene.method.similarity, list(texts.values()))
         transcript.cosines.append(matrix)
-    rows = [everybody.index(name) for name in names]
-    cosines = [matrix[np.ix_(rows, rows)] for matrix in transcript.cosines]
-    return mdm.similarity(cosines, scene.spoke(rounds))
+    cosines: Sequence[Floats] = transcript.cosines
+    if names != everybody:
+        here = np.ix_(*[[everybody.index(name) for name in names]] * 2)
+        cosines = [matrix[here] for matrix in cosines]
+    return mdm.similarity(cosines, scene.spoke)
 
 
 def _asked_similarity(transcript: Transcript, names: Sequence[str]) -> Floats:

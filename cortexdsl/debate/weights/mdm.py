@@ -68,10 +68,9 @@ def similarity(by_round: Sequence[Floats], spoke: Bools) -> Floats:
     (n, n) array
         Symmetric, with 1 on the diagonal.
     """
-    total = np.zeros((spoke.shape[1], spoke.shape[1]))
-    for cosines, said in zip(by_round, spoke, strict=True):
-        total += np.where(np.outer(said, said), cosines, 0.0)
-    return mean_of_pairs(total, spoke.T.astype(float) @ spoke.astype(float))
+    both = spoke[:, :, None] & spoke[:, None, :]
+    total = np.where(both, np.reshape(by_round, both.shape), 0.0).sum(axis=0)
+    return mean_of_pairs(total, both.sum(axis=0, dtype=float))
 
 
 def mean_of_pairs(total: Floats, count: Floats) -> Floats:
@@ -90,8 +89,10 @@ def mean_of_pairs(total: Floats, count: Floats) -> Floats:
         With 1 on the diagonal; 0 throughout where nothing is known of any pair.
     """
     mean = total / np.maximum(count, 1)
-    known = (count > 0) & ~np.eye(len(total), dtype=bool)
-    mean[count == 0] = mean[known].mean() if known.any() else 0.0
+    unknown = count == 0
+    if unknown.any():
+        known = ~unknown & ~np.eye(len(total), dtype=bool)
+        mean[unknown] = mean[known].mean() if known.any() else 0.0
     np.fill_diagonal(mean, 1.0)
     return np.asarray(mean)
 
@@ -116,7 +117,7 @@ def participation(heard: Sequence[Bools], counts: Literal["spoken", "heard", "bo
     (n,) array
         Whole numbers; zeros where there was no round before.
     """
-    total = np.sum(np.stack(list(heard)), axis=0, dtype=float)
+    total = np.array(heard).sum(axis=0, dtype=float)
     spoken, listened = total.sum(axis=1), total.sum(axis=0)
     return np.asarray({"spoken": spoken, "heard": listened, "both": spoken + listened}[counts])
 

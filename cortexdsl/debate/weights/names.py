@@ -7,8 +7,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-Place: TypeAlias = Literal["weight", "choice", "condition", "vote"]
-"""Where an expression stands: an edge's weight, the weight of a choice among agents, the end of a loop, a vote."""
+from cortexdsl.terms import Reads
+
+Place: TypeAlias = Literal["weight", "choice", "condition", "vote", "turn"]
+"""Where an expression stands: an edge's weight, the weight of a choice among agents, the end of a loop, a vote, or a
+condition on turns that are told."""
 
 OF_AGENT: Mapping[str, str] = {
     "credibility": "1 / the predicted loss of its model",
@@ -29,7 +32,7 @@ OF_PAIR: Mapping[str, str] = {
     "similarity": "the mean similarity of their replies so far",
     "intimacy": "1 - similarity",
     "differs": "whether their last answers are not equal",
-    "score": "the score of the listener's last review of the speaker, 0 where there is none",
+    "score": "the mean score of the listener's last reviews of the speaker, 0 where there is none",
     "same_group": "whether they talk in one group",
     "previous": "the weight of this edge when this step was last spoken, 1 before",
 }
@@ -49,6 +52,19 @@ OF_ANSWER: Mapping[str, str] = {
     "authors": "how many of those who vote have ever given it",
 }
 
+OF_TURN: Mapping[str, str] = {
+    "agreed": "whether there are verdicts of those who were shown it, and the last were all that all agree",
+    "peer_score": "the mean score of the last reviews that are about its speaker and saw it; 0 where there is none",
+    "chosen": "the share of the last choices it stood in that named its speaker; 1 where it stood in none",
+    "confidence": "its recalibrated confidence, 0 where none was stated",
+    "round": "its round",
+}
+
+OF_STEPS: Mapping[str, Reads] = {
+    "chosen": "choice", "peer_score": "review", "score": "review", "agreed": "verdict",
+}  # fmt: skip
+"""The names that are made of what steps have read, and of what; `chosen(rank)` is of one step alone."""
+
 _EDGES = frozenset({"previous"})
 _OF_THE_COURSE = frozenset({"participation", "self_orientation", "chance", "place"})
 
@@ -56,6 +72,7 @@ NAMES: Mapping[Place, tuple[str, ...]] = {
     "weight": (*OF_AGENT, *OF_PAIR, *OF_DEBATE),
     "choice": (*OF_AGENT, *(name for name in OF_PAIR if name not in _EDGES), *OF_DEBATE),
     "condition": (*OF_AGENT, *(name for name in OF_PAIR if name not in _EDGES), *OF_DEBATE),
+    "turn": tuple(OF_TURN),
     "vote": tuple(dict.fromkeys((*OF_ANSWER, *(name for name in OF_AGENT if name not in _OF_THE_COURSE), "n_agents"))),
 }
 """The names that have a value, by place. A vote weighs answers that were given: what belongs to an edge or to the
@@ -71,7 +88,7 @@ def made_up(place: Place, value: float) -> dict[str, Any]:
     def near(*shape: int) -> Any:
         return value * (1 + 0.1 * rng.random(shape))
 
-    if place == "vote":
+    if place in ("vote", "turn"):
         return {name: near(_TRIED) for name in NAMES[place]}
     column = (1, _TRIED) if place == "choice" else (_TRIED, 1)
     shapes = dict.fromkeys(OF_AGENT, column) | dict.fromkeys(OF_PAIR, (_TRIED, _TRIED))

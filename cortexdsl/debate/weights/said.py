@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 
-from cortexdsl.debate.talk.transcript import NOT_READ, last_execution, read_of
+from cortexdsl.debate.talk.judged import mean_score, share_of, standing
+from cortexdsl.debate.talk.transcript import NOT_READ, chosen_among, read_of
 from cortexdsl.debate.weights.scene import Scene
 from cortexdsl.terms import Floats, Turn
+
+Steps: TypeAlias = tuple[str, ...]
+"""The steps that a name is made of; none: all that read it."""
 
 
 def _last(scene: Scene) -> list[Turn | None]:
@@ -22,15 +27,16 @@ def _confidence(scene: Scene) -> Floats:
     return np.array([turn.confidence or 0.0 if turn else 0.0 for turn in _last(scene)])
 
 
-def _peer_score(scene: Scene) -> Floats:
-    """Return the mean score that the last reviews gave each agent, in [0, 1]; 0 where none could be read."""
+def _peer_score(scene: Scene, name: str, steps: Steps) -> float:
+    """Return the mean score that the last reviews gave an agent, in [0, 1]; 0 where none could be read."""
+    reviews = [t for t in scene.transcript.turns if t.reads == "review" and t.about == name]
+    return mean_score(standing(reviews, scene.transcript.said(name), steps))
 
-    def one(name: str) -> float:
-        reviews = last_execution([t for t in scene.transcript.turns if t.reads == "review" and t.about == name])
-        scores = [turn.confidence for turn in reviews if turn.confidence is not None]
-        return float(np.mean(scores)) if scores else 0.0
 
-    return np.array([one(name) for name in scene.names])
+def _score(scene: Scene, speaker: str, listener: str, steps: Steps) -> float:
+    """Return the mean score that a listener's last reviews gave a speaker; 0 where none could be read."""
+    reviews = [t for t in scene.transcript.about(listener, speaker) if t.reads == "review"]
+    return mean_score(standing(reviews, scene.transcript.said(speaker), steps))
 
 
 def support(scene: Scene) -> Floats:
@@ -51,19 +57,18 @@ def changes(given: Sequence[Turn]) -> int:
     return sum(one.answer != other.answer for one, other in pairwise(given))
 
 
-def chosen(turns: Sequence[Turn], name: str) -> float:
+def _chosen(scene: Scene, name: str, steps: Steps) -> float:
     """Return the share of the last readable choices that an agent stood in which named it; 1 where there is none.
 
-    It stood in a choice whose maker was shown words of it.
+    It stood in a choice whose maker was shown words of it, also in its own.
     """
+    turns = scene.transcript.turns
     stood = [t for t in turns if read_of(t, "choice") is not NOT_READ and name in _shown(t, turns)]
-    last = [read_of(turn, "choice") for turn in last_execution(stood)]
-    read = [str(choice).split(", ") for choice in last if choice is not None]
-    return sum(name in names for names in read) / len(read) if read else 1.0
+    return share_of(standing(stood, scene.transcript.said(name), steps), name)
 
 
 def _shown(turn: Turn, turns: Sequence[Turn]) -> set[str]:
-    return {turns[number].speaker for number in turn.heard}
+    return {turns[number].speaker for number in chosen_among(turn, turns)}
 
 
 def _each(compute: Callable[[Scene, str], float]) -> Callable[[Scene], Floats]:
@@ -85,11 +90,6 @@ def _changed(scene: Scene, name: str) -> float:
 def _differs(scene: Scene) -> Floats:
     answers = [turn.answer if turn else None for turn in _last(scene)]
     return np.array([[float(one != other) for other in answers] for one in answers]).reshape(len(answers), len(answers))
-
-
-def _score(scene: Scene, speaker: str, listener: str) -> float:
-    reviews = [t for t in scene.transcript.about(listener, speaker) if t.reads == "review"]
-    return (reviews[-1].confidence or 0.0) if reviews else 0.0
 
 
 def _same_group(scene: Scene, speaker: str, listener: str) -> float:
@@ -117,17 +117,21 @@ def _chance(scene: Scene) -> Floats:
 
 SAID: Mapping[str, Callable[[Scene], Floats]] = {
     "confidence": _confidence,
-    "peer_score": _peer_score,
     "support": support,
     "constancy": _each(lambda scene, name: constancy(scene.transcript.history(name))),
     "changes": _each(lambda scene, name: changes(scene.transcript.history(name))),
     "changed": _each(_changed),
-    "chosen": _each(lambda scene, name: chosen(scene.transcript.turns, name)),
     "place": _each(lambda scene, name: scene.transcript.numbers[name]),
     "differs": _differs,
-    "score": _pairs(_score),
     "same_group": _pairs(_same_group),
     "previous": _previous,
     "chance": _chance,
 }
 """How what depends on the debate so far is computed; each only where an expression names it."""
+
+SAID_IN: Mapping[str, Callable[[Scene, Steps], Floats]] = {
+    "peer_score": lambda scene, steps: _each(lambda scene, name: _peer_score(scene, name, steps))(scene),
+    "chosen": lambda scene, steps: _each(lambda scene, name: _chosen(scene, name, steps))(scene),
+    "score": lambda scene, steps: _pairs(lambda scene, u, v: _score(scene, u, v, steps))(scene),
+}
+"""Likewise what is made of what was read in some steps, or in all."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -13,9 +14,9 @@ from cortexdsl.debate.talk.views import Quotes
 from cortexdsl.terms import Agent, Bools, Method, Similarity, Turn
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scene:
-    """What an expression looks at.
+    """What an expression looks at: many names of it look at the same, which is worked out once.
 
     Attributes
     ----------
@@ -43,16 +44,20 @@ class Scene:
     chance: Callable[[], random.Random]
     step: str = ""
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of those who debate."""
-        return tuple(agent.name for agent in self.agents)
+        return tuple([agent.name for agent in self.agents])
 
-    def rounds(self) -> list[dict[str, Turn]]:
-        """Return the answers that stood after each round, by debater; the last of several draws."""
-        return [{turn.speaker: turn for turn in self.transcript.answers(r)} for r in range(self.transcript.round)]
+    @cached_property
+    def rounds(self) -> tuple[dict[str, Turn], ...]:
+        """The answers that stood after each round, by debater; the last of several draws."""
+        spoken = map(self.transcript.answers, range(self.transcript.round))
+        return tuple([{turn.speaker: turn for turn in turns} for turns in spoken])
 
-    def spoke(self, rounds: Sequence[Mapping[str, Turn]]) -> Bools:
-        """Return whether there was anything to hear, (rounds, n)."""
-        said = [[name in turns and self.quotes.has_words(turns[name]) for name in self.names] for turns in rounds]
-        return np.array(said, dtype=bool).reshape(len(rounds), len(self.names))
+    @cached_property
+    def spoke(self) -> Bools:
+        """Whether there was anything to hear of each of those who debate, (rounds, n)."""
+        has_words, names = self.quotes.has_words, self.names
+        said = [[name in turns and has_words(turns[name]) for name in names] for turns in self.rounds]
+        return np.array(said, dtype=bool).reshape(len(said), len(names))

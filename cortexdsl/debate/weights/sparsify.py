@@ -44,10 +44,10 @@ async def sparse_graph(scene: Scene, step: Step, topology: Sparse, listeners: tu
         )
     expression = parse(topology.weight)
     names, count = scene.names, len(scene.agents)
-    found = await factors(scene, expression.names)
-    known = shaped(found) | of_debate(scene, expression.names)
+    found = await factors(scene, expression.keys)
+    known = shaped(found) | of_debate(scene, expression.keys)
     weight = np.array(np.broadcast_to(evaluate(expression, known), (count, count)), dtype=float)
-    spoke = scene.spoke(scene.rounds())[-1]
+    spoke = scene.spoke[-1]
     possible = within & ~np.eye(count, dtype=bool) & spoke[:, None]
     if not np.isfinite(weight[possible]).all():
         speaker = names[int(np.argwhere(~np.isfinite(weight) & possible)[0][0])]
@@ -61,7 +61,7 @@ async def sparse_graph(scene: Scene, step: Step, topology: Sparse, listeners: tu
 
 
 def _not_a_number(expression: Expression, round_: int, speaker: str, factors: Mapping[str, float]) -> str:
-    made_of = ", ".join(f"{name} {value:g}" for name, value in factors.items() if name in expression.names)
+    made_of = ", ".join(f"{name} {value:g}" for name, value in factors.items() if name in expression.keys)
     what = f"round {round_}: the weight of agent {speaker!r} is not a finite number: {expression.text}"
     what += f" with {made_of}" if made_of else ""
     if "self_orientation" not in expression.names:
@@ -85,7 +85,7 @@ async def choose(scene: Scene, rule: Choose) -> Choice:
     expression = parse(rule.weight)
     debaters = scene.names
     candidates = tuple(agent.name for agent in scene.method.cast[rule.source] if agent.name in debaters)
-    known = await values(scene, expression.names, listening=True)
+    known = await values(scene, expression.keys, listening=True)
     row = np.array(np.broadcast_to(evaluate(expression, known), (1, len(debaters))), dtype=float)[0]
     weight = row[[debaters.index(name) for name in candidates]]
     if not np.isfinite(weight).all():
@@ -111,7 +111,7 @@ async def holds(scene: Scene, condition: str) -> bool:
         It has no value.
     """
     expression = parse(condition)
-    value = np.asarray(evaluate(expression, await values(scene, expression.names)), dtype=float)
+    value = np.asarray(evaluate(expression, await values(scene, expression.keys)), dtype=float)
     if value.size != 1 or not np.isfinite(value).all():
         raise DebateError(f"round {scene.transcript.round}: the condition {condition!r} has no value")
     return bool(value.reshape(()))

@@ -13,7 +13,8 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-START = 4
+START = 20
+"""Calls in flight at first: from 4 on, the 64 places of a server are filled a second after the first call of 200 ms."""
 DOUBLE, CLIMB, FALL = 2.0, 1.05, 0.8
 SATURATION = 0.8
 COOLDOWN = 15.0

@@ -82,6 +82,7 @@ class Tally:
         if before.failed and not self._earlier:
             self.failures["unknown"] = before.failed
         self.message = ""
+        self.unread: list[list[Any]] = []  # [step, what it reads, unreadable replies, replies], of debates that ended
 
     def debates(self, done: int, total: int) -> None:
         """Note how many debates (or judgements, or searches) are done, of how many."""
@@ -150,6 +151,7 @@ class Tally:
             "began": began or self._began,
             "updated": self._now(),
             "message": self.message,
+            "unread": self.unread,
         }
 
 

@@ -61,7 +61,7 @@ def make_up_mind(prompt: Prompt, settings: SolverSettings, rng: random.Random) -
 
 def _own_mind(prompt: Prompt, settings: SolverSettings, rng: random.Random) -> Mind:
     """Attempt the question; where others or an earlier answer are in sight, attempt it again and weigh them all."""
-    expression = find_expression(prompt.question)
+    expression = _expression(prompt)
     first, steps = _attempt(prompt, expression, settings.skill, 1.0, rng)
     hope = _hope(expression, settings.skill)
     if not prompt.heard and prompt.own is None:
@@ -83,13 +83,25 @@ def _own_mind(prompt: Prompt, settings: SolverSettings, rng: random.Random) -> M
     return Mind(answer, confidence, steps, check, answer not in (first, check))
 
 
+def _expression(prompt: Prompt) -> Expression | None:
+    """Return what there is to work out; where one of the options is no number, nothing."""
+    numbers = prompt.options.values()
+    return None if None in numbers else find_expression(prompt.stem)
+
+
 def _attempt(
     prompt: Prompt, expression: Expression | None, skill: float, care: float, rng: random.Random
 ) -> tuple[str, tuple[str, ...]]:
     if expression is None:
         return _guess(prompt, rng), ()
     attempt: Attempt = work_out(expression, care * mistake_rate(expression.text, skill), rng)
-    return str(attempt.value), attempt.steps
+    return _option(prompt, attempt.value), attempt.steps
+
+
+def _option(prompt: Prompt, value: int) -> str:
+    """Return a result as an answer: where there are options, the nearest of them."""
+    distances = {label: abs(number - value) for label, number in prompt.options.items() if number is not None}
+    return min(distances, key=lambda label: distances[label]) if distances else str(value)
 
 
 def _hope(expression: Expression | None, skill: float) -> float:

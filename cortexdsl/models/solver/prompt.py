@@ -2,13 +2,14 @@
 
 It looks for the question, for what others said (blocks under a line such as `[Agent 2, trust 0.41]`), for its
 own last answer (`[Your last answer]`, or `[Agent 1]` where the last paragraph says `You are Agent 1.`), for numbered
-passages, and in the last paragraph for the lines that the reply should end with.
+passages, and in the last paragraph for the lines that the reply should end with. Where these stand in no paragraph of
+their own, it looks for the last form anywhere (`Score: <1 to 10>`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -23,8 +24,14 @@ _SHOULD_BE = re.compile(r"result should be ([^\n]+?)\.(?:\s|$)")
 _WANTED = re.compile(
     r"\b(Answer|Confidence|Score|Verdict|Selected|Summary|Similarity|Judgement|Choice)\W{0,3}:", re.IGNORECASE
 )
+_ASKED = re.compile(
+    r"\b(?:Answer|Confidence|Score|Verdict|Selected|Summary|Similarity|Judgement|Choice)\W{0,3}:[^\S\n]*[`*]{0,2}"
+    r"(?:<[^>\n]+>|agree\W+or\b)",
+    re.IGNORECASE,
+)
+"""A form as it is asked for, and never as it is filled in."""
 _FORM = re.compile(r"\bAnswer\W{0,3}:\s*<([^>\n]*)>", re.IGNORECASE)
-_OPTION = re.compile(r"^\(([A-Z])\)", re.MULTILINE)
+_OPTION = re.compile(r"^\(([A-Z])\)[^\S\n]*(.*)$", re.MULTILINE)
 _PASSAGE = re.compile(r"^(\d{1,3})\. (.+)$", re.MULTILINE)
 _TRUST = re.compile(r"(?:trust|confidence) (\d+(?:\.\d+)?)")
 _SUPPORT = re.compile(r"\((\d{1,3}) agents?\)")
@@ -36,6 +43,8 @@ _CHOOSE = re.compile(r"\bChoice\W{0,3}:\s*<[^>\n\d]*(\d{1,3})?", re.IGNORECASE)
 _ME = re.compile(r"^You are (Agent \d+)\.", re.MULTILINE)
 _TARGET = re.compile(r"^Argue for this answer:[^\S\n]*(\S[^\n]*)$", re.MULTILINE)
 _SHORT = 60
+SOUND = "Your steps are sound; I find no mistake in them."
+"""What it says of a solution that it agrees with: a short line alone, and no answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +63,8 @@ class Prompt:
     Attributes
     ----------
     question : str
-    options : tuple of str
-        Labels of a multiple-choice question.
+    options : mapping of str to float or None
+        Labels of a multiple-choice question, each with the one number in its text (None: none, or several).
     form : str
         What the prompt says an answer is (`<a number>`, `<yes or no>`); may be empty.
     heard : tuple of Heard
@@ -71,6 +80,8 @@ class Prompt:
         The answer that is to be judged.
     wanted : str
         The kind of reply that is asked for.
+    beside : tuple of str
+        Other kinds of which lines are asked for in the same reply.
     wants_answer : bool
         Whether a line with an answer is asked for.
     choose : int
@@ -80,7 +91,7 @@ class Prompt:
     """
 
     question: str
-    options: tuple[str, ...]
+    options: Mapping[str, float | None]
     form: str
     heard: tuple[Heard, ...]
     silent: int
@@ -92,16 +103,23 @@ class Prompt:
     wants_answer: bool
     choose: int = 1
     target: str = ""
+    beside: tuple[Wanted, ...] = ()
+
+    @property
+    def stem(self) -> str:
+        """The question without its options."""
+        first = _OPTION.search(self.question)
+        return self.question[: first.start()] if first else self.question
 
 
 def read_prompt(messages: Sequence[Message]) -> Prompt:
     """Read the last message of the user."""
     text = next((m["content"] for m in reversed(messages) if m["role"] == "user"), messages[-1]["content"])
-    body, _, request = text.strip().rpartition("\n\n")
+    body, request = _parted(text.strip())
     headers = list(_HEADER.finditer(body))
     opening = body[: headers[0].start()] if headers else (body or request)
     question = _question(opening)
-    options = tuple(_OPTION.findall(question))
+    options = {label: _value(words) for label, words in _OPTION.findall(question)}
     me = _ME.search(request)
     form = _FORM.search(request)
     heard: list[Heard] = []
@@ -118,7 +136,7 @@ def read_prompt(messages: Sequence[Message]) -> Prompt:
             silent += not said
     if not headers:
         heard += _said_in_lines(opening[opening.find(question) + len(question) :], 1.0, options)
-    wanted, wants_answer = _wanted(request, bool(headers or heard))
+    wanted, *beside = _wanted(request, bool(headers or heard))
     choose = _CHOOSE.search(request)
     references, to_judge = _REFERENCES.search(body), _TO_JUDGE.search(body)
     target = _TARGET.search(opening[: starts[-1].start()]) if (starts := list(_QUESTION.finditer(opening))) else None
@@ -133,10 +151,24 @@ def read_prompt(messages: Sequence[Message]) -> Prompt:
         references=tuple(line[2:].strip() for line in references[1].splitlines()) if references else (),
         to_judge=to_judge[1].strip() if to_judge else "",
         wanted=wanted,
-        wants_answer=wants_answer,
+        wants_answer="answer" in (wanted, *beside),
         choose=int(choose[1]) if choose and choose[1] else 1,
         target=as_answer(target[1], options) if target else "",
+        beside=tuple(kind for kind in beside if kind != "answer"),
     )
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """Part what a prompt tells from what it asks for: the last paragraph, or the last forms and what follows them."""
+    body, _, request = text.rpartition("\n\n")
+    is_alone = not _HEADER.search(request) and not (body and _QUESTION.search(request))
+    asked = list(_ASKED.finditer(text))
+    if not asked or (is_alone and _WANTED.search(request)):
+        return body, request
+    # The forms that end a prompt stand together; an earlier paragraph may show how others were asked.
+    first = next(one for one in asked if "\n\n" not in text[one.start() : asked[-1].start()])
+    start = text.rfind("\n", 0, first.start()) + 1
+    return text[:start].rstrip(), text[start:]
 
 
 def _question(opening: str) -> str:
@@ -147,16 +179,14 @@ def _question(opening: str) -> str:
     return opening[starts[-1] :].partition("\n\n")[0].strip()
 
 
-def _wanted(request: str, hears: bool) -> tuple[Wanted, bool]:
+def _wanted(request: str, hears: bool) -> list[Wanted]:
+    """Return the kinds of reply of which lines are asked for; the first shapes the reply."""
     words = {word.lower() for word in _WANTED.findall(request)}
     kinds: tuple[tuple[str, Wanted], ...] = (
         ("verdict", "verdict"), ("selected", "selection"), ("summary", "summary"), ("score", "review"),
-        ("similarity", "similarity"), ("judgement", "judgement"), ("choice", "choice"),
+        ("similarity", "similarity"), ("judgement", "judgement"), ("choice", "choice"), ("answer", "answer"),
     )  # fmt: skip
-    for word, kind in kinds:
-        if word in words:
-            return kind, "answer" in words
-    return ("comment", False) if hears and "answer" not in words else ("answer", True)
+    return [kind for word, kind in kinds if word in words] or ["comment" if hears else "answer"]
 
 
 def _weight(header: str) -> float:
@@ -164,15 +194,16 @@ def _weight(header: str) -> float:
     return float(trust[1]) if trust else 1.0
 
 
-def _said(block: str, weight: float, options: tuple[str, ...]) -> list[Heard]:
+def _said(block: str, weight: float, options: Mapping[str, float | None]) -> list[Heard]:
     """Return the answers in a block; a short line alone is an answer itself."""
     found = _said_in_lines(block, weight, options)
-    if not found and block and len(block) <= _SHORT and "\n" not in block and not block.startswith("("):
+    is_short = 0 < len(block) <= _SHORT and "\n" not in block and not block.startswith("(")
+    if not found and is_short and block != SOUND:
         found = [Heard(as_answer(block, options), weight)]
     return found
 
 
-def _said_in_lines(block: str, weight: float, options: tuple[str, ...]) -> list[Heard]:
+def _said_in_lines(block: str, weight: float, options: Mapping[str, float | None]) -> list[Heard]:
     found = []
     for said in [*_ANSWER.findall(block), *_SHOULD_BE.findall(block)]:
         support = _SUPPORT.search(said)
@@ -181,11 +212,18 @@ def _said_in_lines(block: str, weight: float, options: tuple[str, ...]) -> list[
     return found
 
 
-def as_answer(said: str, options: tuple[str, ...]) -> str:
+def as_answer(said: str, options: Mapping[str, float | None]) -> str:
     """Return an answer as the solver writes it, so that equal answers are equal: a label, a number, or the words."""
     said = said.strip().strip("*_`")
     if options:
-        label = re.search(rf"\b([{''.join(options)}])\b", said)
-        return label[1] if label else said
+        label, value = re.search(rf"\b([{''.join(options)}])\b", said), _value(said)
+        equal = [] if value is None else [one for one, number in options.items() if number == value]
+        return label[1] if label else (equal or [said])[0]
     number = _NUMBER.search(said)
     return number[0].replace(",", "").replace("−", "-") if number else said.rstrip(". ")
+
+
+def _value(words: str) -> float | None:
+    """Return the one number in a text."""
+    numbers = _NUMBER.findall(words)
+    return float(numbers[0].replace(",", "").replace("−", "-")) if len(numbers) == 1 else None

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from cortexdsl.models.solver.mind import Mind
-from cortexdsl.models.solver.prompt import Prompt
+from cortexdsl.models.solver.prompt import SOUND, Prompt, Wanted
 from cortexdsl.models.solver.settings import SolverSettings
 
 _WORD = re.compile(r"\w{4,}")
@@ -15,8 +15,15 @@ _ANY_WORD = re.compile(r"\w+")
 
 
 def speak(prompt: Prompt, mind: Mind, settings: SolverSettings, rng: random.Random) -> str:
-    """Return the reply that the prompt asks for."""
-    return _SPEECHES[prompt.wanted](prompt, mind, settings, rng)
+    """Return the reply that the prompt asks for; where it asks for several lines, with those of the other kinds."""
+    reply = _SPEECHES[prompt.wanted](prompt, mind, settings, rng)
+    others = [_SPEECHES[kind](prompt, mind, settings, rng) for kind in prompt.beside]
+    return "\n".join([reply, *(_bare(kind, said) for kind, said in zip(prompt.beside, others, strict=True))])
+
+
+def _bare(kind: Wanted, said: str) -> str:
+    """Return what a speech has to hold: its last line, but all of a summary."""
+    return said if kind == "summary" else said.rpartition("\n")[2]
 
 
 def _answer(prompt: Prompt, mind: Mind, settings: SolverSettings, rng: random.Random) -> str:
@@ -130,7 +137,7 @@ def _words(text: str) -> str:
 
 def _comment(prompt: Prompt, mind: Mind, settings: SolverSettings, rng: random.Random) -> str:
     if prompt.heard and prompt.heard[-1].answer == mind.answer:
-        return "Your steps are sound; I find no mistake in them."
+        return SOUND
     doubt = f"Check the step {rng.choice(mind.steps).partition(' = ')[0]} again. " if mind.steps else ""
     return f"{doubt}I think that the result should be {mind.answer}."
 

@@ -94,7 +94,7 @@ def rehearse_trainings(plan: Plan) -> dict[str, Estimate]:
 async def _rehearse_phase(plan: Plan, training: Training, phase: Phase, seen: set[str], lengths: Lengths) -> Estimate:
     task = training.task
     sample = _sample(task, len(plan.cells))
-    rehearsal = Rehearsal(_renderer(plan.templates, task), lengths)
+    rehearsal = Rehearsal(renderer(plan.templates, task), lengths)
     for question in sample:
         guides = guides_for(task, question, training.said.guide, plan.templates, plan.seed)
         await trajectory(
@@ -112,7 +112,7 @@ async def _rehearse_whatifs(
 ) -> dict[tuple[str, Without], Estimate]:
     seen: set[str] = set()
     methods = await _rehearsed_methods(plan, task, sample, seen, lengths)
-    render = _renderer(plan.templates, task)
+    render = renderer(plan.templates, task)
     return {
         (one.cell, without): await rehearse(
             methods[one.cell][0], sample, render, seed=plan.seed, lengths=lengths, seen=seen,
@@ -143,16 +143,16 @@ def misrendered(judged: Judged) -> list[Problem]:
         A spec that may be wrong elsewhere.
     """
     tasks = list(judged.tasks.values()) or [load(Dataset("example", name="arithmetic", size=1))]
-    cells = {_shown_of(cell.debate): cell for cell in reversed(judged.cells)}
+    cells = {shown_of(cell.debate): cell for cell in reversed(judged.cells)}
     found: dict[Problem, None] = {}
     for task in tasks:
-        render = _renderer(judged.templates, task)
+        render = renderer(judged.templates, task)
         for cell in reversed(cells.values()):
             found.update(dict.fromkeys(_misrendered(judged, cell, task, render)))
     return list(found)
 
 
-def _shown_of(method: Method) -> Any:
+def shown_of(method: Method) -> Any:
     """Return what of a method can reach a prompt: two methods that agree on it are shown alike."""
     steps = [
         replace(step, hears=replace(step.hears, weight="")) if isinstance(step.hears, Sparse) else step
@@ -196,7 +196,7 @@ def longest_prompts(plan: Plan) -> dict[tuple[str, str], int]:
     found: dict[tuple[str, str], int] = {}
     lengths = OwnLengths(plan.reply_tokens)
     for task in plan.tasks.values():
-        render = _renderer(plan.templates, task)
+        render = renderer(plan.templates, task)
         sample = max(task.questions, key=lambda question: len(question.text) + len(question.context))
         for cell in plan.cells:
             rehearsal = Rehearsal(render, lengths)
@@ -217,7 +217,7 @@ async def _rehearsed_methods(
     plan: Plan, task: Task, sample: Sequence[Question], seen: set[str], lengths: Lengths
 ) -> dict[str, tuple[Method, Estimate]]:
     """Return the method of each cell as it was rehearsed, and what it costs."""
-    render = _renderer(plan.templates, task)
+    render = renderer(plan.templates, task)
     found: dict[str, tuple[Method, Estimate]] = {}
     # A matched budget needs the calls of the cell that it is matched to, which is never matched itself.
     for cell in sorted(plan.cells, key=lambda cell: cell.match is not None):
@@ -242,7 +242,9 @@ def _rehearse_judge(plan: Plan, task: Task, sample: Sequence[Question], lengths:
     return estimate_of([lengths.asked(call) for call in calls])
 
 
-def _renderer(templates: Templates, task: Task) -> Callable[..., tuple[Message, ...]]:
+def renderer(templates: Templates, task: Task) -> Callable[..., tuple[Message, ...]]:
+    """Return what renders the prompts of debates about a task's questions."""
+
     def render(prompt: str, view: Mapping[str, Any]) -> tuple[Message, ...]:
         return templates.render(prompt, {**view, "answer_format": task.format_of(view["question"].id)})
 

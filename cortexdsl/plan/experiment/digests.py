@@ -6,8 +6,10 @@ from functools import cached_property
 from typing import Any
 
 from cortexdsl.plan.experiment.content import Content, known
-from cortexdsl.plan.parts.digests import digest
-from cortexdsl.terms import StoppingRule
+from cortexdsl.plan.experiment.files import pool_sources
+from cortexdsl.plan.parts.digests import digest, method_digest
+from cortexdsl.plan.parts.tools import tool_sources
+from cortexdsl.terms import Cell, StoppingRule
 
 
 class Digests(Content):
@@ -22,6 +24,19 @@ class Digests(Content):
         learns = [phase.trained_digest for training in self.trainings for phase in training.phases]
         more = *self._stopping, *([learns] if learns else [])
         return digest(self.seed, self.replicates, cells, self._questions, said, self.judging, *more)
+
+    @cached_property
+    def meanings(self) -> dict[str, str]:
+        """Of each cell's settings, prompts and models, whatever the seed; every job that asks looks at all of them."""
+        return {cell.name: self._meaning(cell) for cell in self.cells}
+
+    def _meaning(self, cell: Cell) -> str:
+        sources = [*pool_sources(cell), *tool_sources(cell.debate)]
+        pools = [self.knowledge[name].model_dump(mode="json") for name in sources if name in self.knowledge]
+        budget = self.budget_of(cell)
+        costs = self._meaning(budget) if budget else None
+        similarity = self.models.get(cell.debate.similarity)
+        return digest(method_digest(cell.debate, 0, self.templates.digest, cell.match), pools, similarity, costs)
 
     @cached_property
     def join_digest(self) -> str:

@@ -99,7 +99,7 @@ def _parts(plan: Plan) -> Iterator[list[str]]:
     if plan.servers:
         yield [SERVERS.format(spec=plan.spec_path, experiment=plan.experiment)]
     yield _rule("declare", [], [layout.declared], {}, f"plan {spec} --declare")
-    yield _rule("plan", [], [layout.plan], {"digest": plan.digest}, f"plan {spec} --out {{output:q}}")
+    yield _rule("plan", [layout.declared], [layout.plan], {"digest": plan.digest}, f"plan {spec} --out {{output:q}}")
     yield from _pools(plan, spec)
     if plan.stopping:
         yield [UNTIL_DECIDED]

@@ -6,10 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
-from cortexdsl.plan.experiment import Plan, pool_sources
-from cortexdsl.plan.parts.digests import digest, method_digest
-from cortexdsl.plan.parts.tools import tool_sources
-from cortexdsl.terms import Cell
+from cortexdsl.plan.experiment import Plan
 
 Declaration: TypeAlias = Mapping[str, Any]
 
@@ -23,10 +20,7 @@ BINDING = ("alpha", "correction", "replicates", "dataset", "stopping", "judge", 
 
 
 def declaration_of(plan: Plan) -> dict[str, Any]:
-    """Return what a plan declares.
-
-    A cell is the digest of its settings, prompts and models without the seed, so that another seed is one change.
-    """
+    """Return what a plan declares; a cell is what it means without the seed, so that another seed is one change."""
     return {
         "seed": plan.seed,
         "replicates": plan.replicates,
@@ -42,23 +36,10 @@ def declaration_of(plan: Plan) -> dict[str, Any]:
             label: {"name": task.name, "questions": len(task.questions), "digest": task.digest}
             for label, task in plan.tasks.items()
         },
-        "cells": {cell.name: _meaning(cell, plan) for cell in plan.cells},
+        "cells": dict(plan.meanings),
         "stopping": asdict(plan.stopping) if plan.stopping else None,
         "claims": [" ".join(claim.split()) for claim in plan.hypotheses],
     }
-
-
-def _meaning(cell: Cell, plan: Plan) -> str:
-    sources = [*pool_sources(cell), *tool_sources(cell.debate)]
-    pools = [plan.knowledge[name].model_dump(mode="json") for name in sources if name in plan.knowledge]
-    budget = plan.budget_of(cell)
-    costs = _meaning(budget, plan) if budget else None
-    return digest(
-        method_digest(cell.debate, 0, plan.templates.digest, cell.match),
-        pools,
-        plan.models.get(cell.debate.similarity),
-        costs,
-    )
 
 
 def changes(before: Declaration, after: Declaration) -> list[str]:

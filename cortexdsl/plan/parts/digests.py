@@ -8,16 +8,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from cortexdsl.terms import Decide, Method, Model, Sparse, Step
+from cortexdsl.terms import Decide, Method, Model, Sparse, Step, Told
 
 ENGINE_VERSION = 2
 """Raised whenever the engine would make another record from the same replies; finished debates then run again."""
 
 LATER: dict[type, set[str]] = {
-    Step: {"beside", "by_agent", "by_role", "said"},
+    Step: {"beside", "by_agent", "by_role", "said", "of"},
     Method: {"confidence", "debaters"},
     Decide: {"weight", "otherwise"},
     Sparse: {"within"},
+    Told: {"where"},
 }
 """Words that came later: where they say nothing, a digest is what it was before, and finished debates stay finished."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -28,12 +29,18 @@ from cortexdsl.terms import (
     Item,
     Keep,
     Method,
+    Own,
     Question,
     Reading,
     Reads,
     Render,
     Repeat,
     Reply,
+    Sparse,
+    Step,
+    Tells,
+    Told,
+    Topology,
     Without,
 )
 
@@ -172,12 +179,27 @@ _SEATED = frozenset({"place", "n_agents"})
 """What a rehearsed choice knows as a real one would, as long as nobody may have left."""
 
 
-def longest(method: Method) -> Method:
+class Agreeing(Rehearsal):
+    """Made-up hands whose replies agree: one answer that all are sure of, and judges who are content."""
+
+    def read(self, reads: Reads, text: str) -> Reading:
+        """Read a made-up reply."""
+        value = {"answer": "the same", "verdict": "agree"}.get(reads)
+        return Reading(value, confidence=0.99) if value is not None else super().read(reads, text)
+
+    async def similarity(self, embedding: str, texts: Sequence[str]) -> Floats:
+        """Say that all texts are alike."""
+        return np.ones((len(texts), len(texts)))
+
+
+def longest(method: Method, *, ends: bool = False) -> Method:
     """Return a method at its longest: what depends on what is said ends nothing, and silences nobody.
 
+    Turns that a condition could leave out are told; where there is a call for each edge, all edges are kept.
     A choice by the agents' places is made, and so is one by chance that keeps a number of them (the highest k, all but
     the lowest k). By what was said any number may be kept: agents who weigh alike stay together. A role that says only
-    which template somebody is given goes to the first in line, so that every template is rendered.
+    which template somebody is given goes to the first in line, so that every template is rendered. With `ends` loops
+    end as they are written to.
     """
     known, parted = known_choices(method), parting(method)
 
@@ -188,11 +210,33 @@ def longest(method: Method) -> Method:
             is_known = part in known or keeps_a_number(part)
             return part if is_known else replace(part, weight="1", keep=Keep("all"))
         if isinstance(part, Repeat):
-            until, unless = (text if _is_known(text) else NEVER for text in (part.until, part.unless))
+            until, unless = (text if ends or _is_known(text) else NEVER for text in (part.until, part.unless))
             return replace(part, body=tuple(map(item, part.body)), until=until, unless=unless)
         return part
 
-    return replace(method, schedule=tuple(map(item, method.schedule)))
+    steps = {name: _fullest(step) for name, step in method.steps.items()}
+    return replace(method, steps=steps, schedule=tuple(map(item, method.schedule)))
+
+
+def _fullest(step: Step) -> Step:
+    """Return a step that is told all turns that what was said could leave out, with a call for each edge."""
+
+    def all_of(told: Tells | Own | Told) -> Any:
+        return replace(told, where="") if isinstance(told, Told) else told
+
+    hears = _all_of(step.hears) if step.each in _PER_EDGE else step.hears
+    return replace(step, hears=hears, tells=tuple(map(all_of, step.tells)), own=all_of(step.own))
+
+
+_PER_EDGE = ("edge", "pair", "match")
+"""Values of `each` with as many calls as edges are kept."""
+
+
+def _all_of(hears: Topology) -> Topology:
+    """Return a layout of which what was said leaves no edge out; weights that are known before are weighed."""
+    if not isinstance(hears, Sparse) or parse(hears.weight).names <= _SEATED:
+        return hears
+    return Sparse("1", Keep("all"), _all_of(hears.within))  # type: ignore[arg-type]  # a layout stays one
 
 
 def known_choices(method: Method) -> frozenset[Choose]:

@@ -13,7 +13,10 @@ from typing import Any
 
 from cortexdsl.debate.engine import debate
 from cortexdsl.debate.roles import choices, parts, principal_roles
-from cortexdsl.plan.rehearsal.estimate import Rehearsal, keeps_a_number, known_choices, longest
+from cortexdsl.errors import DebateError
+from cortexdsl.plan.rehearsal.estimate import Agreeing, Rehearsal, keeps_a_number, known_choices, longest
+from cortexdsl.plan.rehearsal.notes import notes
+from cortexdsl.records.headings import headings
 from cortexdsl.terms import (
     NEVER,
     STATED,
@@ -45,6 +48,7 @@ def explain(method: Method) -> str:
     `own 1` the speaker's own.
     """
     debated = rehearsed(method)
+    beside = [f"  {note}" for note in notes(method, debated, _agreed(method))]
     lines = [
         f"protocol {method.protocol}",
         *([f"  who debates: {', '.join(method.debaters)}"] if method.debaters else []),
@@ -59,13 +63,24 @@ def explain(method: Method) -> str:
         f"calls: {sum(1 + len(turn.asides) for turn in debated.turns)} at most" + (_fewer(method)),
         "who hears whom (numbers are turns; replies are made up, so graphs that depend on them are examples)",
         *listening_trace(debated, "  ", silent=partial(_silent, method)),
+        *(["what other replies change", *map(_bare, beside)] if beside else []),
     ]
     return "\n".join(lines)
 
 
-def rehearsed(method: Method) -> Debate:
-    """Run a method on an example question with made-up replies: nobody agrees, every loop runs its full length."""
-    method = longest(method)
+def _agreed(method: Method) -> Debate | None:
+    try:
+        return rehearsed(method, agrees=True)
+    except DebateError:
+        return None
+
+
+def rehearsed(method: Method, *, agrees: bool = False) -> Debate:
+    """Run a method on an example question with made-up replies: nobody agrees, every loop runs its full length.
+
+    Where `agrees`, all agree and are sure, every judge is content, and loops end as they are written to.
+    """
+    method, hands = longest(method, ends=agrees), Agreeing if agrees else Rehearsal
 
     def render(prompt: str, view: Mapping[str, Any]) -> tuple[Message, ...]:
         str(view)  # whatever reaches the speaker is taken for shown
@@ -73,7 +88,7 @@ def rehearsed(method: Method) -> Debate:
         whose = f"{prompt} {view['agent']['name']} {view['round']} {view['about']}"
         return ({"role": "user", "content": whose},)
 
-    work = debate(method, QUESTION, Rehearsal(render).hands(), seed=0, replicate=1)
+    work = debate(method, QUESTION, hands(render).hands(), seed=0, replicate=1)
     with ThreadPoolExecutor(1) as thread:  # a plan may be compiled where a loop runs already
         return thread.submit(asyncio.run, work).result()
 
@@ -81,10 +96,11 @@ def rehearsed(method: Method) -> Debate:
 def listening_trace(
     debated: Debate, indent: str = "", silent: Callable[[str, Sequence[Turn]], str] = lambda step, turns: ""
 ) -> Iterator[str]:
-    """Write who heard which turns: one line a turn, grouped by round and step; `silent` says who said nothing."""
-    for (round_, step), group in groupby(debated.turns, key=lambda turn: (turn.round, turn.step)):
+    """Write who heard which turns: one line a turn under the step that it is of; `silent` says who said nothing."""
+    heads = headings(debated.turns)
+    for execution, group in groupby(debated.turns, key=lambda turn: turn.execution):
         turns = list(group)
-        yield f"{indent}round {round_}, {step}{silent(step, turns)}"
+        yield f"{indent}{heads[execution]}{silent(turns[0].step, turns)}"
         for turn in turns:
             yield f"{indent}  {turn.turn:>3} {_turn(turn)}"
 
@@ -118,7 +134,7 @@ def _step(step: Step) -> str:
     if step.own != "none":
         parts.insert(1, f"own {_told(step.own)}")
     if step.each != "speaker":
-        parts.insert(1, f"one call for each {step.each}")
+        parts.insert(1, f"one call for each {step.each}{f' from {step.of}' if step.of else ''}")
     if step.draws > 1:
         parts.insert(1, f"{step.draws} draws")
     if step.order == "sequential":
@@ -179,13 +195,22 @@ def _told(told: str | Told) -> str:
     if isinstance(told, str):
         return told
     last = "all" if told.last is None else "the last" if told.last == 1 else f"the last {told.last}"
-    return f"{last} of {' and '.join(told.steps) or 'all talk'}{' about the one told' if told.about_me else ''}"
+    about, where = " about the one told" if told.about_me else "", f" where {_bare(told.where)}" if told.where else ""
+    steps = (" and " if told.last is None else " or ").join(told.steps)  # the last time in any of them, not in each
+    return f"{last} of {steps or 'all talk'}{about}{where}"
 
 
 def _decision(method: Method) -> str:
     rule = method.decide
     by = f" ({rule.role})" if rule.role else f" by {_bare(rule.weight)}" if rule.rule == "vote" else ""
-    return f"{rule.rule}{by}{f', else {rule.otherwise}' if rule.otherwise != 'none' else ''}"
+    otherwise = f", else {rule.otherwise}" if rule.otherwise != "none" else ""
+    # A vote alone has ties.
+    votes = rule.rule in _VOTES or rule.otherwise in _VOTES
+    fallback = ", fallback none: no answer where all differ" if votes and rule.fallback == "none" else ""
+    return f"{rule.rule}{by}{otherwise}{fallback}"
+
+
+_VOTES = ("majority", "weighted", "vote")
 
 
 def _schedule(schedule: Sequence[Item], indent: str) -> Iterator[str]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
+from cortexdsl.debate.roles import choices
 from cortexdsl.protocols.text.substitute import Substitution
 from cortexdsl.spec.grammar.protocols.protocol import ModelForm, ModelOfForm, ToolForm
 from cortexdsl.spec.text.messages import nearest
 from cortexdsl.spec.text.nodes import Node, refuse
-from cortexdsl.terms import Agent, Model
+from cortexdsl.terms import Agent, Item, Model, Step
 
 _PLACES = {"first": 1, "second": 2}
 
@@ -61,6 +62,15 @@ def bind(
                     "rename the agent of the spec",
                 )
     return MappingProxyType(cast)
+
+
+def played(
+    cast: Mapping[str, tuple[Agent, ...]], steps: Iterable[Step], schedule: Sequence[Item]
+) -> Mapping[str, tuple[Agent, ...]]:
+    """Return the roles that speak, are heard or chosen: what no case has chosen brings nobody into the debate."""
+    found = {role for step in steps for role in (step.role, step.of, *getattr(step.hears, "roles", ()), *step.by_role)}
+    found |= {role for choice in choices(schedule) for role in (choice.role, choice.source)}
+    return MappingProxyType({role: agents for role, agents in cast.items() if role in found})
 
 
 def _bound(

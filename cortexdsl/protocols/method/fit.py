@@ -59,6 +59,11 @@ def misfits(method: Method, node: Node, called: Callable[[Route], str]) -> Itera
             yield from _weights(method, step, route, found)
         else:
             yield from _layout(method, step, step.hears, route, found)
+        if step.of in method.cast and not _may_hear(method, step):
+            told = f"{step.of} is not heard here, and there is a call for each who is"
+            yield found(
+                ("steps", name, "each", "edge"), told, f"write hears: {{role: {step.of}}}, in a list with others"
+            )
     yield from _lacking(method, found)
 
 
@@ -161,6 +166,15 @@ def _is_alone(method: Method, step: Step) -> bool:
             return False
     names = {agent.name for agent in heard}
     return bool(names) and all(names <= {agent.name} for agent in method.cast[step.role])
+
+
+def _may_hear(method: Method, step: Step) -> bool:
+    """Tell whether a step may hear somebody of the role that its calls are about; who is chosen may be anybody."""
+    roles = step.hears.roles if isinstance(step.hears, OfRole) else principal_roles(method)
+    if {choice.role for choice in choices(method.schedule)} & {step.of, *roles}:
+        return True
+    heard = {agent.name for role in roles for agent in method.cast.get(role, ())}
+    return any(agent.name in heard for agent in method.cast[step.of])
 
 
 def _sizes(agents: tuple[Agent, ...], route: Route, found: Finder) -> Iterator[Found]:

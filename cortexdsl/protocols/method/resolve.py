@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from cortexdsl.debate.roles import choices, spoken
+from cortexdsl.debate.roles import spoken
 from cortexdsl.errors import Problem, SpecError
-from cortexdsl.protocols.method.cast import bind
+from cortexdsl.protocols.method.cast import bind, played
 from cortexdsl.protocols.method.confidence import with_confidence
 from cortexdsl.protocols.method.counts import Count, counts
 from cortexdsl.protocols.method.dealing import dealt
@@ -168,7 +168,7 @@ def _resolved(protocol: Protocol, choice: Choice, problems: list[Found]) -> Reso
     }
     method = Method(
         protocol=protocol.name,
-        cast=_needed(cast, steps.values(), schedule),
+        cast=played(cast, steps.values(), schedule),
         steps=MappingProxyType(steps),
         schedule=schedule,
         decide=_decide(text),
@@ -252,7 +252,8 @@ def _step(
         own=text.own if isinstance(text.own, str) else text.own.term(),  # type: ignore[arg-type]
         material=MappingProxyType(material.plain() if material is not None else {}),
         order=text.order,  # type: ignore[arg-type]
-        each=text.each,  # type: ignore[arg-type]
+        each=text.kind,
+        of=text.of,
         draws=int(number(text.draws)),
         reads=text.reads[0],
         beside=text.reads[1:],  # type: ignore[arg-type]
@@ -272,15 +273,6 @@ def _schedule(items: Sequence[Any]) -> tuple[Item, ...]:
             case _:
                 schedule.append(str(item))
     return tuple(schedule)
-
-
-def _needed(
-    cast: Mapping[str, tuple[Agent, ...]], steps: Iterable[Step], schedule: Sequence[Item]
-) -> Mapping[str, tuple[Agent, ...]]:
-    """Return the roles that speak, are heard or chosen: what no case has chosen brings nobody into the debate."""
-    played = {role for step in steps for role in (step.role, *(getattr(step.hears, "roles", ())), *step.by_role)}
-    played |= {role for choice in choices(schedule) for role in (choice.role, choice.source)}
-    return MappingProxyType({role: agents for role, agents in cast.items() if role in played})
 
 
 def _decide(text: ProtocolText) -> Decide:

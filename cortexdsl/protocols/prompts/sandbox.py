@@ -9,12 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextvars import ContextVar
+from dataclasses import fields
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, nodes
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, TemplateError, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.runtime import Undefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from cortexdsl.protocols.prompts.flat import flattened
+from cortexdsl.terms import Question
 
 MOST_CHARACTERS = 10_000_000
 """Of a rendered prompt, and of any text that is made on the way."""
@@ -32,6 +36,7 @@ _PADDING = frozenset({"batch", "center", "indent", "slice", "truncate", "wordwra
 _WIDTH = re.compile(r"%[^%a-zA-Z]*\d{6,}|\{[^{}]*\d{6,}[^{}]*\}")
 
 _METHODS = frozenset(dir(dict))
+_OF_QUESTION = frozenset(field.name for field in fields(Question))
 
 _work: ContextVar[list[int] | None] = ContextVar("work of the rendering under way", default=None)
 
@@ -94,6 +99,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             auto_reload=False,
         )
         self._loaded: dict[str, Template] = {}
+        self._flat: dict[str, Template | None] = {}
         for name, function in list(self.filters.items()):
             self.filters[name] = _bounded(function, pads=name in _PADDING, formats=name == "format")
         del self.globals["lipsum"]
@@ -121,10 +127,33 @@ class Sandbox(ImmutableSandboxedEnvironment):
             found.globals = dict(found.globals)
         return found
 
+    def flat(self, name: str) -> Template | None:
+        """Return a template with what it includes written into it, which renders the same; None where it has none."""
+        if name not in self._flat:
+            self._flat[name] = self._flattened(name)
+        return self._flat[name]
+
+    def _flattened(self, name: str) -> Template | None:
+        try:
+            tree = flattened(name, self._parsed)
+        except TemplateError:  # said by whoever renders it as it is written
+            return None
+        if tree is None:
+            return None
+        code = self.compile(tree, name, str(self.get_template(name).filename))
+        return Template.from_code(self, code, self.get_template(name).globals)
+
+    def _parsed(self, name: str) -> nodes.Template:
+        assert self.loader is not None
+        source, path, _ = self.loader.get_source(self, name)
+        return self._parse(source, name, path)
+
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Return `obj.attribute`: of a mapping its item, at once, where no method of mappings has that name."""
         if type(obj) is dict and attribute in obj and attribute not in _METHODS:
             return obj[attribute]
+        if type(obj) is Question and attribute in _OF_QUESTION:
+            return getattr(obj, attribute)
         return super().getattr(obj, attribute)
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from traceback import extract_tb
@@ -97,6 +98,10 @@ class Templates:
 
     def _rendered(self, prompt: str, variables: Mapping[str, Any]) -> str:
         template = self._load(prompt)
+        flat = self._environment.flat(prompt)
+        if flat is not None:
+            with suppress(*_FAULTS, RecursionError), Budget():  # rendered again as it is written, to say where and what
+                return rendered(flat, variables)
         try:
             with Budget():
                 return rendered(template, variables)

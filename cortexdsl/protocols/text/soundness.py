@@ -7,19 +7,19 @@ from typing import Protocol
 
 from cortexdsl.debate.talk.transcript import TALK
 from cortexdsl.debate.weights import expressions
+from cortexdsl.debate.weights.names import OF_STEPS
 from cortexdsl.errors import Problem
-from cortexdsl.protocols.text import walks
+from cortexdsl.protocols.text import certain, walks
+from cortexdsl.protocols.text.about import about_nobody
 from cortexdsl.protocols.text.substitute import Substitution, references
 from cortexdsl.spec.check.mending import Doubtful, mend, without
 from cortexdsl.spec.check.stand_ins import of_protocol
 from cortexdsl.spec.grammar.protocols.hears import GroupsForm, RoleForm, SparseForm
 from cortexdsl.spec.grammar.protocols.protocol import LastForm, ProtocolText, RoleAnswerForm
 from cortexdsl.spec.grammar.protocols.schedule import CaseText, LoopText
-from cortexdsl.spec.grammar.protocols.steps import ToldText
 from cortexdsl.spec.grammar.sheet import METHOD_WORDS
 from cortexdsl.spec.text.messages import dotted, nearest, shown
 from cortexdsl.spec.text.nodes import Found, Node, Route
-from cortexdsl.terms import NEVER
 
 
 class Finder(Protocol):
@@ -28,10 +28,6 @@ class Finder(Protocol):
     def __call__(self, route: Route, what: str, remedy: str = "", *, key: bool = False) -> Found:
         """Return the place and the problem; at the key where `key` is set."""
         ...
-
-
-ABOUT = ("edge", "listener", "group")
-"""Values of `each` whose turns are about one agent."""
 
 
 def unsound(node: Node, text: ProtocolText, above: Route, doubtful: Doubtful) -> Iterator[Found]:
@@ -104,7 +100,9 @@ def _settings(node: Node, text: ProtocolText, found: Finder) -> Iterator[Found]:
         if name in METHOD_WORDS:
             yield found(("settings", name), "a method says this itself", "call the setting otherwise", key=True)
         elif name in unused and not unknown:
-            remedy = f"write ${name} where it belongs, or remove it"
+            remedy = (
+                f"write ${name} where it belongs (a template is given it by with: {{{name}: ${name}}}), or remove it"
+            )
             yield found(("settings", name), "no word uses this setting", remedy, key=True)
 
 
@@ -117,6 +115,9 @@ def _roles(text: ProtocolText, found: Finder) -> Iterator[Found]:
             if role not in text.roles:
                 remedy = nearest(role, text.roles, say="roles")
                 yield found(("steps", name, "hears", "role"), f"there is no role {role}", remedy)
+        if step.of and step.of not in text.roles:
+            remedy = nearest(step.of, text.roles, say="roles")
+            yield found(("steps", name, "each", "edge"), f"there is no role {step.of}", remedy)
     for role in text.debaters:
         if role not in text.roles:
             yield found(("debaters",), f"there is no role {role}", nearest(role, text.roles, say="roles"))
@@ -127,6 +128,7 @@ def _roles(text: ProtocolText, found: Finder) -> Iterator[Found]:
     spoken = {step.role for step in text.steps.values()}
     used = spoken.union(text.debaters, *((c.choose, c.from_ or "") for c, _ in walks.choices(text.schedule)))
     used |= {name for step in text.steps.values() if isinstance(step.prompt, dict) for name in step.prompt}
+    used |= {step.of for step in text.steps.values()}
     for role in text.roles:
         if role not in used and spoken <= set(text.roles):
             yield found(("roles", role), "nobody speaks in this role", "give it a step, or remove it", key=True)
@@ -164,23 +166,13 @@ def _schedule(text: ProtocolText, found: Finder, *, is_decided: bool) -> Iterato
         if role not in text.roles:
             yield found(("decide", key), f"there is no role {role}", nearest(role, text.roles, say="roles"))
         elif role not in answering:
-            yield found(("decide", key), f"no step of {role} reads an answer", "let one have reads: answer")
-        elif decide.otherwise is None and role not in _sure(text, text.schedule):
+            remedy = f"let one have reads: answer, or write {{{key}: {' or '.join(dict.fromkeys(answering))}}}"
+            yield found(("decide", key), f"no step of {role} reads an answer", remedy)
+        elif decide.otherwise is None and role not in certain.answering(text):
             said = f"{role} answers only where a loop's unless lets it, and else nobody decides"
+            if role in certain.answering(text, as_cast=True):
+                said = f"{role} may end with nobody who has answered in it, as it is chosen, and then nobody decides"
             yield found(("decide", key), said, f"write {{{key}: {role}, else: majority}}, or else: none")
-
-
-def _sure(text: ProtocolText, items: Iterable[object]) -> set[str]:
-    """Return the roles that answer in every debate: not only in a loop that may be passed over, or in some case."""
-    found: set[str] = set()
-    for item in items:
-        if isinstance(item, LoopText):
-            found |= _sure(text, item.do) if item.unless == NEVER else set()
-        elif isinstance(item, CaseText):
-            found |= set.intersection(*(_sure(text, body) for body in item.do.values()))
-        elif isinstance(item, str) and item in text.steps and text.steps[item].reads[0] == "answer":
-            found.add(text.steps[item].role)
-    return found
 
 
 def _debaters(text: ProtocolText, answering: Iterable[str], found: Finder) -> Iterator[Found]:
@@ -191,7 +183,9 @@ def _debaters(text: ProtocolText, answering: Iterable[str], found: Finder) -> It
         debating |= more
     for role in text.debaters:
         if role in text.roles and not debating & {*answering}:
-            yield found(("debaters",), f"no step of {role} reads an answer", "let one have reads: answer")
+            others = " or ".join(f"[{other}]" for other in dict.fromkeys(answering))
+            remedy = f"write debaters: {others}, whose steps do, or leave debaters out; or let one have reads: answer"
+            yield found(("debaters",), f"no step of {role} reads an answer", remedy)
     for choice, route in chosen:
         source = choice.from_ or choice.choose
         if source in text.roles and source not in debating:
@@ -218,7 +212,6 @@ _NEEDS = {
     "chosen": ("needs choices, and no step reads one", "add a step with reads: choice"),
     "same_group": ("needs groups, and no step hears any", "let a step hear {groups: ...}"),
 }
-_READ = {"peer_score": "review", "score": "review", "agreed": "verdict", "chosen": "choice"}
 
 
 def _told(text: ProtocolText, found: Finder) -> Iterator[Found]:
@@ -232,19 +225,39 @@ def _told(text: ProtocolText, found: Finder) -> Iterator[Found]:
 
 
 def _steps(text: ProtocolText, found: Finder) -> Iterator[Found]:
-    about = any(step.each in ABOUT for step in text.steps.values())
+    for route, what, could in about_nobody(text):
+        places = ", or of ".join(f"step {name} ({found(('steps', name), '', key=True)[0]})" for name in could)
+        yield found(
+            route, what, f"write each: edge in the words of {places}" if could else "let a step have each: edge"
+        )
     for name, step in text.steps.items():
-        told = [each for each in (*step.tells, step.own) if not isinstance(each, str)]
-        if not about and ("about_me" in step.tells or any(isinstance(t, ToldText) and t.about == "me" for t in told)):
-            yield found(("steps", name, "tells"), "no turn is about anybody", "let a step have each: edge or listener")
         if set(step.tells) <= {"latest", "history", "by_answer"}:
             yield from _unheard(text, name, found)
     for expression, route in walks.expressions(text):
-        for factor in sorted(expressions.parse(expression).names & _NEEDS.keys()):
-            is_met = _reads(text, _READ[factor]) if factor in _READ else _has_groups(text)
-            if not is_met:
-                why, remedy = _NEEDS[factor]
-                yield found(route, f"{factor} {why}", remedy)
+        parsed = expressions.parse(expression)
+        lacking = [name for name in sorted(parsed.names & _NEEDS.keys()) if not _is_met(text, name)]
+        for factor in lacking:
+            why, remedy = _NEEDS[factor]
+            yield found(route, f"{factor} {why}", remedy)
+        for key in sorted(parsed.keys):
+            factor, named = expressions.named(key)
+            if factor not in lacking:
+                yield from _of_steps(text, factor, named, route, found)
+
+
+def _of_steps(text: ProtocolText, factor: str, named: Iterable[str], route: Route, found: Finder) -> Iterator[Found]:
+    """Yield the steps that a name is said to be of, and that read nothing that it could be made of."""
+    reading = [name for name, step in text.steps.items() if OF_STEPS.get(factor, "") in step.reads]
+    for name in named:
+        if name not in text.steps:
+            yield found(route, f"{factor}({name}): there is no step {name}", nearest(name, reading, say="steps"))
+        elif name not in reading:
+            said = f"{factor}({name}): step {name} reads no {OF_STEPS[factor]}"
+            yield found(route, said, nearest(name, reading, say="steps that do"))
+
+
+def _is_met(text: ProtocolText, factor: str) -> bool:
+    return _reads(text, OF_STEPS[factor]) if factor in OF_STEPS else _has_groups(text)
 
 
 def _unheard(text: ProtocolText, name: str, found: Finder) -> Iterator[Found]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from cortexdsl.spec.grammar.protocols.hears import SparseForm, WhereForm
 from cortexdsl.spec.grammar.protocols.protocol import BallotForm, ProtocolText
 from cortexdsl.spec.grammar.protocols.schedule import CaseText, ChooseText, LoopText
+from cortexdsl.spec.grammar.protocols.steps import OwnTold
 from cortexdsl.spec.text.nodes import Route
 from cortexdsl.terms import NEVER
 
@@ -53,6 +54,9 @@ def expressions(text: ProtocolText) -> Iterator[tuple[str, Route]]:
             yield step.hears.sparse.weight, ("steps", name, "hears")
         if isinstance(step.hears, WhereForm):
             yield step.hears.where, ("steps", name, "hears")
+        for word, each in (*(("tells", told) for told in step.tells), ("own", step.own)):
+            if isinstance(each, OwnTold) and each.where:
+                yield each.where, ("steps", name, word)
     for choice, route in choices(text.schedule):
         yield (choice.where or choice.weight or "1"), (*route, "weight" if choice.where is None else "where")
     for loop, route in loops(text.schedule):

@@ -49,6 +49,7 @@ def page(
     history: History,
     spent: Spent | None = None,
     unfinished: Unfinished | None = None,
+    unread: str = "",
 ) -> str:
     """Return the report as one HTML document.
 
@@ -68,6 +69,8 @@ def page(
         What the run cost, where its jobs said so.
     unfinished : Unfinished or None
         What a later run has left undone: the tables are then of an earlier one.
+    unread : str
+        Of which steps most replies could not be read.
     """
     plan = results.plan
     named = {table.name: table for table in tables}
@@ -100,7 +103,7 @@ def page(
         health_table=named.get("health"),
         kept_table=named.get(kept.NAME),
         health_line=health_line(results.health),
-        losses=" ".join(filter(None, [left_line(unfinished), losses_line(results)])),
+        losses=" ".join(filter(None, [left_line(unfinished), losses_line(results), unread])),
         definitions=_definitions(results),
         folded=FOLDED,
         plan=plan,

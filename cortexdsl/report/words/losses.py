@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from cortexdsl.plan.parts.layout import Layout
+from cortexdsl.records.tallies import Tallies
+from cortexdsl.records.unread import mostly_unread, unread_sentences
 from cortexdsl.report.inputs.health import Health
 from cortexdsl.report.inputs.results import Results
 from cortexdsl.report.words.numbers import counted
@@ -29,6 +33,16 @@ def losses_line(results: Results) -> str:
         f"In {cells} more than {share:.3g} of the calls brought no reply: {named}. What such a cell shows may be "
         "the outage and not the method. Ask the failed calls again: snakemake --cores N --config errors_again=true"
     )
+
+
+def unread_line(folder: Path, plan: Mapping[str, Any]) -> str:
+    """Return what to say of steps most of whose replies could not be read, as their jobs counted them; or nothing."""
+    tallies = Tallies(Path(Layout(str(folder)).ledgers)).read()
+    if not tallies:
+        return ""
+    names = {str(cell["slug"]): str(cell["cell"]) for cell in plan.get("cells", ())}
+    found = mostly_unread((names[tally.cell], tally.unread) for tally in tallies if tally.cell in names)
+    return " ".join(f"{sentence}." for sentence in unread_sentences(found))
 
 
 def allowed(plan: Mapping[str, Any]) -> float:

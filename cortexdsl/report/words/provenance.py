@@ -122,7 +122,7 @@ def settings(plan: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         ("Spec digest", str(plan.get("spec_digest", ""))),
         ("Seed", str(plan.get("seed", ""))),
         ("Replicates", str(plan.get("replicates", ""))),
-        ("Questions", number(_whole(plan, "questions"))),
+        ("Questions", number(_whole(plan, "questions"), 1)),
         *named,
         ("Limits", ", ".join(f"{key} {number(value, 1)}" for key, value in limits.items())),
     ]

@@ -181,7 +181,9 @@ def _worded(kind: str, name: str, parts: Route, value: Any, context: Mapping[str
     if kind in ("too_long", "string_too_long"):
         return f"{subject} is too long", f"at most {context['max_length']:,} allowed"
     if kind in _WANTED:
-        return f"{subject} is {shown(value)}; {_WANTED[kind]} is needed", _type_remedy(kind, value)
+        is_count = kind.startswith("int") and isinstance(value, str) and bool({"steps", "schedule"} & set(parts))
+        worked_out = ", or one worked out of settings, such as $rounds - 1" if is_count else ""
+        return f"{subject} is {shown(value)}; {_WANTED[kind]} is needed", _type_remedy(kind, value) + worked_out
     return f"{subject} is {shown(value)}", str(context.get("error", kind.replace("_", " ")))
 
 

@@ -8,7 +8,7 @@ from cortexdsl.records.links import find_link
 from cortexdsl.report.inputs.results import Metric, Results
 from cortexdsl.report.tables.written.table import Column, Entry, Table, words
 from cortexdsl.report.words.names import grouped
-from cortexdsl.report.words.numbers import NOTHING, THIN, Wording, estimate, interval, number, wording
+from cortexdsl.report.words.numbers import NOTHING, THIN, Wording, counted, estimate, interval, wording
 
 ABREAST = 4  # cells side by side, where cells are columns
 FEW = 15  # cells of which all are columns; of more only those of no grid
@@ -76,7 +76,7 @@ def _by_cell(results: Results, name: str, caption: str, columns: Sequence[tuple[
     note = ""
     if len(counts) == 1:
         questions, replicates = next(iter(counts))
-        note = f"{number(questions)} questions, {number(replicates, 1)} replicates each."
+        note = f"{counted(questions or 0, 'question')}, {counted(replicates or 0, 'replicate')} each."
     return Table(name, caption, tuple(heads), tuple(rows), note)
 
 

@@ -22,6 +22,9 @@ _TITLES: dict[Outcome, str] = {
 """Columns that stand there where any cell has such replies."""
 
 
+_NOTE = "Round 0 is the opening. The last round counts as the debate decided, so also where it only chose or judged."
+
+
 def round_table(results: Results) -> Iterator[Table]:
     """Yield accuracy and consensus after each round, where any debate has rounds."""
     if len({row.round for row in results.rounds}) < 2:
@@ -40,7 +43,7 @@ def round_table(results: Results) -> Iterator[Table]:
         for row in results.rounds
     ]  # fmt: skip
     caption = f"After each round: accuracy of the vote and share of debates in consensus, with 95{THIN}% intervals."
-    yield Table("rounds", caption, tuple(heads), tuple(rows), "Round 0 is the opening.")
+    yield Table("rounds", caption, tuple(heads), tuple(rows), _NOTE)
 
 
 def _share(value: float | None, low: float | None, high: float | None, link: str = "") -> Entry:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from cortexdsl.spec.grammar.protocols.hears import HearsText
 from cortexdsl.spec.grammar.values.counts import AtLeastOne, Count, number
+from cortexdsl.spec.grammar.values.expressions import TurnCondition
 from cortexdsl.spec.grammar.values.words import (
     SETTING_OR_VALUE,
     Asked,
@@ -17,6 +19,7 @@ from cortexdsl.spec.grammar.values.words import (
     Plain,
     Template,
     listed,
+    one_of,
     said,
     setting_or_value,
 )
@@ -60,7 +63,7 @@ def _last(value: Any) -> str:
 
 
 class OwnTold(Entry):
-    """`{step: name, last: 1}`: what a speaker itself said in some steps."""
+    """`{step: name, last: 1, where: agreed}`: what a speaker itself said in some steps."""
 
     step: Annotated[tuple[Name, ...], BeforeValidator(listed, json_schema_input_type=Name | tuple[Name, ...])] = Field(
         (), description="A step or steps; none: all talk."
@@ -68,10 +71,13 @@ class OwnTold(Entry):
     last: Annotated[
         Annotated[Literal["all"], Tag("<word>")] | Asked | Annotated[AtLeastOne, Tag("<value>")], Discriminator(_last)
     ] = Field(1, description="Of how many last times; all of them.")
+    where: TurnCondition | None = Field(
+        None, description="A condition on turns, by what was read of others about them."
+    )
 
     def term(self) -> Told:
         """Return what is told."""
-        return Told(self.step, last=None if self.last == "all" else int(number(self.last)))
+        return Told(self.step, last=None if self.last == "all" else int(number(self.last)), where=self.where or "")
 
 
 class ToldText(OwnTold):
@@ -83,7 +89,7 @@ class ToldText(OwnTold):
 
     def term(self) -> Told:
         """Return what is told."""
-        return Told(self.step, self.about == "me", None if self.last == "all" else int(number(self.last)))
+        return replace(super().term(), about_me=self.about == "me")
 
 
 def _told(value: Any) -> str:
@@ -116,6 +122,12 @@ def _one_role(value: Any) -> Any:
     return value
 
 
+class EdgeForm(Entry):
+    """`{edge: role}`: one call about each player of a role; all others who are heard are heard in each."""
+
+    edge: Annotated[Annotated[Name, Tag("<value>")] | Asked, SETTING_OR_VALUE]
+
+
 class StepText(Entry):
     """One kind of utterance."""
 
@@ -142,12 +154,23 @@ class StepText(Entry):
     order: Annotated[Annotated[Literal["simultaneous", "sequential"], Tag("<value>")] | Asked, SETTING_OR_VALUE] = (
         "simultaneous"
     )
-    each: Annotated[Annotated[Each, Tag("<value>")] | Asked, SETTING_OR_VALUE] = Field(
-        "speaker", description="One call per speaker, edge, pair, match, listener or group."
-    )
+    each: Annotated[
+        Annotated[Each, Tag("<word>")] | Asked | Annotated[EdgeForm, Tag("<edge>")],
+        one_of(get_args(Each), {"edge": "{edge: role}"}),
+    ] = Field("speaker", description="One call per speaker, edge (or those to a role), pair, match, listener or group.")
     draws: Count = Field(1, description="Independent replies per call.")
     reads: Annotated[
         tuple[Reads, ...],
         BeforeValidator(listed, json_schema_input_type=Reads | tuple[Reads, ...]),
         AfterValidator(_readable),
     ] = Field(("answer",), description="What is read from the reply; a verdict or a choice also beside another.")
+
+    @property
+    def kind(self) -> Each:
+        """What there is a call for."""
+        return "edge" if isinstance(self.each, EdgeForm) else self.each  # type: ignore[return-value]
+
+    @property
+    def of(self) -> str:
+        """The role whose players the calls are about; empty: everybody who is heard."""
+        return self.each.edge if isinstance(self.each, EdgeForm) else ""

@@ -9,7 +9,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 from pydantic import AfterValidator
 
-from cortexdsl.debate.weights.expressions import evaluate, parse
+from cortexdsl.debate.weights.expressions import evaluate, named, parse, sides
 from cortexdsl.debate.weights.names import NAMES, Place, made_up
 from cortexdsl.spec.grammar.values.words import Text, said
 from cortexdsl.spec.text.messages import nearest
@@ -27,6 +27,7 @@ _PLACES: Mapping[Place, str] = {
     "choice": "a choice of agents",
     "condition": "a condition of the debate",
     "vote": "a vote",
+    "turn": "a condition on turns",
 }
 _SLIPS: Mapping[str, str] = {
     r"=>|≥": "write >=",
@@ -41,7 +42,7 @@ _SLIPS: Mapping[str, str] = {
     r"\d,\d": "write a decimal point",
     r"\bis\b": "write ==",
     r"\^": "write **",
-    r"\b(mine|mean|sum|any|all)\s+\w": "write parentheses: mine(place)",
+    r"\b(mine|theirs|mean|sum|any|all)\s+\w": "write parentheses: mine(place)",
     r"\b(min|max)\(\w+\)": "over agents there are mean, sum, any and all",
 }
 
@@ -51,6 +52,25 @@ def slip(text: str) -> str:
     if (surplus := text.count("(") - text.count(")")) != 0:
         return "close the parenthesis" if surplus > 0 else "open the parenthesis, or remove it"
     return next((remedy for pattern, remedy in _SLIPS.items() if re.search(pattern, text)), "")
+
+
+def _wrong_side(side: str, part: str, shape: tuple[int, ...], place: Place) -> tuple[str, str] | None:
+    """Return why one side of an edge cannot be asked for, and the remedy; None where it can."""
+    inside = part[len(side) + 1 : -1]
+    if place in ("vote", "turn"):
+        own = "answers, each by its own author" if place == "vote" else "one turn"
+        return f"{part} has no meaning in {_PLACES[place]}: it is of {own}", f"write {inside}"
+    if side == "theirs" or not shape:
+        return None
+    if place == "choice":
+        said = f"{part}: in a choice names are the candidate's own"
+        return said, f"write {inside}; or theirs({inside}), the other's"
+    if shape[1:] != (1,):
+        return (
+            f"{part}: {inside} is of the one that listens already",
+            f"write {inside}; or theirs({inside}), the speaker's",
+        )
+    return None
 
 
 def expression(place: Place) -> Callable[[str], str]:
@@ -68,9 +88,18 @@ def expression(place: Place) -> Callable[[str], str]:
             if any(name in names for names in NAMES.values()):
                 raise said(f"{name} has no value in {_PLACES[place]}", f"names: {', '.join(known)}")
             raise said(f"no factor is called {name}", nearest(name, known))
-        values = [evaluate(parsed, made_up(place, value)) for value in (0.3, 0.9, 1.7, 3.0)]
+        made = [made_up(place, value) for value in (0.3, 0.9, 1.7, 3.0)]
+        made = [{key: one[named(key)[0]] for key in parsed.keys} for one in made]
+        for side, part, shape in sides(parsed, made[0]):
+            if (wrong := _wrong_side(side, part, shape, place)) is not None:
+                raise said(*wrong)
+        values = [evaluate(parsed, one) for one in made]
         if place in _MOST and sum(length > 1 for length in np.shape(values[0])) > _MOST[place]:
             raise said(f"{text!r} {_TOO_MANY[place]}", "say any(...), all(...) or mean(...) of it")
+        if place == "choice" and np.shape(values[0])[:1] > (1,):
+            raise said(
+                f"{text!r} has a value for each other agent", "say any(...), all(...), mean(...) or sum(...) of it"
+            )
         if not any(np.isfinite(value).any() for value in values):
             raise said(f"{text!r} is no number, whatever the agents say", "is something divided by 0, or too large?")
         return text
@@ -80,4 +109,5 @@ def expression(place: Place) -> Callable[[str], str]:
 
 Weight: TypeAlias = Annotated[Text, AfterValidator(expression("weight"))]
 ChoiceWeight: TypeAlias = Annotated[Text, AfterValidator(expression("choice"))]
+TurnCondition: TypeAlias = Annotated[Text, AfterValidator(expression("turn"))]
 Ballot: TypeAlias = Annotated[Text, AfterValidator(expression("vote"))]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortexdsl.debate.weights.expressions import FUNCTIONS, count, evaluate, parse
+from cortexdsl.debate.weights.expressions import FUNCTIONS, count, evaluate, named, parse
 from cortexdsl.debate.weights.names import NAMES
 
 
@@ -66,6 +66,10 @@ COLUMN = np.array([[1.0], [2.0], [4.0]])
         ("mean(column)", 7 / 3),
         ("column > mean(column)", [[0.0], [0.0], [1.0]]),
         ("column < mine(column)", [[0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]),
+        ("theirs(column)", [[1.0], [2.0], [4.0]]),
+        ("theirs(mine(column))", [[1.0], [2.0], [4.0]]),
+        ("theirs(pair)", PAIR.T.tolist()),
+        ("theirs(mean(pair))", [[1.0], [2.0], [2.0]]),
     ],
 )
 def test_reductions_go_over_the_others_and_mine_is_the_listeners(text: str, expected: Any) -> None:
@@ -82,6 +86,28 @@ def test_the_names_used_are_known() -> None:
         *NAMES["weight"]
     }
     assert set(FUNCTIONS) >= {"min", "max", "sqrt", "log", "exp", "ceil", "mean", "any", "all", "mine"}
+
+
+def test_a_name_of_some_steps_is_looked_up_as_such() -> None:
+    parsed = parse("chosen + chosen(rank) * sum(score(check , weigh))")
+    assert parsed.names == {"chosen", "score"}
+    assert parsed.keys == {"chosen", "chosen(rank)", "score(check, weigh)"}
+    assert [named(key) for key in sorted(parsed.keys)] == [
+        ("chosen", ()), ("chosen", ("rank",)), ("score", ("check", "weigh")),
+    ]  # fmt: skip
+    assert evaluate(parsed, {"chosen": 1.0, "chosen(rank)": 2.0, "score(check, weigh)": np.full((2, 1), 3.0)}) == 13.0
+
+
+@pytest.mark.parametrize("text", ["chosen()", "chosen(1)", "agreed(rule + 1)", "score(peer_score(review))"])
+def test_a_name_is_of_steps_and_of_nothing_else(text: str) -> None:
+    with pytest.raises(ValueError, match=r"\(\) takes the names of steps"):
+        parse(text)
+
+
+@pytest.mark.parametrize("text", ["confidence(answer)", "chosen(step=rank)", "chosen(*rank)"])
+def test_other_names_are_of_no_step(text: str) -> None:
+    with pytest.raises(ValueError, match=r"there is no function|is not allowed|takes the names of steps"):
+        parse(text)
 
 
 @pytest.mark.parametrize(

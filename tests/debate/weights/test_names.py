@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from cortexdsl.debate.weights.expressions import evaluate, parse
-from cortexdsl.debate.weights.names import NAMES, OF_AGENT, OF_ANSWER, OF_DEBATE, OF_PAIR, Place, made_up
+from cortexdsl.debate.weights.names import NAMES, OF_AGENT, OF_ANSWER, OF_DEBATE, OF_PAIR, OF_TURN, Place, made_up
 from cortexdsl.terms import Choose, Decide, Everyone, Keep, OfRole, Repeat, Sparse
 from tests.debate.stage import method, run
 
-ROW = re.compile(r"^\| `(\w+)` \| (agent|pair|debate|answer) \| (.+) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| `(\w+)` \| (agent|pair|debate|answer|turn) \| (.+) \|$", re.MULTILINE)
 
 
 def test_the_table_of_the_docs_is_the_catalogue(repository: Path) -> None:
     said = {(name, of): meaning for name, of, meaning in ROW.findall((repository / "docs/language.md").read_text())}
-    tables = {"agent": OF_AGENT, "pair": OF_PAIR, "debate": OF_DEBATE, "answer": OF_ANSWER}
+    tables = {"agent": OF_AGENT, "pair": OF_PAIR, "debate": OF_DEBATE, "answer": OF_ANSWER, "turn": OF_TURN}
     assert said == {(name, of): meaning for of, table in tables.items() for name, meaning in table.items()}
 
 

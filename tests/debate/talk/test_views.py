@@ -8,6 +8,7 @@ import pytest
 
 from cortexdsl.terms import (
     Call,
+    Choose,
     Everyone,
     Groups,
     Keep,
@@ -440,3 +441,24 @@ def test_three_summaries_know_whose_group_is_whose() -> None:
         (member,) = (debate.turns[k].speaker for k in turn.heard)
         heard = stage.views[f"share:{member}1"]["heard"]
         assert [each["about"] for each in heard if each["is_own_group"]] == [turn.about]
+
+
+def test_everybody_has_a_number_debaters_among_themselves_and_others_in_their_role() -> None:
+    """a and b debate; x, y and a are experts: a keeps its number as a debater, y is the second expert all along."""
+    steps = {"answer": {}, "advise": {"role": "expert", "hears": OfRole(("debater",)), "reads": "comment"}}
+    cast = {"expert": "x y a", "debater": "a b", "judge": "j"}
+    seen = views(method(steps, ["answer", Repeat(2, ("advise", "answer"))], cast))
+    numbers = {(label.partition(":")[2][0], view["agent"]["number"]) for label, view in seen.items()}
+    assert numbers == {("a", 1), ("b", 2), ("x", 1), ("y", 2)}
+    assert [turn["number"] for turn in seen["answer:b1"]["heard"]] == []
+
+
+def test_a_number_outlives_a_choice() -> None:
+    """Of three proposers the last is chosen to conclude, and stays the third."""
+    steps = {"answer": {}, "propose": {"role": "proposer"}, "end": {"role": "concluding"}}
+    cast = {"debater": "a", "proposer": "x y z", "concluding": "x y z"}
+    chosen = Choose("concluding", "debater", "1", Keep("all"))
+    seen = views(method(steps, ["answer", "propose", chosen, "end"], cast, debaters=("debater",)))
+    assert {name: view["agent"]["number"] for name, view in seen.items()} == {
+        "answer:a0": 1, "propose:x1": 1, "propose:y1": 2, "propose:z1": 3, "end:a1": 1,
+    }  # fmt: skip

@@ -11,8 +11,7 @@ import pytest
 
 from cortexdsl.analysis.tests import compare, datasets, omnibus
 from cortexdsl.cli.main import main
-
-from .tables import long_table
+from tests.analysis.tables import long_table
 
 RIGHT = {"a": 16, "b": 10, "c": 4}  # of 20 questions, always the first ones
 

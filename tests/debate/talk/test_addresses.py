@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cortexdsl.debate.needs import needed
 from cortexdsl.debate.talk.addresses import matches
 from cortexdsl.errors import DebateError
 from cortexdsl.terms import (
@@ -47,6 +48,57 @@ def test_of_five_one_has_no_match() -> None:
         "compare:j1>aandb <- answer:a0 answer:b0",
         "compare:j1>candd <- answer:c0 answer:d0",
     ]
+
+
+CREW = {"debater": "s t", "recruiter": "r", "critic": "c d", "all": "s t c d"}
+CREWED: dict[str, dict[str, Any]] = {
+    "answer": {},
+    "recruit": {"role": "recruiter", "reads": "comment"},
+    "review": {
+        "role": "critic", "hears": OfRole(("recruiter", "debater")), "each": "edge", "of": "debater", "reads": "review",
+    },
+}  # fmt: skip
+
+
+def test_some_who_are_heard_are_reviewed_and_the_others_are_heard_in_each_review() -> None:
+    assert heard(CREWED, ["answer", "recruit", "review"], CREW) == [
+        "review:c1>s <- recruit:r1 answer:s0",
+        "review:c1>t <- recruit:r1 answer:t0",
+        "review:d1>s <- recruit:r1 answer:s0",
+        "review:d1>t <- recruit:r1 answer:t0",
+    ]
+
+
+def test_whoever_plays_the_role_then_is_reviewed_and_by_nobody_who_does_not_hear_it() -> None:
+    """t alone is picked: s, whom the critics hear too, is heard in the review of t; nobody reviews itself."""
+    steps = {
+        **CREWED,
+        "review": {"role": "debater", "hears": Everyone(), "each": "edge", "of": "some", "reads": "review"},
+    }
+    pick = Choose("some", "debater", "place == 2", Keep("above", 0))
+    schedule = ["answer", "recruit", pick, "review"]
+    assert heard(steps, schedule, {**CREW, "debater": "s t u", "some": "s"}) == [
+        "review:s1>t <- answer:t0 answer:u0",
+        "review:u1>t <- answer:s0 answer:t0",
+    ]
+
+
+def test_a_score_of_one_who_is_reviewed_is_not_of_those_who_are_only_heard() -> None:
+    pick = Choose("debater", "debater", "peer_score", Keep("top", 1))
+    stage = Stage({"review:c1>t": "x|0.9"})
+    debate = run(method(CREWED, ["answer", "recruit", "review", pick], CREW), stage)
+    assert debate.choices[0].weight == (0.5, 0.7)
+    assert debate.graphs[-1].heard.tolist() == [[True, True]] * 3
+
+
+def test_without_those_whom_a_step_is_about_it_is_silent() -> None:
+    of = method(
+        {**CREWED, "review": {**CREWED["review"], "of": "one"}},
+        ["answer", "recruit", "review", Choose("debater", "debater", "peer_score", Keep("top", 1))],
+        {**CREW, "one": "t"},
+    )
+    assert needed(of, Without(agents=("s",))) is None
+    assert needed(of, Without(agents=("t",))) == ("peer_score is made of step review", "leave out another")
 
 
 @pytest.mark.parametrize(

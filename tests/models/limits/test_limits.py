@@ -19,11 +19,11 @@ def window(control: AdaptiveLimit, now: float, in_flight: int | None = None) -> 
 
 
 def test_it_starts_low_and_doubles_until_the_first_refusal() -> None:
-    """4, 8, 16, 32, then the most that is allowed, 50; the refusal cuts it to 80 %: 40."""
-    control = AdaptiveLimit(50)
-    assert [control.limit, *(window(control, now=0.0) for _ in range(4))] == [4, 8, 16, 32, 50]
+    """20, 40, 80, then the most that is allowed, 100; the refusal cuts it to 80 %: 80."""
+    control = AdaptiveLimit(100)
+    assert [control.limit, *(window(control, now=0.0) for _ in range(3))] == [20, 40, 80, 100]
     control.rate_limited(1.0, None)
-    assert control.limit == 40
+    assert control.limit == 80
 
 
 def test_after_a_refusal_it_climbs_by_a_twentieth() -> None:
@@ -57,9 +57,9 @@ def test_retry_after_extends_the_cooldown() -> None:
     control = AdaptiveLimit(32)
     window(control, 0.0)
     control.rate_limited(0.0, 40.0)
-    assert control.limit == 6
-    assert window(control, 39.0) == 6
-    assert window(control, 40.0) == 7
+    assert control.limit == 25
+    assert window(control, 39.0) == 25
+    assert window(control, 40.0) == 26
 
 
 def test_one_refused_call_pauses_nothing_and_a_refusing_server_pauses_everything() -> None:
@@ -74,24 +74,24 @@ def test_one_refused_call_pauses_nothing_and_a_refusing_server_pauses_everything
 
 
 def test_a_failing_server_stops_growth_without_shrinking() -> None:
-    """7 of the 8 successes that growth needs, a failure, and the count starts over."""
-    control = AdaptiveLimit(32)
+    """39 of the 40 successes that growth needs, a failure, and the count starts over."""
+    control = AdaptiveLimit(100)
     window(control, 0.0)
-    control.sent(8)
-    for _ in range(7):
+    control.sent(40)
+    for _ in range(39):
         control.succeeded(0.0)
     control.failed()
     control.succeeded(0.0)
-    assert control.limit == 8
-    assert window(control, 0.0) == 16
+    assert control.limit == 40
+    assert window(control, 0.0) == 80
 
 
 def test_growth_needs_four_fifths_of_the_limit_in_flight() -> None:
-    """Of 8: 6 in flight are too few (6.4 is 80 %), 7 are enough."""
-    control = AdaptiveLimit(32)
+    """Of 40: 31 in flight are too few, 32 are enough."""
+    control = AdaptiveLimit(100)
     window(control, 0.0)
-    assert window(control, 0.0, in_flight=6) == 8
-    assert window(control, 0.0, in_flight=7) == 16
+    assert window(control, 0.0, in_flight=31) == 40
+    assert window(control, 0.0, in_flight=32) == 80
 
 
 def test_it_never_falls_below_one_nor_starts_above_the_most() -> None:

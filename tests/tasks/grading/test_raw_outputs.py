@@ -16,7 +16,7 @@ import pytest
 
 from cortexdsl.tasks.rows import Graded, grade_rows
 
-LABELS = Path(__file__).parent.parent / "cases" / "raw_outputs_labels.csv"
+LABELS = Path(__file__).parents[2] / "cases" / "raw_outputs_labels.csv"
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cortexdsl.debate.rereading import read_again
+from cortexdsl.debate.talk.judged import holding
+from cortexdsl.debate.talk.transcript import Transcript
 from cortexdsl.debate.weights import mdm
 from cortexdsl.terms import (
     Agent,
@@ -223,6 +226,117 @@ def test_who_was_not_shown_stood_in_no_choice() -> None:
 
 def test_where_no_choice_could_be_read_nobody_is_out() -> None:
     assert picked({"pick:j1": "-|-", "pick:k1": "9|-"}, ["answer", "pick"]) == [1.0, 1.0, 1.0]
+
+
+BALLOT: dict[str, Any] = {"hears": Everyone(), "reads": "choice", "own": "latest"}
+BALLOTS = {"ballot:a1": "1|-", "ballot:b1": "1|-", "ballot:c1": "3|-"}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ({}, [2 / 3, 0, 1 / 3]),  # a and c name themselves, b names a
+        (
+            {"own": "none"},
+            [1.0, 1.0, 0.0],
+        ),  # who is not shown its own answer names nobody by its number: b's choice is left
+    ],
+)
+def test_who_is_shown_its_own_answer_may_choose_itself(words: dict[str, Any], expected: list[float]) -> None:
+    of = method(
+        {**TALK, "ballot": {**BALLOT, **words}}, ["answer", "ballot", Choose("some", "debater", "chosen", ALL)], CAST
+    )
+    debate = run(of, Judged(BALLOTS))
+    assert list(debate.choices[-1].weight) == pytest.approx(expected)
+    read = [turn.answer for turn in debate.turns if turn.step == "ballot"]
+    assert read == (["a", "a", "c"] if not words else [None, "a", None])
+    assert read_again(debate, of, Chooses(), seed=7, replicate=1) == debate
+
+
+def test_who_is_asked_about_others_does_not_choose_itself() -> None:
+    """One call a pair of the others: its own answer is in sight, and stands in none."""
+    pairs = {"ballot:a1>bandc": "1|-", "ballot:b1>aandc": "1|-", "ballot:c1>aandb": "3|-"}
+    of = method(
+        {**TALK, "ballot": {**BALLOT, "each": "pair"}},
+        ["answer", "ballot", Choose("some", "debater", "chosen", ALL)],
+        CAST,
+    )
+    debate = run(of, Judged(pairs))
+    assert [turn.answer for turn in debate.turns if turn.step == "ballot"] == [None, "a", None]
+    assert list(debate.choices[-1].weight) == [1.0, 1.0, 0.0]
+
+
+def test_of_turns_too_ones_own_stands_in_ones_choice() -> None:
+    """`where: chosen` on turns: a and b name a, c names itself."""
+    of = method({**TALK, "ballot": BALLOT}, ["answer", "ballot"], CAST)
+    debate = run(of, Judged(BALLOTS))
+    transcript = Transcript.read(debate.turns, (0,), ("a", "b", "c"))
+    assert [turn.speaker for turn in holding("chosen >= 2 / 3", debate.turns[:3], transcript)] == ["a"]
+    assert [turn.speaker for turn in holding("chosen > 0", debate.turns[:3], transcript)] == ["a", "c"]
+
+
+TWO: dict[str, dict[str, Any]] = {
+    **PICK,
+    "again": {"role": "judge", "hears": OfRole(("debater",)), "reads": "choice"},
+    "note": {"hears": OfRole(("judge",)), "reads": "comment"},
+}
+SCRIPT = {"pick:j1": "1|-", "pick:k1": "1+2|-", "again:j1": "3|-", "again:j2": "1|-"}
+
+
+@pytest.mark.parametrize(
+    ("schedule", "weight", "expected"),
+    [
+        (["answer", "pick", "again"], "chosen", [2 / 3, 1 / 3, 1 / 3]),  # two said 1, one 1 and 2, and one 3
+        (["answer", "again", "pick"], "chosen", [2 / 3, 1 / 3, 1 / 3]),
+        (["answer", "pick", "again"], "chosen(pick)", [1, 0.5, 0]),
+        (["answer", "pick", "again"], "chosen(again)", [0, 0, 1]),
+        (["answer", "pick", "again"], "chosen(pick, again)", [2 / 3, 1 / 3, 1 / 3]),
+        (["answer", "again"], "chosen(pick)", [1, 1, 1]),  # in none of whose choices anybody stood
+        (["answer", "pick", "note", "again"], "chosen", [2 / 3, 1 / 3, 1 / 3]),  # the answers stand
+        (["answer", "pick", "pick", "again"], "chosen", [2 / 3, 1 / 3, 1 / 3]),  # the second time is said for the first
+        (
+            ["answer", "pick", "again", "revise"],
+            "chosen",
+            [2 / 3, 1 / 3, 1 / 3],
+        ),  # nothing is said of the later answers
+        (["answer", "pick", "revise", "again"], "chosen", [1, 0, 0]),  # of the later answers
+        (["answer", "pick", "revise", "again"], "chosen(pick)", [1, 0.5, 0]),
+    ],
+)
+def test_choices_of_two_steps_about_one_answer_count_together(
+    schedule: list[Any], weight: str, expected: list[float]
+) -> None:
+    cast = {**CAST, "both": "j k"}
+    of = method({**TALK, **TWO}, [*schedule, Choose("some", "debater", weight, ALL)], cast)
+    assert list(run(of, Judged(SCRIPT)).choices[-1].weight) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("peer_score", [0.45, 0.5, 0.5]),  # of a .2 and .6 by its peers, .3 and .7 by the same a second way
+        ("peer_score(review)", [0.4, 0.5, 0.5]),
+        ("peer_score(probe)", [0.5, 0.5, 0.5]),
+        ("mean(score)", [0.5, 0.375, 0.575]),
+        ("mean(score(review))", [0.5, 0.35, 0.55]),
+    ],
+)
+def test_reviews_of_two_steps_about_one_answer_count_together(name: str, expected: list[float]) -> None:
+    """b gives a .2 and then .3, c .6 and then .7 (and each .5 to the other)."""
+    steps = {**REVIEW, "probe": REVIEW["review"]}
+    script = {"review:b1>a": "x|0.2", "review:c1>a": "x|0.6", "probe:b1>a": "x|0.3", "probe:c1>a": "x|0.7"}
+    assert worth(name, ["answer", "review", "probe"], script, steps) == pytest.approx(expected)
+
+
+def test_verdicts_of_one_step_are_asked_by_its_name() -> None:
+    steps = {
+        "rule": {"role": "judge", "hears": OfRole(("debater",)), "reads": "verdict"},
+        "check": {"role": "other", "hears": OfRole(("debater",)), "reads": "verdict"},
+    }
+    script = {"rule:j1": "disagree|-", "check:k1": "agree|-"}
+    names = ["agreed", "agreed(check)", "agreed(rule)", "agreed(rule, check)"]
+    found = [worth(name, ["answer", "rule", "check"], script, steps)[0] for name in names]
+    assert found == [1, 1, 0, 1]
 
 
 # ---------------------------------------------------------------- edges
