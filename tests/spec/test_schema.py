@@ -59,6 +59,14 @@ def test_wrong_protocols_are_not(hears: object) -> None:
     assert not PROTOCOL.is_valid({"steps": steps, "schedule": ["a"], "decide": "first"})
 
 
+@pytest.mark.parametrize(
+    "prompt", ["a.j2", {"say": "a.j2"}, ["a.j2", {"say": "b.j2"}], {"say": "a.j2", "else": "b.j2"}]
+)
+def test_a_prompt_may_look_like_two_of_its_forms(prompt: object) -> None:
+    steps = {"a": {"role": "debater", "prompt": prompt}}
+    PROTOCOL.validate({"steps": steps, "schedule": ["a"], "decide": "first"})
+
+
 def test_the_verb_prints_or_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema"]) == 0
     assert json.loads(capsys.readouterr().out) == json_schema("spec")
