@@ -1,7 +1,7 @@
 """The way to every provider: litellm. It is imported by the first call, and asks no server but the model's.
 
-Of litellm only the translation to a provider is used. Its retries, cache and router stay off: they belong to
-the door.
+Of litellm only the translation to a provider is used. Its retries, cache, router, logs and accounts of cost stay
+off: they belong to the door.
 """
 
 from __future__ import annotations
@@ -97,6 +97,7 @@ async def _told(seconds: float) -> AsyncIterator[None]:
     """
     answered: list[int] = []
     before = _ANSWERED.set(answered)
+    ours = _ours().set(True)
     try:
         async with asyncio.timeout(seconds):
             yield
@@ -110,6 +111,7 @@ async def _told(seconds: float) -> AsyncIterator[None]:
         raise failure from None
     finally:
         _ANSWERED.reset(before)
+        _ours().reset(ours)
 
 
 def _read(call: Call, answer: Any, *, seed_refused: bool) -> Raw:
@@ -196,9 +198,16 @@ def load() -> Any:
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     _bound_bodies()
+    _keep_no_accounts()
     handler = type("BuiltinSolver", (litellm.CustomLLM,), {"acompletion": _solve_for_litellm})
     litellm.custom_provider_map = [{"provider": BUILTIN, "custom_handler": handler()}]
     return litellm
+
+
+def _ours() -> ContextVar[bool]:
+    """Return the mark of calls that litellm makes for itself, which it hands to no logger: so it does with ours."""
+    mark: ContextVar[bool] = load()._internal_context.is_internal_call
+    return mark
 
 
 def _bound_bodies() -> None:
@@ -227,6 +236,21 @@ def _bound_bodies() -> None:
         return httpx.Response(response.status_code, headers=headers, stream=httpx.ByteStream(body), request=request)
 
     transport.handle_async_request = bounded
+
+
+def _keep_no_accounts() -> None:
+    """Have litellm price no reply to a call of ours.
+
+    It has no setting for that, and looks a model up ten times a call: what computes it is wrapped.
+    """
+    accounts: Any = importlib.import_module("litellm.litellm_core_utils.litellm_logging").Logging
+    cost = accounts.response_cost_calculator
+
+    @functools.wraps(cost)
+    def of_others(self: Any, *args: Any, **named: Any) -> Any:
+        return None if _ours().get() else cost(self, *args, **named)
+
+    accounts.response_cost_calculator = of_others
 
 
 async def _solve_for_litellm(

@@ -185,6 +185,35 @@ def test_litellm_answers_others_in_the_process_as_before() -> None:
     assert asyncio.run(beside()) == "reply to hi [1]"
 
 
+def test_litellm_neither_prices_nor_logs_what_is_asked_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both took more of a call's time than all that is done around it; `prices` says what a reply costs."""
+    from cortexdsl.models.transports import litellm as litellm_door
+
+    litellm = litellm_door.load()
+    seen: list[str] = []
+
+    async def log(*_: object, **__: object) -> None:
+        seen.append("logged")
+
+    monkeypatch.setattr(litellm.litellm_core_utils.litellm_logging.Logging, "async_success_handler", log)
+    monkeypatch.setattr(litellm.cost_calculator, "completion_cost", lambda **_: seen.append("priced"))
+
+    async def ask(*, ours: bool) -> list[str]:
+        seen.clear()
+        async with serving(Stub()) as base:
+            if ours:
+                await LitellmTransport().send(question("openai", "hi"), base, "none")
+            else:
+                await litellm.acompletion(
+                    model="openai/name", messages=[{"role": "user", "content": "hi"}], api_base=base, api_key="none"
+                )
+            await asyncio.sleep(0.3)  # litellm logs after it has answered
+        return sorted(set(seen))
+
+    assert asyncio.run(ask(ours=True)) == []
+    assert asyncio.run(ask(ours=False)) == ["logged", "priced"]
+
+
 def test_the_solver_through_litellm_gives_the_same_replies_and_records(tmp_path: Path) -> None:
     """Registered as a custom provider of litellm, `builtin/solver` is the very same model."""
 
