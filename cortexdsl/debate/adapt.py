@@ -8,9 +8,6 @@ from typing import Any, Literal
 
 from cortexdsl.terms import Agent, Aside, Debate, Method, Turn
 
-TOOL = "tool/"
-"""What the models of speakers begin with that are none."""
-
 
 def matched(method: Method, budget: Debate, unit: Literal["calls", "tokens"]) -> Method:
     """Return a sampling method with as many draws as another debate of the same question spent.
@@ -63,7 +60,7 @@ def with_identities(method: Method, identities: Mapping[str, str]) -> Method:
     """
 
     def told(agent: Agent) -> Agent:
-        identity = identities.get(agent.model.name) if agent.model.model.startswith(TOOL) else None
+        identity = identities.get(agent.model.name) if agent.model.is_tool else None
         if identity is None:
             return agent
         return replace(agent, model=replace(agent.model, options={**agent.model.options, "identity": identity}))

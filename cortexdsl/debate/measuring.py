@@ -47,7 +47,7 @@ async def measured(
         return None
     if answer is None:
         return Measured(how.source, None, NO_ANSWER)
-    if call.model.model.startswith("tool/"):
+    if call.model.is_tool:
         return Measured(how.source, None, NO_MODEL)
     if how.source == "logprob":
         return _by_tokens(reply, answer, hands)

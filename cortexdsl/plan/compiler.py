@@ -244,7 +244,7 @@ def _shards(
     models = [model for cell in cells for model in cell.debate.models]
     size = shard_size(
         spec.text.shard_size,
-        is_local=all(model.model.startswith(("builtin/", "tool/")) for model in models),
+        is_local=all(model.is_program for model in models),
         connections=spec.limits.connections,
         calls_per_question=max(len(cell.debate.cast) * 3 for cell in cells),
     )

@@ -48,6 +48,16 @@ class Model:
     context: int | None = None
     transport: str | None = None
 
+    @property
+    def is_tool(self) -> bool:
+        """Whether what it says is looked up or worked out: `tool/search`, `tool/calculator`, `tool/python`."""
+        return self.model.startswith("tool/")
+
+    @property
+    def is_program(self) -> bool:
+        """Whether it has no weights and is asked in the process: a tool, or the built-in solver."""
+        return self.is_tool or self.model.startswith("builtin/")
+
 
 @dataclass(frozen=True, slots=True)
 class Agent:

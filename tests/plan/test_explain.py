@@ -46,7 +46,10 @@ def test_a_choice_by_what_is_said_silences_nobody() -> None:
     said = explain(method(STEPS, ["first", unsure, "answer"], CAST, debaters=("debater",)))
     assert "calls: 6 at most (fewer where a choice silences somebody)" in said
     assert "silent" not in said.split("who hears whom")[1]
-    assert "choose others: everybody is chosen here; in a debate it follows from what is said" in said
+    assert (
+        "choose others (where confidence < 0.5): everybody is chosen here; in a debate it follows from what is said"
+        in said
+    )
 
 
 def test_places_are_not_known_once_somebody_may_have_left() -> None:

@@ -18,6 +18,7 @@ import pytest
 from cortexdsl.errors import DataError
 from cortexdsl.report.build import build_report
 from cortexdsl.report.text import COLUMNS, terminal_report
+from cortexdsl.report.words.provenance import cells
 from tests.watch.made import said as tallied
 from tests.watch.made import write as write_tallies
 
@@ -207,6 +208,34 @@ def test_little_is_needed(tmp_path: Path) -> None:
     assert "The spec states no claims" in text
     assert "Nothing: all comparisons on this page are descriptions" in text
     assert "vote" in terminal_report(folder)
+
+
+def test_the_page_holds_the_spec_and_what_it_extends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A spec that leans on another is not to be understood without it."""
+    monkeypatch.chdir(tmp_path)
+    Path("specs").mkdir()
+    Path("specs/_parts.yaml").write_text("seed: 4711\n")
+    Path("specs/own.yaml").write_text("extends: _parts.yaml\ntitle: <b>mine</b>\n")
+    folder = write_results(tmp_path / "results", spec="specs/own.yaml")
+    text = page_of(folder).text
+    assert (
+        text.index("What it extends, specs/_parts.yaml")
+        < text.index("seed: 4711")
+        < text.index("The spec, specs/own.yaml")
+    )
+    assert "<b>mine</b>" not in (folder / "report.html").read_text()
+    Path("specs/_parts.yaml").unlink()
+    text = page_of(folder).text
+    assert "extends: _parts.yaml" in text
+    assert "4711" not in text
+
+
+def test_a_matched_method_shows_no_number_of_samples(tmp_path: Path) -> None:
+    """It draws as many as the other spent, not as many as its protocol says."""
+    cell = {"cell": "vote", "protocol": "self-consistency", "settings": {"samples": 5, "lines": 2}, "digest": "d"}
+    plain, matched = cells({"cells": [cell, {**cell, "match": {"unit": "calls", "cell": "full"}}]})
+    assert plain[2] == "samples: 5, lines: 2"
+    assert matched[2] == "lines: 2, samples: as the calls of full allow"
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from cortexdsl.debate.adapt import TOOL, with_pool
+from cortexdsl.debate.adapt import with_pool
 from cortexdsl.debate.engine import debate
 from cortexdsl.errors import DebateError, Problem
 from cortexdsl.models.solver.solver import NAME, solve
@@ -33,7 +33,7 @@ class _Trial(Rehearsal):
         reply = await Rehearsal.ask(self, call)
         if call.model == AS_WRITTEN:
             return replace(reply, text=call.messages[-1]["content"])
-        if call.model.model.startswith(TOOL):
+        if call.model.is_tool:
             return reply
         options = call.model.options if call.model.model == NAME else {}
         said = solve(call.messages, call.seed, {**options, "malformed": 0.0})

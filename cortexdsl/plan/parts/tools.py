@@ -8,14 +8,14 @@ from typing import Any
 
 from cortexdsl.errors import InputError, Problem
 from cortexdsl.models.tools.function import source_of
-from cortexdsl.models.tools.transport import PYTHON, SEARCH, TOOL
+from cortexdsl.models.tools.transport import PYTHON, SEARCH
 from cortexdsl.spec.load import Spec
 from cortexdsl.terms import Method, Model
 
 
 def tools_of(method: Method) -> dict[str, Model]:
     """Return the tools that speak in a method, by name."""
-    return {model.name: model for model in method.models if model.model.startswith(f"{TOOL}/")}
+    return {model.name: model for model in method.models if model.is_tool}
 
 
 def functions_of(method: Method) -> tuple[str, ...]:

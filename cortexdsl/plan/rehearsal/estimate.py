@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from cortexdsl.debate.adapt import TOOL
 from cortexdsl.debate.engine import debate
 from cortexdsl.debate.roles import choices, principal_roles
 from cortexdsl.debate.weights.expressions import parse
@@ -264,7 +263,7 @@ def _is_known(condition: str) -> bool:
 
 def estimate_of(calls: Sequence[Asked], shared: int = 0) -> Estimate:
     """Estimate what calls cost, of which some are shared; no model reads or writes what is a tool's."""
-    read = [asked for asked in calls if not asked.call.model.model.startswith(TOOL)]
+    read = [asked for asked in calls if not asked.call.model.is_tool]
     return Estimate(
         calls=len(calls),
         input_tokens=sum(asked.input_tokens for asked in read),

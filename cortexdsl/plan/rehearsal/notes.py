@@ -9,6 +9,7 @@ import numpy as np
 
 from cortexdsl.debate.roles import choices, spoken
 from cortexdsl.plan.rehearsal.estimate import keeps_a_number, known_choices, parting
+from cortexdsl.plan.rehearsal.wording import bare, chosen
 from cortexdsl.terms import NEVER, Debate, Graph, Item, Method, Repeat
 
 
@@ -41,7 +42,7 @@ def _branches(method: Method, debated: Debate, agreed: Debate | None) -> Iterato
     drawn = {turn.step for turn in debated.turns}
     conditions = _conditions(method.schedule)
     for step in dict.fromkeys(spoken(method.schedule)):
-        why = " and ".join(f"where {one}" for one in conditions.get(step, ()))
+        why = " and ".join(f"where {bare(one)}" for one in conditions.get(step, ()))
         if step not in drawn:
             yield f"{step} is not drawn: {f'passed over {why}' if why else 'nobody speaks in it here'}"
         elif why:
@@ -77,7 +78,7 @@ def _choices(method: Method) -> Iterator[str]:
     for part in dict.fromkeys(choices(method.schedule)):
         if part not in known and (part.role in parted or not keeps_a_number(part)):
             who = "the first in line is chosen here" if part.role in parted else "everybody is chosen here"
-            yield f"choose {part.role}: {who}; in a debate it follows from what is said"
+            yield f"choose {part.role} ({chosen(part)}): {who}; in a debate it follows from what is said"
 
 
 def _is_tied(graph: Graph) -> bool:

@@ -12,7 +12,7 @@ from cortexdsl.errors import DataError, InputError, Problem, SpecError
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.plan.parts.shards import cut, shard_size
 from cortexdsl.plan.parts.tools import tools_of
-from cortexdsl.plan.training.phases import WITHOUT_WEIGHTS, Phase, Training, phases_of
+from cortexdsl.plan.training.phases import Phase, Training, phases_of
 from cortexdsl.plan.training.questions import Learned, learned_from
 from cortexdsl.protocols.arms.arms import Arm
 from cortexdsl.protocols.arms.learned import Varied
@@ -117,7 +117,7 @@ def _wrong(spec: Spec, name: str, said: TrainText, arm: Arm, templates: Template
             yield found("roles", f"{said.method} has no role {role}", nearest(role, method.cast, say="roles"))
         elif not places_of(method, role, opening=said.opening):
             yield found("roles", f"the {role} of {said.method} says nothing to learn from", "raise its rounds")
-        elif len(said.roles) * said.repeats > 1 and method.cast[role][0].model.model.startswith(WITHOUT_WEIGHTS):
+        elif len(said.roles) * said.repeats > 1 and method.cast[role][0].model.is_program:
             what = f"the {role} speaks with a model without weights to train, and later phases need what it learned"
             yield found("roles", what, f"write roles: [{role}], whose pairs can be made, or give it another model")
     try:
@@ -145,11 +145,10 @@ def _learned(spec: Spec, name: str, said: TrainText, tasks: Mapping[str, Task]) 
 
 def _training(spec: Spec, asked: Varied, arm: Arm, learned: Learned, phases: tuple[Phase, ...]) -> Training:
     said = asked.said
-    models = [model.model for model in arm.debate.models]
     calls = max(len(places_of(arm.debate, role, opening=said.opening)) for role in said.roles) * 5 * said.samples
     size = shard_size(
         spec.text.shard_size,
-        is_local=all(model.startswith("builtin/") for model in models),
+        is_local=all(model.is_program for model in arm.debate.models),
         connections=spec.limits.connections,
         calls_per_question=calls,
     )

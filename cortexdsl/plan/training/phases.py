@@ -25,7 +25,6 @@ WEIGHTS = "weights"
 MADE_BY = "training:"
 """What a model's weights are called before they are there: `training:DIGEST`."""
 TINY = "tiny/"
-WITHOUT_WEIGHTS = ("builtin/", "tool/")
 WEIGHTS_FILE = "model.safetensors"
 
 
@@ -221,7 +220,7 @@ def trained_model(base: Model, folder: str, served: str, made: str) -> Model | N
     A small model lies in its folder, and is known by the digest of what it was made from until its weights are there. A
     server answers for it under a name of its own, which ends in that digest: so calls never mix two trainings.
     """
-    if base.model.startswith(WITHOUT_WEIGHTS):
+    if base.is_program:
         return None
     if base.model.startswith(TINY):
         return replace(base, model=f"{TINY}./{folder}", options={**base.options, WEIGHTS: f"{MADE_BY}{made}"})

@@ -66,7 +66,7 @@ def _with_logprobs(method: Method, written: Node, label: str) -> Method:
     names = {agent.name for role in answering for agent in method.cast[role]}
 
     def asked(agent: Agent) -> Agent:
-        if agent.name not in names or agent.model.model.startswith("tool/"):
+        if agent.name not in names or agent.model.is_tool:
             return agent
         if agent.model.model.startswith("builtin/"):
             what = f"{label}.confidence: {agent.name} is {agent.model.model}, which has no probabilities of tokens"

@@ -111,7 +111,7 @@ def page(
         history=history,
         spent=spent,
         settings=provenance.settings(plan),
-        spec_text=provenance.spec_text(plan),
+        spec_texts=provenance.spec_texts(plan),
         agents=provenance.agents(plan),
         cells=provenance.cells(plan),
         versions=versions,

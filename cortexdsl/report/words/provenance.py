@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from cortexdsl import __version__
+from cortexdsl.errors import SpecError
 from cortexdsl.report.inputs.results import Results
 from cortexdsl.report.words.numbers import counted, number
+from cortexdsl.spec.text.extends import read_extended
 
 PACKAGES = ("litellm", "snakemake", "numpy", "scipy", "statsmodels", "scikit-posthocs", "pandas", "matplotlib")
 BUILT_IN = "builtin/"
@@ -129,10 +131,19 @@ def settings(plan: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in rows if value)
 
 
-def spec_text(plan: Mapping[str, Any]) -> str:
-    """Return the text of the spec file, where it still lies where the plan names it; else the empty text."""
+def spec_texts(plan: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return (file, text) of the spec and of all that it extends, itself last; none where it is not there any more.
+
+    Of a spec that extends what cannot be read any more, its own text alone.
+    """
     path = Path(str(plan.get("spec") or ""))
-    return path.read_text(encoding="utf-8") if path.is_file() else ""
+    if not path.is_file():
+        return ()
+    try:
+        files = read_extended(path)[1]
+    except SpecError:
+        files = (path,)
+    return tuple((str(file), file.read_text(encoding="utf-8")) for file in files)
 
 
 def cells(plan: Mapping[str, Any]) -> tuple[tuple[str, str, str, str], ...]:
@@ -141,11 +152,21 @@ def cells(plan: Mapping[str, Any]) -> tuple[tuple[str, str, str, str], ...]:
         (
             str(cell["cell"]),
             str(cell.get("protocol", "")),
-            ", ".join(f"{key}: {_brief(value)}" for key, value in (cell.get("settings") or {}).items()),
+            ", ".join(_settings(cell)),
             str(cell.get("digest", "")),
         )
         for cell in plan.get("cells", ())
     )
+
+
+def _settings(cell: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the settings of a cell; of one that is matched, what it draws follows from the other's records."""
+    matched = cell.get("match")
+    for key, value in (cell.get("settings") or {}).items():
+        if not (matched and key == "samples"):
+            yield f"{key}: {_brief(value)}"
+    if matched:
+        yield f"samples: as the {matched['unit']} of {matched['cell']} allow"
 
 
 def _whole(plan: Mapping[str, Any], key: str) -> int:

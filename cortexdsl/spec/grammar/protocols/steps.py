@@ -19,6 +19,7 @@ from cortexdsl.spec.grammar.values.words import (
     Plain,
     Template,
     listed,
+    no_such_form,
     one_of,
     said,
     setting_or_value,
@@ -92,13 +93,19 @@ class ToldText(OwnTold):
         return replace(super().term(), about_me=self.about == "me")
 
 
-def _told(value: Any) -> str:
-    return "<told>" if isinstance(value, dict) else setting_or_value(value)
+def _told(words: tuple[str, ...], form: str) -> Discriminator:
+    """Tell a word from a setting and from a mapping, any key of which may be the only one."""
+
+    def pick(value: Any) -> str | None:
+        if isinstance(value, dict):
+            return "<told>"
+        tag = setting_or_value(value)
+        return tag if value in words or tag == "<setting>" else None
+
+    return Discriminator(pick, **no_such_form(words, {"step": form}))
 
 
-_Tells: TypeAlias = Annotated[
-    Annotated[Tells, Tag("<value>")] | Asked | Annotated[ToldText, Tag("<told>")], Discriminator(_told)
-]
+_Told: TypeAlias = Annotated[Tells, Tag("<value>")] | Asked | Annotated[ToldText, Tag("<told>")]
 
 
 def _readable(reads: tuple[Reads, ...]) -> tuple[Reads, ...]:
@@ -141,13 +148,14 @@ class StepText(Entry):
     )
     hears: HearsText = Field("nobody", description="Who hears whom.")
     tells: Annotated[
-        tuple[_Tells, ...],
-        BeforeValidator(listed, json_schema_input_type=_Tells | tuple[_Tells, ...]),
+        tuple[Annotated[_Told, _told(get_args(Tells), ToldText.example)], ...],
+        BeforeValidator(listed, json_schema_input_type=_Told | tuple[_Told, ...]),
         Field(min_length=1),
     ] = Field(("latest",), description="Which heard turns reach the prompt: a word, or a list of words.")
-    own: Annotated[Annotated[Own, Tag("<value>")] | Asked | Annotated[OwnTold, Tag("<told>")], Discriminator(_told)] = (
-        Field("none", description="What a speaker sees of itself.")
-    )
+    own: Annotated[
+        Annotated[Own, Tag("<value>")] | Asked | Annotated[OwnTold, Tag("<told>")],
+        _told(get_args(Own), "{step: answer, last: all}"),
+    ] = Field("none", description="What a speaker sees of itself.")
     material: dict[str, Plain] = Field(
         default_factory=dict, alias="with", description="Template variables that are no talk."
     )

@@ -1,0 +1,139 @@
+"""The parts of a method in words: a step, a schedule, a choice, a decision, a measured confidence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+
+from cortexdsl.terms import (
+    NEVER,
+    Choose,
+    Everyone,
+    Item,
+    Keep,
+    Measure,
+    Method,
+    OfRole,
+    Sparse,
+    Step,
+    Told,
+    Topology,
+)
+
+_VOTES = ("majority", "weighted", "vote")
+
+
+def step_in_words(step: Step) -> str:
+    """Say who speaks in a step, what is heard and told, what is read, and by which templates."""
+    reads = " and ".join((step.reads, *step.beside))
+    parts = [f"{step.role} hears {_topology(step.hears)}", f"reads {reads}", _prompts(step)]
+    if step.tells != ("latest",):
+        parts.insert(1, f"told {', '.join(map(_told, step.tells))}")
+    if step.own != "none":
+        parts.insert(1, f"own {_told(step.own)}")
+    if step.each != "speaker":
+        parts.insert(1, f"one call for each {step.each}{f' from {step.of}' if step.of else ''}")
+    if step.draws > 1:
+        parts.insert(1, f"{step.draws} draws")
+    if step.order == "sequential":
+        parts.insert(1, "one after the other")
+    return "; ".join(parts)
+
+
+def _prompts(step: Step) -> str:
+    named = {**step.by_agent, **step.by_role}
+    return ", ".join([_way(step, step.prompt), *(f"{who}: {_way(step, prompt)}" for who, prompt in named.items())])
+
+
+def _way(step: Step, prompt: str) -> str:
+    return f"{prompt} (said as it is written)" if prompt in step.said else prompt
+
+
+def _topology(hears: Topology) -> str:
+    if isinstance(hears, Sparse):
+        within = "" if isinstance(hears.within, Everyone) else f", within {_topology(hears.within)}"
+        return f"sparse: {_picked(hears.weight, hears.keep)}{within}"
+    values = [getattr(hears, field.name) for field in fields(hears)]
+    shown = ", ".join(
+        " and ".join(map(str, value)) if isinstance(hears, OfRole) else str(value)
+        for value in values
+        if value not in ((), {})
+    )
+    word = {"OfRole": "role", "RandomEdges": "random"}.get(type(hears).__name__, type(hears).__name__.lower())
+    return f"{word}{f' {shown}' if shown else ''}"
+
+
+def _picked(weight: str, keep: Keep) -> str:
+    weight = bare(weight)
+    if keep == Keep("above", 0.0):  # what `where` means
+        return f"where {weight}"
+    return f"weight {weight}, keep {keep.rule if keep.number is None else f'{keep.rule} {keep.number:g}'}"
+
+
+def chosen(part: Choose) -> str:
+    """Say who is chosen."""
+    weight = bare(part.weight)
+    match part.keep:
+        case Keep("above", 0.0):  # what `where` means
+            return f"where {weight}"
+        case Keep("top", number):
+            return f"the {number:g} with the highest {weight}"
+        case Keep("drop_bottom", number):
+            return f"all but the {number:g} with the lowest {weight}"
+        case _:
+            return _picked(weight, part.keep)
+
+
+def bare(expression: str) -> str:
+    """Return an expression without the parentheses that a setting's number was put in."""
+    return re.sub(r"(?<!\w)\((\d+(?:\.\d+)?)\)", r"\1", expression)
+
+
+def _told(told: str | Told) -> str:
+    if isinstance(told, str):
+        return told
+    last = "all" if told.last is None else "the last" if told.last == 1 else f"the last {told.last}"
+    about, where = " about the one told" if told.about_me else "", f" where {bare(told.where)}" if told.where else ""
+    steps = (" and " if told.last is None else " or ").join(told.steps)  # the last time in any of them, not in each
+    return f"{last} of {steps or 'all talk'}{about}{where}"
+
+
+def decision_in_words(method: Method) -> str:
+    """Say how a debate is decided."""
+    rule = method.decide
+    by = f" ({rule.role})" if rule.role else f" by {bare(rule.weight)}" if rule.rule == "vote" else ""
+    otherwise = f", else {rule.otherwise}" if rule.otherwise != "none" else ""
+    # A vote alone has ties.
+    votes = rule.rule in _VOTES or rule.otherwise in _VOTES
+    fallback = ", fallback none: no answer where all differ" if votes and rule.fallback == "none" else ""
+    return f"{rule.rule}{by}{otherwise}{fallback}"
+
+
+def schedule_lines(schedule: Sequence[Item], indent: str) -> Iterator[str]:
+    """Write a schedule: a line for each part, loops indented."""
+    for part in schedule:
+        if isinstance(part, Choose):
+            among = f" among {part.source}" if part.source != part.role else " anew"
+            yield f"{indent}choose {part.role}{among}: {chosen(part)}"
+            continue
+        if isinstance(part, str):
+            yield f"{indent}{part}"
+            continue
+        conditions = [f", unless {bare(part.unless)}"] if part.unless != NEVER else []
+        # After the last pass nothing is left to end.
+        conditions += [f", until {bare(part.until)}"] if part.until != NEVER and part.times > 1 else []
+        yield f"{indent}{'once' if part.times == 1 else f'repeat {part.times} times'}{''.join(conditions)}:"
+        yield from schedule_lines(part.body, indent + "  ")
+
+
+def confidence_in_words(how: Measure) -> str:
+    """Say how an answer's confidence is measured."""
+    match how.source:
+        case "logprob":
+            return "the probability of the answer's tokens"
+        case "consistency":
+            return f"the share of {how.samples} further replies to each answer's prompt that give the same"
+        case _:
+            who = "the agent's own model" if how.verifier is None else f"model {how.verifier.name}"
+            return f"a score that {who} gives to each answer; {how.prompt}"
