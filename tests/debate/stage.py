@@ -21,11 +21,13 @@ from cortexdsl.terms import (
     Call,
     Debate,
     Decide,
+    Everyone,
     Floats,
     Hands,
     Message,
     Method,
     Model,
+    OfRole,
     Question,
     Reading,
     Reads,
@@ -165,3 +167,16 @@ def run(
     """One debate on a stage."""
     hands = (stage or Stage()).hands()
     return asyncio.run(engine.debate(of, question, hands, seed=seed, replicate=replicate, given=given, without=without))
+
+
+TALK: dict[str, dict[str, Any]] = {
+    "answer": {},
+    "revise": {"hears": Everyone()},
+    "judge": {"role": "judge", "hears": OfRole(("debater",)), "reads": "verdict"},
+    "conclude": {"role": "judge", "hears": OfRole(("debater",))},
+}
+
+
+def talk(schedule: Sequence[str | Repeat], decide: Decide | None = None, **settings: Any) -> Method:
+    """Return a method of two debaters and a judge with these steps."""
+    return method(TALK, schedule, {"debater": "a b", "judge": "j"}, decide, **settings)

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from cortexdsl.debate.adapt import TOOL, matched, with_draws, with_identities, with_pool
+from cortexdsl.debate.adapt import matched, with_draws, with_identities, with_pool
 from cortexdsl.terms import Agent, Debate, Everyone, Model, Repeat
 from tests.debate.stage import method, run
 
@@ -74,7 +74,7 @@ def test_steps_that_draw_once_are_left_alone(draws: int) -> None:
 
 
 def test_a_tool_says_what_its_replies_depend_on_and_a_model_does_not() -> None:
-    tool = Agent("calc", Model("calc", f"{TOOL}python", options={"timeout": 3}))
+    tool = Agent("calc", Model("calc", "tool/python", options={"timeout": 3}))
     of = dataclasses.replace(SAMPLING, cast={**SAMPLING.cast, "tool": (tool,)})
     told = with_identities(of, {"calc": "d1", "a": "d2", "other": "d3"})
     assert told.cast["tool"][0].model.options == {"timeout": 3, "identity": "d1"}

@@ -60,6 +60,23 @@ PROMPT = """\
 Solve it alone.
 {{ answer_format }}
 """
+TWO_ALONE = """\
+title: Two alone
+seed: 3
+dataset: {name: arithmetic, size: 30}
+models:
+  weak:   {model: builtin/solver, skill: 0.3, parameters: 1.0e9, tokens: 2.0e12}
+  strong: {model: builtin/solver, skill: 0.8, parameters: 7.0e9, tokens: 15e12}
+agents:
+  - {name: first, model: weak}
+  - {name: second, model: strong}
+methods:
+  low:  {protocol: cot, agents: [first]}
+  high: {protocol: cot, agents: [second]}
+hypotheses:
+  - accuracy(high) > accuracy(low)
+"""
+"""Two methods of one agent each, the second better; more claims may follow."""
 REMOTE = """\
 title: Over HTTP
 seed: 5

@@ -4,22 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.workflow.bench import Bench
+from tests.workflow.bench import TWO_ALONE, Bench
 
-SPEC = """\
-dataset: {name: arithmetic, size: 6}
-models:
-  weak:   {model: builtin/solver, skill: 0.4, parameters: 1.0e9, tokens: 2.0e12}
-  strong: {model: builtin/solver, skill: 0.7, parameters: 7.0e9, tokens: 15e12}
-agents:
-  - {name: first, model: weak}
-  - {name: second, model: strong}
-methods:
-  low:  {protocol: cot, agents: [first]}
-  high: {protocol: cot, agents: [second]}
-hypotheses:
-  - accuracy(high) > accuracy(low)
-"""
+SPEC = TWO_ALONE.replace("size: 30", "size: 6")
 HOPELESS = "expected: {discordance: 0.3, differences: {high: 0.02}, refuse: true}\n"
 SURE = "expected: {discordance: 1.0, differences: {high: 1.0}, refuse: true}\n"
 

@@ -3,7 +3,6 @@
 import asyncio
 import dataclasses
 import itertools
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -13,13 +12,11 @@ from cortexdsl.errors import DebateError, ModelError
 from cortexdsl.terms import (
     Bin,
     Call,
-    Decide,
     Edges,
     Everyone,
     Groups,
     Image,
     Keep,
-    Method,
     OfRole,
     RandomEdges,
     Repeat,
@@ -27,18 +24,7 @@ from cortexdsl.terms import (
     Sparse,
     Without,
 )
-from tests.debate.stage import QUESTION, Stage, method, name_of, run
-
-TALK: dict[str, dict[str, Any]] = {
-    "answer": {},
-    "revise": {"hears": Everyone()},
-    "judge": {"role": "judge", "hears": OfRole(("debater",)), "reads": "verdict"},
-    "conclude": {"role": "judge", "hears": OfRole(("debater",))},
-}
-
-
-def talk(schedule: Sequence[str | Repeat], decide: Decide | None = None, **settings: Any) -> Method:
-    return method(TALK, schedule, {"debater": "a b", "judge": "j"}, decide, **settings)
+from tests.debate.stage import QUESTION, Stage, method, name_of, run, talk
 
 
 # ------------------------------------------------------------ failures are data

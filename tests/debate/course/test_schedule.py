@@ -1,8 +1,6 @@
 """The schedule: loops and when they end, the cap on rounds, and how a debate becomes one answer."""
 
 import itertools
-from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
@@ -10,23 +8,10 @@ from cortexdsl.debate.roles import principal_roles
 from cortexdsl.errors import DebateError
 from cortexdsl.terms import (
     Decide,
-    Everyone,
     Method,
-    OfRole,
     Repeat,
 )
-from tests.debate.stage import Stage, method, run
-
-TALK: dict[str, dict[str, Any]] = {
-    "answer": {},
-    "revise": {"hears": Everyone()},
-    "judge": {"role": "judge", "hears": OfRole(("debater",)), "reads": "verdict"},
-    "conclude": {"role": "judge", "hears": OfRole(("debater",))},
-}
-
-
-def talk(schedule: Sequence[str | Repeat], decide: Decide | None = None, **settings: Any) -> Method:
-    return method(TALK, schedule, {"debater": "a b", "judge": "j"}, decide, **settings)
+from tests.debate.stage import Stage, run, talk
 
 
 def said(of: Method, script: dict[str, str] | None = None) -> tuple[str, str, int]:

@@ -6,25 +6,9 @@ import pytest
 
 from cortexdsl.cli.main import main
 from cortexdsl.report.text import terminal_report
-from tests.workflow.bench import Bench
+from tests.workflow.bench import TWO_ALONE, Bench
 
-SPEC = """\
-title: Declared
-seed: 3
-dataset: {name: arithmetic, size: 30}
-models:
-  weak:   {model: builtin/solver, skill: 0.3, parameters: 1.0e9, tokens: 2.0e12}
-  strong: {model: builtin/solver, skill: 0.8, parameters: 7.0e9, tokens: 15e12}
-agents:
-  - {name: first, model: weak}
-  - {name: second, model: strong}
-methods:
-  low:  {protocol: cot, agents: [first]}
-  high: {protocol: cot, agents: [second]}
-hypotheses:
-  - accuracy(high) > accuracy(low)
-"""
-ADDED = SPEC + "  - input_tokens(high) > input_tokens(low)\n"
+ADDED = TWO_ALONE + "  - input_tokens(high) > input_tokens(low)\n"
 
 
 @pytest.mark.workflow
@@ -38,7 +22,7 @@ def test_what_changed_after_the_first_call_stands_beside_the_verdicts(fresh: Ben
         assert found.status == 0, found.text
         return fresh.rows("late", "hypotheses.csv"), " ".join(terminal_report(results).split())
 
-    rows, text = run(SPEC)
+    rows, text = run(TWO_ALONE)
     assert [(row["declared"], row["changed"], row["exploratory"], row["runs"]) for row in rows] == [
         ("before the first call", "", "False", "1: seed 3")
     ]
