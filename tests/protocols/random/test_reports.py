@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cortexdsl.cli.main import main
 from cortexdsl.errors import SpecError
 from cortexdsl.plan import compile_spec
-from tests.protocols.test_random_protocols import CHOOSY, ECHO, NAMES, TALK, method_of, protocols
+from tests.protocols.random.test_protocols import CHOOSY, ECHO, NAMES, TALK, method_of, protocols
 
 SEEN: list[int] = []
 

@@ -17,7 +17,7 @@ from cortexdsl.errors import SpecError
 from cortexdsl.protocols.prompts.templates import Templates
 from cortexdsl.records import debate_to_json
 from cortexdsl.terms import Without
-from tests.protocols.test_random_protocols import CHOOSY, ECHO, HEADER, NAMES, TALK, World, method_of, protocols
+from tests.protocols.random.test_protocols import CHOOSY, ECHO, HEADER, NAMES, TALK, World, method_of, protocols
 
 EDGES = st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES))
 LEFT_OUT = st.one_of(

@@ -27,7 +27,7 @@ from cortexdsl.tasks.reading.kinds import kind_named
 from cortexdsl.tasks.reading.reader import AnswerReader, answer_format
 from cortexdsl.terms import Agent, Call, Debate, Hands, Message, Method, Model, Question, Reply, Turn
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden"
 QUESTION = Question("q1", "What is the result of 2+3*4?", context="Products come before sums.")
 ANSWERS = {"ann": "14", "bob": "20", "cai": "18", "dee": "20"}
 PASSAGES = (

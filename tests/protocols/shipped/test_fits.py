@@ -14,7 +14,7 @@ from cortexdsl.spec.text.reader import parse, read
 from cortexdsl.terms import Method, Model
 from tests.debate.stage import Stage, agents, run
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def fitted(name: str, team: str, settings: str = "{}") -> Method:
