@@ -10,9 +10,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextvars import ContextVar
 from dataclasses import fields
+from types import CodeType
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, TemplateError, nodes
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, TemplateError, TemplateSyntaxError, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.runtime import Undefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -114,6 +115,13 @@ class Sandbox(ImmutableSandboxedEnvironment):
         counted: nodes.Template = _with_joins_counted(template)
         return counted
 
+    def _compile(self, source: str, filename: str) -> CodeType:
+        """Compile the code of a template; what Python alone finds wrong with it is an error of the template."""
+        try:
+            return super()._compile(source, filename)
+        except SyntaxError as error:  # more than 20 loops within one another, an argument that is given twice
+            raise TemplateSyntaxError(f"it has {error.msg}", 1, filename=filename) from None
+
     def get_template(
         self, name: str | Template, parent: str | None = None, globals: MutableMapping[str, Any] | None = None
     ) -> Template:
@@ -136,12 +144,11 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def _flattened(self, name: str) -> Template | None:
         try:
             tree = flattened(name, self._parsed)
-        except TemplateError:  # said by whoever renders it as it is written
+            code = None if tree is None else self.compile(tree, name, str(self.get_template(name).filename))
+        except (TemplateError, RecursionError, MemoryError):
+            # Rendering it as it is written says what is wrong, unless it is too much of it in one place alone.
             return None
-        if tree is None:
-            return None
-        code = self.compile(tree, name, str(self.get_template(name).filename))
-        return Template.from_code(self, code, self.get_template(name).globals)
+        return None if code is None else Template.from_code(self, code, self.get_template(name).globals)
 
     def _parsed(self, name: str) -> nodes.Template:
         assert self.loader is not None
