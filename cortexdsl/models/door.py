@@ -25,7 +25,7 @@ from cortexdsl.models.limits.tally import EVERY, Counts, Job, Tally
 from cortexdsl.models.logs.appendlog import SYNC_EVERY
 from cortexdsl.models.logs.calls import CallLogs
 from cortexdsl.models.reach.reach import too_many_failed
-from cortexdsl.models.sending import Sender
+from cortexdsl.models.sending import LeftError, Sender
 from cortexdsl.models.transports.litellm import BUILTIN
 from cortexdsl.models.transports.transport import Transport
 from cortexdsl.terms import Call, Limits, Model, Reply
@@ -115,6 +115,9 @@ class Door:
             except asyncio.CancelledError:
                 me = asyncio.current_task()
                 if self.sender.is_closing or not task.cancelled() or (me is not None and me.cancelling()):
+                    raise
+            except LeftError:
+                if self.sender.is_closing:
                     raise
             # The job that was asking was stopped, and this one was not: it asks itself.
 

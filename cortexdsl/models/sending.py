@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from cortexdsl.errors import ModelError
 from cortexdsl.models.commons import Commons
 from cortexdsl.models.limits.account import Account
 from cortexdsl.models.limits.ledger import Spent
 from cortexdsl.models.limits.tally import Counts, Tally
 from cortexdsl.models.logs.calls import CallLogs
 from cortexdsl.models.logs.lines import call_record, estimated_tokens, gist, reply_of
-from cortexdsl.models.reach.failures import Failure, Kind, kind_of
+from cortexdsl.models.reach.failures import Failure, kind_of
 from cortexdsl.models.reach.reach import checked
 from cortexdsl.models.reach.retry import GaveUp, Obtained
 from cortexdsl.models.tools.transport import TOOL
@@ -20,6 +21,10 @@ from cortexdsl.models.transports.transport import Raw, Transport, way_of
 from cortexdsl.terms import Call, Model, Reply
 
 T = TypeVar("T")
+
+
+class LeftError(ModelError):
+    """A job that ends tried a call no more that it would have tried again: whoever shares the call asks it itself."""
 
 
 class Sender:
@@ -47,6 +52,7 @@ class Sender:
         Raises
         ------
         ModelError, BudgetError
+            A `LeftError` where this job is ending.
         """
         raw, failure = None, None
         begun = self._clock()
@@ -58,10 +64,11 @@ class Sender:
         except GaveUp as given_up:
             failure, attempts, retries = given_up.failure, given_up.attempts, given_up.retries
             seconds = self._clock() - begun
-            # While the door is closing nothing is tried again, so that a malformed reply says nothing of the call.
-            if not failure.kind.is_data or (self.is_closing and failure.kind is Kind.MALFORMED):
+            is_left = failure.is_hurried and failure.kind.is_retried and not failure.is_certain
+            if is_left or not failure.kind.is_data:
                 self._tally.failed(failure.kind)
-                raise self._commons.reach.error(call.model, given_up) from None
+                error = self._commons.reach.error(call.model, given_up)
+                raise (LeftError(str(error)) if is_left else error) from None
             self._budget.spend(Spent(replies=not was_failure, failed=not was_failure))
         record = call_record(
             key,
@@ -127,7 +134,7 @@ class Sender:
             asked, said = counted if failure.counted[0] is None else failure.counted[0], failure.counted[1] or 0
             dollars = price[0] * asked + price[1] * said if model.price else failure.dollars or 0.0
             self._budget.settle(reserved, Spent(1, asked + said, dollars))
-            failure.is_certain = failure.is_certain or self.is_closing
+            failure.is_hurried = self.is_closing
             raise
         finally:
             self._tally.in_flight -= 1

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.errors import BudgetError
+from cortexdsl.errors import BudgetError, ModelError
 from cortexdsl.models.door import Commons, open_door
 from cortexdsl.models.keys import call_key
 from cortexdsl.models.limits.claims import Claims
+from cortexdsl.models.limits.ledger import spent_so_far
+from cortexdsl.models.reach.failures import Failure, Kind
 from cortexdsl.terms import Limits, Reply
-from tests.models.kit import Fake, call_of, settle, texts
+from tests.models.kit import Fake, Time, call_of, settle, texts
 
 
 def logged(path: Path) -> int:
@@ -61,6 +63,46 @@ def test_a_job_that_is_cancelled_leaves_its_calls_to_who_shares_them(tmp_path: P
             with pytest.raises(asyncio.CancelledError):
                 await first
         assert logged(tmp_path / "second.jsonl") == 1
+
+    asyncio.run(scene())
+
+
+@pytest.mark.parametrize("kind", [Kind.TRANSIENT, Kind.RATE_LIMIT, Kind.MALFORMED, Kind.FOREIGN])
+def test_a_job_that_fails_takes_nobody_elses_call_with_it(tmp_path: Path, kind: Kind) -> None:
+    """It tries nothing again on its way out; who shares the call does, and one failure is no dead server."""
+
+    async def scene() -> None:
+        fake = Fake(Failure(kind, "once"))
+        fake.gate = asyncio.Event()
+        spent = tmp_path / "spent"
+        async with Commons(fake.transports, Time().hooks()) as commons:
+
+            async def job(name: str) -> Reply:
+                async with open_door(tmp_path / f"{name}.jsonl", ledgers=spent, commons=commons) as door:
+                    if name == "first":
+                        asked.append(asyncio.create_task(door(call_of())))
+                        await settle()
+                        await failed.wait()
+                        raise ModelError("something else")
+                    return await door(call_of())
+
+            asked, failed = list[asyncio.Task[Reply]](), asyncio.Event()
+            first = asyncio.create_task(job("first"))
+            await settle()
+            second = asyncio.create_task(job("second"))
+            await settle()
+            failed.set()
+            await settle()
+            fake.gate.set()
+            assert (await second).text == "ok hello 1"
+            with pytest.raises(ModelError, match="something else"):
+                await first
+            with pytest.raises(ModelError, match="once"):
+                await asked[0]
+        assert len(fake.asked) == 2
+        assert not (spent / ".down").exists()
+        assert spent_so_far(spent)[:3] == (2, 15 + (1 if kind is Kind.MALFORMED else 0), 0.0)
+        assert (logged(tmp_path / "first.jsonl"), logged(tmp_path / "second.jsonl")) == (0, 1)
 
     asyncio.run(scene())
 

@@ -130,7 +130,7 @@ class Insistence:
         Raises
         ------
         GaveUp
-            If the failure is of a kind that is not retried, or patience has ended.
+            If the failure is of a kind that is not retried, or patience or the job has ended.
         """
         begun = self._clock()
         retries: Counter[str] = Counter()
@@ -145,11 +145,13 @@ class Insistence:
             except Failure as failure:
                 since_outage += 1
                 self._tell(endpoint, failure)
+                if failure.is_hurried:
+                    raise GaveUp(failure, retries.total() + 1, retries) from None
                 pause = self.patience.wait(since_outage, failure.retry_after, self._chance())
                 is_late = self._clock() + pause - begun > self.patience.seconds
                 is_last = failure.is_certain or since_outage >= self.patience.attempts(failure.kind) or is_late
                 if failure.kind.is_outage and self._is_down(endpoint, outages, begun, is_last=is_last):
-                    if failure.is_certain or not await self._outlast(endpoint, wait, failure):
+                    if not await self._outlast(endpoint, wait, failure):
                         raise GaveUp(failure, retries.total() + 1, retries) from None
                     begun, since_outage, pause = self._clock(), 0, 0.0
                 elif is_last:
