@@ -17,6 +17,7 @@ from cortexdsl.models.reach.failures import Failure, kind_of
 from cortexdsl.models.reach.reach import checked
 from cortexdsl.models.reach.retry import GaveUp, Obtained
 from cortexdsl.models.tools.transport import TOOL
+from cortexdsl.models.transports.prices import rates
 from cortexdsl.models.transports.transport import Raw, Transport, way_of
 from cortexdsl.terms import Call, Model, Reply
 
@@ -107,7 +108,8 @@ class Sender:
                 if raw.completion_tokens is None
                 else raw.completion_tokens
             )
-            dollars = _dollars(call.model, raw) or 0.0
+            is_counted = None not in (raw.prompt_tokens, raw.completion_tokens)
+            dollars = (_dollars(call.model, raw) if is_counted else None) or _at(rates(call.model), asked, said)
             return Spent(1, asked + said, dollars, 0.0, replies=not was_failure, failed=-was_failure)
 
         me = asyncio.current_task()
@@ -124,15 +126,15 @@ class Sender:
 
     async def _book(self, model: Model, prompt: int, send: Callable[[], Awaitable[T]], cost: Callable[[T], Spent]) -> T:
         """Send once what the budget allows, and book what it came to, whatever that was."""
-        price = model.price or (0.0, 0.0)
-        reserved = self._budget.reserve(prompt, price[0] * prompt, self.seconds())
+        price = rates(model)
+        reserved = self._budget.reserve(prompt, _at(price, prompt, 0), self.seconds())
         self._tally.in_flight += 1
         try:
             value = await send()
         except Failure as failure:
             counted = prompt if failure.may_have_cost else 0
             asked, said = counted if failure.counted[0] is None else failure.counted[0], failure.counted[1] or 0
-            dollars = price[0] * asked + price[1] * said if model.price else failure.dollars or 0.0
+            dollars = (failure.dollars if model.price is None else None) or _at(price, asked, said)
             self._budget.settle(reserved, Spent(1, asked + said, dollars))
             failure.is_hurried = self.is_closing
             raise
@@ -180,8 +182,15 @@ class Sender:
 
 
 def _dollars(model: Model, raw: Raw | None) -> float | None:
+    """Return what a call has cost, None where that is not known; limits go by an estimate then."""
     if raw is None:
         return None
     if model.price is None:
         return raw.dollars
-    return model.price[0] * (raw.prompt_tokens or 0) + model.price[1] * (raw.completion_tokens or 0)
+    if raw.prompt_tokens is None and any(model.price):
+        return None
+    return _at(model.price, raw.prompt_tokens or 0, raw.completion_tokens or 0)
+
+
+def _at(price: tuple[float, float], asked: int, said: int) -> float:
+    return price[0] * asked + price[1] * said

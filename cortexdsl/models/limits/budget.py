@@ -107,7 +107,7 @@ class Budget:
         for name, limit, spent in sums:
             if limit is not None and spent >= limit:
                 return (
-                    f"the limit of {limit:,} {name} is reached ({spent:,.{2 if name == 'dollars' else 0}f} spent): "
+                    f"the limit of {limit:,} {name} is reached ({_said(name, spent)} spent): "
                     f"nothing finished is lost; raise `limits: {name}` in the spec and run again to go on"
                 )
         return ""
@@ -115,3 +115,9 @@ class Budget:
     def close(self) -> None:
         """Close the ledger. May be called twice."""
         self._ledger.close()
+
+
+def _said(name: str, spent: float) -> str:
+    if name == "dollars":
+        return f"{spent:,.2f}" if spent >= 0.01 else f"{spent:.2g}"
+    return f"{spent:,.0f}"

@@ -28,6 +28,7 @@ from cortexdsl.models.logs.appendlog import SCHEMA_VERSION, AppendLog, parse, wh
 from cortexdsl.models.logs.lines import estimated_tokens
 from cortexdsl.models.reach.secrets import without_credentials
 from cortexdsl.models.transports.litellm import embed as litellm_embed
+from cortexdsl.models.transports.prices import rates
 from cortexdsl.terms import Floats, Model
 
 _say = logging.getLogger(__name__)
@@ -137,18 +138,22 @@ class EmbeddingCalls:
                 "    replaying needs the logs of the whole run, and the same spec; to ask models, run it online"
             )
         texts = list(missing.values())
+        estimated = estimated_tokens([{"content": text} for text in texts])
+        price, _ = rates(model)
 
-        def dollars_of(tokens: int | None) -> float | None:
-            return model.price[0] * tokens if model.price is not None and tokens is not None else None
+        def cost(found: tuple[list[Floats], int | None]) -> Spent:
+            counted = estimated if found[1] is None else found[1]
+            return Spent(1, counted, price * counted)
 
         got = await self._door.sender.through(
             model,
             lambda base, key: self._embed(model, texts, base, key),
-            estimated_tokens([{"content": text} for text in texts]),
-            lambda found: Spent(1, found[1] or 0, dollars_of(found[1]) or 0.0),
+            estimated,
+            cost,
         )
         vectors, tokens = got.value
-        dollars = dollars_of(tokens)
+        is_known = tokens is not None and (model.price is not None or price > 0.0)
+        dollars = price * (tokens or 0) if is_known else None
         for number, (key, vector) in enumerate(zip(missing, vectors, strict=True)):
             kept = np.asarray(vector, dtype="<f4").tobytes()
             self._keep(key, model, missing[key], kept, *((1, tokens, dollars) if number == 0 else (0, 0, 0.0)))

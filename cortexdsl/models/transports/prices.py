@@ -9,6 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from cortexdsl.terms import Model
+
+_UNLISTED = ("builtin/", "tiny/", "tool/", "direct/")
+"""What is run in the process, and servers whose models have names of their own."""
 _LIST = "model_prices_and_context_window_backup.json"
 
 
@@ -41,6 +45,14 @@ def price_of(model: str) -> tuple[float, float] | None:
     """Return dollars per input and output token by litellm's list; None where it has no price for a model."""
     asked, said = (float(_entry(model).get(f"{way}_cost_per_token") or 0.0) for way in ("input", "output"))
     return (asked, said) if asked or said else None
+
+
+def rates(model: Model) -> tuple[float, float]:
+    """Return dollars per input and output token: by the spec, else by litellm's list, else none."""
+    if model.price is not None:
+        return model.price
+    has_none = model.model.startswith(_UNLISTED)  # nor is the list, which is long, read for one
+    return (0.0, 0.0) if has_none else price_of(model.model) or (0.0, 0.0)
 
 
 def context_of(model: str) -> int | None:

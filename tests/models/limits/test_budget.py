@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ from cortexdsl.models.reach.failures import Failure, Kind
 from cortexdsl.models.transports.transport import Raw
 from cortexdsl.terms import Limits, Reply
 from tests.models.kit import Fake, Time, call_of
+from tests.models.stub import Stub, serving
 
 
 def test_a_line_of_the_log_costs_its_attempts_tokens_and_dollars() -> None:
@@ -222,3 +224,48 @@ def test_a_failed_attempt_costs_by_whichever_price_there_is(tmp_path: Path) -> N
 
     assert asyncio.run(spent("spec", (1e-3, 2e-3))) == pytest.approx(0.04)
     assert asyncio.run(spent("list", None)) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("transport", ["direct", "litellm"])
+@pytest.mark.parametrize(
+    ("model", "price"), [("openai/name", (0.15e-6, 0.6e-6)), ("openai/gpt-4o-mini", None)], ids=["spec", "list"]
+)
+def test_dollars_are_limited_where_a_server_counts_no_tokens(
+    tmp_path: Path, transport: str, model: str, price: tuple[float, float] | None
+) -> None:
+    """Prompts of 4,000 characters are 1,000 tokens, which at 0.15 dollars a million are 0.00015: with the replies (over
+    4,000 characters, 0.0006) a limit of 0.0016 takes three calls; what each cost is not known."""
+
+    async def scene() -> None:
+        stub = Stub(["nousage"] * 9)
+        log = tmp_path / "calls" / "own.jsonl"
+        async with serving(stub) as base:
+            hooks = Time().hooks(BASE=base)
+            door = open_door(log, limits=Limits(dollars=0.0016), ledgers=tmp_path / "spent", hooks=hooks)
+            async with door:
+                for seed in range(9):
+                    call = call_of("x" * 4000, seed, model, api_base="env:BASE", price=price, transport=transport)
+                    try:
+                        await door(call)
+                    except BudgetError:
+                        break
+        assert stub.calls == 3
+        assert spent_so_far(tmp_path / "spent").dollars == pytest.approx(3 * (0.00015 + 0.0006), rel=0.01)
+        assert {json.loads(line)["dollars"] for line in log.read_text().splitlines()} == {None}
+
+    asyncio.run(scene())
+
+
+def test_an_attempt_that_may_have_worked_costs_its_prompt_by_the_list_too(tmp_path: Path) -> None:
+    """No reply in time: 1,000 tokens of prompt at 0.15 dollars a million; then a reply that the list prices at 0.5."""
+
+    async def scene() -> None:
+        late = Failure(Kind.TRANSIENT, "no reply in time", may_have_cost=True)
+        fake = Fake(late, Raw("fine", "stop", 10, 5, dollars=0.5))
+        call = call_of("x" * 4000, model="openai/gpt-4o-mini")
+        async with open_door(tmp_path / "calls" / "own.jsonl", transports={"openai": fake}, ledgers=tmp_path / "spent",
+                             hooks=Time().hooks()) as door:  # fmt: skip
+            await door(call)
+        assert spent_so_far(tmp_path / "spent").dollars == pytest.approx(0.50015)
+
+    asyncio.run(scene())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 import types
 import zlib
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from cortexdsl.errors import InputError, ModelError
 from cortexdsl.models.door import open_door
+from cortexdsl.models.similarity.embedding_calls import EmbeddingCalls
 from cortexdsl.models.similarity.embeddings import Embedder, cosines
 from cortexdsl.models.similarity.ngram import GRAMS, WORDS, ngram_vector, unit_vector
 from cortexdsl.terms import Floats, Limits, Model
@@ -142,6 +144,33 @@ def test_embeddings_are_spent_from_the_same_budget(tmp_path: Path) -> None:
 
     assert asyncio.run(scene(["a", "b"])) == (1, 4, 0.004)
     assert asyncio.run(scene(["a", "c"])) == (2, 8, 0.008)
+
+
+def test_embeddings_cost_the_list_price_and_an_estimate_where_nothing_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stub counts 4 tokens: at 0.02 dollars a million 8e-8; 40 uncounted characters are 10 tokens: 2e-7."""
+    model = Model("emb", "openai/text-embedding-3-small", api_base="env:BASE")
+
+    async def uncounted(*_: object) -> tuple[list[Floats], int | None]:
+        return [np.ones(3)], None
+
+    async def scene() -> list[float]:
+        spent = []
+        async with (
+            serving(Stub()) as base,
+            open_door(tmp_path / "own.jsonl", ledgers=tmp_path / "spent", hooks=Time().hooks(BASE=base)) as door,
+        ):
+            calls = EmbeddingCalls(door)
+            await calls.embed(model, ["a"])
+            spent.append(door.budget.total.dollars)
+            monkeypatch.setattr(calls, "_embed", uncounted)
+            await calls.embed(model, ["a" * 40])
+            return [*spent, door.budget.total.dollars]
+
+    assert asyncio.run(scene()) == pytest.approx([8e-8, 28e-8])
+    lines = map(json.loads, (tmp_path / "embeddings" / "own.jsonl").read_text().splitlines())
+    assert [line["dollars"] for line in lines] == [pytest.approx(8e-8), None]
 
 
 def test_corrupt_lines_of_the_embedding_log_are_skipped(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
