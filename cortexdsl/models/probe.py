@@ -15,7 +15,7 @@ from cortexdsl.models.reach.reach import checked
 from cortexdsl.models.reach.secrets import shown
 from cortexdsl.models.tiny.shelf import PREFIX, window_of
 from cortexdsl.models.transports.prices import context_of, is_listed
-from cortexdsl.models.transports.transport import Raw
+from cortexdsl.models.transports.transport import Raw, Transport
 from cortexdsl.terms import Call, Model
 
 PROMPT = "Write one random number of twelve digits, and nothing else."
@@ -93,7 +93,7 @@ async def _probe(model: Model, commons: Commons) -> Probe:
     async def ask(asked: Model, seed: int) -> Raw:
         call = Call(asked, ({"role": "user", "content": PROMPT},), seed)
         async with asyncio.timeout(SECONDS):
-            raw = await commons.transport(model).send(call, address, key)
+            raw = await _sent(commons.transport(model), call, address, key)
         # A model that reasons has not said anything yet after so few tokens: what it thinks tells as much.
         return raw if raw.reasoning.strip() and not raw.text.strip() else checked(raw, commons.secrets)
 
@@ -112,6 +112,15 @@ async def _probe(model: Model, commons: Commons) -> Probe:
     except TimeoutError:
         what = f"{Kind.TRANSIENT.value}: no answer within {SECONDS:.0f} s"
         return replace(found, problem=what, remedy=REMEDIES[Kind.TRANSIENT], kind=Kind.TRANSIENT.slug)
+
+
+async def _sent(transport: Transport, call: Call, address: str | None, key: str | None) -> Raw:
+    try:
+        return await transport.send(call, address, key)
+    except Failure as failure:
+        if not failure.is_mended:
+            raise
+        return await transport.send(call, address, key)
 
 
 def _small(model: Model, **options: Any) -> Model:

@@ -65,7 +65,8 @@ class Sender:
         except GaveUp as given_up:
             failure, attempts, retries = given_up.failure, given_up.attempts, given_up.retries
             seconds = self._clock() - begun
-            is_left = failure.is_hurried and failure.kind.is_retried and not failure.is_certain
+            is_passing = (failure.kind.is_retried and not failure.is_certain) or failure.is_mended
+            is_left = failure.is_hurried and is_passing
             if is_left or not failure.kind.is_data:
                 self._tally.failed(failure.kind)
                 error = self._commons.reach.error(call.model, given_up)

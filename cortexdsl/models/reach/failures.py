@@ -83,6 +83,8 @@ class Failure(Exception):  # noqa: N818 (it says what happened; whether it is an
         Trying again would give the same (an empty reply that was cut at `max_tokens`).
     is_hurried : bool
         The job that asks is ending and tries nothing again: what failed once says nothing of call or server.
+    is_mended : bool
+        The way to the model has learned from it, and sends the same call otherwise now: it is sent again at once.
     counted : pair of (int or None)
         Tokens in and out, where the server counted them for an attempt that brought no reply.
     dollars : float or None
@@ -112,7 +114,7 @@ class Failure(Exception):  # noqa: N818 (it says what happened; whether it is an
         self.what = " ".join(what.split())[:LONGEST_EXCERPT]
         self.retry_after = retry_after
         self.is_certain = is_certain
-        self.is_hurried = False
+        self.is_hurried = self.is_mended = False
         super().__init__(f"{kind.value}: {self.what}")
 
 

@@ -31,7 +31,7 @@ class Patience:
     rate_limit, transient, malformed : int
         Attempts at most, the first included, by the kind of the last failure.
     seconds : float
-        No attempt begins later than this after the first one.
+        No attempt begins later than this after the first one, time in which a call waits for a place not counted.
     first, longest : float
         Seconds of the first wait, and the most that doubling it leads to.
     """
@@ -132,28 +132,37 @@ class Insistence:
         GaveUp
             If the failure is of a kind that is not retried, or patience or the job has ended.
         """
-        begun = self._clock()
         retries: Counter[str] = Counter()
         since_outage = 0
+        begun = failed_at = waited = 0.0
         while True:
+            came = self._clock()
             try:
                 async with endpoint.slot():
                     sent = self._clock()
+                    # Patience is with the server: waiting for a place among one's own calls is none of it.
+                    begun, waited = (sent, 0.0) if since_outage == 0 else (begun, waited + sent - came)
                     value = await send()
                     self._answered(endpoint, outages)
                     return Obtained(value, retries.total() + 1, self._clock() - sent, retries)
             except Failure as failure:
-                since_outage += 1
                 self._tell(endpoint, failure)
                 if failure.is_hurried:
                     raise GaveUp(failure, retries.total() + 1, retries) from None
+                if failure.is_mended:
+                    retries[failure.kind.slug] += 1
+                    failed(failure.kind)
+                    continue
+                since_outage += 1
+                failed_at = self._clock() if since_outage == 1 else failed_at
                 pause = self.patience.wait(since_outage, failure.retry_after, self._chance())
-                is_late = self._clock() + pause - begun > self.patience.seconds
+                is_late = self._clock() + pause - begun - waited > self.patience.seconds
                 is_last = failure.is_certain or since_outage >= self.patience.attempts(failure.kind) or is_late
-                if failure.kind.is_outage and self._is_down(endpoint, outages, begun, is_last=is_last):
+                silent_since = failed_at if since_outage > 1 else begun
+                if failure.kind.is_outage and self._is_down(endpoint, outages, silent_since, is_last=is_last):
                     if not await self._outlast(endpoint, wait, failure):
                         raise GaveUp(failure, retries.total() + 1, retries) from None
-                    begun, since_outage, pause = self._clock(), 0, 0.0
+                    since_outage, pause = 0, 0.0
                 elif is_last:
                     raise GaveUp(failure, retries.total() + 1, retries) from None
                 retries[failure.kind.slug] += 1
@@ -169,11 +178,11 @@ class Insistence:
             endpoint.down_since = None
             outages.over(endpoint.name)
 
-    def _is_down(self, endpoint: Endpoint, outages: Outages, begun: float, *, is_last: bool) -> bool:
-        """Say whether a server that failed is dead: it was found so, or has answered nobody all the while."""
+    def _is_down(self, endpoint: Endpoint, outages: Outages, since: float, *, is_last: bool) -> bool:
+        """Say whether a server that failed is dead: it was found so, or has answered nobody since."""
         if endpoint.down_since is None:
-            is_found = is_last and endpoint.answered_at < begun
-            is_told = endpoint.answered_at < begun - REMEMBERED and outages.is_known(endpoint.name)
+            is_found = is_last and endpoint.answered_at < since
+            is_told = endpoint.answered_at < since - REMEMBERED and outages.is_known(endpoint.name)
             if not (is_found or is_told):
                 return False
             endpoint.down_since = self._clock()

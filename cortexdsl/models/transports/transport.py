@@ -93,19 +93,26 @@ def wire_seed(seed: int) -> int:
 
 
 class SeedsRefused:
-    """Remembers which models refuse a seed, so that each is asked with one only once."""
+    """Remembers which models refuse a seed, so that each is asked with one only until it has said so."""
 
     def __init__(self) -> None:
         self._models: set[tuple[str, str | None]] = set()
 
     async def send(self, call: Call, api_base: str | None, post: Callable[[int | None], Awaitable[Raw]]) -> Raw:
-        """Send through `post(seed)`; if the seed is refused send again without one, and remember it."""
+        """Send through `post(seed)`, without a seed where the model refuses one.
+
+        Raises
+        ------
+        Failure
+            As `post` does; mended where the seed is refused for the first time: each request is one that is counted.
+        """
         model = (call.model.model, api_base)
-        if model not in self._models:
-            try:
-                return await post(wire_seed(call.seed))
-            except Failure as failure:
-                if failure.kind is not Kind.BAD_REQUEST or "seed" not in failure.what.lower():
-                    raise
+        if model in self._models:
+            return await post(None)
+        try:
+            return await post(wire_seed(call.seed))
+        except Failure as failure:
+            if failure.kind is Kind.BAD_REQUEST and "seed" in failure.what.lower():
                 self._models.add(model)
-        return await post(None)
+                failure.is_mended = True
+            raise

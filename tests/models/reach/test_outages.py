@@ -18,7 +18,8 @@ from cortexdsl.models.limits.ledger import spent_so_far
 from cortexdsl.models.limits.tally import read_tallies
 from cortexdsl.models.reach.failures import Failure, Kind
 from cortexdsl.models.reach.outages import Outages
-from cortexdsl.terms import Limits, Reply
+from cortexdsl.models.transports.transport import Raw
+from cortexdsl.terms import Call, Limits, Reply
 from tests.models.kit import Fake, Time, call_of
 
 DEAD = Failure(Kind.TRANSIENT, "connection refused")
@@ -94,6 +95,59 @@ def test_a_server_that_is_waited_for_is_tried_by_one_call_at_a_time_until_it_is_
         found = await job("first", tmp_path, fake, time, calls=20, wait=600.0)
         assert all(isinstance(each, Reply) for each in found)
         assert len(fake.asked) - 20 <= 20 * 6 + 24
+
+    asyncio.run(scene())
+
+
+def test_a_server_that_dies_while_calls_are_on_their_way_is_waited_for(tmp_path: Path) -> None:
+    """One call is answered while another, sent before, is still on its way: that says nothing of what comes after."""
+
+    async def scene() -> None:
+        fake, time = Fake(), Time()
+        slow = asyncio.Event()
+
+        async def send(call: Call, *_: object) -> Raw:
+            fake.asked.append(call)
+            if call.seed == 0 and not slow.is_set():
+                await slow.wait()
+                time.now += 1
+            elif call.seed == 1:
+                time.now += 1
+                slow.set()
+                return Raw("fine", "stop", 1, 1)
+            if time.now < 100:
+                raise Failure(Kind.TRANSIENT, "connection refused")
+            return Raw("back", "stop", 1, 1)
+
+        fake.send = send  # type: ignore[assignment]
+        first, second = await job("only", tmp_path, fake, time, calls=2, wait=600.0)
+        assert (first.text, second.text) == ("back", "fine")
+
+    asyncio.run(scene())
+
+
+def test_patience_does_not_run_out_while_a_call_waits_for_a_place(tmp_path: Path) -> None:
+    """One connection and replies of 1,000 s: what fails once after it waited so long for its place is tried again."""
+
+    async def scene() -> None:
+        fake, time = Fake(), Time()
+        failed: set[int] = set()
+
+        async def send(call: Call, *_: object) -> Raw:
+            fake.asked.append(call)
+            if call.seed and call.seed not in failed:
+                failed.add(call.seed)
+                raise Failure(Kind.TRANSIENT, "once")
+            await time.sleep(1000)
+            return Raw("fine", "stop", 1, 1)
+
+        fake.send = send  # type: ignore[assignment]
+        allowed = Limits(connections=1)
+        async with open_door(tmp_path / "own.jsonl", limits=allowed, transports=fake.transports,
+                             hooks=time.hooks()) as door:  # fmt: skip
+            replies = await asyncio.gather(*(door(call_of(seed=k)) for k in range(4)))
+        assert [reply.text for reply in replies] == ["fine"] * 4
+        assert len(fake.asked) == 7
 
     asyncio.run(scene())
 

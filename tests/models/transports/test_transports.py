@@ -16,7 +16,7 @@ from cortexdsl.models.door import Hooks, open_door
 from cortexdsl.models.reach.retry import Patience
 from cortexdsl.models.servers import processes as servers
 from cortexdsl.models.transports.litellm import LitellmTransport
-from cortexdsl.terms import Call, Reply
+from cortexdsl.terms import Call, Limits, Reply
 from tests.models.kit import Time, call_of
 from tests.models.stub import Stub, serving
 
@@ -121,6 +121,31 @@ def test_a_refused_seed_is_left_out_once_and_for_all_and_the_record_says_so(tmp_
     assert ["seed" in body for body in stub.bodies] == [True, False, False]
     records = [json.loads(line) for line in (tmp_path / "own.jsonl").read_text().splitlines()]
     assert [(record["seed"], record["seed_refused"]) for record in records] == [(1, True), (2, True)]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_refused_seed_is_a_request_that_is_counted(tmp_path: Path, way: str) -> None:
+    """Eight calls at once are refused before one is known to be; a limit of ten is ten requests."""
+    stub = Stub(["seed"] * 99)
+
+    async def scene() -> list[Reply | BaseException]:
+        async with (
+            serving(stub) as base,
+            open_door(
+                tmp_path / "calls" / "own.jsonl",
+                limits=Limits(calls=10, connections=8),
+                ledgers=tmp_path / "spent",
+                hooks=Time().hooks(BASE=base),
+            ) as door,
+        ):
+            asked = (door(question(way, seed=seed)) for seed in range(8))
+            return list(await asyncio.gather(*asked, return_exceptions=True))
+
+    found = asyncio.run(scene())
+    assert stub.calls == 10
+    assert [type(each) for each in found].count(Reply) == 2
+    record = json.loads((tmp_path / "calls" / "own.jsonl").read_text().splitlines()[0])
+    assert (record["attempts"], record["retries"], record["seed_refused"]) == (2, {"bad_request": 1}, True)
 
 
 @pytest.mark.parametrize("way", WAYS)
