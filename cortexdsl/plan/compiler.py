@@ -16,6 +16,7 @@ from cortexdsl.plan.parts.families import judge_families
 from cortexdsl.plan.parts.judging import judge_of, judging_of
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.plan.parts.money import check_money
+from cortexdsl.plan.parts.recut import earlier
 from cortexdsl.plan.parts.shards import Shard, cut, cut_in_step, shard_size
 from cortexdsl.plan.parts.stopping import stopping_of
 from cortexdsl.plan.parts.tools import without_module
@@ -139,7 +140,7 @@ def judge(asked: str, *, experiment: str | None = None) -> Judged:
     plan = None
     if cells and is_text_right and not lost:
         try:
-            plan = _plan(spec, path, experiment, cells, tasks, families, whatifs, learns.trainings, templates)
+            plan = _plan(spec, path, layout, experiment, cells, tasks, families, whatifs, learns.trainings, templates)
         except SpecError as error:
             problems += error.problems
             is_text_right = False
@@ -186,6 +187,7 @@ def _tasks(spec: Spec) -> tuple[dict[str, Task], list[Problem]]:
 def _plan(
     spec: Spec,
     path: Path,
+    layout: Layout,
     experiment: str | None,
     cells: tuple[Cell, ...],
     tasks: Mapping[str, Task],
@@ -206,7 +208,7 @@ def _plan(
         tasks=tasks,
         paths={label: (entry.path,) if entry.path else () for label, entry in spec.datasets.items()},
         cells=cells,
-        shards=_shards(spec, tasks, cells, stopping),
+        shards=_shards(spec, tasks, cells, stopping, layout),
         families=families,
         hypotheses=text.hypotheses,
         metrics=text.analysis.metrics,
@@ -235,7 +237,7 @@ def _prompt_folders(spec: Path) -> tuple[Path, ...]:
 
 
 def _shards(
-    spec: Spec, tasks: Mapping[str, Task], cells: Sequence[Cell], stopping: StoppingRule | None
+    spec: Spec, tasks: Mapping[str, Task], cells: Sequence[Cell], stopping: StoppingRule | None, layout: Layout
 ) -> dict[str, tuple[Shard, ...]]:
     sizes, replicates = {label: len(task.questions) for label, task in tasks.items()}, spec.text.replicates
     if stopping is not None:
@@ -248,4 +250,6 @@ def _shards(
         connections=spec.limits.connections,
         calls_per_question=max(len(cell.debate.cast) * 3 for cell in cells),
     )
+    if spec.text.shard_size == "auto":
+        size = earlier(Path(layout.cut)).size(size)
     return {label: cut(questions, replicates, size) for label, questions in sizes.items()}

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cortexdsl.plan.parts.recut import earlier, size_kept, write_cut
 from cortexdsl.plan.parts.shards import cut, find, shard_size
 
 
@@ -41,3 +45,29 @@ def test_an_automatic_shard_is_long_enough_that_its_start_is_a_twentieth() -> No
 def test_labels_sort_as_they_count_up_to_99(number: int, label: str) -> None:
     """Two digits, more where they are needed."""
     assert cut(100, 1, 1)[number - 1].label == label
+
+
+def test_a_dataset_that_was_cut_keeps_its_cut_and_one_in_one_piece_stays_in_one() -> None:
+    """45 questions were cut in twenties, 40 not at all: call logs lie by shard, and another cut would ask again."""
+    parts, piece = [asdict(shard) for shard in cut(45, 2, 20)], [asdict(shard) for shard in cut(40, 1, 100)]
+    assert size_kept([parts], 107) == 20
+    assert size_kept([piece], 107) == 107
+    assert size_kept([piece], 27) == 40
+    assert size_kept([], 27) == 27
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"datasets": {"a": [{"first": 0}]}, "trainings": {}}', '{"datasets": 7}']
+)
+def test_what_cannot_be_read_says_nothing_of_an_earlier_cut(tmp_path: Path, text: str) -> None:
+    """The automatic size is taken then, and also for a training that had no job yet."""
+    path = tmp_path / "cut.json"
+    assert earlier(path).size(33) == 33
+    path.write_text(text)
+    assert earlier(path).size(33) == 33
+    write_cut(path, {"a": cut(45, 2, 20)}, {"learned": cut(45, 1, 15)})
+    assert [earlier(path).size(33), earlier(path).size_of("learned", 33), earlier(path).size_of("t", 33)] == [
+        20,
+        15,
+        33,
+    ]

@@ -205,6 +205,20 @@ def test_a_limit_ends_the_run_and_a_higher_one_goes_on(fresh: Bench) -> None:
         assert server.stats()["calls"] == len(logged(fresh))
 
 
+def test_another_number_of_connections_asks_nothing_again(fresh: Bench) -> None:
+    """With one connection 24 questions are two jobs, with eight they were one: the cut stays, as the logs lie by it."""
+    text = REMOTE.replace("size: 6", "size: 24").replace("shard_size: 3\n", "")
+    fresh.write("specs/remote.yaml", text.replace("connections: 8", "connections: 1"))
+    with serving(OWN_STUB) as server:
+        fresh.environment["STUB_URL"] = server.address
+        assert fresh.snakemake(REMOTE_SCORES).status == 0
+        calls = server.stats()["calls"]
+        fresh.write("specs/remote.yaml", text)
+        run = fresh.snakemake(REMOTE_SCORES)
+        assert run.status == 0, run.text
+        assert server.stats()["calls"] == calls
+
+
 def test_odd_texts_and_ids_of_a_dataset_go_through_to_the_report(fresh: Bench) -> None:
     """Newlines, commas, quotes, markup, other scripts, and what Jinja would render if it were ever rendered again."""
     texts = ["a\nb", 'c,"d"', "<b>&amp;</b>", "{{ 7*7 }}{% raw %}", "Ärger 火 \u202e", "$x$ `y` | z", "../up", "=1+1"]

@@ -14,6 +14,7 @@ from cortexdsl.plan.cost.windows import too_long
 from cortexdsl.plan.kept.declaration import declaration_of
 from cortexdsl.plan.kept.ledger import declare
 from cortexdsl.plan.kept.store import plan_record, write_plan
+from cortexdsl.plan.parts.recut import write_cut
 from cortexdsl.plan.rehearsal.estimate import Estimate
 from cortexdsl.plan.rehearsal.lengths import OwnLengths
 from cortexdsl.plan.training.phases import Training
@@ -44,6 +45,8 @@ def run(args: argparse.Namespace) -> int:
     record = plan_record(plan, total, by_cell)
     if args.out or args.declare:
         declare(plan.layout, declaration_of(plan))
+        trainings = {training.name: training.shards for training in plan.trainings}
+        write_cut(Path(plan.layout.cut), plan.shards, trainings)
     if args.out:
         write_plan(args.out, record)
     elif args.json:

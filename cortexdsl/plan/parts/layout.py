@@ -25,6 +25,11 @@ class Layout:
         return f"{self.root}/plan.json"
 
     @property
+    def cut(self) -> str:
+        """Which questions are one job: `shard_size: auto` keeps to it, since call logs lie by shard."""
+        return f"{self.root}/cut.json"
+
+    @property
     def declared(self) -> str:
         """The claims as they were before the run."""
         return f"{self.root}/declared.json"

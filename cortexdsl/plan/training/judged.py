@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
 
 from cortexdsl.debate.trajectory import course_of, places_of
 from cortexdsl.errors import DataError, InputError, Problem, SpecError
 from cortexdsl.plan.parts.layout import Layout
+from cortexdsl.plan.parts.recut import earlier
 from cortexdsl.plan.parts.shards import cut, shard_size
 from cortexdsl.plan.parts.tools import tools_of
 from cortexdsl.plan.training.phases import Phase, Training, phases_of
@@ -80,7 +82,7 @@ def judge_trainings(
             lost.append(spec.problem(("train", entry, "questions"), what, " ".join(remedy.split())))
         phases[name] = phases_of(name, said, arm.debate, learned, templates, layout, spec.text.seed)
         if learned is not None:
-            trainings.append(_training(spec, each, arm, learned, phases[name]))
+            trainings.append(_training(spec, each, arm, learned, phases[name], layout))
     problems += _unmade(spec, phases)
     return _with_models(spec, arms, phases, tuple(trainings), tuple(problems), tuple(lost))
 
@@ -143,7 +145,9 @@ def _learned(spec: Spec, name: str, said: TrainText, tasks: Mapping[str, Task]) 
     return learned_from(replace(dataset, **changes), questions, tasks.values())
 
 
-def _training(spec: Spec, asked: Varied, arm: Arm, learned: Learned, phases: tuple[Phase, ...]) -> Training:
+def _training(
+    spec: Spec, asked: Varied, arm: Arm, learned: Learned, phases: tuple[Phase, ...], layout: Layout
+) -> Training:
     said = asked.said
     calls = max(len(places_of(arm.debate, role, opening=said.opening)) for role in said.roles) * 5 * said.samples
     size = shard_size(
@@ -152,6 +156,8 @@ def _training(spec: Spec, asked: Varied, arm: Arm, learned: Learned, phases: tup
         connections=spec.limits.connections,
         calls_per_question=calls,
     )
+    if spec.text.shard_size == "auto":
+        size = earlier(Path(layout.cut)).size_of(asked.name, size)
     seed = spec.text.seed % 2**31 if said.optimiser.seed is None else said.optimiser.seed
     return Training(
         asked.name, said, learned, cut(len(learned.task.items), 1, size), phases,
