@@ -80,10 +80,11 @@ class Display:
 
     def summary(self, shown: Progress) -> str:
         """Word what an experiment came to, in one line."""
-        asked, shared = shown.all.spent.calls.get("asked", 0), shown.all.spent.calls.get("shared", 0)
+        calls = shown.all.spent.calls
+        known = calls.get("shared", 0) + calls.get("replayed", 0)
         parts = [
             f"{shown.experiment}: {shown.all.done:,} of {shown.all.total:,} debates",
-            f"{asked:,} calls asked" + (f" ({shared:,} more were shared)" if shared else ""),
+            f"{calls.get('asked', 0):,} calls asked" + (f" ({known:,} more had been asked already)" if known else ""),
             f"{short(shown.all.spent.input_tokens)} + {short(shown.all.spent.output_tokens)} tokens",
             *([money(shown.all.spent)] if shown.all.spent.dollars else []),
             f"{duration(self._clock() - self._began)}",

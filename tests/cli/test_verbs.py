@@ -247,6 +247,19 @@ def test_a_job_that_the_spec_does_not_have_is_refused(
     assert not Path("results").exists()
 
 
+def test_explain_draws_a_matched_method_as_often_as_the_plan_counts(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The longest debate of `sparse`: three agents answer, and twice again. `samples` is not looked at."""
+    matched = "  matched: {protocol: self-consistency, agents: [third], match: {calls: sparse}}\n"
+    Path("specs/x.yaml").write_text(SPEC + matched)
+    assert main(["explain", "specs/x.yaml", "matched"]) == 0
+    said = capsys.readouterr().out
+    assert "draws: as the calls of sparse allow, question by question; here for its longest debate\n" in said
+    assert "9 draws" in said
+    assert "calls: 9 at most\n" in said
+
+
 def test_explain_draws_protocols_and_methods(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A built-in protocol by name with a setting, and a method of a spec."""
     assert main(["explain", "group", "--agents", "4", "--set", "groups=2"]) == 0

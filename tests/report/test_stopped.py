@@ -49,6 +49,18 @@ def test_a_run_that_stopped_at_a_limit_has_a_report_that_says_so_in_one_line(tmp
     assert "2 attempts failed for good (content filter 1, malformed 1)." in text
 
 
+def test_what_was_wrong_and_its_remedy_are_sentences_of_their_own(tmp_path: Path) -> None:
+    """A provider's words may end with a full stop or without; the command for the other messages can be typed."""
+    folder = stopped_run(tmp_path / "results" / "e")
+    refused = said(state="failed", message="no model answers there: Refused.\n    see that it is up")
+    unknown = said("b~keep=mean", state="failed", message="no. See https://x\n    correct it")
+    write(folder / "spent", refused, unknown)
+    text = " ".join(terminal_report(folder).split())
+    first = "No model answers there: Refused. See that it is up (and 1 other message: cortexdsl status e). Not done: "
+    other = "No. See https://x. Correct it (and 1 other message: cortexdsl status e). Not done: "
+    assert first in text or other in text
+
+
 def test_a_finished_run_and_one_at_work_are_not_called_stopped(tmp_path: Path) -> None:
     """What is missing then is the tables, and the report says so as ever."""
     done = stopped_run(tmp_path / "done", cells=[{"cell": "a", "slug": "a"}])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 
+from cortexdsl.debate.adapt import with_draws
 from cortexdsl.errors import InputError
-from cortexdsl.plan import compile_spec
-from cortexdsl.plan.rehearsal.explain import explain
+from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.rehearsal.explain import calls_of, explain, rehearsed
 from cortexdsl.protocols.method.resolve import Choice, resolve
 from cortexdsl.protocols.text.loader import load_protocol
 from cortexdsl.spec.text.nodes import Mark, Node
-from cortexdsl.terms import Agent, Model, Scalar
+from cortexdsl.terms import Agent, Cell, Model, Scalar
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     if args.what.endswith((".yaml", ".yml")):
         plan = compile_spec(args.what)
         cells = [plan.cell_named(args.method)] if args.method else plan.cells
-        print("\n\n".join(f"{cell.name}: {explain(cell.debate)}" for cell in cells))
+        print("\n\n".join(f"{cell.name}: {_explained(plan, cell)}" for cell in cells))
         return 0
     # Sizes of no real model: a weight that uses credibility needs some.
     model = Model("example", "builtin/solver", parameters=1e9, tokens=1e12)
@@ -37,6 +38,16 @@ def run(args: argparse.Namespace) -> int:
     choice = Choice("--set", Node(dict(settings), mark), tuple(agents.values()), agents, {"example": model}, tools)
     print(explain(resolve(load_protocol(args.what), choice)))
     return 0
+
+
+def _explained(plan: Plan, cell: Cell) -> str:
+    """Explain a cell; one that is matched has as many draws as the other's longest debate has calls."""
+    budget = plan.budget_of(cell)
+    if budget is None or cell.match is None:
+        return explain(cell.debate)
+    most = calls_of(rehearsed(budget.debate))
+    said = f"as the {cell.match.unit} of {budget.name} allow, question by question; here for its longest debate"
+    return explain(with_draws(cell.debate, max(1, most)), draws=said)
 
 
 def _setting(text: str) -> tuple[str, Scalar]:

@@ -57,7 +57,7 @@ REMEDIES: Mapping[Kind, str] = {
     Kind.RATE_LIMIT: "lower `limits: connections`, or run again later: finished calls are kept",
     Kind.TRANSIENT: "see that the server runs and answers at this address, then run again: finished calls are kept",
     Kind.QUOTA: "add credit at the provider, then run again: finished calls are kept",
-    Kind.AUTHENTICATION: "name the environment variable that holds the key with `api_key_env`, and set it",
+    Kind.AUTHENTICATION: "set the variable that holds the key (another than the provider's own: `api_key_env: NAME`)",
     Kind.BAD_REQUEST: "correct the model entry of the spec (name and options)",
     Kind.FOREIGN: "see that `api_base` is the address of a model server (it usually ends in /v1), and that it is up",
     Kind.NOT_FOUND: "correct `model` or `api_base` (an OpenAI-compatible address usually ends in /v1)",
@@ -133,6 +133,8 @@ _FILTER = (
     "content policy",
     "responsibleaipolicy",
 )
+_NO_KEY = re.compile(r"missing (?:\w+ )?(?:credentials|api[ _]key)|api[ _]key (?:\w+ ){,4}must be set", re.IGNORECASE)
+"""What clients say that find no key and send nothing; litellm calls it a fault of the server (OpenAI, Gemini)."""
 _QUOTA = ("insufficient_quota", "exceeded your current quota", "credit balance", "billing", "payment required")
 
 
@@ -212,6 +214,8 @@ def from_exception(error: BaseException, now: float) -> Failure:
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and status >= 400 and kind in (None, Kind.RATE_LIMIT, Kind.BAD_REQUEST):
         kind = _kind_of(status, said.lower())
+    if kind in (None, Kind.TRANSIENT) and _NO_KEY.search(said):
+        kind = Kind.AUTHENTICATION
     response = getattr(error, "response", None)
     # What litellm raises has an empty response of its own making, and the server's headers beside it.
     of_server = getattr(error, "litellm_response_headers", None)

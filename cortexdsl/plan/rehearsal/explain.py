@@ -37,8 +37,10 @@ from cortexdsl.terms import (
 QUESTION = Question("example", "What is 1+1?")
 
 
-def explain(method: Method) -> str:
+def explain(method: Method, *, draws: str = "") -> str:
     """Explain a method: steps, schedule, and the listening trace of a debate in which nobody agrees.
+
+    Where its number of draws follows from another cell's records, `draws` says how.
 
     In the trace every turn has a number; `hears 0 2` are the earlier turns of others that its prompt contains, and
     `own 1` the speaker's own.
@@ -49,6 +51,7 @@ def explain(method: Method) -> str:
         f"protocol {method.protocol}",
         *([f"  who debates: {', '.join(method.debaters)}"] if method.debaters else []),
         *(f"  {role}: {', '.join(agent.name for agent in agents)}" for role, agents in method.cast.items()),
+        *([f"  draws: {draws}"] if draws else []),
         "steps",
         *(f"  {step.name}: {step_in_words(step)}" for step in method.steps.values()),
         "schedule",
@@ -56,12 +59,17 @@ def explain(method: Method) -> str:
         *([f"  at most {method.rounds_cap} rounds of answers"] if method.rounds_cap else []),
         f"decide: {decision_in_words(method)}",
         *([f"confidence: {confidence_in_words(method.confidence)}"] if method.confidence != STATED else []),
-        f"calls: {sum(1 + len(turn.asides) for turn in debated.turns)} at most" + (_fewer(method)),
+        f"calls: {calls_of(debated)} at most" + (_fewer(method)),
         "who hears whom (numbers are turns; replies are made up, so graphs that depend on them are examples)",
         *listening_trace(debated, "  ", silent=partial(_silent, method)),
         *(["what other replies change", *beside] if beside else []),
     ]
     return "\n".join(lines)
+
+
+def calls_of(debated: Debate) -> int:
+    """Count the calls of a debate, with those that measured confidences."""
+    return sum(1 + len(turn.asides) for turn in debated.turns)
 
 
 def _agreed(method: Method) -> Debate | None:

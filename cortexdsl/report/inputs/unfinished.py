@@ -62,15 +62,21 @@ def left_line(unfinished: Unfinished | None) -> str:
 
 def _sentence(shown: Progress, left: tuple[tuple[str, int, int], ...]) -> str:
     done = f"Not finished: {shown.all.done:,} of {counted(shown.all.total, 'debate')} are done."
-    why = [" ".join(message.split()) for message in shown.messages] or [_state(shown.rows)]
+    why = [_in_sentences(message) for message in shown.messages] or [_state(shown.rows)]
     named = ", ".join(f"{name} {total - done:,} of {total:,}" for name, done, total in left[:MOST])
     more = f" and {len(left) - MOST} more cells" if len(left) > MOST else ""
-    return f"{done} {why[0][:1].upper()}{why[0][1:]}{_others(len(why) - 1)}. Not done: {named}{more}."
+    return f"{done} {why[0]}{_others(len(why) - 1, shown.experiment)}. Not done: {named}{more}."
+
+
+def _in_sentences(message: str) -> str:
+    """Return what is wrong, and the remedy below it, as sentences of one line; the last has no full stop."""
+    parts = (" ".join(part.split()).rstrip(".") for part in message.partition("\n")[::2])
+    return ". ".join(part[:1].upper() + part[1:] for part in parts if part)
 
 
 def _state(rows: tuple[Row, ...]) -> str:
     return "Jobs ended without a word" if any(row.state in ENDED for row in rows) else "The rest was not begun"
 
 
-def _others(number: int) -> str:
-    return f" (and {counted(number, 'other message')}: cortexdsl status)" if number else ""
+def _others(number: int, experiment: str) -> str:
+    return f" (and {counted(number, 'other message')}: cortexdsl status {experiment})" if number else ""

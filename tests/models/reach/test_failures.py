@@ -72,6 +72,9 @@ class APIError(Exception):
     status_code = 503
 
 
+KEY = Kind.AUTHENTICATION  # nothing was sent: the words are those of the clients of openai 2 and litellm 1.106
+
+
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
@@ -79,6 +82,9 @@ class APIError(Exception):
         (RateLimitError("slow down"), Kind.RATE_LIMIT),
         (RateLimitError("insufficient_quota"), Kind.QUOTA),
         (InternalServerError("oops"), Kind.TRANSIENT),
+        (InternalServerError("Missing credentials. Please pass an `api_key`, or set `OPENAI_API_KEY`"), KEY),
+        (InternalServerError("Missing Gemini API key. Set the GEMINI_API_KEY environment variable."), KEY),
+        (ValueError("The api_key client option must be set by passing api_key to the client"), KEY),
         (APIError("x"), Kind.TRANSIENT),
         (TimeoutError("x"), Kind.TRANSIENT),
         (KeyError("x"), Kind.BAD_REQUEST),
