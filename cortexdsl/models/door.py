@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from cortexdsl.errors import BudgetError, ModelError
 from cortexdsl.models.commons import Commons, Hooks, Shelf
@@ -70,7 +70,7 @@ class Door:
         self._commons, self._shelf, self._account = commons, shelf, account
         self._clock = commons.hooks.clock
         self.sender = Sender(commons, account, logs, tally, counts)
-        self._mine: set[asyncio.Task[Reply]] = set()
+        self._mine: set[asyncio.Task[Any]] = set()
         self._failed_here = 0
         self._last_failure = ""
         self._at_close: list[Callable[[], None]] = []
@@ -176,6 +176,11 @@ class Door:
     def go_by(self, way: str, transport: Transport) -> None:
         """Have models `way/...` asked by a transport of this job's own; whoever made it closes it."""
         self._own_ways[way] = transport
+
+    def wait_for(self, task: asyncio.Task[Any]) -> None:
+        """Have what is on its way to a server by a task, and is no call, waited for and kept as calls are."""
+        self._mine.add(task)
+        task.add_done_callback(self._mine.discard)
 
     def at_close(self, close: Callable[[], None]) -> None:
         """Have something closed with the door."""

@@ -113,14 +113,7 @@ class Sender:
             dollars = (_dollars(call.model, raw) if is_counted else None) or _at(rates(call.model), asked, said)
             return Spent(1, asked + said, dollars, 0.0, replies=not was_failure, failed=-was_failure)
 
-        me = asyncio.current_task()
-        self.sending.add(me)
-        try:
-            return await self._book(
-                call.model, prompt, lambda: self._checked(transport.send(call, address, secret)), cost
-            )
-        finally:
-            self.sending.discard(me)
+        return await self._book(call.model, prompt, lambda: self._checked(transport.send(call, address, secret)), cost)
 
     async def _checked(self, sent: Awaitable[Raw]) -> Raw:
         return checked(await sent, self._commons.secrets)
@@ -130,6 +123,8 @@ class Sender:
         price = rates(model)
         reserved = self._budget.reserve(prompt, _at(price, prompt, 0), self.seconds())
         self._tally.in_flight += 1
+        me = asyncio.current_task()
+        self.sending.add(me)
         try:
             value = await send()
         except Failure as failure:
@@ -141,6 +136,7 @@ class Sender:
             raise
         finally:
             self._tally.in_flight -= 1
+            self.sending.discard(me)
         self._budget.settle(reserved, cost(value))
         return value
 

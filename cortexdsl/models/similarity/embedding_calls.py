@@ -117,6 +117,7 @@ class EmbeddingCalls:
         if missing:
             task = asyncio.create_task(self._ask(model, missing))
             self._under_way |= dict.fromkeys(missing, task)
+            self._door.wait_for(task)
             task.add_done_callback(lambda done: self._finish(missing, done))
         for task in {self._under_way[key] for key in wanted if key in self._under_way}:
             await asyncio.shield(task)

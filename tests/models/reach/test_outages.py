@@ -20,7 +20,7 @@ from cortexdsl.models.reach.failures import Failure, Kind
 from cortexdsl.models.reach.outages import Outages
 from cortexdsl.models.transports.transport import Raw
 from cortexdsl.terms import Call, Limits, Reply
-from tests.models.kit import Fake, Time, call_of
+from tests.models.kit import Fake, Time, call_of, settle
 
 DEAD = Failure(Kind.TRANSIENT, "connection refused")
 
@@ -138,6 +138,7 @@ def test_patience_does_not_run_out_while_a_call_waits_for_a_place(tmp_path: Path
             if call.seed and call.seed not in failed:
                 failed.add(call.seed)
                 raise Failure(Kind.TRANSIENT, "once")
+            await settle()  # all others have come to the gate
             await time.sleep(1000)
             return Raw("fine", "stop", 1, 1)
 

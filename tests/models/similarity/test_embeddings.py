@@ -7,6 +7,7 @@ import json
 import sys
 import types
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from cortexdsl.errors import InputError, ModelError
 from cortexdsl.models.door import open_door
+from cortexdsl.models.limits.ledger import spent_so_far
 from cortexdsl.models.similarity.embedding_calls import EmbeddingCalls
 from cortexdsl.models.similarity.embeddings import Embedder, cosines
 from cortexdsl.models.similarity.ngram import GRAMS, WORDS, ngram_vector, unit_vector
@@ -171,6 +173,36 @@ def test_embeddings_cost_the_list_price_and_an_estimate_where_nothing_is_counted
     assert asyncio.run(scene()) == pytest.approx([8e-8, 28e-8])
     lines = map(json.loads, (tmp_path / "embeddings" / "own.jsonl").read_text().splitlines())
     assert [line["dollars"] for line in lines] == [pytest.approx(8e-8), None]
+
+
+def test_vectors_that_are_on_their_way_when_a_job_fails_are_kept(tmp_path: Path) -> None:
+    """They are paid for, and whoever goes on finds them in the log. A job that is stopped waits for nothing."""
+
+    async def scene(name: str, ended: type[BaseException]) -> tuple[list[str], int]:
+        sent, gate = asyncio.Event(), asyncio.Event()
+
+        async def slow(model: Model, texts: Sequence[str], *_: object) -> tuple[list[Floats], int | None]:
+            sent.set()
+            await gate.wait()
+            return [np.ones(3) for _ in texts], 4
+
+        async def job() -> None:
+            hooks = Time().hooks(BASE="http://127.0.0.1:9/v1")
+            async with open_door(tmp_path / name / "own.jsonl", ledgers=tmp_path / name / "spent", hooks=hooks) as door:
+                asked = asyncio.create_task(EmbeddingCalls(door, slow).embed(MODEL, ["a"]))
+                await sent.wait()
+                asked.cancel()
+                asyncio.get_running_loop().call_later(0.05, gate.set)
+                raise ended("something else")
+
+        with pytest.raises(ended):
+            await job()
+        path = tmp_path / name / "embeddings" / "own.jsonl"
+        return path.read_text().splitlines(), spent_so_far(tmp_path / name / "spent").tokens
+
+    failed, tokens = asyncio.run(scene("failed", ModelError))
+    assert (len(failed), tokens) == (1, 4)
+    assert asyncio.run(scene("stopped", KeyboardInterrupt))[0] == []
 
 
 def test_corrupt_lines_of_the_embedding_log_are_skipped(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
