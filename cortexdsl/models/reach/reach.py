@@ -12,7 +12,7 @@ from cortexdsl.models.limits.gates import AdaptiveLimit, Endpoint
 from cortexdsl.models.reach.failures import REMEDIES, TOO_LARGE, Failure, Kind
 from cortexdsl.models.reach.outages import Outages
 from cortexdsl.models.reach.retry import GaveUp, Insistence, Obtained
-from cortexdsl.models.reach.secrets import Secrets, shown
+from cortexdsl.models.reach.secrets import Secrets, place_of, shown
 from cortexdsl.models.transports.transport import LARGEST_REPLY, Raw
 from cortexdsl.terms import EMPTY_REPLY, THOUGHT_ALONE, Limits, Model
 
@@ -67,10 +67,10 @@ class Reach:
             If the address or key that the spec names is not in the environment.
         """
         address, key = self.secrets.address(model), self.secrets.key(model)
-        where = (address or model.model.partition("/")[0], model.api_key_env)
+        where = (place_of(address) if address else model.model.partition("/")[0], model.api_key_env)
         endpoint = self._endpoints.get(where)
         if endpoint is None:
-            name = shown(address) if address else where[0]
+            name = shown(where[0]) if address else where[0]
             endpoint = self._endpoints[where] = Endpoint(AdaptiveLimit(limits.connections), self._clock, name)
         return await self._insistence.obtain(endpoint, lambda: send(address, key), outages, limits.wait, failed)
 

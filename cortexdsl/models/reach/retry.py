@@ -208,6 +208,8 @@ class Insistence:
 
     def _tell(self, endpoint: Endpoint, failure: Failure) -> None:
         if failure.kind is Kind.RATE_LIMIT:
-            endpoint.control.rate_limited(self._clock(), failure.retry_after)
+            asked = failure.retry_after or 0.0
+            # Who is asked to wait longer than a call is tried gives up: others should not wait for that either.
+            endpoint.control.rate_limited(self._clock(), asked if asked <= self.patience.seconds else None)
         elif failure.kind.is_outage:
             endpoint.control.failed()

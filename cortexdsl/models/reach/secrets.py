@@ -121,6 +121,12 @@ def is_address(text: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname) and has_port
 
 
+def place_of(address: str) -> str:
+    """Return what an address names, however it is written: `HTTP://Host/v1/` is `http://host/v1`."""
+    parts = urlsplit(address)
+    return urlunsplit((parts.scheme, parts.netloc.lower(), parts.path.rstrip("/"), parts.query, ""))
+
+
 def shown(address: str | None) -> str:
     """Return an address as it may be printed: without name, password, query and fragment."""
     if address is None:

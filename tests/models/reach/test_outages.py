@@ -153,6 +153,19 @@ def test_patience_does_not_run_out_while_a_call_waits_for_a_place(tmp_path: Path
     asyncio.run(scene())
 
 
+def test_nobody_waits_for_a_server_that_wants_to_be_left_alone_until_tomorrow(tmp_path: Path) -> None:
+    """A spent daily quota says `Retry-After: 86400`: every call ends, and none waits at the gate for a day."""
+
+    async def scene() -> None:
+        fake, time = Fake(), Time()
+        fake.answer = lambda call: Failure(Kind.RATE_LIMIT, "tomorrow", retry_after=86400)
+        found = await asyncio.wait_for(job("only", tmp_path, fake, time, calls=12), 5)
+        assert [type(each) for each in found] == [ModelError] * 12
+        assert len(fake.asked) == 12
+
+    asyncio.run(scene())
+
+
 def test_waiting_ends(tmp_path: Path) -> None:
     async def scene() -> None:
         fake, time = Fake(), Time()

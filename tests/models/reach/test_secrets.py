@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortexdsl.models.reach.secrets import Secrets, shown
+from cortexdsl.models.reach.secrets import Secrets, place_of, shown
 from cortexdsl.models.transports.transport import PLACEHOLDER_KEY
 from cortexdsl.terms import Model
 
@@ -68,3 +68,10 @@ def test_addresses_are_resolved_and_shown_without_credentials() -> None:
     assert address == "http://me:pw@host:8000/v1?token=t"
     assert shown(address) == "http://host:8000/v1"
     assert shown(None) == "the provider's own address"
+
+
+def test_an_address_is_one_place_however_it_is_written() -> None:
+    """Two entries that write it differently share its connections; paths are told apart by their letters."""
+    ways = ("http://host:8000/v1", "http://host:8000/v1/", "HTTP://HOST:8000/v1//")
+    assert {place_of(way) for way in ways} == {"http://host:8000/v1"}
+    assert place_of("http://host:8000/V1") != place_of("http://host:8000/v1")
