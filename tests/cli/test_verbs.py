@@ -207,6 +207,34 @@ def test_a_job_runs_twice_to_the_same_bytes_and_asks_nothing_again(
     assert "sparse r1-s01: 0 calls asked" in capsys.readouterr().err
 
 
+def test_debates_of_an_agent_that_left_the_spec_are_not_decided_anew(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its votes would be lost, and the records written anew without them."""
+    out = debated("sparse")
+    before = out.read_bytes()
+    text = SPEC.replace("  - {name: third, model: one}\n", "").replace("  vote:   {protocol: voting}\n", "")
+    Path("specs/x.yaml").write_text(text)
+    capsys.readouterr()
+    assert main(["regrade", "x"]) == 2
+    said = capsys.readouterr().err
+    assert "third spoke in the debates of sparse, and is not among its agents now" in said
+    assert "run the experiment again first: cortexdsl run specs/x.yaml" in said
+    assert out.read_bytes() == before
+
+
+def test_results_are_named_by_their_experiment_as_a_run_is(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`show x` is `show results/x`; a path that is there means itself."""
+    debated("vote")
+    capsys.readouterr()
+    assert main(["show", "results/x"]) == 0
+    said = capsys.readouterr().out
+    assert main(["show", "x"]) == 0
+    assert capsys.readouterr().out == said
+    Path("x").mkdir()
+    assert main(["show", "x"]) == 1
+
+
 def test_a_job_counts_the_replies_that_its_steps_could_not_read(here: Path) -> None:
     """Asked for a thumb the solver comments: no judge is read, and every debater is."""
     (here / "prompts").mkdir()

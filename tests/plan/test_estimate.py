@@ -75,6 +75,21 @@ def test_calls_and_shared_calls_are_those_that_are_really_made(here: Path) -> No
     assert len(sent) == len(set(sent)) == total.calls - total.shared_calls
 
 
+def test_what_cells_share_is_no_bound_where_each_chooses_by_the_replies_whom_to_hear(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two thresholds keep the same edges by chance alone, and a rehearsal's chance is not the run's."""
+    sparse = "  sparse: {protocol: cortexdebate, rounds: 2, until: never}\n"
+    (here / "specs" / "x.yaml").write_text(SPEC + sparse)
+    assert main(["plan", "specs/x.yaml"]) == 0
+    assert "At most " in capsys.readouterr().out
+    (here / "specs" / "x.yaml").write_text(SPEC + sparse + "grid: {sparse: {keep: [mean, median]}}\n")
+    assert main(["plan", "specs/x.yaml"]) == 0
+    said = capsys.readouterr().out
+    assert "At most " not in said
+    assert "in a rehearsal. How many really are, replies decide" in said
+
+
 def test_prices_make_dollars_and_an_unknown_price_makes_them_unknown(here: Path) -> None:
     """6 questions, one call each, 50 tokens a reply at 2 dollars a million; the prompt costs nothing."""
     text = SPEC.partition("methods:")[0].replace("builtin/solver, skill: 0.7,", "openai/x, api_base: env:HERE,")

@@ -6,7 +6,7 @@ Nothing is asked, but for `--errors-again`: calls that failed are then asked aga
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +18,8 @@ from cortexdsl.cli.jobs.join import join
 from cortexdsl.cli.jobs.judge import ask_failures_again as judge_failures_again
 from cortexdsl.cli.jobs.score import score_cell
 from cortexdsl.debate.rereading import read_again
+from cortexdsl.debate.roles import numbered
+from cortexdsl.errors import InputError
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.jobs.again import failed_jobs, failed_judgements
 from cortexdsl.records import Record, read_debates, write_debates
@@ -56,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         f"{answers} answers and {decisions} decisions are read otherwise than before{anew}\n"
         + (f"{kept} of {len(cells)} cells are as they were when they were last read again\n" if kept else "")
         + (f"{waiting} cells with new answers are scored once the judge was asked about these\n" if waiting else "")
-        + f"next: snakemake --cores 1 {plan.layout.report}, which tests them again"
+        + f"next: cortexdsl run {args.spec}, which tests them again"
     )
     return 0
 
@@ -68,6 +70,7 @@ def _read_again(plan: Plan, dataset: str, slug: str) -> tuple[int, int]:
         if plan.stopping and not Path(path).exists():
             continue  # a batch that was not needed
         before = list(read_debates(Path(path)))
+        _check_speakers(plan, slug, before)
         after = [_again(plan, dataset, slug, record) for record in before]
         changed = [_differences(old, new) for old, new in zip(before, after, strict=True)]
         answers += sum(turns for turns, _ in changed)
@@ -75,6 +78,18 @@ def _read_again(plan: Plan, dataset: str, slug: str) -> tuple[int, int]:
         if before != after:
             write_debates(Path(path), after)
     return answers, decisions
+
+
+def _check_speakers(plan: Plan, slug: str, records: Sequence[Record]) -> None:
+    """Refuse to decide debates anew that others held than the spec now says: they would lose their votes."""
+    known = numbered(plan.cell(slug).debate)
+    spoke = dict.fromkeys(turn.speaker for record in records for turn in record.debate.turns)
+    gone = [name for name in spoke if name not in known]
+    if gone:
+        raise InputError(
+            f"{plan.spec_path}: {', '.join(gone)} spoke in the debates of {plan.cell(slug).name}, and is not among its"
+            f" agents now\n    run the experiment again first: cortexdsl run {plan.spec_path}"
+        )
 
 
 def _ask_failures_again(plan: Plan, trusted: Collection[str]) -> None:

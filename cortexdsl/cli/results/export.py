@@ -14,6 +14,7 @@ import pandas as pd
 from cortexdsl.analysis.units.scores import read_rows, write_rows
 from cortexdsl.analysis.units.table import read_table
 from cortexdsl.cli.counting import counting
+from cortexdsl.cli.results.place import results_place
 from cortexdsl.errors import InputError
 from cortexdsl.export.gathered import Gathered
 from cortexdsl.export.hub import export_hub
@@ -34,7 +35,9 @@ PROGRAMS = ("inspect", "huggingface")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("place", type=Path, help="a results folder, a folder of debates, or one file")
+    parser.add_argument(
+        "place", type=results_place, help="an experiment, its results folder, a folder of debates, or one file"
+    )
     parser.add_argument("--table", choices=["scores", *RECORDS], default="scores", help="default: scores")
     parser.add_argument("--format", choices=FORMATS, help="by default what the name of the file ends with")
     parser.add_argument(

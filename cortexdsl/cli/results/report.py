@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
+from cortexdsl.cli.results.place import results_place
 from cortexdsl.report.text import terminal_report
 
 SUMMARY = "write or print the report of an experiment"
@@ -13,7 +13,9 @@ SUMMARY = "write or print the report of an experiment"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("results", type=Path, help="folder of the experiment's results, as results/quickstart")
+    parser.add_argument(
+        "results", type=results_place, help="the experiment's name, or the folder of its results: results/quickstart"
+    )
     parser.add_argument("--text", action="store_true", help="print the report; write nothing")
     parser.add_argument("--no-figures", action="store_true", help="draw nothing, which takes most of the time")
     parser.add_argument("--threads", type=int, default=1, help="figures that are drawn at once (default: 1)")

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from cortexdsl.analysis.units.scores import read_rows
+from cortexdsl.cli.results.place import results_place
 from cortexdsl.errors import InputError, RecordError
 from cortexdsl.plan.kept.store import read_plan
 from cortexdsl.records import Record, debate_files, debate_to_json, read_debates
@@ -21,7 +22,11 @@ HEAD = ("dataset", "cell", "replicate", "question", "answer", "ended after", "sc
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("place", type=Path, help="a results folder, a folder of debates, or one file of records")
+    parser.add_argument(
+        "place",
+        type=results_place,
+        help="an experiment, its results folder, a folder of debates, or one file of records",
+    )
     parser.add_argument("--question", metavar="ID", help="print the debates of this question as they were spoken")
     parser.add_argument("--dataset", help="only this dataset")
     parser.add_argument("--cell", help="only this cell")

@@ -15,7 +15,7 @@ from cortexdsl.plan.kept.declaration import declaration_of
 from cortexdsl.plan.kept.ledger import declare
 from cortexdsl.plan.kept.store import plan_record, write_plan
 from cortexdsl.plan.parts.recut import write_cut
-from cortexdsl.plan.rehearsal.estimate import Estimate
+from cortexdsl.plan.rehearsal.estimate import Estimate, goes_by_replies
 from cortexdsl.plan.rehearsal.lengths import OwnLengths
 from cortexdsl.plan.training.phases import Training
 from cortexdsl.spec.load import load_spec
@@ -76,8 +76,7 @@ def _table(plan: Plan, total: Estimate, by_cell: dict[str, Estimate]) -> str:
         *(_line(name, estimate, width) for name, estimate in by_cell.items()),
         _line("all", total, width),
         "",
-        f"At most {total.calls - total.shared_calls:,} calls are sent: {total.shared_calls:,} are shared between cells"
-        " and asked once.",
+        _sent(plan, total),
         "Calls are an upper bound (no debate ends early). "
         f"Tokens assume 4 characters each{_own_tokens(plan)} and {plan.reply_tokens} a reply, "
         f"or max_tokens where that is less{_thinking(plan)}.",
@@ -89,6 +88,17 @@ def _table(plan: Plan, total: Estimate, by_cell: dict[str, Estimate]) -> str:
     lines += [_learning(training) for training in plan.trainings]
     lines += [f"also called: {cell.name} = {', '.join(cell.aliases)}" for cell in plan.cells if cell.aliases]
     return "\n".join(lines)
+
+
+def _sent(plan: Plan, total: Estimate) -> str:
+    """Say how many calls are sent; two cells that each choose by the replies whom to hear share as it happens."""
+    sent, shared = f"{total.calls - total.shared_calls:,} calls are sent", f"{total.shared_calls:,} are shared"
+    if sum(goes_by_replies(cell.debate) for cell in plan.cells) < 2:
+        return f"At most {sent}: {shared} between cells and asked once."
+    return (
+        f"About {sent} if no debate ends early: {shared} between cells and asked once in a rehearsal."
+        " How many really are, replies decide: by them cells choose who is heard."
+    )
 
 
 def _learning(training: Training) -> str:

@@ -116,5 +116,5 @@ def too_many_failed(failed: int, calls: int, whose: str, last: str, share: float
         f"{failed:,} of {calls:,} calls {whose} brought no reply, and `limits: failed` allows {share:.3g} of them; "
         f"the last: {last}\n"
         "    see what is wrong with the model or its address; then ask the failed calls again: "
-        "snakemake --cores N --config errors_again=true (or, if they are data to you, raise `limits: {failed: 5%}`)"
+        "cortexdsl run SPEC --errors-again (or, if they are data to you, raise `limits: {failed: 5%}`)"
     )

@@ -227,6 +227,12 @@ def _fullest(step: Step) -> Step:
     return replace(step, hears=hears, tells=tuple(map(all_of, step.tells)), own=all_of(step.own))
 
 
+def goes_by_replies(method: Method) -> bool:
+    """Tell whether who is heard, or who speaks, depends on what is said: a rehearsal's graphs are then examples."""
+    weighed = any(_all_of(step.hears) != step.hears for step in method.steps.values())
+    return weighed or any(choice not in known_choices(method) for choice in choices(method.schedule))
+
+
 _PER_EDGE = ("edge", "pair", "match")
 """Values of `each` with as many calls as edges are kept."""
 

@@ -198,11 +198,11 @@ def read_results(folder: Path) -> Results:
     try:
         plan = json.loads(plan_file.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise DataError(f"{plan_file}: not there; run the experiment first: snakemake --cores 2") from None
+        raise DataError(f"{plan_file}: not there; run the experiment first: cortexdsl run SPEC") from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{plan_file}: is no JSON ({error}); remove it and run snakemake again") from None
+        raise DataError(f"{plan_file}: is no JSON ({error}); remove it and run the experiment again") from None
     if not isinstance(plan, dict):
-        raise DataError(f"{plan_file}: holds no plan; remove it and run snakemake again")
+        raise DataError(f"{plan_file}: holds no plan; remove it and run the experiment again")
     alpha = _alpha(plan)
     metrics = tuple(
         Metric(

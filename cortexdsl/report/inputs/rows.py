@@ -53,4 +53,4 @@ def read_rows(path: Path, *, needed: bool = False) -> Iterator[Row]:
                 yield Row(path, line, cells)
     except FileNotFoundError:
         if needed:
-            raise DataError(f"{path}: not there; run the experiment first: snakemake --cores 2") from None
+            raise DataError(f"{path}: not there; run the experiment first: cortexdsl run SPEC") from None

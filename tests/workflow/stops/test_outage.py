@@ -21,7 +21,7 @@ def test_calls_that_fail_end_the_run_and_are_asked_again_on_request(fresh: Bench
     assert run.status != 0
     assert "brought no reply, and `limits: failed` allows 0.05" in run.text
     assert "context window exceeded: HTTP 400" in run.text
-    assert "errors_again=true" in run.text
+    assert "cortexdsl run SPEC --errors-again" in run.text
     with serving(OWN_STUB) as server:
         fresh.environment["STUB_URL"] = server.address
         assert fresh.snakemake(REMOTE_SCORES).status != 0
