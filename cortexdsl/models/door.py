@@ -119,7 +119,9 @@ class Door:
             except LeftError:
                 if self.sender.is_closing:
                     raise
-            # The job that was asking was stopped, and this one was not: it asks itself.
+            # The job that was asking was stopped, and this one was not: it asks itself. Whoever comes between the end
+            # of that call and its being struck off finds it ended already, and must let the loop strike it off.
+            await asyncio.sleep(0)
 
     def _finish(self, key: str, done: asyncio.Task[Reply]) -> None:
         del self._shelf.under_way[key]

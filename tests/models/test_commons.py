@@ -67,6 +67,27 @@ def test_a_job_that_is_cancelled_leaves_its_calls_to_who_shares_them(tmp_path: P
     asyncio.run(scene())
 
 
+def test_who_asks_at_the_moment_at_which_a_call_is_stopped_asks_itself(tmp_path: Path) -> None:
+    """The call has ended and is not struck off yet; to look for it again and again would stop the loop for good."""
+
+    async def scene() -> None:
+        fake = Fake()
+        fake.gate = asyncio.Event()
+        async with Commons(fake.transports) as commons:
+            a, b = (open_door(tmp_path / f"{name}.jsonl", commons=commons) for name in "ab")
+            async with a, b:
+                first = asyncio.create_task(a(call_of()))
+                await settle()
+                [under_way] = a._mine
+                first.cancel()
+                under_way.cancel()
+                second = asyncio.create_task(b(call_of()))  # goes on in the pass in which the call ends
+                fake.gate.set()
+                assert (await second).text == "ok hello 1"
+
+    asyncio.run(scene())
+
+
 @pytest.mark.parametrize("kind", [Kind.TRANSIENT, Kind.RATE_LIMIT, Kind.MALFORMED, Kind.FOREIGN])
 def test_a_job_that_fails_takes_nobody_elses_call_with_it(tmp_path: Path, kind: Kind) -> None:
     """It tries nothing again on its way out; who shares the call does, and one failure is no dead server."""
