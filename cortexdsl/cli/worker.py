@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import signal
 import socket
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import redirect_stderr, suppress
 from functools import partial
 from importlib import import_module
 
@@ -20,7 +21,7 @@ from cortexdsl.models.commons import Commons
 from cortexdsl.models.transports.litellm import load
 from cortexdsl.plan import compile_spec
 from cortexdsl.tasks.registry import registry
-from cortexdsl.worker.desk import attend_all, warn_jobs
+from cortexdsl.worker.desk import DeclinedError, attend_all, warn_jobs
 from cortexdsl.worker.garbage import look_seldom
 from cortexdsl.worker.holder import end_with_parent
 from cortexdsl.worker.plans import Plans
@@ -99,9 +100,13 @@ async def _attend_all(channel: socket.socket) -> None:
 
         async def attend(arguments: Sequence[str]) -> tuple[int, str]:
             try:
-                return 0, await WAITING[arguments[0]](parse(arguments, plans), commons)
+                with redirect_stderr(io.StringIO()):
+                    job = parse(arguments, plans)
+                return 0, await WAITING[arguments[0]](job, commons)
             except (CortexError, OSError) as error:
                 return failure(error)
+            except SystemExit as wrong:  # a command that is none, or asks for help: the job says it itself
+                raise DeclinedError from wrong
             except Exception:
                 return 1, traceback.format_exc()
 

@@ -12,6 +12,7 @@ import logging
 import os
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 
@@ -22,6 +23,10 @@ Attend = Callable[[Sequence[str]], Awaitable[tuple[int, str]]]
 OF_ONE_JOB = {"_", "SHLVL", "PWD", "OLDPWD", "PATH", "TMPDIR", "TMP", "TEMP", "TEMPDIR", "LINES", "COLUMNS"}
 OF_PROGRAMS = ("BASH_FUNC_", "CORTEXDSL_", "SNAKEMAKE_")
 """What a shell and Snakemake set anew for each job, and no call to a model depends on."""
+
+
+class DeclinedError(Exception):
+    """A job is not attended to here: it runs itself."""
 
 
 @dataclass(slots=True)
@@ -107,10 +112,11 @@ async def _attend(
         answer = DECLINED
         if is_at_home:
             loop.add_reader(connection, me.cancel)  # the client says no more: it has gone
-            status, said = await attend(arguments)
-            if said:
-                os.write(errors, f"{said}\n".encode(errors="backslashreplace"))
-            answer = str(status)
+            with suppress(DeclinedError):
+                status, said = await attend(arguments)
+                if said:
+                    os.write(errors, f"{said}\n".encode(errors="backslashreplace"))
+                answer = str(status)
         loop.remove_reader(connection)
         send(connection, [answer])
     except OSError:

@@ -79,6 +79,7 @@ def completed(scripts: Path, shell: str, *words: str) -> set[str]:
         (["status", ""], {"begun"}),
         (["run", "mine", "--e"], {"--errors-again"}),
         (["report", "res"], {"results"}),
+        (["report", "be"], {"begun"}),
         (["schema", "p"], {"protocol"}),
         (["data", "sam"], {"sample"}),
     ],

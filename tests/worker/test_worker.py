@@ -277,6 +277,29 @@ def test_a_killed_job_that_waits_is_stopped_and_its_loop_goes_on(
         stop_workers(workers)
 
 
+def test_a_job_whose_command_is_none_says_so_itself_and_the_loop_of_the_others_goes_on(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An option that nobody knows ended the loop of all jobs, and what they had asked was asked again."""
+    wrong = [*DEBATE, "--threads", "0", "--no-such-option"]
+    monkeypatch.setenv(ADDRESS, "")
+    monkeypatch.setenv(RUN, "")
+    monkeypatch.chdir(tmp_path)
+    cold = subprocess.run(wrong, cwd=tmp_path, capture_output=True, check=False)
+    workers = start_worker(["direct"])
+    try:
+        waiting = subprocess.Popen([*DEBATE, "--threads", "0"], cwd=tmp_path, stderr=subprocess.PIPE)
+        asked = server.asked()
+        warm = subprocess.run(wrong, cwd=tmp_path, capture_output=True, check=False)
+        assert (warm.returncode, warm.stdout, warm.stderr) == (cold.returncode, cold.stdout, cold.stderr)
+        assert warm.returncode == 2
+        server.answer(asked)
+        assert b"1 calls asked" in waiting.communicate()[1]
+        assert waiting.returncode == 0
+    finally:
+        stop_workers(workers)
+
+
 SCORED = """\
 seed: {seed}
 dataset: {{name: arithmetic, size: 1}}

@@ -8,6 +8,7 @@ from pathlib import Path
 import shtab
 
 from cortexdsl.cli import verbs
+from cortexdsl.cli.results.place import results_place
 
 SHELLS = ("bash", "zsh")
 
@@ -18,13 +19,16 @@ _FUNCTIONS = {
     "bash": f"""\
 _cortexdsl_specs() {{ compgen -W "$({_SPECS})" -- "$1"; compgen -f -- "$1"; }}
 _cortexdsl_begun() {{ compgen -W "$({_BEGUN})" -- "$1"; }}
+_cortexdsl_places() {{ _cortexdsl_begun "$1"; compgen -f -- "$1"; }}
 """,
     "zsh": f"""\
 _cortexdsl_specs() {{ local -a found=(${{(f)"$({_SPECS})"}}); compadd -a found; _files; }}
 _cortexdsl_begun() {{ local -a found=(${{(f)"$({_BEGUN})"}}); compadd -a found; }}
+_cortexdsl_places() {{ _cortexdsl_begun; _files; }}
 """,
 }
 _NAMED = {"spec": "_cortexdsl_specs", "experiment": "_cortexdsl_begun"}  # arguments, and what completes them
+_READ_AS = {results_place: dict.fromkeys(SHELLS, "_cortexdsl_places"), Path: shtab.FILE}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,5 +52,5 @@ def _mark(parser: argparse.ArgumentParser) -> None:
                 _mark(each)
         elif action.dest in _NAMED and not action.option_strings:
             action.complete = dict.fromkeys(SHELLS, _NAMED[action.dest])  # type: ignore[attr-defined]
-        elif action.type is Path:
-            action.complete = shtab.FILE  # type: ignore[attr-defined]
+        elif action.type in _READ_AS:
+            action.complete = _READ_AS[action.type]  # type: ignore[attr-defined]

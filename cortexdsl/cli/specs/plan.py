@@ -9,13 +9,13 @@ from pathlib import Path
 
 from cortexdsl.cli.arguments import add_spec
 from cortexdsl.plan import Plan
-from cortexdsl.plan.cost.rehearse import rehearse_plan
+from cortexdsl.plan.cost.rehearse import is_bound, rehearse_plan
 from cortexdsl.plan.cost.windows import too_long
 from cortexdsl.plan.kept.declaration import declaration_of
 from cortexdsl.plan.kept.ledger import declare
 from cortexdsl.plan.kept.store import plan_record, write_plan
 from cortexdsl.plan.parts.recut import write_cut
-from cortexdsl.plan.rehearsal.estimate import Estimate, goes_by_replies
+from cortexdsl.plan.rehearsal.estimate import Estimate
 from cortexdsl.plan.rehearsal.lengths import OwnLengths
 from cortexdsl.plan.training.phases import Training
 from cortexdsl.spec.load import load_spec
@@ -91,14 +91,19 @@ def _table(plan: Plan, total: Estimate, by_cell: dict[str, Estimate]) -> str:
 
 
 def _sent(plan: Plan, total: Estimate) -> str:
-    """Say how many calls are sent; two cells that each choose by the replies whom to hear share as it happens."""
-    sent, shared = f"{total.calls - total.shared_calls:,} calls are sent", f"{total.shared_calls:,} are shared"
-    if sum(goes_by_replies(cell.debate) for cell in plan.cells) < 2:
-        return f"At most {sent}: {shared} between cells and asked once."
-    return (
-        f"About {sent} if no debate ends early: {shared} between cells and asked once in a rehearsal."
-        " How many really are, replies decide: by them cells choose who is heard."
-    )
+    """Say how many calls are sent, and whether a limit stops them."""
+    asked = total.calls - total.shared_calls
+    sent, shared = f"{asked:,} calls are sent", f"{total.shared_calls:,} are shared"
+    if is_bound(plan):
+        said = f"At most {sent}: {shared} between cells and asked once."
+    else:
+        said = (
+            f"About {sent} if no debate ends early: {shared} between cells and asked once in a rehearsal."
+            " How many really are, replies decide: by them cells choose who is heard."
+        )
+    if plan.limits.calls is not None and plan.limits.calls < asked:
+        said += f"\n`limits: calls` may stop the run at {plan.limits.calls:,}; raised, the same command goes on."
+    return said
 
 
 def _learning(training: Training) -> str:

@@ -17,8 +17,8 @@ from cortexdsl.analysis.units.answer_table import answers_beside, with_answers
 from cortexdsl.analysis.units.table import ScoreTable, read_table
 from cortexdsl.errors import InputError
 from cortexdsl.plan import Plan, compile_spec
-from cortexdsl.plan.cost.rehearse import rehearse_plan
-from cortexdsl.report.words.numbers import wording
+from cortexdsl.plan.cost.rehearse import is_bound, rehearse_plan
+from cortexdsl.report.words.numbers import counted, wording
 from cortexdsl.spec.claims.arms import Arm
 from cortexdsl.spec.claims.language import Claim, Comparison, parse_claim
 from cortexdsl.spec.grammar.sheet import ExpectedText
@@ -107,9 +107,9 @@ def _refuse(plan: Plan, text: ExpectedText, found: pd.DataFrame) -> None:
 def _report(plan: Plan, found: pd.DataFrame, power: float) -> str:
     total, _ = rehearse_plan(plan)
     questions = sum(len(task.questions) for task in plan.tasks.values())
-    sent = total.calls - total.shared_calls
+    sent, at_most = total.calls - total.shared_calls, "at most" if is_bound(plan) else "about"
     lines = [
-        f"{plan.title}: {questions} questions x {plan.replicates} replicates, at most {sent:,} calls; "
+        f"{plan.title}: {questions} questions x {counted(plan.replicates, 'replicate')}, {at_most} {sent:,} calls; "
         f"each claim at alpha {found['alpha'][0]:.3g}, asked power {power:.0%}",
     ]
     for record in found.to_dict("records"):
@@ -123,7 +123,7 @@ def _report(plan: Plan, found: pd.DataFrame, power: float) -> str:
                 if total.dollars is None
                 else f", about {total.dollars * row['needed'] / row['questions']:,.2f} dollars"
             )
-            lines.append(f"    WARNING: needs {row['needed']:,.0f} questions (at most {calls:,.0f} calls{price})")
+            lines.append(f"    WARNING: needs {row['needed']:,.0f} questions ({at_most} {calls:,.0f} calls{price})")
         elif row["answerable"] is False:
             lines.append("    WARNING: cannot be answered by this plan")
         if row["note"]:

@@ -15,7 +15,7 @@ from cortexdsl.plan.compiler import Judged
 from cortexdsl.plan.cost.passages import made_up_passages, passages_for
 from cortexdsl.plan.experiment import Plan, pool_sources
 from cortexdsl.plan.parts.whatif import Whatif
-from cortexdsl.plan.rehearsal.estimate import Estimate, Rehearsal, estimate_of, longest, rehearse
+from cortexdsl.plan.rehearsal.estimate import Estimate, Rehearsal, estimate_of, goes_by_replies, longest, rehearse
 from cortexdsl.plan.rehearsal.lengths import Lengths, OwnLengths
 from cortexdsl.plan.training.guides import guides_for
 from cortexdsl.plan.training.phases import Phase, Training
@@ -30,6 +30,11 @@ MANY_CELLS = 100  # with more of them one question stands for all: 496 cells too
 JUDGE = "(judge)"  # no cell can be called so
 WHAT_IF = "(what if: {})"
 TRAIN = "(train: {})"
+
+
+def is_bound(plan: Plan) -> bool:
+    """Say whether no run sends more calls than rehearsed; two cells that go by the replies share as it happens."""
+    return sum(goes_by_replies(cell.debate) for cell in plan.cells) < 2
 
 
 def rehearse_plan(plan: Plan) -> tuple[Estimate, dict[str, Estimate]]:
