@@ -14,7 +14,7 @@ import pandas as pd
 from cortexdsl.analysis.units.scores import read_rows, write_rows
 from cortexdsl.analysis.units.table import read_table
 from cortexdsl.cli.counting import counting
-from cortexdsl.cli.results.place import results_place
+from cortexdsl.cli.place import results_place
 from cortexdsl.errors import InputError
 from cortexdsl.export.gathered import Gathered
 from cortexdsl.export.hub import export_hub

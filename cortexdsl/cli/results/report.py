@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from cortexdsl.cli.results.place import results_place
+from cortexdsl.cli.place import results_place
 from cortexdsl.report.text import terminal_report
 
 SUMMARY = "write or print the report of an experiment"

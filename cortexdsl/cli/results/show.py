@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from cortexdsl.analysis.units.scores import read_rows
-from cortexdsl.cli.results.place import results_place
+from cortexdsl.cli.place import results_place
 from cortexdsl.errors import InputError, RecordError
 from cortexdsl.plan.kept.store import read_plan
 from cortexdsl.records import Record, debate_files, debate_to_json, read_debates

@@ -8,7 +8,7 @@ from pathlib import Path
 import shtab
 
 from cortexdsl.cli import verbs
-from cortexdsl.cli.results.place import results_place
+from cortexdsl.cli.place import results_place
 
 SHELLS = ("bash", "zsh")
 
