@@ -249,7 +249,6 @@ def _shards(
         is_local=all(model.is_program for model in models),
         connections=spec.limits.connections,
         calls_per_question=max(len(cell.debate.cast) * 3 for cell in cells),
+        kept=lambda auto: earlier(Path(layout.cut)).size(auto),
     )
-    if spec.text.shard_size == "auto":
-        size = earlier(Path(layout.cut)).size(size)
     return {label: cut(questions, replicates, size) for label, questions in sizes.items()}

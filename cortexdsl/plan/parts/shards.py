@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -30,18 +30,25 @@ class Shard:
         return f"r{self.replicate}-s{self.number:02d}"
 
 
-def shard_size(asked: int | str, *, is_local: bool, connections: int, calls_per_question: int) -> int:
+def shard_size(
+    asked: int | str,
+    *,
+    is_local: bool,
+    connections: int,
+    calls_per_question: int,
+    kept: Callable[[int], int] = lambda auto: auto,
+) -> int:
     """Return how many questions a job takes.
 
     `auto` makes a job so long that its fixed start is at most 5 % of it: with F seconds to start, C connections
-    and q seconds of calls a question, 20 F C / q questions; at least 20.
+    and q seconds of calls a question, 20 F C / q questions; at least 20. In place of that number `auto` takes what
+    `kept` makes of it: the size that an experiment had before.
     """
     if isinstance(asked, int):
         return asked
-    if is_local:
-        return LOCAL_SHARD
     seconds = max(1, calls_per_question) * SECONDS_PER_CALL
-    return max(20, math.ceil(START_SECONDS / ORCHESTRATION_SHARE * connections / seconds))
+    remote = max(20, math.ceil(START_SECONDS / ORCHESTRATION_SHARE * connections / seconds))
+    return kept(LOCAL_SHARD if is_local else remote)
 
 
 def cut(questions: int, replicates: int, size: int) -> tuple[Shard, ...]:

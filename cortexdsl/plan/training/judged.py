@@ -155,9 +155,8 @@ def _training(
         is_local=all(model.is_program for model in arm.debate.models),
         connections=spec.limits.connections,
         calls_per_question=calls,
+        kept=lambda auto: earlier(Path(layout.cut)).size_of(asked.name, auto),
     )
-    if spec.text.shard_size == "auto":
-        size = earlier(Path(layout.cut)).size_of(asked.name, size)
     seed = spec.text.seed % 2**31 if said.optimiser.seed is None else said.optimiser.seed
     return Training(
         asked.name, said, learned, cut(len(learned.task.items), 1, size), phases,
