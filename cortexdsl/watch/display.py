@@ -12,7 +12,7 @@ from rich.text import Text
 
 from cortexdsl.records.unread import unread_sentences
 from cortexdsl.watch.progress import Progress
-from cortexdsl.watch.table import table
+from cortexdsl.watch.table import draw
 from cortexdsl.watch.watched import Watched
 from cortexdsl.watch.words import duration, has_many_datasets, in_a_line, money, name_of, short, trouble, with_earlier
 
@@ -71,7 +71,7 @@ class Display:
         for each in self._watched:
             shown = each.look(is_last=True)
             if self._live is not None:
-                self._console.print(table(shown))
+                self._console.print(draw(shown, self._console.width))
             else:
                 self._finished(shown)
             self.say(self.summary(shown))
@@ -84,7 +84,7 @@ class Display:
         known = calls.get("shared", 0) + calls.get("replayed", 0)
         parts = [
             f"{shown.experiment}: {shown.all.done:,} of {shown.all.total:,} debates",
-            f"{calls.get('asked', 0):,} calls asked" + (f" ({known:,} more had been asked already)" if known else ""),
+            f"{calls.get('asked', 0):,} calls sent" + (f", {known:,} replies reused" if known else ""),
             f"{short(shown.all.spent.input_tokens)} + {short(shown.all.spent.output_tokens)} tokens",
             *([money(shown.all.spent)] if shown.all.spent.dollars else []),
             f"{duration(self._clock() - self._began)}",
@@ -98,7 +98,7 @@ class Display:
 
     def _rows(self) -> Group:
         room = max(3, (self._console.height - BESIDE) // max(1, len(self._watched)) - 2)
-        return Group(*(table(shown, room) for shown in self.looks()), Text(self._steps, style="dim"))
+        return Group(*(draw(shown, self._console.width, room) for shown in self.looks()), Text(self._steps, style="dim"))
 
     def _speak(self) -> None:
         """Say which cells are finished, and now and then how far all is."""

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from cortexdsl.records.tallies import Spending
 from cortexdsl.watch.progress import Progress, Row
 
-MOST_KINDS = 3  # of trouble, in one row
+MOST_KINDS = 3  # of failures or retries, named in one line
+MOST_CELLS = 3  # with failed calls, named in one line
 
 
 def short(number: float) -> str:
@@ -63,9 +64,34 @@ def trouble(spent: Spending) -> str:
     return ", ".join(parts)
 
 
+def retried_calls(spent: Spending) -> str:
+    """Return how many attempts were repeated, and for which reasons; nothing if none was."""
+    retried = spent.calls.get("retried", 0)
+    named = ", ".join(f"{kind.replace('_', ' ')} {number:,}" for kind, number in _most_frequent(spent.retries))
+    return f"{retried:,} {'call' if retried == 1 else 'calls'} retried{f': {named}' if named else ''}" if retried else ""
+
+
+def failed_calls(shown: Progress) -> str:
+    """Return how many calls failed for good, in which cells, and for which reasons; nothing if none did."""
+    failed = shown.all.spent.calls.get("failed", 0)
+    many = has_many_datasets(shown)
+    cells = [
+        f"{name_of(row, many_datasets=many)} {row.spent.calls['failed']:,}{_kinds(row.spent.failures)}"
+        for row in sorted(shown.rows, key=lambda row: -row.spent.calls.get("failed", 0))
+        if row.spent.calls.get("failed")
+    ]
+    more = [f"{len(cells) - MOST_CELLS} more cells"] if len(cells) > MOST_CELLS else []
+    named = ", ".join([*cells[:MOST_CELLS], *more])
+    return f"{failed:,} {'call' if failed == 1 else 'calls'} failed{f': {named}' if named else ''}" if failed else ""
+
+
+def _most_frequent(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(((kind, number) for kind, number in counts.items() if number), key=lambda each: (-each[1], each[0]))
+
+
 def _kinds(counts: Mapping[str, int]) -> str:
-    known = sorted(((number, kind) for kind, number in counts.items() if number), key=lambda each: (-each[0], each[1]))
-    named = [kind.replace("_", " ") if len(known) == 1 else f"{kind.replace('_', ' ')} {n:,}" for n, kind in known]
+    known = _most_frequent(counts)
+    named = [kind.replace("_", " ") if len(known) == 1 else f"{kind.replace('_', ' ')} {n:,}" for kind, n in known]
     more = [f"{len(named) - MOST_KINDS} more kinds"] if len(named) > MOST_KINDS else []
     return f" ({', '.join([*named[:MOST_KINDS], *more])})" if named else ""
 

@@ -87,7 +87,7 @@ def test_what_tools_said_is_replayed_without_them(here: Path, capsys: pytest.Cap
     capsys.readouterr()
     assert main(["replay", "x"]) == 0
     assert debated("shout", "--trust", "own:shout") == 0
-    assert " 0 calls asked" in capsys.readouterr().err
+    assert " 0 calls sent" in capsys.readouterr().err
 
 
 def test_a_tool_that_says_something_else_by_now_is_asked_again(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,7 +96,7 @@ def test_a_tool_that_says_something_else_by_now_is_asked_again(here: Path, capsy
     (here / "own.py").write_text("def shout(text):\n    return text.upper() + '!'\n")
     capsys.readouterr()
     assert debated("shout", "--trust", "own:shout") == 0
-    assert " 0 calls asked" not in capsys.readouterr().err
+    assert " 0 calls sent" not in capsys.readouterr().err
 
 
 def test_code_runs_only_where_the_command_line_trusts_it(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

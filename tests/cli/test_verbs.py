@@ -205,7 +205,7 @@ def test_a_job_runs_twice_to_the_same_bytes_and_asks_nothing_again(
     before = debated("sparse").read_bytes()
     capsys.readouterr()
     assert debated("sparse").read_bytes() == before
-    assert "sparse r1-s01: 0 calls asked" in capsys.readouterr().err
+    assert "sparse r1-s01: 0 calls sent" in capsys.readouterr().err
 
 
 def test_debates_of_an_agent_that_left_the_spec_are_not_decided_anew(

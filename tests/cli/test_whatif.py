@@ -81,7 +81,7 @@ def test_only_what_changes_is_asked_and_nothing_twice(here: Path, capsys: pytest
     assert not keys & {json.loads(line).get("key") for line in logged()}
     capsys.readouterr()
     assert main(["whatif", "x", "--without", "round"]) == 0
-    assert " 0 calls asked" in capsys.readouterr().err
+    assert " 0 calls sent" in capsys.readouterr().err
     assert main(["whatif", "x"]) == 0
     assert Path("results/x/whatif/effects.csv").read_bytes() == before
 
@@ -116,7 +116,7 @@ def test_a_run_that_was_killed_goes_on_where_its_log_ends(here: Path, capsys: py
     Path("results/x/whatif/effects.csv").unlink()
     capsys.readouterr()
     assert main(["whatif", "x"]) == 0
-    assert f" {everything - left} calls asked" in capsys.readouterr().err
+    assert f" {everything - left} calls sent" in capsys.readouterr().err
     assert Path("results/x/whatif/effects.csv").read_bytes() == whole
 
 

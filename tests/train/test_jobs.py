@@ -49,7 +49,7 @@ def test_a_job_asks_no_more_than_the_plan_says_and_nothing_twice(
     assert run(JOB) == 0
     keys = asked()
     assert len(keys) == len(set(keys))
-    assert f"{len(keys)} calls asked" in capsys.readouterr().err
+    assert f"{len(keys)} calls sent" in capsys.readouterr().err
     _, by_cell = rehearse_plan(compiled)
     # Of each of six questions: two turns, two guided ones and three roll-outs from each of three replies, of which the
     # first from the natural reply is the debate's own next turn; the debate's last turn is that.
@@ -70,7 +70,7 @@ def test_trainings_of_a_grid_that_debate_alike_ask_each_call_once(
     capsys.readouterr()
     strict = [each.replace("acc", "acc~threshold=0.5") if each == "acc" else each for each in (*JOB, *PAIRS)]
     assert run(strict[: len(JOB)]) == 0
-    assert " 0 calls asked" in capsys.readouterr().err
+    assert " 0 calls sent" in capsys.readouterr().err
     assert run(strict[len(JOB) :]) == 0
     some, fewer = (lines(PHASE.parents[1] / name / PHASE.name / "pairs.jsonl") for name in ("acc", strict[3]))
     kept = [pair for pair in some if pair["value_chosen"] - pair["value_rejected"] > 0.5]

@@ -109,7 +109,7 @@ def test_a_run_counts_its_own_calls_and_tells_the_total_apart(tmp_path: Path) ->
     assert (spent.input_tokens, spent.output_tokens, spent.seconds) == (1200, 120, pytest.approx(3.0))
     assert (spent.dollars, spent.retries, spent.failures) == (pytest.approx(0.15), {"rate_limit": 2}, {})
     summary = Display([watched], Console(), clock=lambda: 1502.0).summary(shown)
-    assert ", 12 calls asked (6 more had been asked already), 1,200 + 120 tokens, $0.15, 0 s, " in summary
+    assert ", 12 calls sent, 6 replies reused, 1,200 + 120 tokens, $0.15, 0 s, " in summary
     assert ", 2 retried (rate limit); " in summary
     assert summary.endswith("; with earlier runs 82 calls, 9,200 + 920 tokens, $1.15")
 
@@ -119,7 +119,7 @@ def test_a_first_run_says_nothing_of_earlier_ones(tmp_path: Path) -> None:
     watched = Watched(expected, since=1000.0, clock=lambda: 1021.0)
     write(tmp_path / "spent", said())
     summary = Display([watched], Console()).summary(watched.look())
-    assert ", 40 calls asked (10 more had been asked already), " in summary
+    assert ", 40 calls sent, 10 replies reused, " in summary
     assert "earlier" not in summary
 
 

@@ -243,8 +243,8 @@ def test_two_jobs_that_wait_share_one_question_and_write_what_each_writes_alone(
         said = [one.communicate()[1] for one in (first, second)]
     finally:
         stop_workers(workers)
-    assert b"1 calls asked" in said[0]
-    assert b"0 calls asked" in said[1]
+    assert b"1 calls sent" in said[0]
+    assert b"0 calls sent" in said[1]
     records = sorted((tmp_path / "results" / "waiting" / "debates").rglob("*.jsonl"))
     warm = [path.read_bytes() for path in records]
     for path in records:
@@ -271,7 +271,7 @@ def test_a_killed_job_that_waits_is_stopped_and_its_loop_goes_on(
         assert is_cut(asked)
         again = subprocess.Popen([*DEBATE, "--threads", "0"], cwd=tmp_path, stderr=subprocess.PIPE)
         server.answer(server.asked())
-        assert b"1 calls asked" in again.communicate()[1]
+        assert b"1 calls sent" in again.communicate()[1]
         assert again.returncode == 0
     finally:
         stop_workers(workers)
@@ -294,7 +294,7 @@ def test_a_job_whose_command_is_none_says_so_itself_and_the_loop_of_the_others_g
         assert (warm.returncode, warm.stdout, warm.stderr) == (cold.returncode, cold.stdout, cold.stderr)
         assert warm.returncode == 2
         server.answer(asked)
-        assert b"1 calls asked" in waiting.communicate()[1]
+        assert b"1 calls sent" in waiting.communicate()[1]
         assert waiting.returncode == 0
     finally:
         stop_workers(workers)

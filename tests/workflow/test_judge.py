@@ -143,7 +143,7 @@ def test_a_judge_s_calls_that_failed_are_asked_again_on_request(fresh: Bench, wa
             assert "debate" not in again.finished
         else:
             again = fresh.cortexdsl("regrade", "specs/judged.yaml", "--errors-again")
-            assert f"{len(broken)} calls asked, 0 of them failed again" in again.text
+            assert f"{len(broken)} calls sent, 0 of them failed again" in again.text
         assert again.status == 0, again.text
         assert server.stats()["calls"] == len(broken)
     assert not failed()

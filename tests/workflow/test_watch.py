@@ -36,9 +36,7 @@ def test_the_display_and_status_count_what_the_server_counted(fresh: Bench) -> N
     assert said["all"]["retries"] == {"rate_limit": counts["retried"]}
     assert said["all"]["tokens"] == {"input": 7 * counts["asked"], "output": 5 * counts["asked"]}
     assert (said["state"], said["all"]["debates"]) == ("done", {"done": 12, "total": 12})
-    last = re.search(
-        r"^remote: 12 of 12 debates, (\d+) calls asked \((\d+) more had been asked already\)", run.text, re.MULTILINE
-    )
+    last = re.search(r"^remote: 12 of 12 debates, (\d+) calls sent, (\d+) replies reused", run.text, re.MULTILINE)
     assert last is not None, run.text
     assert int(last[1]) == counts["asked"]
     assert int(last[1]) + int(last[2]) == sum(int(row["calls"]) for row in fresh.rows("remote", "scores.csv"))

@@ -100,7 +100,7 @@ def _ask_failures_again(plan: Plan, trusted: Collection[str]) -> None:
     for cell in failed_judgements(plan):
         counts = judge_failures_again(plan, *cell)
         asked, failed = asked + counts.asked, failed + counts.failed
-    print(f"{asked} calls asked, {failed} of them failed again")
+    print(f"{asked} calls sent, {failed} of them failed again")
 
 
 def _again(plan: Plan, dataset: str, slug: str, record: Record) -> Record:

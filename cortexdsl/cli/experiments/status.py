@@ -7,13 +7,12 @@ import json
 import time
 from dataclasses import asdict
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.live import Live
-from rich.table import Table
 
 from cortexdsl.watch.plain import as_plain
 from cortexdsl.watch.progress import Progress
-from cortexdsl.watch.table import table
+from cortexdsl.watch.table import draw
 from cortexdsl.watch.trainings import trainings
 from cortexdsl.watch.watched import EVERY, Watched, expected_in
 from cortexdsl.watch.words import has_many_datasets, in_a_line, name_of
@@ -39,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         console = Console(highlight=False)
         if console.is_terminal:
-            console.print(table(shown))
+            console.print(draw(shown, console.width))
         else:
             print("\n".join(_lines(shown)))
         for line in (*(each.line() for each in trained), *_remarks(shown)):
@@ -52,8 +51,8 @@ def _follow(watched: Watched, experiment: str, *, is_json: bool) -> Progress:
     console = Console(highlight=False)
     moves = console.is_terminal and not is_json
 
-    def drawn() -> Table:
-        return table(watched.look(), max(3, console.height - 4))
+    def drawn() -> RenderableType:
+        return draw(watched.look(), console.width, max(3, console.height - 6))
 
     live = Live(get_renderable=drawn, console=console, refresh_per_second=2, transient=True) if moves else None
     if live is not None:

@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     limits = replace(plan.limits, connections=args.connections or plan.limits.connections)
     counts = asyncio.run(_debate(plan, asked, limits))
     print(
-        f"{sum(len(one.debated) for one in asked)} counterfactuals of {len(asked)} cells: {counts.asked} calls asked, "
+        f"{sum(len(one.debated) for one in asked)} counterfactuals of {len(asked)} cells: {counts.asked} calls sent, "
         f"{counts.replayed} replayed, {counts.failed} failed",
         file=sys.stderr,
     )

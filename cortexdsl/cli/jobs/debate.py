@@ -83,7 +83,7 @@ async def attend(args: argparse.Namespace, commons: Commons | None = None) -> st
     job = plan, args.dataset, args.cell, args.shard, args.out, alone if commons is None else plan.limits
     counts = await _debate(*job, errors_again=args.errors_again, trusted=args.trust, commons=commons)
     return (
-        f"{args.dataset} {args.cell} {args.shard}: {counts.asked} calls asked, {counts.replayed} replayed, "
+        f"{args.dataset} {args.cell} {args.shard}: {counts.asked} calls sent, {counts.replayed} replayed, "
         f"{counts.failed} failed"
     )
 

@@ -48,7 +48,7 @@ async def attend(args: argparse.Namespace, commons: Commons | None = None) -> st
     unread = sum(one.is_right is None for one in found)
     return (
         f"{args.dataset} {args.cell}: {len(found)} different answers judged, {unread} judgements unreadable; "
-        f"{counts.asked} calls asked, {counts.replayed} replayed, {counts.failed} failed"
+        f"{counts.asked} calls sent, {counts.replayed} replayed, {counts.failed} failed"
     )
 
 

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     limits = replace(plan.limits, connections=args.connections or plan.limits.connections)
     counts = asyncio.run(_collect(plan, training, phase, args.shard, limits, errors_again=args.errors_again))
     print(
-        f"{training.name} {phase.label} {args.shard}: {counts.asked} calls asked, {counts.replayed} replayed, "
+        f"{training.name} {phase.label} {args.shard}: {counts.asked} calls sent, {counts.replayed} replayed, "
         f"{counts.failed} failed",
         file=sys.stderr,
     )

@@ -101,10 +101,10 @@ def test_what_is_said_as_it_is_written_is_a_turn_that_no_model_was_asked_for(
             assert turn.text == record.debate.turns[source].text.rpartition("\nConfidence")[0] or source >= 3
             assert (turn.prompt_tokens, turn.completion_tokens, turn.confidence) == (0, 0, None)
             assert turn.answer == (most if given.count(most) > 1 else given[turn.turn % 3])
-    assert capsys.readouterr().err.count("54 calls asked") == 1
+    assert capsys.readouterr().err.count("54 calls sent") == 1
     assert main(["replay", "x"]) == 0
     assert main(job) == 0
-    assert " 0 calls asked" in capsys.readouterr().err
+    assert " 0 calls sent" in capsys.readouterr().err
 
 
 def test_editing_one_of_the_templates_changes_the_cell(here: Path) -> None:

@@ -51,7 +51,7 @@ def test_regrade_asks_failures_again_where_they_were_allowed(fresh: Bench) -> No
         fresh.environment["STUB_URL"] = server.address
         again = fresh.cortexdsl("regrade", "specs/remote.yaml", "--errors-again")
         assert again.status == 0, again.text
-        assert f"{server.stats()['calls']} calls asked, 0 of them failed again" in again.text
+        assert f"{server.stats()['calls']} calls sent, 0 of them failed again" in again.text
     assert failed() == 0
     assert "1 of 1 cells are as they were when they were last read again" in fresh.cortexdsl("regrade", "remote").text
 
