@@ -98,7 +98,8 @@ class Display:
 
     def _rows(self) -> Group:
         room = max(3, (self._console.height - BESIDE) // max(1, len(self._watched)) - 2)
-        return Group(*(draw(shown, self._console.width, room) for shown in self.looks()), Text(self._steps, style="dim"))
+        tables = [draw(shown, self._console.width, room) for shown in self.looks()]
+        return Group(*tables, Text(self._steps, style="dim"))
 
     def _speak(self) -> None:
         """Say which cells are finished, and now and then how far all is."""

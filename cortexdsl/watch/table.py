@@ -77,9 +77,7 @@ def draw(shown: Progress, width: int, room: int | None = None) -> RenderableType
     if len(shown.rows) > 1:
         named.append(("all", shown.all, "bold"))
     texts = [[column.text(row) for column in COLUMNS] for _, row, _ in named]
-    widths = [
-        max(len(column.head), *(cell_len(line[i]) for line in texts)) + GAP for i, column in enumerate(COLUMNS)
-    ]
+    widths = [max(len(column.head), *(cell_len(line[i]) for line in texts)) + GAP for i, column in enumerate(COLUMNS)]
     names = [name for name, _, _ in named]
     columns, has_bar = _fitting(widths, width - max(map(cell_len, names), default=0))
     space = width - sum(widths[i] for i in columns) - (BAR + GAP if has_bar else 0)

@@ -66,9 +66,8 @@ def trouble(spent: Spending) -> str:
 
 def retried_calls(spent: Spending) -> str:
     """Return how many attempts were repeated, and for which reasons; nothing if none was."""
-    retried = spent.calls.get("retried", 0)
-    named = ", ".join(f"{kind.replace('_', ' ')} {number:,}" for kind, number in _most_frequent(spent.retries))
-    return f"{retried:,} {'call' if retried == 1 else 'calls'} retried{f': {named}' if named else ''}" if retried else ""
+    kinds = ", ".join(f"{kind.replace('_', ' ')} {number:,}" for kind, number in _most_frequent(spent.retries))
+    return _calls(spent.calls.get("retried", 0), "retried", kinds)
 
 
 def failed_calls(shown: Progress) -> str:
@@ -81,8 +80,13 @@ def failed_calls(shown: Progress) -> str:
         if row.spent.calls.get("failed")
     ]
     more = [f"{len(cells) - MOST_CELLS} more cells"] if len(cells) > MOST_CELLS else []
-    named = ", ".join([*cells[:MOST_CELLS], *more])
-    return f"{failed:,} {'call' if failed == 1 else 'calls'} failed{f': {named}' if named else ''}" if failed else ""
+    return _calls(failed, "failed", ", ".join([*cells[:MOST_CELLS], *more]))
+
+
+def _calls(number: int, outcome: str, details: str) -> str:
+    if not number:
+        return ""
+    return f"{number:,} {'call' if number == 1 else 'calls'} {outcome}{f': {details}' if details else ''}"
 
 
 def _most_frequent(counts: Mapping[str, int]) -> list[tuple[str, int]]:

@@ -3,7 +3,7 @@ import { toFind } from "./address";
 import { type Keys, useKeys } from "./keys";
 import { go } from "./address";
 import type { Opened } from "./loading";
-import { count, decimals, duration, many, short } from "./text";
+import { count, decimals, duration, figure, many, range, short } from "./text";
 import type { Experiment, Metric, Progress, Row } from "./types";
 
 const SIGNS: Record<string, [string, string]> = { supported: ["✓", "yes"], contradicted: ["✗", "no"], undecided: ["?", "open"] };
@@ -58,7 +58,7 @@ function Verdicts({ experiment }: { experiment: Experiment }) {
             <li>
               <span class={`sign ${look}`} aria-hidden="true">{sign}</span>
               <div><a href={row.link}>{row.claim}</a>
-                <p><b class={look}>{row.verdict}</b>: {decimals(row.estimate)} <span class="faint">[{decimals(row.ci_low)}, {decimals(row.ci_high)}]{row.p_adjusted !== null && `, adjusted p ${row.p_adjusted < 0.001 ? "< .001" : decimals(row.p_adjusted)}`}</span></p>
+                <p><b class={look}>{row.verdict}</b>: {figure(row.estimate, row.unit)} <span class="faint">{range(row.ci_low, row.ci_high, row.unit)}{row.p_adjusted !== null && `, adjusted p ${row.p_adjusted < 0.001 ? "< .001" : decimals(row.p_adjusted)}`}</span></p>
               </div>
             </li>
           );
@@ -121,7 +121,7 @@ function Cells({ opened }: { opened: Opened }) {
                   const row = known.get(`${cell}\0${metric}`);
                   if (!row) return <td class="number">–</td>;
                   if (metric === "accuracy") return <td><Interval row={row} span={span} href={toFind(source.name, { cell, is: "wrong" })} /></td>;
-                  return <td class="number"><a href={toFind(source.name, { cell, ...filters })}>{decimals(row.estimate)}</a></td>;
+                  return <td class="number"><a href={toFind(source.name, { cell, ...filters })}>{figure(row.estimate, row.unit)}</a></td>;
                 })}
               </tr>
             ))}
@@ -154,7 +154,7 @@ function Interval({ row, href, span: [from, to] }: { row: Metric; href: string; 
   const { ci_low: low, ci_high: high } = row;
   return (
     <span class="interval">
-      <a href={href}>{(100 * row.estimate).toFixed(1)} %</a>
+      <a href={href}>{figure(row.estimate, row.unit)}</a>
       <svg width="120" height="12" aria-hidden="true">
         <line class="scale" x1="4" x2="116" y1="6" y2="6" />
         {low !== null && high !== null && <line class="range" x1={at(low)} x2={at(high)} y1="6" y2="6" />}
@@ -172,14 +172,14 @@ function Comparisons({ experiment }: { experiment: Experiment }) {
     <section><h2>Where cells part</h2>
       <div class="scroll" tabIndex={0} role="region" aria-label="Where cells part">
         <table>
-          <thead><tr><th scope="col">Cell</th><th scope="col">Against</th>{isMany && <th scope="col">Dataset</th>}<th scope="col" class="number">Accuracy, points</th><th scope="col" class="number">Adjusted p</th><th scope="col">Debates</th></tr></thead>
+          <thead><tr><th scope="col">Cell</th><th scope="col">Against</th>{isMany && <th scope="col">Dataset</th>}<th scope="col" class="number">Accuracy</th><th scope="col" class="number">Adjusted p</th><th scope="col">Debates</th></tr></thead>
           <tbody>
             {rows.map((row) => {
               const at = { dataset: row.dataset === "all" ? null : row.dataset };
               return (
                 <tr>
                   <th scope="row">{row.cell}</th><td>{row.reference}</td>{isMany && <td>{row.dataset}</td>}
-                  <td class="number"><a href={toFind(experiment.name, { ...at, apart: [row.cell, row.reference] })}>{row.difference === null ? "–" : `${row.difference > 0 ? "+" : ""}${(100 * row.difference).toFixed(1).replace("-", "−")}`}</a></td>
+                  <td class="number"><a href={toFind(experiment.name, { ...at, apart: [row.cell, row.reference] })}>{figure(row.difference, "points")}</a></td>
                   <td class="number">{row.p_adjusted === null ? "–" : row.p_adjusted < 0.001 ? "< .001" : decimals(row.p_adjusted, 2)}</td>
                   <td><a href={toFind(experiment.name, { ...at, right: row.cell, wrong: row.reference })}>won</a> · <a href={toFind(experiment.name, { ...at, right: row.reference, wrong: row.cell })}>lost</a></td>
                 </tr>

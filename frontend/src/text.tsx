@@ -1,5 +1,6 @@
 // A model's words are data: text nodes alone, and what cannot be seen is written out.
 import { useMemo, useState } from "preact/hooks";
+import type { Unit } from "./types";
 import type { ComponentChildren } from "preact";
 
 const HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ue000-\uf8ff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|\udb40[\udc00-\udfff]/g;
@@ -85,6 +86,34 @@ export function decimals(number: number | null | undefined, digits = 3): string 
   if (number === null || number === undefined) return "–";
   const text = Math.abs(number) >= 1000 ? count(Math.round(number)) : String(Number(number.toPrecision(digits)));
   return text.replace("-", "−");
+}
+
+/** A figure in its unit, as the report writes it: `85.3 %`, `+8.0 points`, `1,234`. */
+export function figure(number: number | null | undefined, unit: Unit): string {
+  if (number === null || number === undefined) return "–";
+  if (unit === "share") return `${percent(number)} %`;
+  if (unit === "points") return `${signed(number)} points`;
+  return decimals(number);
+}
+
+/** An interval in the unit of its figure, without the unit's name: `[+2.1, +13.9]`. */
+export function range(low: number | null, high: number | null, unit: Unit): string {
+  const end = { share: percent, points: signed, ratio: decimals, number: decimals }[unit];
+  return low === null || high === null ? "" : `[${end(low)}, ${end(high)}]`;
+}
+
+function percent(share: number): string {
+  return minus((100 * share).toFixed(1));
+}
+
+function signed(share: number): string {
+  const text = percent(share);
+  return /[1-9]/.test(text) && share > 0 ? `+${text}` : text;
+}
+
+/** A true minus sign, and none before a zero. */
+function minus(text: string): string {
+  return /[1-9]/.test(text) ? text.replace("-", "−") : text.replace("-", "");
 }
 
 export function duration(seconds: number): string {

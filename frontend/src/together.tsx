@@ -3,7 +3,7 @@ import { toExperiment } from "./address";
 import { type Keys, useKeys } from "./keys";
 import { useLater } from "./loading";
 import { type Source, together } from "./source";
-import { count, decimals } from "./text";
+import { count, decimals, figure, range } from "./text";
 import type { Experiment } from "./types";
 
 export function TogetherPage({ sources, keys }: { sources: Source[]; keys: Keys }) {
@@ -40,7 +40,7 @@ function Claims({ all }: { all: Experiment[] }) {
             const isSame = new Set(rows.filter(Boolean).map((row) => row!.verdict)).size <= 1;
             return (
               <tr class={isSame ? "" : "differs"}><th scope="row"><code>{claim}</code></th>
-                {rows.map((row) => <td>{row ? <><a class={{ supported: "yes", contradicted: "no" }[row.verdict] ?? "open"} href={row.link}>{row.verdict}</a><br /><span class="faint">{decimals(row.estimate)} [{decimals(row.ci_low)}, {decimals(row.ci_high)}]</span></> : <span class="faint">not claimed</span>}</td>)}
+                {rows.map((row) => <td>{row ? <><a class={{ supported: "yes", contradicted: "no" }[row.verdict] ?? "open"} href={row.link}>{row.verdict}</a><br /><span class="faint">{figure(row.estimate, row.unit)} {range(row.ci_low, row.ci_high, row.unit)}</span></> : <span class="faint">not claimed</span>}</td>)}
               </tr>
             );
           })}</tbody>
@@ -85,8 +85,8 @@ function Pooling() {
             <table>
               <thead><tr><th scope="col">Cell</th><th scope="col">Experiment</th><th scope="col" class="number">Difference</th><th scope="col" class="number">Interval</th><th scope="col" class="number">Adjusted p</th><th scope="col" class="number">Questions</th></tr></thead>
               <tbody>{found.value.rows.map((row) => (
-                <tr class={row.experiment === "all experiments" ? "total" : ""}><th scope="row">{row.cell}</th><td>{row.experiment}</td><td class="number">{decimals(row.difference)}</td>
-                  <td class="number">[{decimals(row.ci_low)}, {decimals(row.ci_high)}]</td><td class="number">{row.p_adjusted === null ? "" : decimals(row.p_adjusted, 2)}</td><td class="number">{row.n_questions}</td></tr>
+                <tr class={row.experiment === "all experiments" ? "total" : ""}><th scope="row">{row.cell}</th><td>{row.experiment}</td><td class="number">{figure(row.difference, "points")}</td>
+                  <td class="number">{range(row.ci_low, row.ci_high, "points")}</td><td class="number">{row.p_adjusted === null ? "" : decimals(row.p_adjusted, 2)}</td><td class="number">{row.n_questions}</td></tr>
               ))}</tbody>
             </table>
           </div>

@@ -6,12 +6,14 @@ export type Cell = {
   cell: string; slug: string; method: string; protocol: string; aliases: string[];
   settings: Record<string, unknown> | null; agents: string[] | null;
 };
+/** How a figure is written: a share of 1 in percent, a difference of shares in points, other figures as they are. */
+export type Unit = "share" | "points" | "ratio" | "number";
 export type Metric = {
-  dataset: string; cell: string; metric: string;
+  dataset: string; cell: string; metric: string; unit: Unit;
   estimate: number | null; ci_low: number | null; ci_high: number | null;
 };
 export type Verdict = {
-  claim: string; verdict: string; note: string | null; link: string;
+  claim: string; verdict: string; note: string | null; link: string; unit: Unit;
   estimate: number | null; ci_low: number | null; ci_high: number | null; p_adjusted: number | null;
 };
 export type Comparison = {

@@ -150,6 +150,18 @@ def test_from_a_verdict_to_the_sentence_that_flipped_a_question_in_two_clicks(ad
     assert "I, bob, see it thus in round 0. Answer: 3" in page.inner_text(".changes .quote")
 
 
+def test_figures_are_written_as_in_the_report(address: str, page: Any) -> None:
+    """The made claim is a difference of 0.25 with the interval 0.1 to 0.4; the accuracy of each cell is 0.75."""
+    page.goto(f"{address}{experiment_link('made')}")
+    is_there(page)
+    expect(page.locator(".verdicts li")).to_contain_text("+25.0 points [+10.0, +40.0]")
+    expect(page.get_by_role("region", name="Cells", exact=True)).to_contain_text("75.0 %")
+    expect(page.get_by_role("region", name="Where cells part")).to_contain_text("+25.0 points")
+    page.goto(f"{address}#/together")
+    is_there(page)
+    expect(page.get_by_role("region", name="Verdicts by experiment")).to_contain_text("+25.0 points [+10.0, +40.0]")
+
+
 def test_a_question_shows_prompt_weight_and_confidence(address: str, page: Any) -> None:
     page.goto(address + question_link("made", "sums", "q-1", cells=["sparse"], replicate=1))
     is_there(page)

@@ -7,7 +7,7 @@ import pytest
 from cortexdsl.errors import SpecError
 from cortexdsl.spec.claims.checks import check_claim
 from cortexdsl.spec.claims.language import Best, parse_claim
-from cortexdsl.spec.claims.meaning import meaning, repeated
+from cortexdsl.spec.claims.meaning import estimate_unit, meaning, repeated
 
 SAME = [
     ("accuracy(a) > accuracy(b)", "accuracy(b) < accuracy(a)"),
@@ -100,3 +100,21 @@ def test_the_best_value_by_a_metric_of_which_less_is_better_is_the_lowest() -> N
         claim = parse_claim(text)
         assert isinstance(claim, Best)
         assert claim.extreme == extreme
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [
+        ("accuracy(a) > 0.8", "share"),
+        ("accuracy(a) > accuracy(b)", "points"),
+        ("accuracy(a) - accuracy(b) > accuracy(c) - accuracy(d)", "points"),
+        ("accuracy(a[rounds]) increasing", "points"),
+        ("accuracy(a) >= 0.9 * accuracy(b)", "ratio"),
+        ("input_tokens(a) < input_tokens(b)", "number"),
+        ("accuracy(a) > accuracy(b) and accuracy(a) > accuracy(c)", "points"),
+        ("accuracy(a) > accuracy(b) and input_tokens(a) < input_tokens(b)", "number"),
+    ],
+)
+def test_the_unit_of_an_estimate(text: str, unit: str) -> None:
+    """Accuracy is a share of 1; a difference of two shares is in percentage points, their ratio is not."""
+    assert estimate_unit(parse_claim(text), lambda metric: metric == "accuracy") == unit

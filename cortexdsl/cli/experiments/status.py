@@ -81,9 +81,8 @@ def _lines(shown: Progress) -> list[str]:
 def _remarks(shown: Progress) -> list[str]:
     lines = []
     if shown.others.jobs:
-        lines.append(
-            f"besides: {shown.others.calls.get('asked', 0):,} calls of a judge, a pool or cells of earlier plans"
-        )
+        calls = shown.others.calls.get("asked", 0)
+        lines.append(f"others: {calls:,} calls by a judge, a knowledge pool, or cells of earlier plans")
     if shown.silent:
         named = ", ".join(shown.silent[:3]) + (f" and {len(shown.silent) - 3} more" if len(shown.silent) > 3 else "")
         lines.append(f"silent for over a minute, so probably dead: {named}\n    run the experiment again to go on")

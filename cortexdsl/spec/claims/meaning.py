@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import Literal
 
 from cortexdsl.spec.claims.metric_names import METRIC_OF
 from cortexdsl.spec.claims.terms import NONE, OTHERS, All, Claim, Comparison, Operator, Quantity, parts_of
@@ -21,6 +22,31 @@ def meaning(claim: Claim) -> str:
     if isinstance(claim, All):
         return " and ".join(sorted({meaning(part) for part in claim.parts}))
     return repr(_turned(claim) if isinstance(claim, Comparison) else replace(claim, text=""))
+
+
+def estimate_unit(claim: Claim, is_share: Callable[[str], bool]) -> Literal["share", "points", "ratio", "number"]:
+    """Return the unit of a claim's estimate and interval.
+
+    Parameters
+    ----------
+    claim : Claim
+    is_share : callable
+        Says whether a metric is a share of 1.
+
+    Returns
+    -------
+    str
+        `share` for one mean of a share of 1, `points` for a difference of shares, `ratio` for a ratio of two means, and
+        `number` for anything else, also for a conjunction whose parts have different units.
+    """
+    if isinstance(claim, All):
+        units = {estimate_unit(part, is_share) for part in claim.parts}
+        return units.pop() if len(units) == 1 else "number"
+    if isinstance(claim, Comparison) and claim.is_ratio:
+        return "ratio"
+    if not is_share(claim.metric):
+        return "number"
+    return "share" if isinstance(claim, Comparison) and len(claim.terms) == 1 else "points"
 
 
 def repeated(claims: Sequence[Claim]) -> Iterator[tuple[int, int]]:

@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cortexdsl.analysis.metrics.registry import METRICS
 from cortexdsl.errors import CortexError
 from cortexdsl.records.links import find_link
 from cortexdsl.spec.claims.arms import Arm
 from cortexdsl.spec.claims.designs import design_of
 from cortexdsl.spec.claims.language import parse_claim
+from cortexdsl.spec.claims.meaning import estimate_unit
 from cortexdsl.view.pages.meaning import meaning
 from cortexdsl.view.places import Place
 from cortexdsl.view.tables import number, read_rows
 
-METRICS = ("accuracy", "input_tokens", "output_tokens", "calls", "consensus", "flips", "ties", "unparsed_turns")
-"""Of metrics.csv: those that the table of cells shows, where the experiment measured them."""
 _ANSWERS = ("accuracy", "opening_accuracy", "score", "strict_accuracy", "lenient_accuracy")
 
 
@@ -35,7 +35,10 @@ def overview(place: Place) -> dict[str, Any]:
         "datasets": {label: len(ids) for label, ids in (plan.get("questions") or {}).items()},
         "agents": plan.get("agents") or [],
         "cells": cells,
-        "metrics": _rows(root / "metrics.csv", ("dataset", "cell", "metric"), ("estimate", "ci_low", "ci_high")),
+        "metrics": [
+            row | {"unit": "share" if _is_share(str(row["metric"])) else "number"}
+            for row in _rows(root / "metrics.csv", ("dataset", "cell", "metric"), ("estimate", "ci_low", "ci_high"))
+        ],
         "verdicts": _verdicts(place, plan),
         "comparisons": _rows(
             root / "comparisons.csv", ("family", "dataset", "metric", "cell", "reference"),
@@ -55,7 +58,22 @@ def _verdicts(place: Place, plan: Mapping[str, Any]) -> list[dict[str, Any]]:
     words, numbers = ("claim", "verdict", "note", "test"), ("estimate", "ci_low", "ci_high", "p_adjusted")
     rows = _rows(place.root / "hypotheses.csv", words, numbers)
     arms = [Arm.of(cell) for cell in plan.get("cells") or ()]
-    return [row | {"link": claim_link(place.name, str(row["claim"]), arms)} for row in rows]
+    return [
+        row | {"link": claim_link(place.name, str(row["claim"]), arms), "unit": _claim_unit(str(row["claim"]))}
+        for row in rows
+    ]
+
+
+def _is_share(metric: str) -> bool:
+    known = METRICS.get(metric)
+    return known is None or known.unit == "share"
+
+
+def _claim_unit(text: str) -> str:
+    try:
+        return estimate_unit(parse_claim(text), _is_share)
+    except CortexError:  # a claim of another program or version
+        return "number"
 
 
 def claim_link(experiment: str, text: str, arms: Sequence[Arm] = ()) -> str:
