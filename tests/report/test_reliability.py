@@ -57,3 +57,15 @@ def test_only_points_of_another_axis_make_no_figure() -> None:
     made = results((GRID[3],), (GRID[3], "stated"), (GRID[3], "recalibrated"))
     assert confidence_figure(made) is None
     assert confidence_figure(replace(made, buckets=())) is None
+
+
+def test_more_methods_than_colours_have_a_panel_each() -> None:
+    """With a colour of its own for each of eight methods, two would share one: there are seven colours."""
+    methods = tuple(f"method-{letter}" for letter in "abcdefgh")
+    made = results(methods, *((cell, kind) for cell in methods for kind in ("stated", "recalibrated")))
+    assert titles(made) == []
+    drawing = confidence_figure(made)
+    assert drawing is not None
+    words = re.findall(r">\s*([\w-]+)\s*</text>", drawing.inline(SHEETS[0]))
+    assert [words.count(method) for method in methods] == [1] * 8  # a title; lines are named by their source
+    assert (words.count("stated"), words.count("recalibrated")) == (1, 1)

@@ -1,74 +1,101 @@
-"""How often answers were right, by how sure their agents were: a reliability diagram for each source of confidence."""
+"""Reliability diagrams: how often answers were right, by how sure their agents were."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from cortexdsl.report.figures.drawing import MUTED, Drawing, Sheet, colours, drawn
-from cortexdsl.report.inputs.results import Results
+from cortexdsl.report.figures.drawing import MUTED, PALETTE, Drawing, Sheet, colours, drawn
+from cortexdsl.report.inputs.results import Bucket, Results
 from cortexdsl.report.words.names import Name, brief, grouped
 from cortexdsl.report.words.numbers import estimate
 
-_DASHES: Mapping[str, Literal["-"] | tuple[float, Sequence[float]]] = {
+_Dashes: TypeAlias = Literal["-"] | tuple[float, Sequence[float]]
+_DASHES: Mapping[str, _Dashes] = {
     "stated": "-", "logprob": (0, (5, 1.5)), "consistency": (0, (1.2, 1)), "verifier": (0, (5, 1.5, 1.2, 1.5)),
 }  # fmt: skip
 _MEASURED = tuple(_DASHES)[1:]
+_LETTERS = 24  # of a method's name
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The bins of one cell and one source of confidence, and how they are drawn."""
+
+    buckets: tuple[Bucket, ...]
+    colour: str
+    dashes: _Dashes
+
+
+@dataclass(frozen=True, slots=True)
+class _Panel:
+    title: str
+    lines: tuple[_Line, ...]
 
 
 def confidence_figure(results: Results) -> Drawing | None:
-    """Draw accuracy against confidence: a panel for each source that it came from, and one for what it was taken for.
+    """Draw accuracy against confidence.
 
-    Cells of no grid, and those that vary where the confidence comes from. Each dataset has its own rows of panels.
+    Each source of confidence has a panel, with one line per method. If there are more methods than colours, each method
+    has a panel instead, with one line per source. Shown are cells outside grids, and the points of a grid that varies
+    nothing but the source of confidence. Each dataset has its own rows of panels.
     """
-    sources = {row.cell: row.confidence for row in results.buckets if row.confidence in _MEASURED}
     known = {row.cell for row in results.buckets}
     names = [one for one in grouped(results.cells) if one.cell in known and (not one.point or _varies_source(one))]
     datasets = [name for name in results.datasets if any(row.dataset == name for row in results.buckets)]
     if not names or not datasets:
         return None
     shown = {one.cell for one in names}
-    found = {row.confidence for row in results.buckets if row.cell in shown}
-    kinds = [kind for kind in ("stated", *_MEASURED, "recalibrated") if kind in found]
-    series = colours(list(dict.fromkeys(one.method for one in names)))
+    present = {row.confidence for row in results.buckets if row.cell in shown}
+    kinds = [kind for kind in ("stated", *_MEASURED, "recalibrated") if kind in present]
+    sources = {row.cell: row.confidence for row in results.buckets if row.confidence in _MEASURED}
+    methods = list(dict.fromkeys(one.method for one in names))
+    by_method = len(methods) > len(PALETTE)
+    series = {name: colour for name, (colour, _) in colours(kinds if by_method else methods).items()}
+
+    def line(dataset: str, one: Name, kind: str) -> _Line:
+        place = (dataset, one.cell, kind)
+        buckets = tuple(row for row in results.buckets if (row.dataset, row.cell, row.confidence) == place)
+        return _Line(buckets, series[kind if by_method else one.method], _DASHES[sources.get(one.cell, "stated")])
+
+    def panels(dataset: str) -> list[_Panel]:
+        if by_method:
+            return [
+                _Panel(
+                    brief(method, _LETTERS),
+                    tuple(line(dataset, one, kind) for one in names if one.method == method for kind in kinds),
+                )
+                for method in methods
+            ]
+        return [_Panel(kind.capitalize(), tuple(line(dataset, one, kind) for one in names)) for kind in kinds]
+
+    rows = {dataset: panels(dataset) for dataset in datasets}
+    count = len(methods) if by_method else len(kinds)
 
     def draw(canvas: Figure, sheet: Sheet) -> None:
-        across = _abreast(len(kinds), sheet)
-        deep = ceil(len(kinds) / across)
+        across = _abreast(count, sheet)
+        deep = ceil(count / across)
         grid = canvas.subplots(len(datasets) * deep, across, sharex=True, sharey=True, squeeze=False)
-        for block, dataset in enumerate(datasets):
-            panels = grid[block * deep : (block + 1) * deep].flat
-            for axes in panels[len(kinds) :]:
+        for block, (dataset, some) in enumerate(rows.items()):
+            places = grid[block * deep : (block + 1) * deep].flat
+            for axes in places[count:]:
                 axes.axis("off")
-            for axes, kind in zip(panels, kinds, strict=False):
-                axes.plot([0, 100], [0, 100], color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)))
-                for one in names:
-                    place = (dataset, one.cell, kind)
-                    rows = [row for row in results.buckets if (row.dataset, row.cell, row.confidence) == place]
-                    if not rows:
-                        continue
-                    colour, _ = series[one.method]
-                    x, y = [100 * row.mean_confidence for row in rows], [100 * row.accuracy for row in rows]
-                    total = sum(row.answers for row in rows) or 1
-                    dashes = _DASHES[sources.get(one.cell, "stated")]
-                    axes.plot(x, y, color=colour, linewidth=1.1, linestyle=dashes, label=brief(one.method, 20))
-                    axes.scatter(x, y, [6 + 180 * row.answers / total for row in rows], color=colour, alpha=0.75)
-                axes.set_title(f"{dataset}: {kind}" if len(datasets) > 1 else kind.capitalize())
-                axes.set(xlim=(-3, 103), ylim=(-3, 103))
+            for axes, panel in zip(places, some, strict=False):
+                _draw_panel(axes, panel)
+                axes.set_title(f"{dataset}: {panel.title}" if len(datasets) > 1 else panel.title)
         for column in grid.T:
             last = [axes for axes in column if axes.axison][-1]
             last.set_xlabel("Confidence (%)")
             last.tick_params(labelbottom=True)
         for axes in grid[:, 0]:
             axes.set_ylabel("Right answers (%)")
-        room = next((axes for axes in grid.flat if not axes.axison), None)
-        methods = [(method, series[method][0]) for method in series]
-        _legend(canvas, grid[0][0] if room is None else room, methods, [*sources.values()], has_room=room is not None)
+        _legend(canvas, grid, list(series.items()), set(sources.values()), below=by_method)
 
     caption = (
         "How often an answer was right, by the confidence that came with it: as the agent stated it, "
@@ -84,15 +111,26 @@ def confidence_figure(results: Results) -> Drawing | None:
     )
 
     def height(sheet: Sheet) -> float:
-        across = _abreast(len(kinds), sheet)
+        across = _abreast(count, sheet)
         each = sheet.width / across * (0.75 if across == 1 else 0.9 if across == 2 else 1.1)
-        return len(datasets) * ceil(len(kinds) / across) * each + 0.1
+        return len(datasets) * ceil(count / across) * each + (0.4 if by_method else 0.1)
 
     return drawn("confidence", caption, alt, height, draw)
 
 
+def _draw_panel(axes: Axes, panel: _Panel) -> None:
+    axes.plot([0, 100], [0, 100], color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)))
+    for line in panel.lines:
+        x = [100 * bucket.mean_confidence for bucket in line.buckets]
+        y = [100 * bucket.accuracy for bucket in line.buckets]
+        total = sum(bucket.answers for bucket in line.buckets) or 1
+        axes.plot(x, y, color=line.colour, linewidth=1.1, linestyle=line.dashes)
+        axes.scatter(x, y, [6 + 180 * bucket.answers / total for bucket in line.buckets], color=line.colour, alpha=0.75)
+    axes.set(xlim=(-3, 103), ylim=(-3, 103))
+
+
 def _abreast(panels: int, sheet: Sheet) -> int:
-    """How many panels stand side by side."""
+    """Return how many panels stand side by side."""
     if sheet.is_column:
         return 1 if panels <= 2 else 2
     return panels if panels <= 2 else 2 if panels == 4 else 3
@@ -104,18 +142,20 @@ def _varies_source(one: Name) -> bool:
 
 
 def _legend(
-    canvas: Figure, axes: Axes, methods: Sequence[tuple[str, str]], sources: Sequence[str], *, has_room: bool
+    canvas: Figure, grid: Any, series: Sequence[tuple[str, str]], sources: Collection[str], *, below: bool
 ) -> None:
-    """Name the colours of methods and the dashes of sources, once: in an empty panel, in the first, or below all."""
-    lines = [Line2D([], [], color=colour, linewidth=1.1, label=brief(method, 20)) for method, colour in methods]
+    """Explain colours and dashes once: in an empty panel, in the first one, or below all panels."""
+    lines = [Line2D([], [], color=colour, linewidth=1.1, label=brief(name, 20)) for name, colour in series]
     lines += [
         Line2D([], [], color=MUTED, linewidth=1.1, linestyle=_DASHES[source], label=f"goes by {source}")
         for source in _MEASURED
         if source in sources
     ]
-    if sources and not has_room:
+    empty = next((axes for axes in grid.flat if not axes.axison), None)
+    if empty is None and (below or sources):
         canvas.legend(
             handles=lines, loc="outside lower center", ncols=2, frameon=False, labelcolor="linecolor", handlelength=2.2
         )
     else:
+        axes = grid[0][0] if empty is None else empty
         axes.legend(handles=lines, loc="upper left", frameon=False, labelcolor="linecolor", handlelength=2.2)
