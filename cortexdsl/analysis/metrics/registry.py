@@ -10,6 +10,7 @@ from typing import Literal
 from cortexdsl.analysis.metrics.measures import (
     calibration,
     collisions,
+    headroom,
     health,
     listening,
     outcome,
@@ -75,6 +76,12 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "refused": wording.refused,
         "empty": wording.empty,
         "tool_calls": wording.tool_calls,
+        "oracle": headroom.oracle,
+        "opening_oracle": headroom.opening_oracle,
+        "oracle_gap": headroom.oracle_gap,
+        "lost_by_vote": headroom.lost_by_vote,
+        "lost_in_debate": headroom.lost_in_debate,
+        "never_found": headroom.never_found,
     }
 )
 """Columns of scores.csv: one value a debate; the docstring of each function is its definition."""
