@@ -28,10 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from cortexdsl.analysis.metrics.registry import Metric
 from cortexdsl.analysis.tests.bootstrap import Resampled, bca
 from cortexdsl.analysis.tests.intervals import LEVEL, few_units, wilson
 from cortexdsl.terms import Floats
+from cortexdsl.terms.metrics import Metric
 
 FEW, MANY = 20, 2000
 DRAWS = 4000

@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 
 from cortexdsl.analysis.metrics.estimate import Sums, estimate
-from cortexdsl.analysis.metrics.registry import METRICS, Metric, metric_named
+from cortexdsl.analysis.metrics.registry import metric_named
 from cortexdsl.analysis.tests.intervals import LEVEL
 from cortexdsl.analysis.units.table import ALL, ScoreTable
 from cortexdsl.errors import InputError
 from cortexdsl.terms import Bools, Floats
+from cortexdsl.terms.metrics import METRICS, Metric
 
 COLUMNS = ("dataset", "cell", "metric", "estimate", "ci_low", "ci_high", "n_questions", "n_replicates")
 

@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from cortexdsl.analysis.metrics.registry import Metric, metric_named
+from cortexdsl.analysis.metrics.registry import metric_named
 from cortexdsl.analysis.units.columns import PARSED, Ints, clusters_of, codes_of, number_of
 from cortexdsl.errors import DataError, InputError
 from cortexdsl.terms import Bools, Floats
+from cortexdsl.terms.metrics import Metric
 
 ALL = "all"
 ASKED = "asked"

@@ -10,6 +10,10 @@ from cortexdsl.plan.experiment.files import pool_sources
 from cortexdsl.plan.parts.digests import digest, method_digest
 from cortexdsl.plan.parts.tools import tool_sources
 from cortexdsl.terms import Cell, StoppingRule
+from cortexdsl.terms.metrics import METRICS
+
+_COLUMNS = sorted({metric.column for metric in METRICS.values()})
+"""Columns of scores.csv: an experiment of a version without some of them is scored again, from its records."""
 
 
 class Digests(Content):
@@ -64,7 +68,7 @@ class Digests(Content):
     def score_digest(self, dataset: str, cell: str) -> str:
         """Of everything besides the records that one cell's scores depend on."""
         found, shards = self.cell(cell), [shard.label for shard in self.shards[dataset]]
-        return digest(self.task(dataset).digest, found.name, found.method, shards, self.is_judged(dataset))
+        return digest(self.task(dataset).digest, found.name, found.method, shards, self.is_judged(dataset), _COLUMNS)
 
     def judge_digest(self, dataset: str, cell: str) -> str:
         """Of everything besides the records that one cell's judgements depend on."""

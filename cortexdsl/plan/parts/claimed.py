@@ -11,7 +11,7 @@ from cortexdsl.spec.check.mending import Doubtful
 from cortexdsl.spec.claims.arms import Arm
 from cortexdsl.spec.claims.designs import Design, design_of
 from cortexdsl.spec.claims.language import OTHERS, Comparison, Quantity
-from cortexdsl.spec.claims.metric_names import AFTER_ROUNDS, METRIC_OF
+from cortexdsl.spec.claims.metric_names import AFTER_ROUNDS, canonical
 from cortexdsl.spec.load import Spec
 from cortexdsl.spec.text.messages import dotted, nearest
 from cortexdsl.terms import Cell
@@ -79,7 +79,7 @@ def _debaters(cell: Cell) -> list[str]:
 
 def _simplest(quantity: Quantity, cell: Cell) -> Quantity:
     """The same mean by its plainest name: the last round is the end, and nobody recalibrates what is not."""
-    metric = METRIC_OF.get(quantity.metric, quantity.metric)
+    metric = canonical(quantity.metric)
     if not cell.debate.recalibration:
         metric = metric.replace("_recalibrated", "_raw")
         if cell.debate.confidence.source == "stated":

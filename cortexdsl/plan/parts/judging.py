@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.protocols.prompts.templates import Templates
 from cortexdsl.spec.claims.language import EVERY, NONE, parts_of
-from cortexdsl.spec.claims.metric_names import TEXT_METRICS
 from cortexdsl.spec.load import Spec
 from cortexdsl.spec.text.nodes import Route
 from cortexdsl.tasks.grading.judge import PROMPT
 from cortexdsl.tasks.task import Task
 from cortexdsl.tasks.text_scores import can_be_judged, text_scores
 from cortexdsl.terms import Model
+from cortexdsl.terms.metrics import TEXT_METRICS
 
 JUDGED = "judged"
 _INSTEAD = "ask for accuracy, which every dataset has"

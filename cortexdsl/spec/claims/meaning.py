@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Literal
 
-from cortexdsl.spec.claims.metric_names import METRIC_OF
+from cortexdsl.spec.claims.metric_names import canonical
 from cortexdsl.spec.claims.terms import NONE, OTHERS, All, Claim, Comparison, Operator, Quantity, parts_of
 
 _DIGITS = 12
@@ -102,8 +102,8 @@ _WRITTEN: Mapping[str, Operator] = {">": ">", "<": "<", "": "=="}  # without the
 
 
 def _named(quantity: Quantity) -> Quantity:
-    per = None if quantity.per is None else METRIC_OF.get(quantity.per, quantity.per)
-    return replace(quantity, metric=METRIC_OF.get(quantity.metric, quantity.metric), per=per)
+    per = None if quantity.per is None else canonical(quantity.per)
+    return replace(quantity, metric=canonical(quantity.metric), per=per)
 
 
 def _said(claim: Comparison) -> tuple[float, float]:

@@ -30,6 +30,12 @@ DEBATE = made(
 VIEW = graded(DEBATE, grade)
 
 BY_HAND = {
+    "oracle": 1.0,
+    "opening_oracle": 1.0,  # a
+    "oracle_gap": 0.0,
+    "lost_by_vote": 0.0,  # the decision is right
+    "lost_in_debate": 0.0,
+    "never_found": 0.0,
     "score": 1.0,  # R has two of three votes
     "opening_score": 0.0,  # W has two of three
     "gain": 1.0,
