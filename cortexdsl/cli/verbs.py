@@ -6,9 +6,11 @@ Exit status: 0 success; 1 the experiment failed; 2 the input is wrong.
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import signal
 import sys
+import textwrap
 from collections.abc import Collection, Sequence
 from functools import cache
 from importlib import import_module
@@ -69,6 +71,21 @@ ROOMS = {
 }
 """Every verb by the folder that its module lies in, and its line in the help."""
 VERBS = {verb: line for room in ROOMS.values() for verb, line in room.items()}
+DAILY = ("new", "check", "plan", "run", "status", "report")
+GROUPS = {
+    "every day": DAILY,
+    "specs and data": tuple(verb for verb in ROOMS["specs"] if verb not in DAILY),
+    "finished debates": tuple(verb for verb in ROOMS["experiments"] if verb not in DAILY),
+    "results": tuple(verb for verb in ROOMS["results"] if verb not in DAILY),
+    "tables and replies of other programs": tuple(ROOMS["foreign"]),
+}
+"""The verbs that people use, as the help groups them; jobs are called by the workflow alone."""
+
+_WIDTH = max(len(verb) for group in GROUPS.values() for verb in group)
+_SUMMARY = "Multi-agent debate experiments: written as YAML, run by Snakemake, judged by significance tests."
+_USAGE = """cortexdsl VERB ...
+       cortexdsl VERB --help
+       cortexdsl --version"""
 
 
 def run(arguments: Sequence[str], compiled: Compiled | None = None) -> int:
@@ -112,7 +129,12 @@ def parse(arguments: Sequence[str], compiled: Compiled | None = None) -> argpars
     asked = next((word for word in given if not word.startswith("-")), None)
     # What stands after -- is for another program, here Snakemake (argparse would mix it with the verb's own).
     end = given.index("--") if asked == "run" and "--" in given else len(given)
-    parsed = _parser(asked).parse_args(given[:end])
+    parser = _parser(asked)
+    if asked is not None and asked not in VERBS:
+        near = difflib.get_close_matches(asked, VERBS, n=1)
+        hint = f"did you mean {near[0]}?" if near else "cortexdsl --help lists all verbs"
+        parser.error(f"there is no verb {asked!r}; {hint}")
+    parsed = parser.parse_args(given[:end])
     parsed.handed_on = given[end + 1 :]
     if compiled is not None:
         parsed.compiled = compiled
@@ -127,13 +149,11 @@ def _parser(verb: str | None) -> argparse.ArgumentParser:
 
 def parser_of(whole: Collection[str | None]) -> argparse.ArgumentParser:
     """Return the parser of all verbs; only of some are the arguments looked up, which loads what they import."""
-    parser = argparse.ArgumentParser(
-        prog="cortexdsl",
-        description="Multi-agent debate experiments: written as YAML, run by Snakemake, judged by significance tests.",
-        epilog="Exit status: 0 success, 1 the experiment failed, 2 the input is wrong.",
-    )
+    parser = _Parser(prog="cortexdsl", usage=_USAGE)
     parser.add_argument("--version", action="version", version=f"cortexdsl {__version__}")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    verbs = parser.add_subparsers(
+        dest="verb", metavar="VERB", required=True, prog="cortexdsl", parser_class=argparse.ArgumentParser
+    )
     for verb, summary in VERBS.items():
         verb_parser = verbs.add_parser(verb, help=summary, description=summary[0].upper() + summary[1:] + ".")
         if verb in whole:
@@ -141,6 +161,26 @@ def parser_of(whole: Collection[str | None]) -> argparse.ArgumentParser:
             module.add_arguments(verb_parser)
             verb_parser.set_defaults(run=module.run)
     return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """The parser of the whole command: its help groups the verbs by what people do with them."""
+
+    def format_help(self) -> str:
+        """Return the help, at most 80 columns wide."""
+        lines = [f"usage: {_USAGE}", "", *_wrapped(_SUMMARY, ""), ""]
+        for heading, verbs in GROUPS.items():
+            lines.append(f"{heading}:")
+            for verb in verbs:
+                first, *rest = _wrapped(VERBS[verb], " " * (_WIDTH + 4))
+                lines += [f"  {verb:<{_WIDTH}}  {first.lstrip()}", *rest]
+            lines.append("")
+        lines += ["called by the workflow:", *_wrapped(", ".join(ROOMS["jobs"]), "  "), ""]
+        return "\n".join([*lines, "exit status: 0 success, 1 the experiment failed, 2 the input is wrong", ""])
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(text, 80, initial_indent=indent, subsequent_indent=indent)
 
 
 def module_of(verb: str) -> ModuleType:

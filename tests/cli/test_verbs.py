@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.cli.main import main
-from cortexdsl.cli.verbs import VERBS, module_of
+from cortexdsl.cli.verbs import DAILY, GROUPS, ROOMS, VERBS, module_of
 from cortexdsl.plan import compile_spec
 from cortexdsl.records.tallies import Tallies
 
@@ -349,3 +349,27 @@ def test_a_verb_loads_only_what_it_needs(verb: str, heavy: set[str]) -> None:
     code = f"import sys; from cortexdsl.cli import main, verbs; verbs.module_of({verb!r}); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert heavy & set(loaded) == set()
+
+
+def test_the_help_names_every_verb_once_the_daily_ones_first(capsys: pytest.CaptureFixture[str]) -> None:
+    """At 80 columns; verbs that only the workflow calls stand at the end, without a line of their own."""
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"])
+    said = capsys.readouterr().out
+    assert sorted(verb for group in GROUPS.values() for verb in group) == sorted(set(VERBS) - set(ROOMS["jobs"]))
+    assert [said.index(f"\n  {verb} ") for verb in DAILY] == sorted(said.index(f"\n  {verb} ") for verb in DAILY)
+    assert said.index("\n  report ") < said.index("\n  data ") < said.index("called by the workflow")
+    assert all(len(line) <= 80 for line in said.splitlines())
+    assert all(verb in said.split("called by the workflow")[1] for verb in ROOMS["jobs"])
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"), [("chek", "did you mean check?"), ("xyz", "cortexdsl --help lists all verbs")]
+)
+def test_a_mistyped_verb_is_answered_with_the_nearest_one(
+    typed: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line, status 2."""
+    with pytest.raises(SystemExit, match="2"):
+        main([typed, "specs/x.yaml"])
+    assert f"there is no verb '{typed}'; {hint}" in capsys.readouterr().err

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.analysis.metrics.registry import METRICS
 from cortexdsl.errors import CortexError
 from cortexdsl.records.links import find_link
 from cortexdsl.spec.claims.arms import Arm
 from cortexdsl.spec.claims.designs import design_of
 from cortexdsl.spec.claims.language import parse_claim
 from cortexdsl.spec.claims.meaning import estimate_unit
+from cortexdsl.terms.metrics import METRICS
 from cortexdsl.view.pages.meaning import meaning
 from cortexdsl.view.places import Place
 from cortexdsl.view.tables import number, read_rows
