@@ -20,13 +20,15 @@ include: "workflows/report.smk"
 include: "workflows/serve.smk"
 
 
-REPORTS = expand("results/{experiment}/report.html", experiment=EXPERIMENTS)
+def products(wildcards):
+    """Return everything that the experiments of this run end with."""
+    return [path for name in EXPERIMENTS for path in products_of(name)]
 
 
 rule all:
     default_target: True
     input:
-        REPORTS,
+        products,
         # Specs in specs/ that cannot run: the others run, and then this says what is wrong with them and fails.
         ["results/.mended"] if BROKEN else [],
     localrule: True
@@ -34,7 +36,7 @@ rule all:
 
 rule broken:
     input:
-        REPORTS,
+        products,
     output:
         "results/.mended",
     log:

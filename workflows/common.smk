@@ -4,6 +4,7 @@ import sys
 from functools import cache
 from pathlib import Path
 from shlex import quote
+from types import SimpleNamespace
 
 from cortexdsl.errors import CortexError, InputError
 from cortexdsl.plan import PARTS, TABLES, Layout, compile_spec, sound_experiments
@@ -107,6 +108,17 @@ def to_score(wildcards):
     plan, looks = plan_of(wildcards.experiment), looks_of(wildcards.experiment)
     batches = batches_by_cell(plan, len(looks))[wildcards.cell] if looks else None
     return [*plan.debates_of(wildcards.dataset, wildcards.cell, batches), *looks]
+
+
+def products_of(experiment):
+    """Return every file that an experiment ends with: one that is missing is made again."""
+    plan = plan_of(experiment)
+    cells = (
+        SimpleNamespace(experiment=experiment, dataset=dataset, cell=cell.slug)
+        for dataset in plan.tasks
+        for cell in plan.cells
+    )
+    return [*(path for cell in cells for path in to_score(cell)), *plan.products]
 
 
 def to_look(wildcards):

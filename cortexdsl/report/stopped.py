@@ -31,7 +31,7 @@ def stopped(folder: Path) -> Unfinished | None:
 
 
 def stopped_page(folder: Path, unfinished: Unfinished) -> Path:
-    """Write report.html; the whole one takes its place when the run is finished."""
+    """Write stopped.html, which is removed when the report is made; the report's own path belongs to its rule."""
     plan = read_plan(Path(Layout(folder.as_posix()).plan))
     cost = spent(folder, plan)
     tables = [_left(unfinished), *([cost.table, cost.attempts] if cost else [])]
@@ -43,7 +43,7 @@ def stopped_page(folder: Path, unfinished: Unfinished) -> Path:
         spent=cost,
         style=style(),
     )
-    target = Path(Layout(folder.as_posix()).report)
+    target = Path(Layout(folder.as_posix()).stopped)
     target.write_text(text, encoding="utf-8")
     return target
 
