@@ -146,6 +146,12 @@ try:
 except CortexError as error:
     refuse(error)
 
+# The display names the reports that are there if nothing is left to be done.
+if workflow.is_main_process:
+    reports = [Layout(f"results/{name}").report for name in EXPERIMENTS]
+    there = [f"report: {path}" for path in reports if Path(path).exists()]
+    logger.info(None, extra={"reports": there})
+
 # `--config errors_again=true` asks calls again that failed: debates that may have heard of one run again, with their
 # replies from the call logs. No param says so, or the next run without it would run them once more.
 ERRORS_AGAIN = str(config.get("errors_again", False)).lower() in ("true", "yes", "1")
