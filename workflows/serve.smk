@@ -50,8 +50,8 @@ def beside():
 
 def stop(signal_name):
     """Keep further jobs from starting; the run ends with those that run."""
-    logger.info(None, extra={"stopped_by": signal_name})
     workflow.scheduler.exit_gracefully()
+    logger.info(None, extra={"stopped_by": signal_name})
 
 
 def end():
@@ -74,7 +74,9 @@ onstart:
         end()
         print("stopped before the first job", file=sys.stderr)
         sys.exit(130)
-    if workflow.local_exec:  # a cluster's jobs are cancelled by Snakemake, at Ctrl-C
+    if (
+        workflow.local_exec
+    ):  # a cluster's jobs are cancelled by Snakemake, at Ctrl-C
         stop_on_signals(stop, beside)
 
 

@@ -98,9 +98,8 @@ class Door:
         key = call_key(call)
         while True:
             task = self._shelf.under_way.get(key)
-            if task is not None:
-                self.counts.shared += 1
-            else:
+            is_shared = task is not None
+            if task is None:
                 known = self.logs.get(key)
                 if known is not None:
                     self.counts.replayed += 1
@@ -111,7 +110,9 @@ class Door:
                 task.add_done_callback(lambda done: self._finish(key, done))
             try:
                 # Whoever waits may be cancelled; the call goes on: it is paid for, and others may wait for it too.
-                return self._delivered(call.model, await asyncio.shield(task))
+                reply = await asyncio.shield(task)
+                self.counts.shared += is_shared  # a call that ends the job has brought nobody a reply
+                return self._delivered(call.model, reply)
             except asyncio.CancelledError:
                 me = asyncio.current_task()
                 if self.sender.is_closing or not task.cancelled() or (me is not None and me.cancelling()):
@@ -150,7 +151,7 @@ class Door:
         here = self._failed_here, counts.asked + counts.replayed + counts.shared
         for failed, calls, whose in ((*here, "of this job"), (run.failed, run.replies, "of this run")):
             if is_too_many(failed, calls, share, is_end=is_end):
-                raise too_many_failed(failed, calls, whose, self._last_failure, share)
+                raise too_many_failed(failed, calls, whose, self._last_failure, share, self.tally.job.spec)
 
     async def _ask(self, key: str, call: Call) -> Reply:
         claims = self._shelf.claims

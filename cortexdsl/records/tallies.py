@@ -23,6 +23,8 @@ class Tally:
     job : str
     dataset, cell, shard : str or None
         What it debates; a judge or a pool has no shard or cell.
+    digest : str
+        Of what its output depends on; empty in tallies of earlier versions.
     state : str
         One of `STATES`.
     done, total : int
@@ -48,6 +50,7 @@ class Tally:
     dataset: str | None = None
     cell: str | None = None
     shard: str | None = None
+    digest: str = ""
     state: str = "running"
     done: int = 0
     total: int = 0
@@ -83,6 +86,7 @@ def _tally(said: Mapping[str, Any]) -> Tally:
         dataset=said.get("dataset"),
         cell=said.get("cell"),
         shard=said.get("shard"),
+        digest=str(said.get("digest") or ""),
         state=said["state"],
         done=int(debates["done"]),
         total=int(debates["total"]),

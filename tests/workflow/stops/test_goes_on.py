@@ -22,7 +22,7 @@ import pytest
 
 from tests.workflow.bench import OWN_STUB, Bench, Run, Server, serving
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.timeout(1200)]
 SPEC = """\
 title: Stopped
 seed: 5
@@ -136,7 +136,7 @@ def closed_terminal(bench: Stopping, server: Server, chance: random.Random) -> N
     )
     os.close(inner)
     os.close(outer)
-    assert process.wait(60) != 0
+    assert process.wait(60) == 1
 
 
 def outage_at_the_start(bench: Stopping, server: Server, chance: random.Random) -> None:
