@@ -23,8 +23,6 @@ class Tally:
     job : str
     dataset, cell, shard : str or None
         What it debates; a judge or a pool has no shard or cell.
-    digest : str
-        Of what its output depends on; empty in tallies of earlier versions.
     state : str
         One of `STATES`.
     done, total : int
@@ -44,13 +42,14 @@ class Tally:
         Why it ended, where it did not finish.
     unread : mapping of (step, what is read) to (unreadable replies, replies)
         Of the debates of its latest run that came to their end.
+    digest : str
+        Of what its output depends on; empty in tallies of earlier versions.
     """
 
     job: str
     dataset: str | None = None
     cell: str | None = None
     shard: str | None = None
-    digest: str = ""
     state: str = "running"
     done: int = 0
     total: int = 0
@@ -65,6 +64,7 @@ class Tally:
     updated: float = 0.0
     message: str = ""
     unread: Unread = field(default_factory=dict)
+    digest: str = ""
 
 
 def read_tally(path: Path) -> Tally | None:
