@@ -1,8 +1,9 @@
 # cortexdsl: experiments on debating language models, from spec to report.
 #
-#   snakemake --cores 4                                   every experiment directly in specs/
-#   snakemake --cores 4 --config spec=examples/groups     one of them, by its name under specs/
+#   cortexdsl run quickstart                              one experiment, by its name under specs/
+#   snakemake --cores 4 --config spec=examples/groups     the same, with another experiment
 #   snakemake --cores 4 results/quickstart/report.html    one of its products
+#   snakemake --cores 4                                   all directly in specs/, if none of them may cost money
 
 
 include: "workflows/common.smk"
