@@ -9,8 +9,8 @@ published experiment is the same operation with `offline`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -109,9 +109,9 @@ class Door:
                 self._shelf.under_way[key] = task
                 task.add_done_callback(lambda done: self._finish(key, done))
             try:
-                # Whoever waits may be cancelled; the call goes on: it is paid for, and others may wait for it too.
-                reply = await asyncio.shield(task)
-                self.counts.shared += is_shared  # a call that ends the job has brought nobody a reply
+                with self._shares(is_shared=is_shared):
+                    # A job that waits may be cancelled; the call goes on: it is paid for, and others may wait for it.
+                    reply = await asyncio.shield(task)
                 return self._delivered(call.model, reply)
             except asyncio.CancelledError:
                 me = asyncio.current_task()
@@ -123,6 +123,16 @@ class Door:
             # The job that was asking was stopped, and this one was not: it asks itself. Whoever comes between the end
             # of that call and its being struck off finds it ended already, and must let the loop strike it off.
             await asyncio.sleep(0)
+
+    @contextmanager
+    def _shares(self, *, is_shared: bool) -> Iterator[None]:
+        """Count a call that another job has sent, unless it brings no reply."""
+        self.counts.shared += is_shared
+        try:
+            yield
+        except BaseException:
+            self.counts.shared -= is_shared
+            raise
 
     def _finish(self, key: str, done: asyncio.Task[Reply]) -> None:
         del self._shelf.under_way[key]

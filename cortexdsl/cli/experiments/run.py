@@ -14,12 +14,13 @@ import yaml
 from cortexdsl.cli.jobs.debate import add_trust
 from cortexdsl.errors import InputError
 from cortexdsl.plan import compile_spec
+from cortexdsl.plan.asked import asked_experiments
 from cortexdsl.watch.command import remember, workflow_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("spec", help="the spec, or its name under specs/")
+    parser.add_argument("spec", help="the spec, or its name under specs/; several with commas")
     parser.add_argument("--cores", metavar="N", help="jobs at once on this machine; by default one a core")
     parser.add_argument("--profile", metavar="NAME", help="where jobs run: slurm, or a Snakemake profile of your own")
     parser.add_argument("--errors-again", action="store_true", help="ask failed calls of earlier runs again")
@@ -31,7 +32,8 @@ def run(args: argparse.Namespace) -> int:
     """Run the verb: this process becomes Snakemake, so that signals and exit status are its own."""
     if args.cores not in (None, "all") and not (args.cores.isdecimal() and int(args.cores) > 0):
         raise InputError(f"--cores {args.cores}: is no number of jobs\n    write --cores 4, or --cores all")
-    compile_spec(args.spec)  # what is wrong in it is said before Snakemake starts
+    for experiment, path in asked_experiments(args.spec).items():
+        compile_spec(path, experiment)  # what is wrong in it is said before Snakemake starts
     settings = [f"spec={json.dumps(args.spec)}", *(["errors_again=true"] if args.errors_again else [])]
     settings += [f"trust={','.join(args.trust)}"] if args.trust else []
     profile = ["--profile", find_profile(args.profile)] if args.profile else []
