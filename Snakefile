@@ -1,8 +1,9 @@
 # cortexdsl: experiments on debating language models, from spec to report.
 #
-#   snakemake --cores 4                                   every experiment directly in specs/
-#   snakemake --cores 4 --config spec=examples/groups     one of them, by its name under specs/
+#   cortexdsl run quickstart                              one experiment, by its name under specs/
+#   snakemake --cores 4 --config spec=examples/groups     the same, with another experiment
 #   snakemake --cores 4 results/quickstart/report.html    one of its products
+#   snakemake --cores 4                                   all directly in specs/, if none of them may cost money
 
 
 include: "workflows/common.smk"
@@ -20,13 +21,15 @@ include: "workflows/report.smk"
 include: "workflows/serve.smk"
 
 
-REPORTS = expand("results/{experiment}/report.html", experiment=EXPERIMENTS)
+def products(wildcards):
+    """Return everything that the experiments of this run end with."""
+    return [path for name in EXPERIMENTS for path in products_of(name)]
 
 
 rule all:
     default_target: True
     input:
-        REPORTS,
+        products,
         # Specs in specs/ that cannot run: the others run, and then this says what is wrong with them and fails.
         ["results/.mended"] if BROKEN else [],
     localrule: True
@@ -34,7 +37,7 @@ rule all:
 
 rule broken:
     input:
-        REPORTS,
+        products,
     output:
         "results/.mended",
     log:

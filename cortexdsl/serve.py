@@ -24,6 +24,7 @@ from cortexdsl.models.servers.watch import Asked, Start, Watch
 from cortexdsl.plan import Plan
 from cortexdsl.plan.cost.windows import models_of
 from cortexdsl.plan.experiment import pool_sources
+from cortexdsl.plan.parts.money import may_cost
 from cortexdsl.plan.parts.tools import tool_sources
 from cortexdsl.spec.grammar.sections.limits import ServerText
 from cortexdsl.spec.grammar.sections.speakers import LITELLMS_OWN, PLAIN_WIRES
@@ -53,16 +54,46 @@ def unset_variables(plan: Plan) -> list[str]:
 
     They hold addresses and keys: of models that speak, judge or compare texts, and of sources that are searched.
     """
-    models = [model for cell in plan.cells for model in cell.debate.models]
-    models += [plan.judging.model] if plan.judging else []
-    models += [plan.models[name] for cell in plan.cells if (name := cell.debate.similarity) in plan.models]
     searched = {name for cell in plan.cells for name in (*pool_sources(cell), *tool_sources(cell.debate))}
-    asked = [*models, *(plan.knowledge[name] for name in searched)]
+    asked = [*_models(plan), *(plan.knowledge[name] for name in searched)]
     addresses = [(one.api_base or "").partition("env:") for one in asked]
     needed = [name.strip() for before, mark, name in addresses if mark and not before]
     needed += [one.api_key_env for one in asked if one.api_key_env]
     served = {server.env for server in plan.servers.values() if server.command or server.url}
     return sorted({name for name in needed if name not in served and not os.environ.get(name, "").strip()})
+
+
+def _models(plan: Plan) -> list[Model]:
+    """Return the models that speak, judge or compare texts; some several times."""
+    models = [model for cell in plan.cells for model in cell.debate.models]
+    models += [plan.judging.model] if plan.judging else []
+    return [*models, *(plan.models[name] for cell in plan.cells if (name := cell.debate.similarity) in plan.models)]
+
+
+def what_runs(experiments: Sequence[str]) -> str:
+    """Return what a run without the name of a spec says first."""
+    named = ", ".join(experiments)
+    return f"no spec is named, so all in specs/ run that are not finished: {named}; one alone: cortexdsl run NAME"
+
+
+def refuse_paid(plans: Sequence[Plan]) -> None:
+    """Refuse to run specs that nobody named if a model of one may cost money.
+
+    A model may cost money if it has a price, or if it is a hosted one without an address of one's own.
+
+    Raises
+    ------
+    InputError
+    """
+    paid = {plan.experiment: sorted({model.name for model in _models(plan) if may_cost(model)}) for plan in plans}
+    lines = [f"    {name}: {', '.join(models)}" for name, models in paid.items() if models]
+    if lines:
+        first = lines[0].strip().partition(":")[0]
+        raise InputError(
+            "no spec is named, and models of some specs in specs/ may cost money\n"
+            + "\n".join(lines)
+            + f"\n    name the one to run: cortexdsl run {first}, or snakemake --cores 2 --config spec={first}"
+        )
 
 
 def refuse_unset(plans: Sequence[Plan]) -> None:

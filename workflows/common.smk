@@ -1,13 +1,18 @@
 # What the rules share: which experiments are asked for, and what their specs mean.
 
+import os
 import sys
 from functools import cache
 from pathlib import Path
 from shlex import quote
+from types import SimpleNamespace
+
+from snakemake.io import IOFile
 
 from cortexdsl.errors import CortexError, InputError
 from cortexdsl.plan import PARTS, TABLES, Layout, compile_spec, sound_experiments
 from cortexdsl.plan.jobs.again import failed_jobs, failed_judgements
+from cortexdsl.plan.jobs.outdated import outdated_outputs
 from cortexdsl.plan.kept.looks import batches_by_cell, live_in, read_look
 from cortexdsl.plan.jobs.waiting import (
     connections_per_job,
@@ -104,9 +109,21 @@ def looks_of(experiment):
 
 def to_score(wildcards):
     """What one cell's scores are made of: its debates, with stopping as far as the looks have asked for them."""
+    force_outdated(wildcards.experiment)
     plan, looks = plan_of(wildcards.experiment), looks_of(wildcards.experiment)
     batches = batches_by_cell(plan, len(looks))[wildcards.cell] if looks else None
     return [*plan.debates_of(wildcards.dataset, wildcards.cell, batches), *looks]
+
+
+def products_of(experiment):
+    """Return every file that an experiment ends with: one that is missing is made again."""
+    plan = plan_of(experiment)
+    cells = (
+        SimpleNamespace(experiment=experiment, dataset=dataset, cell=cell.slug)
+        for dataset in plan.tasks
+        for cell in plan.cells
+    )
+    return [*(path for cell in cells for path in to_score(cell)), *plan.products]
 
 
 def to_look(wildcards):
@@ -134,6 +151,12 @@ try:
 except CortexError as error:
     refuse(error)
 
+# The display names the reports that are there if nothing is left to be done.
+if workflow.is_main_process:
+    reports = [Layout(f"results/{name}").report for name in EXPERIMENTS]
+    there = [f"report: {path}" for path in reports if Path(path).exists()]
+    logger.info(None, extra={"reports": there})
+
 # `--config errors_again=true` asks calls again that failed: debates that may have heard of one run again, with their
 # replies from the call logs. No param says so, or the next run without it would run them once more.
 ERRORS_AGAIN = str(config.get("errors_again", False)).lower() in ("true", "yes", "1")
@@ -143,36 +166,48 @@ TRUST = "".join(
     for name in str(config.get("trust", "")).split(",")
     if name.strip()
 )
-FAILED = (
-    {(name, *job) for name in EXPERIMENTS for job in failed_jobs(plan_of(name))}
-    if ERRORS_AGAIN and workflow.is_main_process
-    else set()
-)
 
 
-FAILED_JUDGEMENTS = (
-    {(name, *cell) for name in EXPERIMENTS for cell in failed_judgements(plan_of(name))}
-    if ERRORS_AGAIN and workflow.is_main_process
-    else set()
-)
+@cache
+def force_outdated(experiment):
+    """Have Snakemake make again what it cannot know to be outdated, once for each graph of jobs.
+
+    Results may come from elsewhere without `.snakemake`, which has the digests that Snakemake goes by. What asks models
+    is then made again if its own digests differ. Tables are always made again, which costs no call.
+    """
+    if not workflow.is_main_process:
+        return
+    plan = plan_of(experiment)
+    again = outdated_outputs(plan)
+    record = IOFile(plan.layout.plan, rule=workflow.get_rule("plan"))
+    if workflow.persistence.metadata(record) is None:
+        looks = [plan.layout.look(batch) for batch in range(1, plan.batches + 1)]
+        tables = [path for table in PARTS for path in plan.parts(table)]
+        again.update(filter(os.path.exists, [plan.layout.plan, *looks, *tables]))
+    if ERRORS_AGAIN:
+        again.update(plan.layout.debates(*job) for job in failed_jobs(plan))
+        again.update(plan.layout.judgements(*cell) for cell in failed_judgements(plan))
+    workflow.dag.forcefiles.update(again)
 
 
 def to_judge(wildcards):
-    """What a judge reads; a job that must run again is forced as one that debates is."""
-    plan = plan_of(wildcards.experiment)
-    cell = wildcards.dataset, wildcards.cell
-    if (wildcards.experiment, *cell) in FAILED_JUDGEMENTS:
-        workflow.dag.forcefiles.add(plan.layout.judgements(*cell))
+    """What a judge reads."""
+    force_outdated(wildcards.experiment)
     return to_score(wildcards)
 
 
 def to_debate(wildcards):
-    """What a debate job reads. A job that must run again is forced here, where the graph of jobs is being made."""
-    job = wildcards.dataset, wildcards.cell, wildcards.shard
-    plan = plan_of(wildcards.experiment)
-    if (wildcards.experiment, *job) in FAILED:
-        workflow.dag.forcefiles.add(plan.layout.debates(*job))
-    return plan.debate_inputs(*job)
+    """What a debate job reads."""
+    force_outdated(wildcards.experiment)
+    return plan_of(wildcards.experiment).debate_inputs(
+        wildcards.dataset, wildcards.cell, wildcards.shard
+    )
+
+
+def to_plan(wildcards):
+    """What the plan reads: it tells the ledger of edits, which would else make what is another rule's output."""
+    force_outdated(wildcards.experiment)
+    return plan_of(wildcards.experiment).layout.declared
 
 
 # Connections are shared by the jobs that run at once: their sum is capped here, since a resource without a cap is

@@ -20,8 +20,7 @@ rule declare:
 
 rule plan:
     input:
-        # It tells the ledger of edits, too: were it the first to do so, it would make another rule's output.
-        Layout("results/{experiment}").declared,
+        to_plan,
     output:
         Layout("results/{experiment}").plan,
     log:

@@ -9,8 +9,8 @@ published experiment is the same operation with `offline`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -98,9 +98,8 @@ class Door:
         key = call_key(call)
         while True:
             task = self._shelf.under_way.get(key)
-            if task is not None:
-                self.counts.shared += 1
-            else:
+            is_shared = task is not None
+            if task is None:
                 known = self.logs.get(key)
                 if known is not None:
                     self.counts.replayed += 1
@@ -110,8 +109,10 @@ class Door:
                 self._shelf.under_way[key] = task
                 task.add_done_callback(lambda done: self._finish(key, done))
             try:
-                # Whoever waits may be cancelled; the call goes on: it is paid for, and others may wait for it too.
-                return self._delivered(call.model, await asyncio.shield(task))
+                with self._shares(is_shared=is_shared):
+                    # A job that waits may be cancelled; the call goes on: it is paid for, and others may wait for it.
+                    reply = await asyncio.shield(task)
+                return self._delivered(call.model, reply)
             except asyncio.CancelledError:
                 me = asyncio.current_task()
                 if self.sender.is_closing or not task.cancelled() or (me is not None and me.cancelling()):
@@ -122,6 +123,16 @@ class Door:
             # The job that was asking was stopped, and this one was not: it asks itself. Whoever comes between the end
             # of that call and its being struck off finds it ended already, and must let the loop strike it off.
             await asyncio.sleep(0)
+
+    @contextmanager
+    def _shares(self, *, is_shared: bool) -> Iterator[None]:
+        """Count a call that another job has sent, unless it brings no reply."""
+        self.counts.shared += is_shared
+        try:
+            yield
+        except BaseException:
+            self.counts.shared -= is_shared
+            raise
 
     def _finish(self, key: str, done: asyncio.Task[Reply]) -> None:
         del self._shelf.under_way[key]
@@ -150,7 +161,7 @@ class Door:
         here = self._failed_here, counts.asked + counts.replayed + counts.shared
         for failed, calls, whose in ((*here, "of this job"), (run.failed, run.replies, "of this run")):
             if is_too_many(failed, calls, share, is_end=is_end):
-                raise too_many_failed(failed, calls, whose, self._last_failure, share)
+                raise too_many_failed(failed, calls, whose, self._last_failure, share, self.tally.job.spec)
 
     async def _ask(self, key: str, call: Call) -> Reply:
         claims = self._shelf.claims

@@ -42,6 +42,8 @@ class Tally:
         Why it ended, where it did not finish.
     unread : mapping of (step, what is read) to (unreadable replies, replies)
         Of the debates of its latest run that came to their end.
+    digest : str
+        Of what its output depends on; empty in tallies of earlier versions.
     """
 
     job: str
@@ -62,6 +64,7 @@ class Tally:
     updated: float = 0.0
     message: str = ""
     unread: Unread = field(default_factory=dict)
+    digest: str = ""
 
 
 def read_tally(path: Path) -> Tally | None:
@@ -83,6 +86,7 @@ def _tally(said: Mapping[str, Any]) -> Tally:
         dataset=said.get("dataset"),
         cell=said.get("cell"),
         shard=said.get("shard"),
+        digest=str(said.get("digest") or ""),
         state=said["state"],
         done=int(debates["done"]),
         total=int(debates["total"]),

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from cortexdsl.analysis.metrics.tables.levels import Level
+from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.report.figures.curves import cost_figure, rounds_figure
 from cortexdsl.report.figures.dotplots import accuracy_figure, differences_figure
 from cortexdsl.report.figures.drawing import Drawing
@@ -42,7 +43,7 @@ from cortexdsl.report.words.provenance import versions
 def build_report(
     folder: Path, provenance: Mapping[str, str] | None = None, *, has_figures: bool = True, threads: int = 1
 ) -> Path:
-    """Write report.html, view.html, figures/ and tables/ of an experiment; of a run that stopped, a page that says so.
+    """Write report.html, view.html, figures/ and tables/ of an experiment; of a run that stopped, stopped.html alone.
 
     The same tables and provenance give the same bytes.
 
@@ -106,6 +107,7 @@ def build_report(
     )
     target.write_text(text, encoding="utf-8")
     (folder / VIEW).write_text(view_page(results.plan), encoding="utf-8")
+    Path(Layout(folder.as_posix()).stopped).unlink(missing_ok=True)
     return target
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from cortexdsl.errors import CortexError
 from cortexdsl.plan.kept.store import read_plan
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.report.inputs.unfinished import Unfinished, read_unfinished
@@ -14,6 +15,20 @@ from cortexdsl.report.page.templates import style, template
 from cortexdsl.report.tables.work.spending import spent
 from cortexdsl.report.tables.written.table import Column, Entry, Table, words
 from cortexdsl.report.words import provenance
+
+
+def last_words(experiment: str) -> str:
+    """Return what a run that did not finish says of an experiment at its end; nothing if all its debates are done.
+
+    Writes `stopped.html` if there is no report of an earlier run that says the same.
+    """
+    folder = Path(Layout(f"results/{experiment}").root)
+    try:
+        unfinished = stopped(folder)
+        page = stopped_page(folder, unfinished) if unfinished else None
+    except (CortexError, OSError):  # a full disk, a plan of a later version: the failed jobs have said so
+        return ""
+    return f"{experiment}: {unfinished.sentence}\nwhat is there so far: {page}" if unfinished else ""
 
 
 def stopped(folder: Path) -> Unfinished | None:
@@ -31,7 +46,7 @@ def stopped(folder: Path) -> Unfinished | None:
 
 
 def stopped_page(folder: Path, unfinished: Unfinished) -> Path:
-    """Write report.html; the whole one takes its place when the run is finished."""
+    """Write stopped.html, which is removed when the report is made; the report's own path belongs to its rule."""
     plan = read_plan(Path(Layout(folder.as_posix()).plan))
     cost = spent(folder, plan)
     tables = [_left(unfinished), *([cost.table, cost.attempts] if cost else [])]
@@ -43,7 +58,7 @@ def stopped_page(folder: Path, unfinished: Unfinished) -> Path:
         spent=cost,
         style=style(),
     )
-    target = Path(Layout(folder.as_posix()).report)
+    target = Path(Layout(folder.as_posix()).stopped)
     target.write_text(text, encoding="utf-8")
     return target
 

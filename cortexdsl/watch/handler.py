@@ -51,10 +51,12 @@ CHATTER = (
     "SLURM run ID: ",
     "Cleaning up SLURM log files",
     "Will exit after finishing currently running jobs",
+    "Cannot restore ",
 )
 SUBMITTED = " has been submitted with SLURM jobid "
 SILENT = {LogEvent.SHELLCMD, LogEvent.RESOURCES_INFO, LogEvent.RUN_INFO, LogEvent.WORKFLOW_STARTED, LogEvent.RULEGRAPH}
 INTERRUPTED = "Terminating processes on user request"
+NOTHING = "Nothing to be done"
 JOB_EXCEPTIONS = {"CalledProcessError", "RuleException"}  # said again of a job whose own error is shown
 
 
@@ -74,7 +76,8 @@ class LogHandler(LogHandlerBase):
         self._names: dict[int, str] = {}
         self._running: dict[int, str] = {}
         self._done = self._total = 0
-        self._is_interrupted = False
+        self._stopped_by = ""
+        self._reports: list[str] = []
         self._said: set[str] = set()
         self._last: list[str] = []
 
@@ -93,6 +96,10 @@ class LogHandler(LogHandlerBase):
         announced = getattr(record, "announced", None)
         if announced is not None:
             self._begin(announced)
+        elif hasattr(record, "reports"):
+            self._reports = list(record.reports)
+        elif hasattr(record, "stopped_by"):
+            self._stop(record.stopped_by)
         elif getattr(record, "is_last_word", False):
             self._last.append(record.getMessage())
         elif event == LogEvent.RUN_INFO:
@@ -127,7 +134,7 @@ class LogHandler(LogHandlerBase):
     def _failed(self, record: logging.LogRecord) -> None:
         number = getattr(record, "jobid", -1)
         self._running.pop(number, None)
-        if self._is_interrupted:  # a job that was ended has not failed
+        if self._stopped_by:  # a job that was ended has not failed
             return
         logs = [str(log) for log in getattr(record, "log", ())]
         name = self._names.get(number, str(getattr(record, "rule_name", "job")))
@@ -138,20 +145,26 @@ class LogHandler(LogHandlerBase):
     def _pass_on(self, record: logging.LogRecord, event: LogEvent | None) -> None:
         text = record.getMessage() if record.msg else ""
         if INTERRUPTED in text:
-            self._is_interrupted = True
-            self._say("stopping: the calls under way are given up, what is finished is kept")
+            self._stop("SIGINT")
+        elif text.startswith(NOTHING):
+            self._say("\n".join([f"{NOTHING}: all results are there, and fit the spec", *self._reports]))
         elif (
             not text
             or text == "None"
             or text in self._said
             or text.startswith(CHATTER)
             or SUBMITTED in text
-            or (event == LogEvent.ERROR and (self._is_interrupted or self._is_a_jobs(record)))
+            or (event == LogEvent.ERROR and (self._stopped_by or self._is_a_jobs(record)))
         ):
             return
         elif Quietness.ALL not in (self.common_settings.quiet or ()) or record.levelno >= logging.ERROR:
             self._said.add(text)
             self._say(text)
+
+    def _stop(self, signal_name: str) -> None:
+        if not self._stopped_by:
+            self._stopped_by = "Ctrl-C" if signal_name == "SIGINT" else signal_name
+            self._say("stopping: calls in flight are cancelled, finished work is kept")
 
     @staticmethod
     def _is_a_jobs(record: logging.LogRecord) -> bool:
@@ -176,14 +189,14 @@ class LogHandler(LogHandlerBase):
             display.stop()
         for message in self._failures.summary() if self._failures.count else ():
             self._say(message)
-        if self._is_interrupted or self._failures.count:
+        if self._stopped_by or self._failures.count:
             count = self._failures.count
-            what = "stopped by hand" if self._is_interrupted else f"{count} job{'s' * (count != 1)} failed"
+            what = f"stopped by {self._stopped_by}" if self._stopped_by else f"{count} job{'s' * (count != 1)} failed"
             self._say(
                 f"{what}. Kept: every finished debate, and every reply that came (none is asked or paid for again)."
                 f"\nGo on with the same command: {to_go_on()}"
             )
-            self._failures, self._is_interrupted = Failures(), False
+            self._failures, self._stopped_by = Failures(), ""
         for message in self._last:
             self._say(message)
         self._last.clear()

@@ -57,6 +57,12 @@ class Watched:
         return written >= self._since or self.expected.needed is None
 
 
+def layout_in(experiment: str) -> Layout:
+    """Return where the files of an experiment lie, from its name or the folder of its results."""
+    name = experiment.rstrip("/").removeprefix("./").removeprefix("results/")
+    return Layout(f"results/{name}")
+
+
 def expected_in(experiment: str) -> Expected:
     """Return what an experiment is expected to do, from its results alone.
 
@@ -70,8 +76,8 @@ def expected_in(experiment: str) -> Expected:
     RecordError
         It has not begun, or its plan cannot be read.
     """
-    name = experiment.rstrip("/").removeprefix("./").removeprefix("results/")
-    layout = Layout(f"results/{name}")
+    layout = layout_in(experiment)
+    name = layout.root.removeprefix("results/")
     if Path(layout.plan).exists():
         return expected_from(read_plan(Path(layout.plan)))
     tallies = Tallies(Path(layout.ledgers)).read()

@@ -39,12 +39,14 @@ def watched_run() -> int | None:
 
 
 def end_with_run() -> None:
-    """Have this process end when the run that it belongs to has ended."""
+    """Have this process end when its run ends or stops it: as by Ctrl-C, so that it closes its log and its tally."""
     watched = watched_run()
     if watched is None:
         return
 
     import threading  # of no use to jobs that are handed over, which are most
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
     def wait() -> None:
         select.select([watched], [], [])

@@ -11,6 +11,7 @@ import selectors
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from cortexdsl.worker.wire import receive, send
 
 FILES = 3  # input, output, errors
 PATIENCE = 5.0  # seconds that a client may take to say what it wants
+ENDED_WITHIN = 3.0  # seconds that jobs have to close their logs at the end of the run; then they are killed
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,16 +185,29 @@ class Zygote:
             status = os.waitstatus_to_exitcode(ended)
             _answer(connection, str(status if status >= 0 else 128 - status))
 
-    def _stop(self, fork: int) -> None:
+    def _stop(self, fork: int, number: signal.Signals = signal.SIGINT) -> None:
+        """End a job, by default as Ctrl-C does: it closes its log and its tally."""
         with suppress(ProcessLookupError):
-            os.killpg(fork, signal.SIGKILL)
+            os.killpg(fork, number)
+
+    def _has_children(self) -> bool:
+        """Take note of children that have ended, and return whether there are others."""
+        with suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG)[0]) != 0:
+                self._clients.pop(ended, None)
+            return True
+        return False
 
     def _end(self) -> None:
         if self._desk is not None:
-            self._desk.close()
-        for fork in list(self._clients):
+            self._desk.close()  # the desk stops its jobs and ends
+        for fork in self._clients:
             self._stop(fork)
+        until = time.monotonic() + ENDED_WITHIN
+        while self._has_children() and time.monotonic() < until:
+            time.sleep(0.01)
         for fork in list(self._clients):
+            self._stop(fork, signal.SIGKILL)
             os.waitpid(fork, 0)
         address = Path(self._listener.getsockname())
         with suppress(OSError):  # who started this has removed them already, unless it was killed

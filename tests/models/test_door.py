@@ -52,6 +52,19 @@ def test_equal_calls_at_once_are_one(tmp_path: Path) -> None:
     asyncio.run(scene())
 
 
+def test_a_call_that_brings_no_reply_was_shared_with_nobody(tmp_path: Path) -> None:
+    """A key that is refused ends all ten that wait: nothing was saved by asking once."""
+
+    async def scene() -> None:
+        fake = Fake(Failure(Kind.AUTHENTICATION, "no"))
+        async with open_door(tmp_path / "own.jsonl", transports=fake.transports) as door:
+            found = await asyncio.gather(*(door(call_of()) for _ in range(10)), return_exceptions=True)
+        assert all(isinstance(each, ModelError) for each in found)
+        assert door.counts.shared == 0
+
+    asyncio.run(scene())
+
+
 def test_offline_replays_and_asks_nothing(tmp_path: Path) -> None:
     async def scene() -> None:
         fake = Fake()

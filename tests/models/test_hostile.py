@@ -185,6 +185,6 @@ def test_failures_that_are_data_stay_few_or_end_the_run_and_are_asked_again(tmp_
     assert stopped
     assert "calls of this job brought no reply" in str(stopped[0])
     assert "model entry (direct/m): context window exceeded: HTTP 400: maximum context length" in str(stopped[0])
-    assert "cortexdsl run SPEC --errors-again" in str(stopped[0])
+    assert "cortexdsl run NAME --errors-again" in str(stopped[0])
     allowed = asyncio.run(ask(tmp_path / "b", fixed(context, 400), calls=120, connections=4, failed=1.0))
     assert all(isinstance(each, Reply) and each.error for each in allowed)

@@ -88,13 +88,35 @@ def test_quiet_leaves_failures_alone(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert said[0] == "failed: debate a"
 
 
-def test_jobs_that_ctrl_c_ended_have_not_failed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("stop", "name"),
+    [
+        (record("Terminating processes on user request, this might take some time."), "Ctrl-C"),
+        (record("", stopped_by="SIGINT"), "Ctrl-C"),
+        (record("", stopped_by="SIGTERM"), "SIGTERM"),
+    ],
+    ids=["Snakemake's own", "Ctrl-C", "SIGTERM"],
+)
+def test_jobs_that_a_stop_ended_have_not_failed(
+    stop: logging.LogRecord, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Snakemake reports them as failed; they were told to stop."""
-    stop = record("Terminating processes on user request, this might take some time.")
     said = shown(capsys, [stop, *failing(tmp_path)], Settings())
-    assert said[0] == "stopping: the calls under way are given up, what is finished is kept"
+    assert said[0] == "stopping: calls in flight are cancelled, finished work is kept"
     assert not any(line.startswith("failed") for line in said)
-    assert any(line.startswith("stopped by hand. Kept:") for line in said)
+    assert any(line.startswith(f"stopped by {name}. Kept:") for line in said)
+
+
+def test_nothing_to_do_is_one_line_and_the_place_of_the_report(capsys: pytest.CaptureFixture[str]) -> None:
+    """Snakemake's sentence names no file."""
+    records = [
+        record("", reports=["report: results/x/report.html"]),
+        record("Nothing to be done (all requested files are present and up to date)."),
+    ]
+    assert shown(capsys, records, Settings()) == [
+        "Nothing to be done: all results are there, and fit the spec",
+        "report: results/x/report.html",
+    ]
 
 
 def test_a_dry_run_is_in_snakemakes_words(capsys: pytest.CaptureFixture[str]) -> None:

@@ -194,7 +194,7 @@ def test_nothing_is_left_when_the_run_is_killed(server: Server, tmp_path: Path) 
 
 
 def test_a_job_that_runs_itself_ends_with_its_run(server: Server, tmp_path: Path) -> None:
-    """Its parent may be a shell that lives on: it watches the run, not the parent."""
+    """Its parent may be a shell that lives on: it watches the run, not the parent. It closes its tally."""
     run = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     environment = {**os.environ, RUN: str(run.pid), ADDRESS: ""}
     waiting = subprocess.Popen(DEBATE, cwd=tmp_path, env=environment)
@@ -202,7 +202,9 @@ def test_a_job_that_runs_itself_ends_with_its_run(server: Server, tmp_path: Path
     run.kill()
     run.wait()
     assert is_cut(asked)
-    assert waiting.wait(60) == -signal.SIGTERM
+    assert waiting.wait(60) == 128 + signal.SIGINT
+    (tally,) = (tmp_path / "results").rglob("spent/*.json")
+    assert json.loads(tally.read_text())["state"] == "stopped"
 
 
 def test_a_second_run_on_an_experiment_is_refused_while_the_first_lives(tmp_path: Path) -> None:

@@ -168,8 +168,12 @@ class Bench:
         """What a started run has said so far."""
         return (self.folder / "said.txt").read_text(encoding="utf-8", errors="replace")
 
+    def program(self, *arguments: str) -> list[str]:
+        """The command line of a verb."""
+        return [sys.executable, "-m", "cortexdsl.cli.main", *arguments]
+
     def cortexdsl(self, *arguments: str, timeout: float = 120) -> Run:
-        return self.run([sys.executable, "-m", "cortexdsl.cli.main", *arguments], timeout)
+        return self.run(self.program(*arguments), timeout)
 
     def run(self, command: Sequence[str], timeout: float = 240) -> Run:
         before = self._logs()

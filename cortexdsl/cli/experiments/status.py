@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from dataclasses import asdict
+from pathlib import Path
 
 from rich.console import Console, RenderableType
 from rich.live import Live
 
+from cortexdsl.errors import InputError
+from cortexdsl.plan.asked import spec_path
+from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.watch.plain import as_plain
 from cortexdsl.watch.progress import Progress
 from cortexdsl.watch.table import draw
 from cortexdsl.watch.trainings import trainings
-from cortexdsl.watch.watched import EVERY, Watched, expected_in
+from cortexdsl.watch.watched import EVERY, Watched, expected_in, layout_in
 from cortexdsl.watch.words import has_many_datasets, in_a_line, name_of
+from cortexdsl.worker.alone import is_at_work
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,11 +32,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the verb: 1 where jobs have failed, stopped, or fallen silent."""
+    """Run the verb: 0 if a run is at work or the experiment is finished, else 1."""
+    layout = layout_in(args.experiment)
+    root = Path(layout.root)
+    if args.watch:
+        _wait_for_jobs(layout)
+    elif is_at_work(root) and not _has_begun(layout):
+        print(f"{root}: a run is at work, no job has started yet")
+        return 0
     watched = Watched(expected_in(args.experiment))
     shown = watched.look()
     if args.watch:
-        shown = _follow(watched, args.experiment, is_json=args.json)
+        shown = _follow(watched, root, is_json=args.json)
+    is_open = bool(shown.running) or is_at_work(root)
     trained = trainings(watched.expected.layout)
     if args.json:
         learned = {"trainings": [asdict(each) for each in trained]} if trained else {}
@@ -41,12 +55,34 @@ def run(args: argparse.Namespace) -> int:
             console.print(draw(shown, console.width))
         else:
             print("\n".join(_lines(shown)))
-        for line in (*(each.line() for each in trained), *_remarks(shown)):
+        for line in (*(each.line() for each in trained), *_remarks(shown, is_open=is_open)):
             print(line)
-    return 1 if shown.all.state in ("failed", "stopped", "silent") else 0
+    return 0 if is_open or shown.all.state == "done" else 1
 
 
-def _follow(watched: Watched, experiment: str, *, is_json: bool) -> Progress:
+def _has_begun(layout: Layout) -> bool:
+    return Path(layout.plan).exists() or any(Path(layout.ledgers).glob("*.json"))
+
+
+def _wait_for_jobs(layout: Layout) -> None:
+    """Wait while a run plans, or while there is nothing but a spec that may be run; say so once."""
+    root, is_said = Path(layout.root), False
+    while not Path(layout.plan).exists() and (is_at_work(root) or (not _has_begun(layout) and _has_spec(layout))):
+        if not is_said:
+            print(f"{root}: no job has started yet; waiting (Ctrl-C ends this)", file=sys.stderr, flush=True)
+            is_said = True
+        time.sleep(EVERY)
+
+
+def _has_spec(layout: Layout) -> bool:
+    try:
+        spec_path(layout.root.removeprefix("results/"))
+    except InputError:
+        return False
+    return True
+
+
+def _follow(watched: Watched, root: Path, *, is_json: bool) -> Progress:
     """Show an experiment while it runs, and return how it ended."""
     console = Console(highlight=False)
     moves = console.is_terminal and not is_json
@@ -59,7 +95,7 @@ def _follow(watched: Watched, experiment: str, *, is_json: bool) -> Progress:
         live.start()
     try:
         shown = watched.look()
-        while shown.running:
+        while shown.running or is_at_work(root):
             time.sleep(EVERY)
             shown = watched.look()
             if is_json:
@@ -78,14 +114,17 @@ def _lines(shown: Progress) -> list[str]:
     return [*rows, in_a_line(shown.all, f"all of {shown.experiment}")] if len(rows) > 1 else rows
 
 
-def _remarks(shown: Progress) -> list[str]:
+def _remarks(shown: Progress, *, is_open: bool) -> list[str]:
     lines = []
     if shown.others.jobs:
         calls = shown.others.calls.get("asked", 0)
         lines.append(f"others: {calls:,} calls by a judge, a knowledge pool, or cells of earlier plans")
     if shown.silent:
         named = ", ".join(shown.silent[:3]) + (f" and {len(shown.silent) - 3} more" if len(shown.silent) > 3 else "")
-        lines.append(f"silent for over a minute, so probably dead: {named}\n    run the experiment again to go on")
+        why = "probably of an earlier run" if is_open else "probably killed"
+        lines.append(f"no news for over a minute, {why}: {named}")
     for message, jobs in shown.messages.items():
         lines.append(f"{jobs} {'jobs' if jobs > 1 else 'job'} ended: {message}")
+    if not is_open and shown.all.state != "done":
+        lines.append(f"not finished, and no run is at work\n    go on: cortexdsl run {shown.experiment}")
     return lines

@@ -193,7 +193,7 @@ async def _shard(plan: Plan, debated: Sequence[Without], dataset: str, slug: str
         folder=log.parent,
         limits=limits,
         ledgers=Path(plan.layout.ledgers),
-        job=Job(f"{dataset}~{slug}~{label}~whatif", dataset, slug),
+        job=Job(f"{dataset}~{slug}~{label}~whatif", dataset, slug, spec=plan.spec_name),
     )
     async with door_of_job as door:
         embedder = Embedder(door, plan.models)

@@ -128,6 +128,7 @@ async def _debate(
 ) -> Counts:
     log = Path(plan.layout.call_log(dataset, slug, label))
     shift, cell = shift_of(plan, dataset, slug, label, limits), plan.cell(slug)
+    name = f"{dataset}~{slug}~{label}", dataset, slug, label
     if not offline:
         check_trust(plan, cell, trusted)
     door = open_door(
@@ -135,7 +136,7 @@ async def _debate(
         folder=log.parent,
         limits=limits,
         ledgers=Path(plan.layout.ledgers),
-        job=Job(f"{dataset}~{slug}~{label}", dataset, slug, label),
+        job=Job(*name, plan.spec_name, plan.debate_digest(dataset, slug, label)),
         offline=offline,
         errors_again=errors_again,
         commons=commons,

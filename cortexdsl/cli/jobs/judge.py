@@ -146,7 +146,7 @@ async def judge_records(
         folder=folder,
         limits=limits,
         ledgers=Path(plan.layout.ledgers),
-        job=Job(f"{dataset}~{log}~judge", dataset, slug),
+        job=Job(f"{dataset}~{log}~judge", dataset, slug, spec=plan.spec_name, digest=plan.judge_digest(dataset, slug)),
         offline=offline,
         errors_again=errors_again,
         commons=commons,

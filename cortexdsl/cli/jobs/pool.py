@@ -56,13 +56,14 @@ async def attend(args: argparse.Namespace, commons: Commons | None = None) -> st
 async def _build(plan: Plan, entry: Entry, args: argparse.Namespace, limits: Limits, commons: Commons) -> str:
     """Build the pools; what is found is appended to a log at once, so that a crash asks nothing again."""
     log = args.out.parent / "searches" / args.out.name
+    digest = plan.pool_digest(args.dataset, args.source)
     with AppendLog(log) as writer:
         kept = [record for _, line in whole_lines(log) if (record := parse(line))]
         door_of_job = open_door(
             args.out.parent / "calls" / args.out.name,
             limits=limits,
             ledgers=Path(plan.layout.ledgers),
-            job=Job(f"{args.dataset}~pool~{entry.name}", args.dataset),
+            job=Job(f"{args.dataset}~pool~{entry.name}", args.dataset, spec=plan.spec_name, digest=digest),
             commons=commons,
         )
         async with door_of_job as door, open_sources([entry], Embedder(door, plan.models).embed) as sources:

@@ -63,7 +63,7 @@ async def _collect(
         folder=log.parent,
         limits=limits,
         ledgers=Path(layout.ledgers),
-        job=Job(f"{slug}~{label}", training.task.label, slug, label),
+        job=Job(f"{slug}~{label}", training.task.label, slug, label, plan.spec_name, phase.digest),
         errors_again=errors_again,
     )
     async with door_of_job as door:

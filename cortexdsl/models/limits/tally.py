@@ -37,12 +37,26 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Who a job is: its name among the jobs of the experiment, and what it works on where that is one thing."""
+    """A job.
+
+    Attributes
+    ----------
+    name : str
+        Among the jobs of the experiment.
+    dataset, cell, shard : str or None
+        What it works on, if that is one thing.
+    spec : str
+        What `cortexdsl run` takes to run it again.
+    digest : str
+        Of what its output depends on.
+    """
 
     name: str = "job"
     dataset: str | None = None
     cell: str | None = None
     shard: str | None = None
+    spec: str = "NAME"
+    digest: str = ""
 
 
 class Tally:
@@ -83,6 +97,11 @@ class Tally:
             self.failures["unknown"] = before.failed
         self.message = ""
         self.unread: list[list[Any]] = []  # [step, what it reads, unreadable replies, replies], of debates that ended
+
+    @property
+    def job(self) -> Job:
+        """The job whose tally it is."""
+        return self._job
 
     def debates(self, done: int, total: int) -> None:
         """Note how many debates (or judgements, or searches) are done, of how many."""
@@ -133,6 +152,7 @@ class Tally:
             "dataset": self._job.dataset,
             "cell": self._job.cell,
             "shard": self._job.shard,
+            "digest": self._job.digest,
             "state": state,
             "debates": {"done": self.debates_done, "total": self.debates_total},
             "calls": {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -110,11 +111,27 @@ def checked(raw: Raw, secrets: Secrets) -> Raw:
     return raw if is_clean else replace(raw, text=text, reasoning=thought, tokens=())
 
 
-def too_many_failed(failed: int, calls: int, whose: str, last: str, share: float) -> BudgetError:
-    """Return the error that ends a run in which more calls bring no reply than the spec puts up with."""
+def too_many_failed(failed: int, calls: int, whose: str, last: str, share: float, spec: str) -> BudgetError:
+    """Return the error that ends a run in which more calls bring no reply than the spec allows.
+
+    Parameters
+    ----------
+    failed, calls : int
+        Calls without a reply, of all calls.
+    whose : str
+        Whose calls they are: `of this job`.
+    last : str
+        What the last failure said.
+    share : float
+        The share of calls that may fail, from 0 to 1.
+    spec : str
+        What `cortexdsl run` takes to run the spec again.
+    """
+    enough = min(100, math.floor(100 * failed / calls) + 1)
     return BudgetError(
         f"{failed:,} of {calls:,} calls {whose} brought no reply, and `limits: failed` allows {share:.3g} of them; "
         f"the last: {last}\n"
         "    see what is wrong with the model or its address; then ask the failed calls again: "
-        "cortexdsl run SPEC --errors-again (or, if they are data to you, raise `limits: {failed: 5%}`)"
+        f"cortexdsl run {spec} --errors-again (or, if they are data to you, raise the limit: "
+        f"`limits: {{failed: {enough}%}}`)"
     )

@@ -92,6 +92,11 @@ class Content:
         """Where its files lie."""
         return Layout(f"results/{self.experiment}")
 
+    @property
+    def spec_name(self) -> str:
+        """What `cortexdsl run` takes for this spec: its name in specs/, else its path."""
+        return self.experiment if self.spec_path == f"specs/{self.experiment}.yaml" else self.spec_path
+
     @cached_property
     def _by_slug(self) -> dict[str, Cell]:
         return {cell.slug: cell for cell in self.cells}

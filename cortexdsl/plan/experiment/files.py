@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cortexdsl.plan.experiment.content import Content, known
+from cortexdsl.plan.parts.layout import PARTS
 from cortexdsl.plan.parts.tools import tool_files
 from cortexdsl.plan.training.phases import is_pinned
 from cortexdsl.spec.claims.checks import needs_answers
@@ -85,6 +86,17 @@ class Files(Content):
     def parts(self, table: str) -> list[str]:
         """The parts of a table: one for each dataset and cell."""
         return [self.layout.part(table, dataset, cell.slug) for dataset in self.tasks for cell in self.cells]
+
+    @property
+    def products(self) -> list[str]:
+        """Everything that the experiment's jobs make, apart from debates and looks: looks decide which there are."""
+        cells = [path for table in PARTS for path in self.parts(table)]
+        pools = [path for dataset in self.tasks for cell in self.cells for path in self.pools(dataset, cell)]
+        phases = [(each.name, phase) for each in self.trainings for phase in each.phases]
+        learned = [path for name, phase in phases for path in (*self.trajectories_of(name, phase.label), phase.made)]
+        judged = [*self.judgements(), self.layout.agreement] if self.judging else []
+        whatif = [self.layout.effects, self.layout.shapley] if self.whatifs else []
+        return [*dict.fromkeys(pools), *cells, *learned, *self.kept_tables, *judged, *whatif, *self.layout.products]
 
     @property
     def answers_asked(self) -> list[str]:

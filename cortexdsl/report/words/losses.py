@@ -31,7 +31,7 @@ def losses_line(results: Results) -> str:
     named = "; ".join(map(_named, worst[:5])) + (f"; and {len(worst) - 5} more" if len(worst) > 5 else "")
     return (
         f"In {cells} more than {share:.3g} of the calls brought no reply: {named}. What such a cell shows may be "
-        "the outage and not the method. Ask the failed calls again: cortexdsl run SPEC --errors-again"
+        f"the outage and not the method. Ask the failed calls again: cortexdsl run {results.experiment} --errors-again"
     )
 
 

@@ -15,7 +15,7 @@ import pytest
 from cortexdsl.errors import InputError, ModelError
 from cortexdsl.models.servers.processes import is_ready
 from cortexdsl.plan import Plan, compile_spec
-from cortexdsl.serve import Running, start_servers, stop_servers, unset_variables
+from cortexdsl.serve import Running, refuse_paid, start_servers, stop_servers, unset_variables
 
 STUB = Path(__file__).resolve().parents[2] / "workflow" / "stub.py"
 SPEC = """\
@@ -101,3 +101,36 @@ def test_a_server_elsewhere_that_is_not_there_is_told(started: list[Running]) ->
     os.environ["A_SERVER"] = "http://127.0.0.1:9/v1"
     with pytest.raises(ModelError, match=r"nothing answers at http://127.0.0.1:9/v1/models after 0 s"):
         start_servers([plan(command=None, seconds=0.1)])
+
+
+PAID = SPEC + "limits: {calls: 10}\n"
+
+
+@pytest.mark.parametrize(
+    ("model", "is_paid"),
+    [
+        ("{model: builtin/solver}", False),
+        ("{model: openai/small, api_base: env:A_SERVER}", False),
+        ("{model: openai/small, api_base: env:A_SERVER, price: {input: 0, output: 0}}", False),
+        ("{model: openai/small, api_base: env:A_SERVER, price: {input: 1, output: 2}}", True),
+        ("{model: openai/gpt-4o-mini}", True),
+    ],
+)
+def test_specs_that_nobody_named_run_if_no_model_may_cost_money(
+    model: str, is_paid: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hosted model, or one with a price; the message names the spec, the model and the command for this spec."""
+    monkeypatch.chdir(tmp_path)
+    Path("specs").mkdir()
+    for name, entry in (("free", "{model: builtin/solver}"), ("other", model)):
+        text = PAID.replace("{model: openai/small, api_base: env:A_SERVER, temperature: 0.3}", entry)
+        Path("specs", f"{name}.yaml").write_text(text)
+    plans = [compile_spec("free"), compile_spec("other")]
+    if not is_paid:
+        refuse_paid(plans)
+        return
+    with pytest.raises(InputError) as refused:
+        refuse_paid(plans)
+    assert "    other: one\n" in str(refused.value)
+    assert "free" not in str(refused.value)
+    assert "cortexdsl run other" in str(refused.value)

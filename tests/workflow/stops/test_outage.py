@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -21,7 +22,10 @@ def test_calls_that_fail_end_the_run_and_are_asked_again_on_request(fresh: Bench
     assert run.status != 0
     assert "brought no reply, and `limits: failed` allows 0.05" in run.text
     assert "context window exceeded: HTTP 400" in run.text
-    assert "cortexdsl run SPEC --errors-again" in run.text
+    assert "cortexdsl run remote --errors-again" in run.text
+    suggested = re.search(r"raise the limit: `limits: {failed: (\d+)%}`", run.text)
+    assert suggested is not None
+    assert int(suggested[1]) > 5  # which is the limit that was exceeded
     with serving(OWN_STUB) as server:
         fresh.environment["STUB_URL"] = server.address
         assert fresh.snakemake(REMOTE_SCORES).status != 0
@@ -67,7 +71,7 @@ def test_a_limit_is_exact_over_jobs_and_over_a_raise(fresh: Bench) -> None:
             assert f"the limit of {limit} calls is reached ({limit} spent)" in run.text
             assert server.stats()["calls"] == limit
             assert "Not finished: " in run.text
-            page = (fresh.results("remote") / "report.html").read_text()
+            page = (fresh.results("remote") / "stopped.html").read_text()
             assert f"The limit of {limit} calls is reached" in page
             assert "Not done: sparse" in page
             fresh.edit("specs/remote.yaml", f"calls: {limit}", more)

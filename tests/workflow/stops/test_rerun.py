@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -82,3 +84,81 @@ def test_a_moved_and_edited_spec_debates_again_and_keeps_the_declared_claims(ben
     run = bench.snakemake("results/small/declared.json", "--config", "spec=small.yaml")
     assert run.status == 0, run.text
     assert declared.read_bytes() == before
+
+
+def without_snakemakes_records(bench: Bench) -> None:
+    """Results as they come from another folder: there is no `.snakemake`."""
+    shutil.rmtree(bench.folder / ".snakemake")
+
+
+def test_moved_results_show_no_claims_of_before_an_edit(bench: Bench) -> None:
+    """Claim and alpha are edited where Snakemake knows nothing of the results: no debate runs, the verdict does."""
+    without_snakemakes_records(bench)
+    bench.edit("specs/small.yaml", "accuracy(sparse) > accuracy(full)", "accuracy(full) > accuracy(sparse)")
+    bench.edit("specs/small.yaml", "analysis:\n", "analysis:\n  alpha: 0.2\n")
+    run = bench.snakemake()
+    assert run.status == 0, run.text
+    assert run.finished == Counter({"score": 5, "plan": 1, **AFTER_SCORES})
+    assert [row["claim"] for row in bench.rows("small", "hypotheses.csv")] == ["accuracy(full) > accuracy(sparse)"]
+    assert "alpha: 0.05, then 0.2" in (bench.results("small") / "report.html").read_text()
+    run = bench.snakemake()
+    assert "Nothing to be done: all results are there, and fit the spec\nreport: results/small/report.html" in run.text
+
+
+@pytest.mark.parametrize("has_digests", [True, False], ids=["digests in tallies", "tallies of an earlier version"])
+def test_moved_results_are_debated_again_where_the_spec_is_another(bench: Bench, has_digests: bool) -> None:
+    """An edited cell debates again, the others do not: by the digests that lie beside the records."""
+    without_snakemakes_records(bench)
+    if not has_digests:
+        for path in (bench.results("small") / "spent").glob("*.json"):
+            path.write_text(path.read_text().replace('"digest": "', '"other": "'))
+    before = bench.records("small")
+    bench.edit("specs/small.yaml", "near:    {protocol: neighbor, rounds: 1", "near:    {protocol: neighbor, rounds: 2")
+    run = bench.snakemake()
+    assert run.finished == Counter({"debate": 2, "score": 5, "plan": 1, **AFTER_SCORES}), run.text
+    after = bench.records("small")
+    assert {path for path in after if after[path] != before[path]} == {
+        "debates/arithmetic/near/r1-s01.jsonl",
+        "debates/arithmetic/near/r2-s01.jsonl",
+    }
+
+
+def test_an_edit_whose_run_was_stopped_is_known_from_the_results_alone(bench: Bench, tmp_path: Path) -> None:
+    """One of two edited jobs was made again, plan.json is of the edited spec, and the results were then moved."""
+    bench.edit("specs/small.yaml", "near:    {protocol: neighbor, rounds: 1", "near:    {protocol: neighbor, rounds: 2")
+    record = "debates/arithmetic/near/r1-s01.jsonl"
+    assert bench.snakemake("results/small/plan.json", f"results/small/{record}").status == 0
+    without_snakemakes_records(bench)
+    run = bench.snakemake()
+    assert run.finished["debate"] == 1, run.text
+    assert {debate["rounds"] for debate in bench.debates("small") if debate["cell"] == "near"} == {2}
+
+
+LOST = {
+    "scores.csv": "join",
+    "hypotheses.csv": "verdict",
+    "metrics.csv": "verdict",
+    "plan.json": "plan",
+    "view.html": "report",
+    "figures": "report",
+    "debates/arithmetic/near/r1-s01.jsonl": "debate",
+    "parts/arithmetic/near/answers.csv": "score",
+}
+
+
+def test_what_was_deleted_is_made_again(bench: Bench, original: Bench) -> None:
+    """Each by its rule; and all of them at once, by the same command, as they were."""
+    results = bench.results("small")
+    for lost, rule in LOST.items():
+        (results / lost).rename(results / "away")
+        assert bench.snakemake("--dry-run").planned[rule] == 1, lost
+        (results / "away").rename(results / lost)
+    for lost in LOST:
+        shutil.rmtree(results / lost) if (results / lost).is_dir() else (results / lost).unlink()
+    run = bench.snakemake()
+    assert run.status == 0, run.text
+    for lost in LOST:
+        if (results / lost).is_dir():
+            assert list((results / lost).iterdir())
+        else:
+            assert (results / lost).read_bytes() == (original.results("small") / lost).read_bytes()
