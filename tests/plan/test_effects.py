@@ -215,6 +215,46 @@ def test_check_warns_and_explain_says_the_same(tmp_path: Path, capsys: pytest.Ca
     assert "ends early" not in said
 
 
+RACE = """\
+dataset: {name: arithmetic, size: 60}
+models: {small: {model: builtin/solver, skill: 0.5}}
+agents: [{name: a, model: small}, {name: b, model: small}]
+methods:
+  vote: {protocol: voting}
+  cot: {protocol: cot}
+  full: {protocol: multi-llm, rounds: 1}
+  matched: {protocol: self-consistency, match: {calls: full}}
+analysis: {families: {main: {compare: [vote, cot], to: matched}}}
+hypotheses: [accuracy(matched) > accuracy(vote)]
+stopping: {rule: racing, fewest: 20, batch: 20}
+"""
+
+
+def test_cells_that_a_race_stops_at_once_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`full` stands in no claim, but its budget is that of one that does."""
+    path = tmp_path / "own.yaml"
+    path.write_text(RACE, encoding="utf-8")
+    said = "ule: racing stops 1 of 4 cells at the first look, after 20 questions, since no claim names them: cot; "
+    said += "family main compares cot"
+    assert main(["check", str(path)]) == 0
+    warned = capsys.readouterr().err
+    assert f"own.yaml:11:11: r{said}" in warned
+    assert "write rule: together" in warned
+    assert main(["plan", str(path)]) == 0
+    assert f"\nR{said}.\n" in capsys.readouterr().out
+    both = "accuracy(matched) > accuracy(vote) and accuracy(matched) > accuracy(cot)"
+    path.write_text(RACE.replace("accuracy(matched) > accuracy(vote)", both), "utf-8")
+    assert main(["check", str(path)]) == 0
+    assert "racing stops" not in capsys.readouterr().err
+
+
+def test_without_racing_all_cells_stop_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(RACE.replace("rule: racing", "rule: together"), "utf-8")
+    assert main(["check", str(path)]) == 0
+    assert not capsys.readouterr().err
+
+
 @pytest.mark.parametrize("path", sorted(SPECS.glob("*.yaml")) + sorted(SPECS.glob("[!_]*/[!_]*.yaml")), ids=str)
 def test_no_spec_that_ships_is_without_effect(path: Path) -> None:
     assert ineffective(judge(str(path))) == []
