@@ -34,6 +34,7 @@ from cortexdsl.spec.grammar.protocols.protocol import (
 )
 from cortexdsl.spec.grammar.protocols.schedule import OTHERWISE, CaseText, ChooseText, LoopText
 from cortexdsl.spec.grammar.protocols.steps import StepText
+from cortexdsl.spec.grammar.sections.speakers import SAMPLING
 from cortexdsl.spec.grammar.sheet import METHOD_WORDS
 from cortexdsl.spec.grammar.values.counts import number
 from cortexdsl.spec.text.messages import nearest, shown
@@ -228,6 +229,9 @@ def _strange(protocol: Protocol, choice: Choice) -> Iterator[tuple[Route, Found]
         mark = choice.node.key_mark(route)
         none = f"{protocol.name} has no {kind}s"
         remedy = nearest(route[-1], known, say=f"{kind}s of {protocol.name}") or none
+        if kind == "setting" and route[-1] in SAMPLING:
+            remedy = f"write it in the entry of a model, models: {{NAME: {{{route[-1]}: ...}}}}"
+            remedy += f"; the axis of a grid is models.NAME.{route[-1]}"
         return route, (mark, Problem(str(mark), f"{choice.label}: {what}", remedy))
 
     for key in choice.node.mapping():
