@@ -164,6 +164,9 @@ class ExpectedText(Entry):
 
 
 # ---------------------------------------------------------------- the whole
+Seed: TypeAlias = Annotated[Whole, Field(ge=0, lt=2**63)]
+
+
 def _one_seed(value: Any) -> Any:
     if isinstance(value, list):
         remedy = f"write one number, and replicates: {max(1, len(value))} to debate each question so many times"
@@ -182,7 +185,7 @@ class SpecText(Entry):
     }
 
     title: Text = Field("", description="The question that the experiment asks.")
-    seed: Annotated[Whole, Field(ge=0, lt=2**63), BeforeValidator(_one_seed, json_schema_input_type=int)] = 0
+    seed: Annotated[Seed, BeforeValidator(_one_seed, json_schema_input_type=Seed)] = 0
     replicates: Annotated[Whole, Field(ge=1, le=10_000)] = 1
     dataset: DatasetText | None = None
     datasets: Annotated[dict[Name, DatasetText], Field(min_length=1)] | None = None
