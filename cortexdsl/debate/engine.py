@@ -44,6 +44,8 @@ from cortexdsl.terms import (
     Model,
     Question,
     Reading,
+    Repeat,
+    Site,
     Sparse,
     Step,
     Turn,
@@ -109,7 +111,7 @@ class _Run:
         self.left_out = 0  # rounds so far
         names = tuple(agent.name for agent in members(method))
         there = tuple(agent.name for agent in members(self.present))
-        self.transcript = Transcript(names, members=there, own_numbers=numbered(method))
+        self.transcript = Transcript(names, members=there, own_numbers=numbered(method), observe=hands.observe)
         self.quotes = Quotes(method.passes, hands.reader)
         self.sent: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()
         self.everybody = tuple({a.name: a for agents in method.cast.values() for a in agents}.values())
@@ -147,11 +149,11 @@ class _Run:
                 step = self.method.steps[part]
                 if not self._is_capped(step, in_loop) and not self._is_left_out(step):
                     await self._speak(step)
-            elif not await self._holds(part.unless):
+            elif not await self._holds("unless", part, part.unless):
                 for _ in range(part.times):
                     before = self.left_out
                     await self._run(part.body, in_loop=True)
-                    if self.left_out == before and await self._holds(part.until):
+                    if self.left_out == before and await self._holds("until", part, part.until):
                         break
 
     def _is_capped(self, step: Step, in_loop: bool) -> bool:
@@ -167,10 +169,11 @@ class _Run:
         self.left_out += is_left_out and opens_round(self.method, step)
         return is_left_out
 
-    async def _holds(self, condition: str) -> bool:
+    async def _holds(self, word: Literal["until", "unless"], loop: Repeat, condition: str) -> bool:
+        """Evaluate a condition of a loop; one that holds is why the debate stopped, until a round follows."""
         if condition == NEVER:
             return False
-        is_met = await holds(self._scene(self.present, "condition", *self._now()), condition)
+        is_met = await holds(self._scene(self.present, "condition", *self._now()), Site(word, loop, condition))
         if is_met:
             self.stop = condition if condition in ("consensus", "agreed") else "condition"  # type: ignore[assignment]
         return is_met

@@ -30,10 +30,10 @@ from cortexdsl.protocols.prompts.templates import Templates
 from cortexdsl.spec.check.places import add_new, by_place
 from cortexdsl.spec.check.problems import in_order
 from cortexdsl.spec.load import Spec, judge_spec
-from cortexdsl.spec.text.nodes import Route
+from cortexdsl.spec.text.nodes import Mark, Route
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task
-from cortexdsl.terms import Cell, Family, StoppingRule
+from cortexdsl.terms import Cell, Family, SitePlace, StoppingRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,8 @@ class Judged:
         Those that could be loaded.
     templates : Templates
     prompts : mapping of template to where the spec names it
+    places : mapping of cell to its places
+        Where the conditions, choices and steps of a cell are written, of those that are not in a built-in file.
     is_text_right : bool
         Whether all that is wrong is the data.
     """
@@ -64,6 +66,7 @@ class Judged:
     tasks: Mapping[str, Task] = field(default_factory=dict)
     templates: Templates = field(default_factory=Templates)
     prompts: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[str, Mapping[SitePlace, Mark]] = field(default_factory=dict)
     is_text_right: bool = False
 
     def with_problems(self, more: Iterable[Problem]) -> Judged:
@@ -145,7 +148,8 @@ def judge(asked: str, *, experiment: str | None = None) -> Judged:
             problems += error.problems
             is_text_right = False
     files = [spec.path, *spec.files]
-    return Judged(spec, plan, by_place(problems, files), cells, tasks, templates, prompts, is_text_right)
+    places = {arm.name: arm.places for arm in sound}
+    return Judged(spec, plan, by_place(problems, files), cells, tasks, templates, prompts, places, is_text_right)
 
 
 def _told(check: Callable[[], object]) -> tuple[Problem, ...]:

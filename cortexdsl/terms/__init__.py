@@ -34,7 +34,19 @@ from cortexdsl.terms.graphs import (
     Sparse,
     Topology,
 )
-from cortexdsl.terms.hands import Ask, Hands, Reader, Render, Similarity
+from cortexdsl.terms.hands import (
+    Ask,
+    Evaluation,
+    Hands,
+    Observe,
+    Reader,
+    Render,
+    Similarity,
+    Site,
+    SitePlace,
+    SiteWord,
+    ignore,
+)
 from cortexdsl.terms.protocol import (
     AS_WRITTEN,
     NEVER,
@@ -81,6 +93,7 @@ __all__ = [
     "Decide",
     "Each",
     "Edges",
+    "Evaluation",
     "Everyone",
     "Family",
     "Floats",
@@ -99,6 +112,7 @@ __all__ = [
     "Model",
     "NetworkX",
     "Nobody",
+    "Observe",
     "OfRole",
     "Own",
     "Question",
@@ -113,6 +127,9 @@ __all__ = [
     "Scalar",
     "Self",
     "Similarity",
+    "Site",
+    "SitePlace",
+    "SiteWord",
     "Source",
     "Sparse",
     "Step",
@@ -123,5 +140,6 @@ __all__ = [
     "Topology",
     "Turn",
     "Without",
+    "ignore",
     "in_step",
 ]

@@ -75,10 +75,18 @@ class Keep:
         `above`, `all`.
     number : float or None
         k of top and drop_bottom, the threshold of above.
+    floor : float or None
+        With top and drop_bottom: weights up to this one are never kept.
     """
 
     rule: Literal["mean", "median", "mean_of_all", "top", "drop_bottom", "above", "all"]
     number: float | None = None
+    floor: float | None = None
+
+    @property
+    def may_keep_nobody(self) -> bool:
+        """Whether all weights may be too low."""
+        return self.rule == "above" or self.floor is not None
 
 
 @dataclass(frozen=True, slots=True)

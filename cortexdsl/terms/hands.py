@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
-from cortexdsl.terms.base import Floats
+from cortexdsl.terms.base import Bools, Floats
 from cortexdsl.terms.calls import Call, Message, Reply
-from cortexdsl.terms.protocol import Reads
+from cortexdsl.terms.protocol import Choose, Reads, Repeat
 from cortexdsl.terms.questions import Reading
 
 
@@ -52,6 +52,67 @@ class Similarity(Protocol):
         ...
 
 
+SiteWord: TypeAlias = Literal["until", "unless", "choose", "hears", "tells", "own"]
+SitePlace: TypeAlias = tuple[SiteWord, Repeat | Choose | str]
+"""A word of a loop, of a choice, or of a step (by its name)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place of a method where an expression stands.
+
+    Attributes
+    ----------
+    word : str
+        `until` or `unless` of a loop, `choose`, or `hears`, `tells` or `own` of a step.
+    part : Repeat, Choose or str
+        The loop, the choice, or the name of the step.
+    expression : str
+    """
+
+    word: SiteWord
+    part: Repeat | Choose | str
+    expression: str
+
+    @property
+    def place(self) -> SitePlace:
+        """The word, and what it is of."""
+        return self.word, self.part
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluation:
+    """One evaluation of an expression in a debate.
+
+    Attributes
+    ----------
+    site : Site
+    weight : (S, L) array
+        The values: of each edge (speaker, listener), of each candidate or turn (S, 1), or of the debate (1, 1). NaN
+        where there is no edge.
+    kept : (S, L) bool array
+        Which of them were kept, or held.
+    values : mapping
+        What each name of the expression was worth.
+    rounds : int
+        Rounds of answers so far; 0: no debater had answered.
+    """
+
+    site: Site
+    weight: Floats
+    kept: Bools
+    values: Mapping[str, Any]
+    rounds: int
+
+
+Observe: TypeAlias = Callable[[Evaluation], None]
+"""Is told of every evaluation of a debate, and changes nothing."""
+
+
+def ignore(evaluation: Evaluation) -> None:
+    """Take no notice of an evaluation."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hands:
     """Everything that the engine reaches the world with, injected."""
@@ -60,3 +121,4 @@ class Hands:
     render: Render
     reader: Reader
     similarity: Similarity
+    observe: Observe = ignore

@@ -300,6 +300,21 @@ def test_explain_draws_protocols_and_methods(here: Path, capsys: pytest.CaptureF
     assert main(["explain", "grup"]) == 2
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["specs/x.yaml", "vote", "--set", "rounds=2"], "--set is for built-in protocols"),
+        (["specs/x.yaml", "vote", "--agents", "3"], "--agents is for built-in protocols"),
+        (["group", "vote"], "only a spec has methods"),
+    ],
+)
+def test_explain_ignores_no_argument(
+    here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+) -> None:
+    assert main(["explain", *arguments]) == 2
+    assert told in capsys.readouterr().err
+
+
 def test_show_says_what_was_asked_as_long_as_the_spec_means_it(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The question and its gold are those of the spec; where it means others by now, a warning says so."""
     debated("vote")

@@ -295,6 +295,15 @@ def test_a_review_scores_a_right_solution_high_and_a_wrong_one_low(prompt: str) 
         assert score(WRONG) <= 0.4
 
 
+@pytest.mark.parametrize(("answer", "verdict"), [("14", "agree"), ("15", "disagree")])
+def test_a_judge_of_its_own_answer_works_it_out_again(answer: str, verdict: str) -> None:
+    """Nobody else is heard: 2 + 3 * 4 is 14."""
+    shown = f"Question: What is 2 + 3 * 4?\n\n[Your last answer]\nAnswer: {answer}"
+    text = f"{shown}\n\nEnd with: Verdict: <agree or disagree>"
+    said = solve(({"role": "user", "content": text},), 1, {"skill": 1}).text
+    assert read_verdict(said).value == verdict
+
+
 @pytest.mark.parametrize(("second", "verdict"), [(RIGHT, "agree"), (WRONG, "disagree"), (turn("Hm."), "disagree")])
 def test_a_judge_sees_whether_all_agree(second: dict[str, object], verdict: str) -> None:
     messages = Templates().render("madke/judge.j2", view(heard=[RIGHT, second]))

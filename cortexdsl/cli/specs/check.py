@@ -14,6 +14,8 @@ from cortexdsl.cli.specs.online import ask_models
 from cortexdsl.errors import InputError, Problem, SpecError
 from cortexdsl.plan import Plan
 from cortexdsl.plan.compiler import Judged, judge
+from cortexdsl.plan.cost.effects import ineffective
+from cortexdsl.plan.cost.raced import unclaimed
 from cortexdsl.plan.cost.rehearse import misrendered
 from cortexdsl.plan.cost.trial import unreadable
 from cortexdsl.plan.parts.tools import functions_of
@@ -39,11 +41,11 @@ def run(args: argparse.Namespace) -> int:
     for spec in args.spec:
         judged = _judged(spec)
         _show(judged.problems, "error", is_json=args.json)
-        if judged.plan is None:
+        if judged.plan is None or judged.spec is None:
             status = 2
             continue
         plan = judged.plan
-        _show(_warnings(plan), "warning", is_json=args.json)
+        _show([*_warnings(plan), *ineffective(judged), *unclaimed(plan, judged.spec)], "warning", is_json=args.json)
         if not args.json:
             cells, claims = _counted(len(plan.cells), "cell"), _counted(len(plan.hypotheses), "claim")
             unset = unset_variables(plan)

@@ -18,21 +18,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("what", help="a built-in protocol, or a spec")
     parser.add_argument("method", nargs="?", help="with a spec: a method or cell of it")
-    parser.add_argument("--agents", type=int, default=4, help="agents of the example (default 4)")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the protocol")
+    parser.add_argument("--agents", type=int, help="of a built-in protocol: how many agents (default 4)")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="of a built-in protocol: a setting"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     if args.what.endswith((".yaml", ".yml")):
+        if args.set or args.agents is not None:
+            given = "--set" if args.set else "--agents"
+            raise InputError(
+                f"{given} is for built-in protocols; a spec has settings and agents of its own\n"
+                f"    change {args.what}, or explain the protocol: cortexdsl explain PROTOCOL {given} ..."
+            )
         plan = compile_spec(args.what)
         cells = [plan.cell_named(args.method)] if args.method else plan.cells
         print("\n\n".join(f"{cell.name}: {_explained(plan, cell)}" for cell in cells))
         return 0
+    if args.method:
+        raise InputError(
+            f"explain {args.what} {args.method}: only a spec has methods\n"
+            f"    write the file of the spec: cortexdsl explain specs/NAME.yaml {args.method}"
+        )
     # Sizes of no real model: a weight that uses credibility needs some.
     model = Model("example", "builtin/solver", parameters=1e9, tokens=1e12)
     tools = {"library": Model("library", "tool/search")}  # as shipped protocols call theirs
-    agents = {f"agent-{k}": Agent(f"agent-{k}", model) for k in range(1, max(1, args.agents) + 1)}
+    count = 4 if args.agents is None else max(1, args.agents)
+    agents = {f"agent-{k}": Agent(f"agent-{k}", model) for k in range(1, count + 1)}
     mark = Mark("--set", 1, 1)
     settings = {name: Node(value, mark) for name, value in map(_setting, args.set)}
     choice = Choice("--set", Node(dict(settings), mark), tuple(agents.values()), agents, {"example": model}, tools)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cortexdsl.cli.arguments import add_spec
 from cortexdsl.plan import Plan
+from cortexdsl.plan.cost.raced import race_in_words
 from cortexdsl.plan.cost.rehearse import is_bound, rehearse_plan
 from cortexdsl.plan.cost.windows import too_long
 from cortexdsl.plan.kept.declaration import declaration_of
@@ -86,6 +87,7 @@ def _table(plan: Plan, total: Estimate, by_cell: dict[str, Estimate]) -> str:
     if total.dollars is None:
         lines.append("Dollars are unknown: a model has no price (price: {input: ..., output: ...} per million tokens).")
     lines += [_learning(training) for training in plan.trainings]
+    lines += [said[0].upper() + said[1:] + "."] if (said := race_in_words(plan)) else []
     lines += [f"also called: {cell.name} = {', '.join(cell.aliases)}" for cell in plan.cells if cell.aliases]
     return "\n".join(lines)
 

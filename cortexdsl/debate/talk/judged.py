@@ -9,7 +9,7 @@ import numpy as np
 from cortexdsl.debate.talk.transcript import NOT_READ, Transcript, chosen_among, read_of
 from cortexdsl.debate.weights.expressions import evaluate, named, parse
 from cortexdsl.debate.weights.names import OF_STEPS
-from cortexdsl.terms import Reads, Turn
+from cortexdsl.terms import Evaluation, Reads, Site, Turn
 
 
 def standing(said: Sequence[Turn], own: Sequence[Turn], steps: Collection[str] = ()) -> tuple[Turn, ...]:
@@ -56,15 +56,19 @@ def share_of(choices: Sequence[Turn], name: str) -> float:
     return sum(name in names for names in read) / len(read) if read else 1.0
 
 
-def holding(condition: str, turns: Sequence[Turn], transcript: Transcript) -> tuple[Turn, ...]:
-    """Return those of some turns for which a condition holds.
+def holding(site: Site, turns: Sequence[Turn], transcript: Transcript) -> tuple[Turn, ...]:
+    """Return those turns for which the condition of a site holds.
 
-    Its names are of each turn: what was read of those who were shown it, and what it says itself.
+    The names of the condition belong to each turn: what was read from replies of agents who were shown the turn, and
+    what the turn itself says.
     """
-    parsed = parse(condition)
+    parsed = parse(site.expression)
 
     def holds(turn: Turn) -> bool:
-        return bool(evaluate(parsed, {key: _worth(turn, *named(key), transcript) for key in parsed.keys}))
+        values = {key: _worth(turn, *named(key), transcript) for key in parsed.keys}
+        value = np.full((1, 1), evaluate(parsed, values), dtype=float)
+        transcript.observe(Evaluation(site, value, value != 0, values, transcript.round))
+        return bool(value[0, 0])
 
     return tuple(turn for turn in turns if holds(turn))
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from cortexdsl.terms import Choice, Floats, Graph, Reads, Turn
+from cortexdsl.terms import Choice, Floats, Graph, Observe, Reads, Turn, ignore
 
 TALK = frozenset({"answer", "summary", "comment"})
 """What others may hear. Reviews reach those they are about; verdicts and selections reach nobody."""
@@ -31,6 +31,8 @@ class Transcript:
         Those of the principal agents who still debate.
     own_numbers : mapping of name to int
         What each agent is told of itself: its number in its own role, where it is no principal agent.
+    observe : callable
+        Is told of every evaluation of an expression.
     """
 
     principal: tuple[str, ...]
@@ -41,6 +43,7 @@ class Transcript:
     cosines: list[Floats] = field(default_factory=list)
     members: tuple[str, ...] = ()
     own_numbers: Mapping[str, int] = field(default_factory=dict)
+    observe: Observe = ignore
     # The same turns by speaker, by (speaker, whom about) and by execution: hundreds of agents ask for them.
     _said: dict[str, list[Turn]] = field(default_factory=lambda: defaultdict(list))
     _about: dict[tuple[str, str | None], list[Turn]] = field(default_factory=lambda: defaultdict(list))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from cortexdsl.debate.talk.judged import holding
 from cortexdsl.debate.talk.transcript import TALK, Transcript, last_execution, last_executions
 from cortexdsl.debate.talk.words import Words
-from cortexdsl.terms import Agent, Method, Question, Reader, Step, Tells, Told, Turn
+from cortexdsl.terms import Agent, Method, Question, Reader, Site, Step, Tells, Told, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def _heard(step: Step, address: Address, transcript: Transcript) -> list[Turn]:
     subject = address.about or address.speaker.name
     turns: dict[int, Turn] = {}
     for name in address.hears:
-        found = [turn for each in told for turn in _told(each, name, subject, transcript)]
+        found = [turn for each in told for turn in _told(each, name, subject, transcript, step, "tells")]
         turns |= {turn.turn: turn for turn in sorted(found, key=lambda turn: turn.turn)}
     is_history = any(each.last != 1 for each in told)
     return [turns[number] for number in (sorted(turns) if is_history else turns)]
@@ -188,15 +188,17 @@ def told_by(word: Tells | Told) -> Told | None:
     return word if isinstance(word, Told) else _WORDS[word]
 
 
-def _told(told: Told, speaker: str, subject: str, transcript: Transcript) -> Sequence[Turn]:
-    """Return the turns of a speaker that one entry of `tells` tells to (or of) somebody."""
+def _told(
+    told: Told, speaker: str, subject: str, transcript: Transcript, step: Step, word: Literal["tells", "own"]
+) -> Sequence[Turn]:
+    """Return the turns of a speaker that one entry of `tells` or `own` of a step tells to (or about) somebody."""
     said = transcript.about(speaker, subject) if told.about_me else transcript.said(speaker)
     if told.steps:
         said = tuple([turn for turn in said if turn.step in told.steps])
     elif not told.about_me:
         said = tuple([turn for turn in said if turn.reads in TALK])
     if told.where:
-        said = holding(told.where, said, transcript)
+        said = holding(Site(word, step.name, told.where), said, transcript)
     return last_executions(said, told.last)
 
 
@@ -209,7 +211,7 @@ def _own(step: Step, address: Address, transcript: Transcript) -> list[Turn]:
     if step.own == "none":
         return []
     if isinstance(step.own, Told):
-        return list(_told(step.own, me, address.about or me, transcript))
+        return list(_told(step.own, me, address.about or me, transcript, step, "own"))
     said = transcript.talk(me)
     if step.own == "latest":
         return list(last_execution(said))

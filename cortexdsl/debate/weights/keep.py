@@ -21,14 +21,18 @@ def kept(weight: Floats, rule: Keep) -> Bools:
     rule : Keep
         `mean`, `median`: at least the mean (median) of the listener's own incoming weights. `mean_of_all`:
         at least the mean of all weights; a listener whom that leaves nobody keeps its highest. `top`, `drop_bottom`:
-        the k highest, all but the k lowest, ties at the boundary kept. `above`: more than a threshold. `all`.
+        the k highest, all but the k lowest, ties at the boundary kept, and among those more than `floor` if there is
+        one. `above`: more than a threshold. `all`.
 
     Returns
     -------
     (S, L) bool array
-        Every listener keeps somebody, except under `above`.
+        Every listener keeps somebody, except under `above` and with a floor.
     """
     possible = ~np.isnan(weight)
+    if rule.floor is not None:
+        possible &= np.where(possible, weight, -np.inf) > rule.floor
+        weight = np.where(possible, weight, np.nan)
     if rule.rule == "all" or not possible.any():
         return possible
     if rule.rule == "above":

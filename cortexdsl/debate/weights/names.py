@@ -25,7 +25,7 @@ OF_AGENT: Mapping[str, str] = {
     "changes": "how often its answer changed",
     "changed": "whether its last answer is another than the one before",
     "chosen": "the share of the last choices it stood in that named it; 1 where it stood in none",
-    "place": "its place among the debaters, from 1",
+    "place": "its place among those who debate now, from 1 to n_agents",
     "chance": "a number drawn for it in [0, 1), anew each time",
 }
 OF_PAIR: Mapping[str, str] = {

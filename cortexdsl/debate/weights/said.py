@@ -121,7 +121,7 @@ SAID: Mapping[str, Callable[[Scene], Floats]] = {
     "constancy": _each(lambda scene, name: constancy(scene.transcript.history(name))),
     "changes": _each(lambda scene, name: changes(scene.transcript.history(name))),
     "changed": _each(_changed),
-    "place": _each(lambda scene, name: scene.transcript.numbers[name]),
+    "place": lambda scene: np.arange(1.0, len(scene.names) + 1),
     "differs": _differs,
     "same_group": _pairs(_same_group),
     "previous": _previous,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from cortexdsl.debate.weights.factors import factors, of_debate, shaped, values
 from cortexdsl.debate.weights.keep import kept
 from cortexdsl.debate.weights.scene import Scene
 from cortexdsl.errors import DebateError
-from cortexdsl.terms import Bools, Choice, Choose, Graph, Sparse, Step
+from cortexdsl.terms import Bools, Choice, Choose, Evaluation, Floats, Graph, Site, Sparse, Step
 
 
 async def sparse_graph(scene: Scene, step: Step, topology: Sparse, listeners: tuple[str, ...], within: Bools) -> Graph:
@@ -57,7 +58,13 @@ async def sparse_graph(scene: Scene, step: Step, topology: Sparse, listeners: tu
     columns = [names.index(name) for name in listeners]
     weight = weight[:, columns]
     found = {name: array[:, columns] if array.ndim == 2 else array for name, array in found.items()}
-    return Graph(scene.transcript.round, step.name, names, listeners, weight, kept(weight, topology.keep), found)
+    heard = kept(weight, topology.keep)
+    _observed(scene, Site("hears", step.name, topology.weight), weight, heard, known)
+    return Graph(scene.transcript.round, step.name, names, listeners, weight, heard, found)
+
+
+def _observed(scene: Scene, site: Site, weight: Floats, kept: Bools, values: Mapping[str, Any]) -> None:
+    scene.transcript.observe(Evaluation(site, weight, kept, values, scene.transcript.round))
 
 
 def _not_a_number(expression: Expression, round_: int, speaker: str, factors: Mapping[str, float]) -> str:
@@ -92,6 +99,7 @@ async def choose(scene: Scene, rule: Choose) -> Choice:
         name = candidates[int(np.argwhere(~np.isfinite(weight))[0][0])]
         raise DebateError(_not_a_number(expression, scene.transcript.round, name, {}))
     is_kept = kept(weight[:, None], rule.keep)[:, 0] if candidates else np.zeros(0, dtype=bool)
+    _observed(scene, Site("choose", rule, rule.weight), weight[:, None], is_kept[:, None], known)
     return Choice(
         turn=len(scene.transcript.turns),
         round=scene.transcript.round,
@@ -102,16 +110,19 @@ async def choose(scene: Scene, rule: Choose) -> Choice:
     )
 
 
-async def holds(scene: Scene, condition: str) -> bool:
-    """Say whether a condition on the debate holds now.
+async def holds(scene: Scene, site: Site) -> bool:
+    """Tell whether the condition of a loop holds now.
 
     Raises
     ------
     DebateError
         It has no value.
     """
-    expression = parse(condition)
-    value = np.asarray(evaluate(expression, await values(scene, expression.keys)), dtype=float)
+    expression = parse(site.expression)
+    known = await values(scene, expression.keys)
+    value = np.asarray(evaluate(expression, known), dtype=float)
     if value.size != 1 or not np.isfinite(value).all():
-        raise DebateError(f"round {scene.transcript.round}: the condition {condition!r} has no value")
-    return bool(value.reshape(()))
+        raise DebateError(f"round {scene.transcript.round}: the condition {site.expression!r} has no value")
+    value = value.reshape(1, 1)
+    _observed(scene, site, value, value != 0, known)
+    return bool(value[0, 0])

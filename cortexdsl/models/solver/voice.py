@@ -76,7 +76,10 @@ def _review(prompt: Prompt, mind: Mind, settings: SolverSettings, rng: random.Ra
 
 
 def _verdict(prompt: Prompt, mind: Mind, settings: SolverSettings, rng: random.Random) -> str:
-    agrees = len(_tally(prompt)) == 1 and not prompt.silent
+    if not prompt.heard and not prompt.silent and prompt.own is not None:  # a judge of its own answer checks it again
+        agrees = prompt.own == mind.check
+    else:
+        agrees = len(_tally(prompt)) == 1 and not prompt.silent
     if rng.random() < 0.1 * (1.0 - settings.skill):
         agrees = not agrees
     said = "the same answer" if agrees else "different answers"

@@ -8,7 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from cortexdsl.terms import Decide, Method, Model, Sparse, Step, Told
+from cortexdsl.debate.roles import choices, principal_roles
+from cortexdsl.debate.sites import sites
+from cortexdsl.debate.weights.expressions import parse
+from cortexdsl.terms import Decide, Keep, Method, Model, Sparse, Step, Told
 
 ENGINE_VERSION = 2
 """Raised whenever the engine would make another record from the same replies; finished debates then run again."""
@@ -17,6 +20,7 @@ LATER: dict[type, set[str]] = {
     Step: {"beside", "by_agent", "by_role", "said", "of"},
     Method: {"confidence", "debaters"},
     Decide: {"weight", "otherwise"},
+    Keep: {"floor"},
     Sparse: {"within"},
     Told: {"where"},
 }
@@ -48,7 +52,16 @@ def method_digest(method: Method, seed: int, prompt_digest: Callable[[str], str]
     named = [prompt for step in method.steps.values() for prompt in step.prompts]
     named += [method.confidence.prompt] if method.confidence.prompt else []
     prompts = {prompt: prompt_digest(prompt) for prompt in named}
-    return digest(ENGINE_VERSION, seed, method, prompts, *more)
+    return digest(ENGINE_VERSION, seed, method, prompts, *_changed_meanings(method), *more)
+
+
+def _changed_meanings(method: Method) -> tuple[str, ...]:
+    """Name the expressions whose meaning changed for this method, though its text is the same.
+
+    `place` counts those who debate now. Before, it kept the gaps of agents that a choice had removed.
+    """
+    may_leave = any(choice.role in principal_roles(method) for choice in choices(method.schedule))
+    return ("place",) if may_leave and any("place" in parse(site.expression).names for site, _ in sites(method)) else ()
 
 
 def _plain(value: Any) -> Any:

@@ -253,7 +253,8 @@ def known_choices(method: Method) -> frozenset[Choose]:
 
 def keeps_a_number(choice: Choose) -> bool:
     """Tell whether a choice keeps as many agents in every debate: no two of them draw the same number."""
-    return choice.keep.rule in ("top", "drop_bottom") and "chance" in parse(choice.weight).names
+    keep = choice.keep
+    return keep.rule in ("top", "drop_bottom") and keep.floor is None and "chance" in parse(choice.weight).names
 
 
 def parting(method: Method) -> frozenset[str]:

@@ -12,6 +12,7 @@ from typing import Any
 from cortexdsl.debate.engine import debate
 from cortexdsl.debate.roles import choices, parts, principal_roles
 from cortexdsl.errors import DebateError
+from cortexdsl.plan.rehearsal.conditions import without_effect
 from cortexdsl.plan.rehearsal.estimate import Agreeing, Rehearsal, keeps_a_number, known_choices, longest
 from cortexdsl.plan.rehearsal.notes import notes
 from cortexdsl.plan.rehearsal.wording import (
@@ -31,6 +32,7 @@ from cortexdsl.terms import (
     Method,
     Question,
     Repeat,
+    SitePlace,
     Turn,
 )
 
@@ -40,13 +42,16 @@ QUESTION = Question("example", "What is 1+1?")
 def explain(method: Method, *, draws: str = "") -> str:
     """Explain a method: steps, schedule, and the listening trace of a debate in which nobody agrees.
 
-    Where its number of draws follows from another cell's records, `draws` says how.
+    If its number of draws follows from another cell's records, `draws` says how. Words that have no effect in made-up
+    debates are listed as warnings.
 
     In the trace every turn has a number; `hears 0 2` are the earlier turns of others that its prompt contains, and
     `own 1` the speaker's own.
     """
     debated = rehearsed(method)
-    beside = [f"  {note}" for note in notes(method, debated, _agreed(method))]
+    ineffective = without_effect(method)
+    never = {each.place for each in ineffective if each.is_never}
+    beside = [f"  {note}" for note in notes(method, debated, _agreed(method), never)]
     lines = [
         f"protocol {method.protocol}",
         *([f"  who debates: {', '.join(method.debaters)}"] if method.debaters else []),
@@ -59,7 +64,8 @@ def explain(method: Method, *, draws: str = "") -> str:
         *([f"  at most {method.rounds_cap} rounds of answers"] if method.rounds_cap else []),
         f"decide: {decision_in_words(method)}",
         *([f"confidence: {confidence_in_words(method.confidence)}"] if method.confidence != STATED else []),
-        f"calls: {calls_of(debated)} at most" + (_fewer(method)),
+        f"calls: {calls_of(debated)} at most" + (_fewer(method, never)),
+        *(["warnings", *(f"  {each.what}\n    {each.remedy}" for each in ineffective)] if ineffective else []),
         "who hears whom (numbers are turns; replies are made up, so graphs that depend on them are examples)",
         *listening_trace(debated, "  ", silent=partial(_silent, method)),
         *(["what other replies change", *beside] if beside else []),
@@ -130,9 +136,14 @@ def _turn(turn: Turn) -> str:
     return ", ".join(parts)
 
 
-def _fewer(method: Method) -> str:
-    """Say why a debate may have fewer calls than the rehearsed one."""
-    ends = any(isinstance(part, Repeat) and {part.until, part.unless} != {NEVER} for part in parts(method.schedule))
+def _fewer(method: Method, never: Collection[SitePlace]) -> str:
+    """Say why a debate may have fewer calls than the rehearsed one; conditions at the places in `never` end nothing."""
+    loops = [part for part in parts(method.schedule) if isinstance(part, Repeat)]
+    ends = any(
+        text != NEVER and (word, loop) not in never
+        for loop in loops
+        for word, text in (("until", loop.until), ("unless", loop.unless))
+    )
     speak = {step.role for step in method.steps.values()}.union(principal_roles(method))
     harmless = {part for part in choices(method.schedule) if keeps_a_number(part) or part.role not in speak}
     silent = _silences(method.schedule, known_choices(method) | harmless)

@@ -10,10 +10,10 @@ import numpy as np
 from cortexdsl.debate.roles import choices, spoken
 from cortexdsl.plan.rehearsal.estimate import keeps_a_number, known_choices, parting
 from cortexdsl.plan.rehearsal.wording import bare, chosen
-from cortexdsl.terms import NEVER, Debate, Graph, Item, Method, Repeat
+from cortexdsl.terms import NEVER, Debate, Graph, Item, Method, Repeat, SitePlace
 
 
-def notes(method: Method, debated: Debate, agreed: Debate | None) -> Iterator[str]:
+def notes(method: Method, debated: Debate, agreed: Debate | None, never: Collection[SitePlace] = ()) -> Iterator[str]:
     """Yield what to know of a rehearsed debate.
 
     Parameters
@@ -25,8 +25,10 @@ def notes(method: Method, debated: Debate, agreed: Debate | None) -> Iterator[st
     agreed : Debate
         In which all agree and are sure, every judge is content, and conditions are what they are; None where such
         replies make a weight no number.
+    never : collection of SitePlace
+        Where conditions are never true.
     """
-    yield from _branches(method, debated, agreed)
+    yield from _branches(method, debated, agreed, never)
     yield from _choices(method)
     for step in dict.fromkeys(graph.step for graph in debated.graphs if graph.weight is not None):
         if all(_is_tied(graph) for graph in debated.graphs if graph.step == step):
@@ -37,10 +39,13 @@ def notes(method: Method, debated: Debate, agreed: Debate | None) -> Iterator[st
         yield f"the vote is tied here, since all answers differ: {said}"
 
 
-def _branches(method: Method, debated: Debate, agreed: Debate | None) -> Iterator[str]:
-    """Say which steps are not in every debate, and what is spoken where all agree."""
+def _branches(method: Method, debated: Debate, agreed: Debate | None, never: Collection[SitePlace]) -> Iterator[str]:
+    """Say which steps are not in every debate, and what is spoken if all agree.
+
+    Conditions at the places in `never` pass nothing over.
+    """
     drawn = {turn.step for turn in debated.turns}
-    conditions = _conditions(method.schedule)
+    conditions = _conditions(method.schedule, never)
     for step in dict.fromkeys(spoken(method.schedule)):
         why = " and ".join(f"where {bare(one)}" for one in conditions.get(step, ()))
         if step not in drawn:
@@ -58,12 +63,15 @@ def _order(debated: Debate) -> str:
     return ", ".join(f"{step} x{times}" if times > 1 else step for step, times in counted)
 
 
-def _conditions(schedule: Sequence[Item], above: tuple[str, ...] = ()) -> dict[str, tuple[str, ...]]:
+def _conditions(
+    schedule: Sequence[Item], never: Collection[SitePlace], above: tuple[str, ...] = ()
+) -> dict[str, tuple[str, ...]]:
     """Return the conditions under which a step is passed over, of steps that some always guards: the fewest."""
     found: dict[str, tuple[str, ...]] = {}
     for part in schedule:
         if isinstance(part, Repeat):
-            inner = _conditions(part.body, above if part.unless == NEVER else (*above, part.unless))
+            is_passed = part.unless != NEVER and ("unless", part) not in never
+            inner = _conditions(part.body, never, (*above, part.unless) if is_passed else above)
         else:
             inner = {part: above} if isinstance(part, str) else {}
         for step, conditions in inner.items():

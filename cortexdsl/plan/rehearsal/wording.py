@@ -68,7 +68,12 @@ def _picked(weight: str, keep: Keep) -> str:
     weight = bare(weight)
     if keep == Keep("above", 0.0):  # what `where` means
         return f"where {weight}"
-    return f"weight {weight}, keep {keep.rule if keep.number is None else f'{keep.rule} {keep.number:g}'}"
+    rule = keep.rule if keep.number is None else f"{keep.rule} {keep.number:g}"
+    return f"weight {weight}, keep {rule}{_above(keep)}"
+
+
+def _above(keep: Keep) -> str:
+    return "" if keep.floor is None else f" above {keep.floor:g}"
 
 
 def chosen(part: Choose) -> str:
@@ -77,10 +82,10 @@ def chosen(part: Choose) -> str:
     match part.keep:
         case Keep("above", 0.0):  # what `where` means
             return f"where {weight}"
-        case Keep("top", number):
-            return f"the {number:g} with the highest {weight}"
-        case Keep("drop_bottom", number):
-            return f"all but the {number:g} with the lowest {weight}"
+        case Keep("top", number) if number is not None:
+            return f"the {number:g} with the highest {weight}{_above(part.keep)}"
+        case Keep("drop_bottom", number) if number is not None:
+            return f"all but the {number:g} with the lowest {weight}{_above(part.keep)}"
         case _:
             return _picked(weight, part.keep)
 

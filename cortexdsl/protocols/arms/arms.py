@@ -23,7 +23,7 @@ from cortexdsl.spec.load import Spec, model_of, team_of
 from cortexdsl.spec.naming import point_name, point_slug
 from cortexdsl.spec.text.messages import dotted, nearest
 from cortexdsl.spec.text.nodes import Mark, Node, refuse
-from cortexdsl.terms import Agent, Match, Method, Model
+from cortexdsl.terms import Agent, Match, Method, Model, SitePlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,8 @@ class Arm:
         Where its template is named.
     counts : tuple of Count
         How many agents it keeps, against who is there.
+    places : mapping of SitePlace to Mark
+        Where its conditions, choices and steps are written.
     trainings : mapping of name to Varied
         Entries of `train` that its grid point changes.
     """
@@ -62,6 +64,7 @@ class Arm:
     prompts: Mapping[str, Mark]
     counts: tuple[Count, ...] = field(default=(), compare=False, repr=False)
     trainings: Mapping[str, Varied] = field(default_factory=dict)
+    places: Mapping[SitePlace, Mark] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +233,7 @@ def _arm(
         match=_match(chosen, protocol),
         prompts=resolved.prompts,
         counts=resolved.counts,
+        places=resolved.places,
         trainings=MappingProxyType({each.name: each for each in trainings.values()}),
     )
 

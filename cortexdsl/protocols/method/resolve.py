@@ -14,6 +14,7 @@ from cortexdsl.protocols.method.confidence import with_confidence
 from cortexdsl.protocols.method.counts import Count, counts
 from cortexdsl.protocols.method.dealing import dealt
 from cortexdsl.protocols.method.fit import misfits, unlaid
+from cortexdsl.protocols.text import walks
 from cortexdsl.protocols.text.loader import FOLDER, Protocol
 from cortexdsl.protocols.text.soundness import Finder, unchosen
 from cortexdsl.protocols.text.substitute import Substitution
@@ -33,11 +34,12 @@ from cortexdsl.spec.grammar.protocols.protocol import (
 )
 from cortexdsl.spec.grammar.protocols.schedule import OTHERWISE, CaseText, ChooseText, LoopText
 from cortexdsl.spec.grammar.protocols.steps import StepText
+from cortexdsl.spec.grammar.sections.speakers import SAMPLING
 from cortexdsl.spec.grammar.sheet import METHOD_WORDS
 from cortexdsl.spec.grammar.values.counts import number
 from cortexdsl.spec.text.messages import nearest, shown
 from cortexdsl.spec.text.nodes import Found, Mark, Node, Route
-from cortexdsl.terms import Agent, Decide, Item, Method, Model, Repeat, Step
+from cortexdsl.terms import Agent, Decide, Item, Method, Model, Repeat, SitePlace, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +71,23 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A method, for each of its steps the place where its template is named, and its counts of agents."""
+    """A method, and where its parts are written.
+
+    Attributes
+    ----------
+    method : Method
+    prompts : mapping of step to Mark
+        Where its template is named.
+    counts : tuple of Count
+        How many agents it keeps, against how many there are.
+    places : mapping of SitePlace to Mark
+        Where its conditions, choices and steps are written, of those that are not in a built-in file.
+    """
 
     method: Method
     prompts: Mapping[str, Mark]
     counts: tuple[Count, ...] = ()
+    places: Mapping[SitePlace, Mark] = field(default_factory=dict)
 
 
 def settings_of(protocol: Protocol, choice: Choice) -> dict[str, Node]:
@@ -190,7 +204,22 @@ def _resolved(protocol: Protocol, choice: Choice, problems: list[Found]) -> Reso
     problems += unfit or (unlaid(method, node, substitution.called) if is_heard else ())
     prompts = {name: node.where(("steps", name, "prompt")) for name in steps}
     ours = () if unfit or not is_heard else counts(method, text, node, substitution.called)
-    return Resolved(method, prompts, tuple(each for each in ours if not _is_ours(each.mark.file)))
+    places = {place: mark for place, mark in _places(text, node) if not _is_ours(mark.file)}
+    return Resolved(method, prompts, tuple(each for each in ours if not _is_ours(each.mark.file)), places)
+
+
+def _places(text: ProtocolText, node: Node) -> Iterator[tuple[SitePlace, Mark]]:
+    """Yield where the conditions and choices of a schedule, and the words of its steps, are written."""
+    for loop, route in walks.loops(text.schedule):
+        (part,) = _schedule((loop,))
+        yield ("until", part), node.where((*route, "until"))
+        yield ("unless", part), node.where((*route, "unless"))
+    for choice, route in walks.choices(text.schedule):
+        yield ("choose", choice.term()), node.where(route)
+    for name in text.steps:
+        yield ("hears", name), node.where(("steps", name, "hears"))
+        yield ("tells", name), node.where(("steps", name, "tells"))
+        yield ("own", name), node.where(("steps", name, "own"))
 
 
 def _strange(protocol: Protocol, choice: Choice) -> Iterator[tuple[Route, Found]]:
@@ -200,6 +229,9 @@ def _strange(protocol: Protocol, choice: Choice) -> Iterator[tuple[Route, Found]
         mark = choice.node.key_mark(route)
         none = f"{protocol.name} has no {kind}s"
         remedy = nearest(route[-1], known, say=f"{kind}s of {protocol.name}") or none
+        if kind == "setting" and route[-1] in SAMPLING:
+            remedy = f"write it in the entry of a model, models: {{NAME: {{{route[-1]}: ...}}}}"
+            remedy += f"; the axis of a grid is models.NAME.{route[-1]}"
         return route, (mark, Problem(str(mark), f"{choice.label}: {what}", remedy))
 
     for key in choice.node.mapping():

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from cortexdsl.protocols.text import walks
-from cortexdsl.spec.grammar.protocols.keep import AboveForm
+from cortexdsl.spec.grammar.protocols.keep import AboveForm, DropBottomForm, TopForm
 from cortexdsl.spec.grammar.protocols.protocol import ProtocolText
 from cortexdsl.spec.grammar.protocols.schedule import CaseText, ChooseText, LoopText
 from cortexdsl.terms import NEVER
@@ -59,7 +59,9 @@ def _after(text: ProtocolText, items: Iterable[object], course: _Course, as_cast
 def _filled(text: ProtocolText, choice: ChooseText, course: _Course) -> _Course:
     """Return what is certain after a choice: a condition may leave nobody, and others than before may play the role."""
     role, source = choice.choose, choice.from_ or choice.choose
-    is_empty = choice.where is not None or isinstance(choice.keep, AboveForm) or source in course.empty
+    may_keep_nobody = choice.where is not None or isinstance(choice.keep, AboveForm)
+    may_keep_nobody |= isinstance(choice.keep, TopForm | DropBottomForm) and choice.keep.above is not None
+    is_empty = may_keep_nobody or source in course.empty
     lost = {role} if is_empty or source != role else set()
     empty = course.empty | {role} if is_empty else course.empty - {role}
     # Who leaves a role leaves those that were chosen from it.

@@ -189,13 +189,10 @@ def _debaters(text: ProtocolText, answering: Iterable[str], found: Finder) -> It
     for choice, route in chosen:
         source = choice.from_ or choice.choose
         if source in text.roles and source not in debating:
-            who = " and ".join(sorted(debating))
-            said = f"{source} is no role of those who debate, and there is nothing to weigh"
-            yield found(
-                (*route, "from" if choice.from_ else "choose"),
-                said,
-                f"write from: {who}; or say who debates: debaters: [{source}]",
-            )
+            first = text.debaters or tuple(answering)[:1]
+            said = f"{source} does not debate, so that there is nothing to weigh"
+            remedy = f"write from: {' or '.join(first)}; or let it debate: debaters: [{', '.join((*first, source))}]"
+            yield found((*route, "from" if choice.from_ else "choose"), said, remedy)
 
 
 def _endings(text: ProtocolText, found: Finder) -> Iterator[Found]:

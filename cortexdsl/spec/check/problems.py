@@ -196,7 +196,10 @@ def _no_such_form(subject: str, value: Any, context: Mapping[str, Any]) -> tuple
     written = next(iter(value), "") if isinstance(value, dict) else value
     near = difflib.get_close_matches(str(written), [*words, *forms], 1)
     remedy = f"allowed: {', '.join([*words, *forms.values()])}"
-    return f"{subject} is {shown(value)}", (f"did you mean {near[0]}? " if near else "") + remedy
+    said = shown(value)
+    if said == "a mapping":  # a mapping may stand here: its keys are what is wrong
+        said = f"{{{', '.join(f'{key}: ...' for key in value)}}}"
+    return f"{subject} is {said}", (f"did you mean {near[0]}? " if near else "") + remedy
 
 
 def _meant_form(value: Any, forms: Mapping[str, str]) -> str:

@@ -164,6 +164,16 @@ class ExpectedText(Entry):
 
 
 # ---------------------------------------------------------------- the whole
+Seed: TypeAlias = Annotated[Whole, Field(ge=0, lt=2**63)]
+
+
+def _one_seed(value: Any) -> Any:
+    if isinstance(value, list):
+        remedy = f"write one number, and replicates: {max(1, len(value))} to debate each question so many times"
+        raise said("an experiment has one seed, from which all draws derive", remedy)
+    return value
+
+
 class SpecText(Entry):
     """An experiment on debating language models."""
 
@@ -175,7 +185,7 @@ class SpecText(Entry):
     }
 
     title: Text = Field("", description="The question that the experiment asks.")
-    seed: Annotated[Whole, Field(ge=0, lt=2**63)] = 0
+    seed: Annotated[Seed, BeforeValidator(_one_seed, json_schema_input_type=Seed)] = 0
     replicates: Annotated[Whole, Field(ge=1, le=10_000)] = 1
     dataset: DatasetText | None = None
     datasets: Annotated[dict[Name, DatasetText], Field(min_length=1)] | None = None

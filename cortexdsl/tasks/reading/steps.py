@@ -6,12 +6,14 @@ import re
 
 from cortexdsl.terms import Reading
 
-_SCORE = re.compile(
-    r"\b(?:score|rating|confidence)\W{0,6}(?:is |of )?(\d{1,3}(?:\.\d{1,4})?)\s?(?:(?:/|out of)\s?(\d{1,3})|(%))?", re.I
+_MARK = r"(?:[^\w+−-]|[+−-](?!\.?\d))"  # any mark but the sign of a number
+_RANGE = r"(?:\s?[(\[][^()\[\]\n]{0,24}[)\]](?=\W{0,4}:))?"  # `Score (1-10): 7`: the range is not the score
+_NUMBER = (
+    rf"{_RANGE}{_MARK}{{0,6}}(?:is |of )?"
+    r"(?P<number>[-+−]?\d{1,6}(?:\.\d{1,4})?)\s?(?:(?:/|out of)\s?(?P<scale>\d{1,3})|(?P<percent>%))?"
 )
-_SIMILARITY = re.compile(
-    r"\bsimilarity(?: score)?\W{0,6}(?:is |of )?(\d{1,3}(?:\.\d{1,4})?)\s?(?:(?:/|out of)\s?(\d{1,3})|(%))?", re.I
-)
+_SCORE = re.compile(rf"\b(?P<name>score|rating|confidence){_NUMBER}", re.IGNORECASE)
+_SIMILARITY = re.compile(rf"\bsimilarity(?: score)?{_NUMBER}", re.IGNORECASE)
 _JUDGED = re.compile(
     r"\b(?:judge?ment|verdict|the (?:answer|solution) is)\W{0,6}"
     r"(in ?correct|not correct|correct|right|wrong|true|false)\b",
@@ -36,17 +38,30 @@ def read_review(text: str) -> Reading:
     -------
     Reading
         `value` is the judgement of the reviewed answer, `correct` or `incorrect`, where one is given, else the
-        score as text; `confidence` is the score over 10 (`Score: 8` and `8/10` are 0.8, `80%` is 0.8).
-        Unparsed without a score.
+        score as text; `confidence` is the score over 10 (`Score: 8` and `8/10` are 0.8, `80%` is 0.8; a confidence
+        of more than 10 is one in percent). Unparsed without a score, and if the score is below 0 or beyond its scale.
     """
     scores = list(_SCORE.finditer(text))
     judged = list(_JUDGED.finditer(text))
     if not scores:
         return Reading(None, "no score" if text.strip() else "empty reply")
     last = scores[-1]
-    scale = 100.0 if last[3] else float(last[2] or 10) or 10.0
-    value = ("incorrect" if judged[-1][1].lower() in _WRONG else "correct") if judged else last[1]
-    return Reading(value, None, float(last[1]) / scale)
+    is_percent = last["name"].lower() == "confidence" and _value(last) > 10
+    share = _share(last, 100.0 if is_percent else 10.0)
+    if share is None:
+        return Reading(None, f"the score {last['number']} is not from 0 to {last['scale'] or 10}")
+    value = ("incorrect" if judged[-1][1].lower() in _WRONG else "correct") if judged else last["number"]
+    return Reading(value, None, share)
+
+
+def _value(found: re.Match[str]) -> float:
+    return float(found["number"].replace("−", "-"))
+
+
+def _share(found: re.Match[str], scale: float) -> float | None:
+    """Return a number in units of its own scale, else of a given one; None if it is below 0 or beyond the scale."""
+    share = _value(found) / (100.0 if found["percent"] else float(found["scale"] or scale) or scale)
+    return share if 0 <= share <= 1 else None
 
 
 def read_similarity(text: str) -> Reading:
@@ -55,13 +70,17 @@ def read_similarity(text: str) -> Reading:
     Returns
     -------
     Reading
-        `confidence` is the similarity in units of 1 (`0.7`, `70%`, `7/10`), as stated; `value` the number as written.
+        `confidence` is the similarity in units of 1 (`0.7`, `70%`, `7/10`); `value` the number as written. Unparsed
+        without a similarity, and if it is below 0 or beyond its scale.
     """
     said = list(_SIMILARITY.finditer(text))
     if not said:
         return Reading(None, "no similarity" if text.strip() else "empty reply")
-    scale = 100.0 if said[-1][3] else float(said[-1][2] or 1) or 1.0
-    return Reading(said[-1][1], None, float(said[-1][1]) / scale)
+    last = said[-1]
+    share = _share(last, 1.0)
+    if share is None:
+        return Reading(None, f"the similarity {last['number']} is not from 0 to {last['scale'] or 1}")
+    return Reading(last["number"], None, share)
 
 
 def read_verdict(text: str) -> Reading:

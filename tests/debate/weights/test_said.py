@@ -28,6 +28,7 @@ from cortexdsl.terms import (
     Reading,
     Repeat,
     Reply,
+    Site,
     Sparse,
     Without,
 )
@@ -271,8 +272,12 @@ def test_of_turns_too_ones_own_stands_in_ones_choice() -> None:
     of = method({**TALK, "ballot": BALLOT}, ["answer", "ballot"], CAST)
     debate = run(of, Judged(BALLOTS))
     transcript = Transcript.read(debate.turns, (0,), ("a", "b", "c"))
-    assert [turn.speaker for turn in holding("chosen >= 2 / 3", debate.turns[:3], transcript)] == ["a"]
-    assert [turn.speaker for turn in holding("chosen > 0", debate.turns[:3], transcript)] == ["a", "c"]
+
+    def told(condition: str) -> list[str]:
+        return [turn.speaker for turn in holding(Site("tells", "revise", condition), debate.turns[:3], transcript)]
+
+    assert told("chosen >= 2 / 3") == ["a"]
+    assert told("chosen > 0") == ["a", "c"]
 
 
 TWO: dict[str, dict[str, Any]] = {

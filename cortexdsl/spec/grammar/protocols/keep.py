@@ -4,37 +4,45 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
-from pydantic import Tag
+from pydantic import Field, Tag
 
 from cortexdsl.spec.grammar.values.counts import Count, MaybeNone, number
 from cortexdsl.spec.grammar.values.words import SETTING_OR_VALUE, Asked, Entry, Number, one_of
 from cortexdsl.terms import Keep
 
+Threshold: TypeAlias = Annotated[Annotated[Number, Tag("<value>")] | Asked, SETTING_OR_VALUE]
+
 
 class TopForm(Entry):
-    """`{top: k}`: the k highest incoming weights."""
+    """`{top: k}`: the k highest incoming weights; `{top: k, above: x}`: the k highest of those of more than x."""
 
     top: Count
+    above: Threshold | None = Field(None, description="Weights up to this one are never kept.")
 
     def term(self) -> Keep:
         """Return the rule."""
-        return Keep("top", number(self.top))
+        return Keep("top", number(self.top), _floor(self.above))
 
 
 class DropBottomForm(Entry):
-    """`{drop_bottom: k}`: all but the k lowest incoming weights."""
+    """`{drop_bottom: k}`: all but the k lowest incoming weights; with `above: x`, of those of more than x."""
 
     drop_bottom: MaybeNone
+    above: Threshold | None = Field(None, description="Weights up to this one are never kept.")
 
     def term(self) -> Keep:
         """Return the rule."""
-        return Keep("drop_bottom", number(self.drop_bottom))
+        return Keep("drop_bottom", number(self.drop_bottom), _floor(self.above))
+
+
+def _floor(above: float | str | None) -> float | None:
+    return None if above is None else number(above)
 
 
 class AboveForm(Entry):
     """`{above: x}`: weights of more than x."""
 
-    above: Annotated[Annotated[Number, Tag("<value>")] | Asked, SETTING_OR_VALUE]
+    above: Threshold
 
     def term(self) -> Keep:
         """Return the rule."""

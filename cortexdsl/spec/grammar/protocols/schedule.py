@@ -73,6 +73,16 @@ class CaseText(Entry):
         return next((name for name in (word, OTHERWISE) if name in self.do), None)
 
 
+def _one_source(value: Any) -> Any:
+    if isinstance(value, list):
+        raise said(
+            "candidates come from one role",
+            "write one role for all of them, roles: {both: everyone} or a list of agents, and let it debate:"
+            " debaters: both",
+        )
+    return value
+
+
 class ChooseText(Entry):
     """`{choose: role, from: role, weight, keep}` or `{choose: role, where: condition}`: a role is filled anew."""
 
@@ -84,7 +94,9 @@ class ChooseText(Entry):
     }
 
     choose: Name = Field(description="The role that is filled.")
-    from_: Name | None = Field(None, alias="from", description="Whose players stand; the role's own where not said.")
+    from_: Annotated[Name, BeforeValidator(_one_source, json_schema_input_type=Name)] | None = Field(
+        None, alias="from", description="Whose players stand; the role's own where not said."
+    )
     weight: ChoiceWeight | None = Field(None, description="An expression with a value an agent.")
     keep: KeepText = Field("mean", description="Which weights are kept.")
     where: ChoiceWeight | None = Field(None, description="A condition on agents, in place of weight and keep.")

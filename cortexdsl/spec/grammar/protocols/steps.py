@@ -139,7 +139,11 @@ class StepText(Entry):
     """One kind of utterance."""
 
     example: ClassVar[str] = "{role: debater, prompt: my/answer.j2}"
-    hints: ClassVar[Mapping[str, str]] = {"say": "write prompt: {say: FILE}"}
+    hints: ClassVar[Mapping[str, str]] = {
+        "say": "write prompt: {say: FILE}",
+        **dict.fromkeys(("temperature", "top_p", "max_tokens"), "it belongs to the entry of the model, under models:"),
+        "model": "an agent has a model: give the step a role of its own, such as roles: {judge: {model: NAME}}",
+    }
 
     role: Annotated[Name, BeforeValidator(_one_role, json_schema_input_type=Name)] = Field(description="Who speaks.")
     prompt: PromptText = Field(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from cortexdsl.spec.grammar.values.addresses import Address, KeyName
 from cortexdsl.spec.grammar.values.words import Entry, Name, Plain, Positive, Share, Text, Variable, Whole, said
@@ -52,6 +52,7 @@ class ModelText(Entry):
     hints: ClassVar[Mapping[str, str]] = {
         "api_key": "never write a key into a spec; write api_key_env: NAME, the variable that holds it",
         "seed": "seeds come from the seed of the spec, so that arms of a grid share their draws",
+        **dict.fromkeys(("base_url", "api_url", "url"), "write api_base: and the address, or env:NAME"),
         **{
             name: f"other litellm options go under options: {{{name}: ...}}"
             for name in ("top_k", "min_p", "frequency_penalty", "presence_penalty", "stop", "extra_body", "timeout",
@@ -107,6 +108,7 @@ class ModelText(Entry):
                 raise said(f"there is no model {self.model}", f"the only built-in one is {BUILTIN}")
             if self.api_base or self.api_key_env:
                 raise said("the built-in solver has no address and no key", "remove api_base and api_key_env")
+            self._check_solver()
         if self.model.startswith("tiny/") and (self.api_base or self.api_key_env):
             raise said("a tiny model runs in the process: no address, no key", "remove api_base and api_key_env")
         if told and not self.model.startswith("builtin/"):
@@ -114,6 +116,12 @@ class ModelText(Entry):
         if self.transport is not None:
             self._check_way(self.transport)
         return self
+
+    def _check_solver(self) -> None:
+        sampling = [name for name in SAMPLING if getattr(self, name) is not None]
+        for name in (*sampling, *self.options):
+            if name not in SOLVER_PARAMETERS:
+                raise said(f"the built-in solver has no {name}", f"remove it; allowed: {', '.join(SOLVER_PARAMETERS)}")
 
     def _checked_trained(self) -> Self:
         if self.trained is None:
@@ -147,13 +155,23 @@ class ModelText(Entry):
             raise said(f"the option {own} tells litellm something, and is not sent", "remove it, or remove transport")
 
 
+def _model_entry(value: Any) -> Any:
+    if isinstance(value, str) and "/" in value:
+        entry = value.rpartition("/")[2] or "NAME"
+        raise said(
+            f"{value} is the name of a model, and an agent names an entry of models",
+            f"declare it, models: {{{entry}: {{model: {value}}}}}, and write model: {entry} here",
+        )
+    return value
+
+
 class AgentText(Entry):
     """An agent: a model with a name and, perhaps, a persona."""
 
     example: ClassVar[str] = "{name: NAME, model: MODEL}"
 
     name: Name
-    model: Name
+    model: Annotated[Name, BeforeValidator(_model_entry, json_schema_input_type=Name)]
     persona: Text | None = None
 
 
