@@ -47,6 +47,42 @@ class Item:
     fields: Mapping[str, str] = field(default_factory=lambda: EMPTY)
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where the questions of a task were read from, and what a reader of a spec should know of it.
+
+    Attributes
+    ----------
+    source : str
+        The path of a file or folder, `hub: ID`, or `generated`.
+    rows : int
+        How many rows were read, before a sample was taken.
+    columns : mapping of word to column
+        Where `question` and `answer` were read.
+    unanswered : int
+        Rows that were left out because they have no answer.
+    repeated : tuple of (int, int)
+        Rows, counted from 1, that ask the question of an earlier row, which stands first.
+    delimiter, decimal : str or None
+        Of your own CSV file and of its numbers.
+    revision : str or None
+        The commit of a dataset of the hub, if it is known.
+    is_pinned : bool
+        Whether the same questions are loaded whenever the spec is run: always, except for a dataset of the hub
+        without a commit.
+    """
+
+    source: str
+    rows: int
+    columns: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    unanswered: int = 0
+    repeated: tuple[tuple[int, int], ...] = ()
+    delimiter: str | None = None
+    decimal: str | None = None
+    revision: str | None = None
+    is_pinned: bool = True
+
+
 @dataclass(frozen=True)
 class Task:
     """Questions in their chosen order, and the only door to their golds.
@@ -56,13 +92,15 @@ class Task:
     label : str
         The dataset's name in the results.
     name : str
-        The registry's name, or `own` for a file of one's own.
+        The registry's name, the id of a dataset of the hub, or `own` for your own file.
     items : tuple of Item
         In an order in which a smaller sample is a prefix of a larger one.
     reading : str
         `lenient` or `strict`: which reading scores.
     group_field : str or None
         The field that macro averages are taken over (subject, task ...).
+    origin : Origin or None
+        Where the questions were read from; None for questions that were made in memory.
     """
 
     label: str
@@ -70,6 +108,7 @@ class Task:
     items: tuple[Item, ...]
     reading: Literal["lenient", "strict"] = "lenient"
     group_field: str | None = None
+    origin: Origin | None = None
 
     @cached_property
     def questions(self) -> tuple[Question, ...]:
