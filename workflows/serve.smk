@@ -2,6 +2,7 @@
 # (docs/decisions/002-model-servers.md), and the worker that jobs start warm from (docs/decisions/017-warm-worker.md).
 
 from cortexdsl.plan.jobs.waiting import ways
+from cortexdsl.plan.known import refuse_other_questions
 from cortexdsl.serve import refuse_unset, start_servers, stop_servers
 from cortexdsl.watch.expected import announce
 from cortexdsl.worker.alone import hold
@@ -24,6 +25,7 @@ onstart:
         LOCKS.extend(
             hold(Path(Layout(f"results/{name}").root)) for name in experiments
         )
+        refuse_other_questions([plan_of(name) for name in sorted(asking)])
         refuse_unset([plan_of(name) for name in sorted(asking)])
         SERVERS.extend(start_servers([plan_of(name) for name in sorted(asking)]))
     except CortexError as error:

@@ -158,7 +158,7 @@ def _item(entry: Entry, row: Mapping[str, Any], place: str, folder: Path) -> Ite
         images=images,
     )
     plain = {key: str(value) for key, value in row.items() if isinstance(value, str | int) and len(str(value)) < 200}
-    withheld = {*_names(entry.answer), *_names(entry.question)}
+    withheld = {*names_of(entry.answer), *names_of(entry.question)}
     return Item(
         question, gold, entry.kind, entry.metric_name, labels, {k: v for k, v in plain.items() if k not in withheld}
     )
@@ -203,7 +203,7 @@ def rows_named(rows: Sequence[int]) -> str:
 
 def columns(names: Any) -> str:
     """Name a column in a message, or several of which the first that is there is read."""
-    return " or ".join(map(repr, _names(names)))
+    return " or ".join(map(repr, names_of(names)))
 
 
 def _lacks(entry: Entry, row: Mapping[str, Any], place: str, what: str) -> DataError:
@@ -213,7 +213,8 @@ def _lacks(entry: Entry, row: Mapping[str, Any], place: str, what: str) -> DataE
     )
 
 
-def _names(names: Any) -> list[str]:
+def names_of(names: Any) -> list[str]:
+    """Return a name of a column as a list of one, and several as they are."""
     return [names] if isinstance(names, str) else list(names)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from cortexdsl.errors import DataError
 from cortexdsl.tasks.grading.metrics import check_metric
-from cortexdsl.tasks.items import Items, columns, read_items, rows_named
+from cortexdsl.tasks.items import Items, columns, names_of, read_items, rows_named
 from cortexdsl.tasks.own import own_entry
 from cortexdsl.tasks.reading.kinds import KINDS
 from cortexdsl.tasks.registry import Entry, entry_named, nearest
@@ -250,7 +250,7 @@ def _origin(entry: Entry, read: Items, source: str, table: HubTable | None) -> O
     return Origin(
         source,
         read.rows,
-        {word: columns(getattr(entry, word)) for word in ("question", "answer")},
+        {word: " or ".join(names_of(getattr(entry, word))) for word in ("question", "answer")},
         len(read.unanswered),
         read.repeated,
         revision=table.revision if table else None,

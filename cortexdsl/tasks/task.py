@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from cortexdsl.errors import DataError
 from cortexdsl.tasks.grading.metrics import grade_all
@@ -54,7 +54,7 @@ class Origin:
     Attributes
     ----------
     source : str
-        The path of a file or folder, `hub: ID`, or `generated`.
+        The path of a file or folder, `hub: ID`, `generated`, or `memory`.
     rows : int
         How many rows were read, before a sample was taken.
     columns : mapping of word to column
@@ -83,6 +83,9 @@ class Origin:
     is_pinned: bool = True
 
 
+IN_MEMORY = Origin("memory", 0)
+
+
 @dataclass(frozen=True)
 class Task:
     """Questions in their chosen order, and the only door to their golds.
@@ -99,8 +102,8 @@ class Task:
         `lenient` or `strict`: which reading scores.
     group_field : str or None
         The field that macro averages are taken over (subject, task ...).
-    origin : Origin or None
-        Where the questions were read from; None for questions that were made in memory.
+    origin : Origin
+        Where the questions were read from.
     """
 
     label: str
@@ -108,7 +111,7 @@ class Task:
     items: tuple[Item, ...]
     reading: Literal["lenient", "strict"] = "lenient"
     group_field: str | None = None
-    origin: Origin | None = None
+    origin: Origin = IN_MEMORY
 
     @cached_property
     def questions(self) -> tuple[Question, ...]:
@@ -186,7 +189,7 @@ class Task:
 
     @cached_property
     def digest(self) -> str:
-        """Changes when, and only when, the chosen questions, their golds, kinds, metrics or the reading do."""
+        """A digest of all that scores depend on: questions, golds, kinds, metrics and the reading."""
         content = [
             [
                 *(item.question.id, item.question.text, item.question.options, item.question.context),
@@ -195,8 +198,29 @@ class Task:
             ]
             for item in self.items
         ]
-        blob = json.dumps([READING_VERSION, self.reading, content], ensure_ascii=False)
-        return hashlib.sha256(blob.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return _digest([READING_VERSION, self.reading, content], 16)
+
+    @cached_property
+    def question_digests(self) -> tuple[str, ...]:
+        """A short digest of each question, in order: what it shows, and its golds, whatever its id."""
+        return tuple(_digest(_shown(item), 8) for item in self.items)
+
+    @cached_property
+    def questions_digest(self) -> str:
+        """A digest of the chosen questions and their golds, in order."""
+        ids = [item.question.id for item in self.items]
+        return _digest([ids, self.question_digests], 16)
+
+
+def _shown(item: Item) -> list[Any]:
+    question = item.question
+    images = [image.digest for image in question.images]
+    return [question.text, question.options, question.context, images, item.gold]
+
+
+def _digest(content: Any, digits: int) -> str:
+    text = json.dumps(content, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
 
 
 def _kind(item: Item) -> Kind:
