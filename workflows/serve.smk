@@ -2,6 +2,7 @@
 # (docs/decisions/002-model-servers.md), and the worker that jobs start warm from (docs/decisions/017-warm-worker.md).
 
 from cortexdsl.plan.jobs.waiting import ways
+from cortexdsl.plan.known import refuse_other_questions
 from cortexdsl.serve import (
     refuse_paid,
     refuse_unset,
@@ -30,6 +31,7 @@ def begin(needed, experiments):
         refuse_paid([plan_of(name) for name in experiments])
         logger.info(what_runs(experiments))
     LOCKS.extend(hold(Path(Layout(f"results/{name}").root)) for name in experiments)
+    refuse_other_questions([plan_of(name) for name in sorted(asking)])
     refuse_unset([plan_of(name) for name in sorted(asking)])
     SERVERS.extend(start_servers([plan_of(name) for name in sorted(asking)]))
     # Where jobs run is known after parsing. A job of another machine cannot watch this process, and must not try.

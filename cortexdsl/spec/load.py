@@ -250,7 +250,9 @@ def team_of(names: tuple[str, ...], agents: Mapping[str, Agent]) -> tuple[Agent,
 
 def _dataset_entries(text: SpecText) -> list[tuple[str, DatasetText, Route]]:
     if text.dataset is not None:
-        label = text.dataset.name or re.sub(r"[^\w+.-]+", "-", Path(text.dataset.file or "").stem) or "questions"
+        entry = text.dataset
+        stem = Path(entry.file or "").stem or (entry.hub or "").rpartition("/")[2]
+        label = entry.name or re.sub(r"[^\w+.-]+", "-", stem) or "questions"
         return [(label, text.dataset, ("dataset",))]
     return [(label, entry, ("datasets", label)) for label, entry in (text.datasets or {}).items()]
 
@@ -277,6 +279,13 @@ def _dataset(
         metric=entry.metric,
         reading=entry.reading,
         shuffle_options=entry.shuffle_options,
+        hub=entry.hub,
+        config=entry.config,
+        revision=entry.revision,
+        delimiter=entry.delimiter,
+        encoding=entry.encoding,
+        decimal=entry.decimal,
+        drop_unanswered=entry.drop_unanswered,
     )
 
 

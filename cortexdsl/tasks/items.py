@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from cortexdsl.errors import DataError
 from cortexdsl.tasks.reading.kinds import kind_named
 from cortexdsl.tasks.registry import Entry
+from cortexdsl.tasks.sources.decimals import with_point
 from cortexdsl.tasks.sources.fields import field, options_of, passage_of, split_options
 from cortexdsl.tasks.sources.golds import CONVERTERS
 from cortexdsl.tasks.sources.images import images_of
@@ -19,17 +20,50 @@ from cortexdsl.tasks.task import Item
 from cortexdsl.terms import Image, Question
 
 
+@dataclass(frozen=True, slots=True)
+class Items:
+    """The items of a dataset, and what is odd about its rows; rows count from 1.
+
+    Attributes
+    ----------
+    items : tuple of Item
+    rows : int
+        How many rows were read.
+    unanswered : tuple of int
+        Rows whose answer is empty or lacking; they make no item.
+    repeated : tuple of (int, int)
+        Rows that ask the question of an earlier row, which stands first.
+    contradictory : tuple of (int, int, str, str)
+        Those of them whose answer is another one, and both answers.
+    """
+
+    items: tuple[Item, ...]
+    rows: int
+    unanswered: tuple[int, ...] = ()
+    repeated: tuple[tuple[int, int], ...] = ()
+    contradictory: tuple[tuple[int, int, str, str], ...] = ()
+
+    def numbered(self, numbers: Sequence[int]) -> Items:
+        """Return the same items with other numbers of their rows: `numbers[0]` in place of 1."""
+        return replace(
+            self,
+            unanswered=tuple(numbers[row - 1] for row in self.unanswered),
+            repeated=tuple((numbers[one - 1], numbers[other - 1]) for one, other in self.repeated),
+            contradictory=tuple((numbers[a - 1], numbers[b - 1], x, y) for a, b, x, y in self.contradictory),
+        )
+
+
 def _numbered(number: int) -> str:
     return f"row {number}"
 
 
-def items_of(
+def read_items(
     entry: Entry,
     rows: Iterable[Mapping[str, Any]],
     where: Callable[[int], str] = _numbered,
     folder: Callable[[], Path] = Path,
-) -> Iterator[Item]:
-    """Yield one item a row, ids made unique within the dataset.
+) -> Items:
+    """Make one item of each row, with ids that are unique within the dataset.
 
     Parameters
     ----------
@@ -43,12 +77,24 @@ def items_of(
     Raises
     ------
     DataError
-        If a row lacks the question or a gold that can be read; names the row and the columns that it has.
+        If a row lacks the question, has an answer that cannot be read, or no row has an answer; names the row and
+        the columns that it has.
     """
+    items: list[Item] = []
     seen: Counter[str] = Counter()
+    first: dict[bytes, tuple[int, tuple[str, ...]]] = {}
+    unanswered: list[int] = []
+    repeated, contradictory = [], []
+    number, lacks = 0, None
     for number, row in enumerate(rows, 1):
         subset = _text(field(row, entry.subset_field)) or _text(row.get("subset"))
-        item = _item(entry.of_subset(subset), row, where(number), folder())
+        part = entry.of_subset(subset)
+        if _is_unanswered(part, row):
+            _required(part, row, where(number), "question")
+            lacks = lacks or _lacks(part, row, where(number), "answer")
+            unanswered.append(number)
+            continue
+        item = _item(part, row, where(number), folder())
         identity = item.question.id
         seen[identity] += 1
         if seen[identity] > 1:
@@ -60,7 +106,28 @@ def items_of(
                     "    ids must be unique"
                 )
             item = replace(item, question=replace(item.question, id=f"{identity}-{seen[identity]}"))
-        yield item
+        earlier, gold = first.setdefault(_content(item.question), (number, item.gold))
+        if earlier != number:
+            repeated.append((earlier, number))
+            if set(gold) != set(item.gold):
+                contradictory.append((earlier, number, " or ".join(gold), " or ".join(item.gold)))
+        items.append(item)
+    if lacks is not None and not items:
+        raise lacks
+    return Items(tuple(items), number, tuple(unanswered), tuple(repeated), tuple(contradictory))
+
+
+def _content(question: Question) -> bytes:
+    """Return a digest of what a question shows, whatever its id."""
+    shown = question.text, question.options, question.context, [image.digest for image in question.images]
+    return hashlib.blake2b(repr(shown).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _is_unanswered(entry: Entry, row: Mapping[str, Any]) -> bool:
+    answer = field(row, entry.answer)
+    if isinstance(answer, str) and not answer.strip():
+        return entry.gold != "answers_or_none"  # where an empty answer says that there is none
+    return answer is None
 
 
 def _item(entry: Entry, row: Mapping[str, Any], place: str, folder: Path) -> Item:
@@ -69,8 +136,8 @@ def _item(entry: Entry, row: Mapping[str, Any], place: str, folder: Path) -> Ite
     if isinstance(entry.options, Mapping) and "inside" in entry.options and options:
         text = split_options(text)[0]
     answer = field(row, entry.answer)
-    if answer is None:
-        raise _lacks(entry, row, place, "answer")
+    if entry.decimal == "," and isinstance(answer, str):
+        answer = with_point(answer)
     labels = entry.labels or tuple(str(label) for label in field(row, entry.labels_field, ()) or ())
     kind = kind_named(entry.kind, options, labels)
     said = CONVERTERS[entry.gold](answer, options)
@@ -91,7 +158,7 @@ def _item(entry: Entry, row: Mapping[str, Any], place: str, folder: Path) -> Ite
         images=images,
     )
     plain = {key: str(value) for key, value in row.items() if isinstance(value, str | int) and len(str(value)) < 200}
-    withheld = {*_names(entry.answer), *_names(entry.question)}
+    withheld = {*names_of(entry.answer), *names_of(entry.question)}
     return Item(
         question, gold, entry.kind, entry.metric_name, labels, {k: v for k, v in plain.items() if k not in withheld}
     )
@@ -125,15 +192,29 @@ def _required(entry: Entry, row: Mapping[str, Any], place: str, what: str) -> st
     return value.strip()
 
 
+def rows_named(rows: Sequence[int]) -> str:
+    """Name rows in a message: `row 4`, `rows 4, 9 and 17`; of more than ten the first ones."""
+    if len(rows) == 1:
+        return f"row {rows[0]}"
+    if len(rows) > 10:
+        return f"rows {', '.join(map(str, rows[:10]))} and {len(rows) - 10} more"
+    return f"rows {', '.join(map(str, rows[:-1]))} and {rows[-1]}"
+
+
+def columns(names: Any) -> str:
+    """Name a column in a message, or several of which the first that is there is read."""
+    return " or ".join(map(repr, names_of(names)))
+
+
 def _lacks(entry: Entry, row: Mapping[str, Any], place: str, what: str) -> DataError:
-    wanted = " or ".join(map(repr, _names(getattr(entry, what))))
     return DataError(
-        f"dataset {entry.name}, {place}: no {what} (column {wanted})\n"
-        f"    the row has: {', '.join(map(str, row))}; name the column: {{file: ..., {what}: COLUMN}}"
+        f"dataset {entry.name}, {place}: no {what} (column {columns(getattr(entry, what))})\n"
+        f"    the row has: {', '.join(map(str, row))}; name the column: {what}: COLUMN"
     )
 
 
-def _names(names: Any) -> list[str]:
+def names_of(names: Any) -> list[str]:
+    """Return a name of a column as a list of one, and several as they are."""
     return [names] if isinstance(names, str) else list(names)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -10,16 +10,17 @@ from typing import Any
 
 from cortexdsl.errors import DataError
 from cortexdsl.tasks.grading.metrics import check_metric
-from cortexdsl.tasks.items import items_of
+from cortexdsl.tasks.items import Items, columns, names_of, read_items, rows_named
 from cortexdsl.tasks.own import own_entry
 from cortexdsl.tasks.reading.kinds import KINDS
 from cortexdsl.tasks.registry import Entry, entry_named, nearest
 from cortexdsl.tasks.sampling import chosen, with_shuffled_options
 from cortexdsl.tasks.sources.arithmetic import arithmetic_rows
 from cortexdsl.tasks.sources.fields import field
-from cortexdsl.tasks.sources.files import files_of, rows_of
-from cortexdsl.tasks.sources.hub import hub_rows
-from cortexdsl.tasks.task import Item, Task
+from cortexdsl.tasks.sources.files import delimiter_of, files_of, rows_of
+from cortexdsl.tasks.sources.golds import CONVERTERS
+from cortexdsl.tasks.sources.hub import HubTable, hub_table
+from cortexdsl.tasks.task import Item, Origin, Task
 from cortexdsl.terms import Dataset
 
 # What a generated dataset holds where the spec names no size.
@@ -33,8 +34,8 @@ def load(dataset: Dataset) -> Task:
     Parameters
     ----------
     dataset : Dataset
-        A dataset of the registry, generated, from official files (`path`) or from the hub; or a file of one's
-        own with a field map.
+        A dataset of the registry (generated, from official files or from the hub), any other dataset of the hub,
+        or your own file with a field map.
 
     Returns
     -------
@@ -43,37 +44,27 @@ def load(dataset: Dataset) -> Task:
     Raises
     ------
     DataError
-        If the dataset, its files, subsets, ids, kind or metric are unknown or broken; says what to do.
+        If the dataset, its files, subsets, ids, kind or metric are unknown or broken, or can be read in two ways;
+        says what to do.
     """
-    entry = _entry(dataset)
-    if entry.generated:
+    if dataset.name and (entry := _changed(entry_named(dataset.name), dataset)).generated:
         items = _generated(entry, dataset)
+        origin = Origin("generated", len(items))
     else:
-        items = chosen(all_items(entry, dataset), dataset.size, dataset.seed, dataset.stratify, dataset.ids)
+        entry, read, origin = _read_named(entry, dataset) if dataset.name else _read_own(dataset)
+        items = chosen(read.items, dataset.size, dataset.seed, dataset.stratify, dataset.ids)
     shuffle = entry.shuffle if dataset.shuffle_options is None else dataset.shuffle_options or entry.shuffle
     if shuffle:
         items = [with_shuffled_options(item, dataset.seed) for item in items]
-    return Task(dataset.label, dataset.name or "own", tuple(items), dataset.reading, entry.group or None)
+    name = dataset.name or dataset.hub or "own"
+    return Task(dataset.label, name, tuple(items), dataset.reading, entry.group or None, origin)
 
 
-def all_items(entry: Entry, dataset: Dataset) -> list[Item]:
-    """All items of a dataset's split and subsets, in the order of its files."""
-    subsets = _subsets(entry, dataset)
-    place = _Place()
-    rows = _rows(entry, dataset, subsets, place)
-    if subsets:
-        rows = _selected(rows, entry.subset_field, subsets)
-    items = list(items_of(entry, rows, place.of, place.folder))
-    if not items:
-        remedy = "is the subset there?" if dataset.name else "the file has no row"
-        raise DataError(f"dataset {entry.name}: no question in {dataset.path or 'the hub'}\n    {remedy}", word="file")
-    return items
-
-
-def _entry(dataset: Dataset) -> Entry:
-    entry = entry_named(dataset.name) if dataset.name else own_entry(dataset)
+# ---------------------------------------------------------------- datasets of the registry
+def _changed(entry: Entry, dataset: Dataset) -> Entry:
+    """Return an entry of the registry with what the spec says otherwise."""
     changes: dict[str, Any] = {}
-    if dataset.kind is not None and dataset.name:
+    if dataset.kind is not None:
         if dataset.kind not in KINDS:
             raise DataError(
                 f"dataset {dataset.label}: unknown kind {dataset.kind!r}{nearest(dataset.kind, KINDS)}", word="kind"
@@ -84,38 +75,35 @@ def _entry(dataset: Dataset) -> Entry:
     if changes:
         kept = {name: {k: v for k, v in words.items() if k not in changes} for name, words in entry.subsets.items()}
         entry = replace(entry, **changes, subsets=kept)
-    if dataset.fields and dataset.name:
-        entry = replace(entry, **{"options" if k == "choices" else k: v for k, v in dataset.fields.items()})
-    return entry
+    gold = dataset.fields.get("gold", entry.gold)
+    if gold not in CONVERTERS:
+        raise DataError(f"dataset {dataset.label}: unknown gold {gold!r}{nearest(gold, CONVERTERS)}", word="gold")
+    return replace(entry, **{"options" if k == "choices" else k: v for k, v in dataset.fields.items()})
 
 
-def _generated(entry: Entry, dataset: Dataset) -> list[Item]:
-    rows = arithmetic_rows(dataset.seed)
-    if dataset.ids:
-        wanted = max((int(i.rsplit("-", 1)[-1]) for i in dataset.ids if i.rsplit("-", 1)[-1].isdigit()), default=1)
-        return chosen(list(items_of(entry, islice(rows, min(wanted, 100_000)))), None, 0, None, dataset.ids)
-    size = GENERATED_SIZE if dataset.size is None else dataset.size
-    if size < 1:
-        raise DataError(f"dataset {dataset.label}: size is {size}\n    ask for 1 question or more", word="size")
-    if size > MOST_GENERATED:
-        raise DataError(
-            f"dataset {dataset.label}: size is {size:,}\n    ask for at most {MOST_GENERATED:,} questions", word="size"
-        )
-    return list(items_of(entry, islice(rows, size)))
+def _read_named(entry: Entry, dataset: Dataset) -> tuple[Entry, Items, Origin]:
+    """Read a dataset of the registry from its official files, or else from the hub."""
+    subsets = _subsets(entry, dataset)
+    place, table = _Place(), None
+    if dataset.path is not None:
+        source, rows = dataset.path, _file_rows(entry, dataset, dataset.path, subsets, place)
+    else:
+        table = _table(entry, dataset, subsets)
+        source, rows = f"hub: {table.id}", table.rows()
+    read = read_items(entry, _selected(rows, entry.subset_field, subsets), place.of, place.folder)
+    if not read.rows:
+        raise DataError(f"dataset {entry.name}: no question in {source}\n    is the subset there?", word="file")
+    _refuse_unanswered(entry, dataset, read, f"dataset {entry.name}, {source}")
+    return entry, read, _origin(entry, read, source, table)
 
 
-def _subsets(entry: Entry, dataset: Dataset) -> tuple[str, ...]:
-    """The asked subsets, collections opened."""
-    names: list[str] = []
-    for name in dataset.subset:
-        names += entry.collections.get(name, [name])
-    if entry.subsets:
-        for name in names:
-            if name not in entry.subsets:
-                raise DataError(
-                    f"dataset {entry.name}: no subset {name!r}{nearest(name, entry.subsets)}", word="subset"
-                )
-    return tuple(dict.fromkeys(names))
+def _table(entry: Entry, dataset: Dataset, subsets: tuple[str, ...]) -> HubTable:
+    if not entry.hub:
+        raise DataError(f"dataset {entry.name}: it is on no hub\n    give the path of its files", word="name")
+    configs = tuple(s for s in subsets if s in entry.hub_subsets) or entry.hub_subsets
+    names = configs or subsets or tuple(entry.subsets)
+    candidates = [{**each, "split": dataset.split or each.get("split", entry.split)} for each in entry.hub]
+    return hub_table(candidates, names, dataset.revision)
 
 
 @dataclass(slots=True)
@@ -134,18 +122,14 @@ class _Place:
         return Path() if self.file is None else self.file.parent
 
 
-def _rows(entry: Entry, dataset: Dataset, subsets: tuple[str, ...], place: _Place) -> Iterator[Mapping[str, Any]]:
+def _file_rows(
+    entry: Entry, dataset: Dataset, where: str, subsets: tuple[str, ...], place: _Place
+) -> Iterator[Mapping[str, Any]]:
     split = dataset.split or entry.split
-    if dataset.path is None:
-        if not entry.hub:
-            raise DataError(f"dataset {entry.name}: it is on no hub\n    give the path of its files", word="name")
-        configs = tuple(s for s in subsets if s in entry.hub_subsets) or entry.hub_subsets
-        yield from hub_rows(entry.hub, split, configs or subsets or tuple(entry.subsets))
-        return
     if entry.files and split not in entry.files:
         raise DataError(f"dataset {entry.name}: no split {split!r}{nearest(split, entry.files)}", word="split")
     patterns = entry.files.get(split, ["*.jsonl", "*.json", "*.csv", "*.parquet"])
-    for path, named in files_of(Path(dataset.path), patterns):
+    for path, named in files_of(Path(where), patterns):
         if subsets and entry.subset_field in named and named[entry.subset_field] not in subsets:
             continue
         place.file = path
@@ -153,17 +137,122 @@ def _rows(entry: Entry, dataset: Dataset, subsets: tuple[str, ...], place: _Plac
             yield {**named, **row}
 
 
+def _subsets(entry: Entry, dataset: Dataset) -> tuple[str, ...]:
+    """The asked subsets, collections opened."""
+    names: list[str] = []
+    for name in dataset.subset:
+        names += entry.collections.get(name, [name])
+    if entry.subsets:
+        for name in names:
+            if name not in entry.subsets:
+                raise DataError(
+                    f"dataset {entry.name}: no subset {name!r}{nearest(name, entry.subsets)}", word="subset"
+                )
+    return tuple(dict.fromkeys(names))
+
+
 def _selected(rows: Iterable[Mapping[str, Any]], name: str, subsets: tuple[str, ...]) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of some subsets; all rows if none is asked for."""
     met: set[str] = set()
     for row in rows:
-        value = str(field(row, name, ""))
-        met.add(value)
-        if _slug(value) in {_slug(subset) for subset in subsets}:
+        met.add(str(field(row, name, "")))
+        if _is_of(row, name, subsets):
             yield row
     missing = [subset for subset in subsets if _slug(subset) not in {_slug(value) for value in met}]
     if missing:
         raise DataError(f"no subset {missing[0]!r}{nearest(missing[0], sorted(met))}", word="subset")
 
 
+def _is_of(row: Mapping[str, Any], name: str, subsets: Sequence[str]) -> bool:
+    return not subsets or _slug(str(field(row, name, ""))) in {_slug(subset) for subset in subsets}
+
+
 def _slug(name: str) -> str:
     return name.lower().replace("&", "and").replace(" ", "_")
+
+
+# ---------------------------------------------------------------- generated questions
+def _generated(entry: Entry, dataset: Dataset) -> list[Item]:
+    for word in ("path", "subset", "split", "stratify", "fields", "revision"):
+        if getattr(dataset, word):
+            said = "its columns cannot be named" if word == "fields" else f"it takes no {word}"
+            raise DataError(
+                f"dataset {dataset.label}: {entry.name} is generated, so {said}\n"
+                "    for your own questions write file: instead of name:",
+                word=word,
+            )
+    rows = arithmetic_rows(dataset.seed)
+    if dataset.ids:
+        wanted = max((int(i.rsplit("-", 1)[-1]) for i in dataset.ids if i.rsplit("-", 1)[-1].isdigit()), default=1)
+        items = read_items(entry, islice(rows, min(wanted, 100_000))).items
+        return chosen(items, None, 0, None, dataset.ids)
+    size = GENERATED_SIZE if dataset.size is None else dataset.size
+    if size < 1:
+        raise DataError(f"dataset {dataset.label}: size is {size}\n    ask for 1 question or more", word="size")
+    if size > MOST_GENERATED:
+        raise DataError(
+            f"dataset {dataset.label}: size is {size:,}\n    ask for at most {MOST_GENERATED:,} questions", word="size"
+        )
+    return list(read_items(entry, islice(rows, size)).items)
+
+
+# ---------------------------------------------------------------- your own questions
+def _read_own(dataset: Dataset) -> tuple[Entry, Items, Origin]:
+    """Read your own file, or a dataset of the hub that the registry does not have."""
+    table, delimiter, folder = None, None, Path()
+    if dataset.path is not None:
+        path, source = Path(dataset.path), dataset.path
+        folder, delimiter = path.parent, delimiter_of(path, dataset.delimiter, dataset.encoding)
+        records = str(dataset.fields.get("records", ""))
+        rows = list(rows_of(path, records, delimiter=delimiter, encoding=dataset.encoding))
+    elif dataset.hub is not None:
+        candidate = {"id": dataset.hub, "split": dataset.split or "test"}
+        table = hub_table(
+            [candidate | ({"config": dataset.config} if dataset.config else {})], revision=dataset.revision
+        )
+        source, rows = f"hub: {table.id}", list(table.rows())
+    else:
+        raise DataError(f"dataset {dataset.label}: neither a name nor a file\n    give `name:`, `file:` or `hub:`")
+    numbers = [number for number, row in enumerate(rows, 1) if _is_of(row, "subset", dataset.subset)]
+    selected = list(_selected(rows, "subset", dataset.subset))
+    try:
+        entry = own_entry(replace(dataset, delimiter=delimiter), selected, numbers)
+    except DataError as error:
+        raise DataError(f"{source}: {error}", word=error.word) from None
+    if dataset.metric is not None:
+        entry = replace(entry, metric=check_metric(dataset.metric))
+    read = read_items(entry, selected, lambda place: f"{source}, row {numbers[place - 1]}", lambda: folder)
+    read = read.numbered(numbers)
+    if not read.rows:
+        raise DataError(f"dataset {entry.name}: no question in {source}\n    it has no row", word="file")
+    _refuse_unanswered(entry, dataset, read, source)
+    if read.contradictory:
+        one, other, gold, another = read.contradictory[0]
+        raise DataError(
+            f"{source}: rows {one} and {other} ask the same question and have different answers, {gold} and {another}\n"
+            "    keep one of them; for several right answers give one row a list of them",
+            word="file",
+        )
+    return entry, read, replace(_origin(entry, read, source, table), delimiter=delimiter, decimal=entry.decimal)
+
+
+# ---------------------------------------------------------------- both
+def _refuse_unanswered(entry: Entry, dataset: Dataset, read: Items, source: str) -> None:
+    if read.unanswered and not dataset.drop_unanswered:
+        raise DataError(
+            f"{source}, {rows_named(read.unanswered)}: no answer (column {columns(entry.answer)})\n"
+            "    fill in the answers, or leave such rows out with drop_unanswered: true",
+            word="answer",
+        )
+
+
+def _origin(entry: Entry, read: Items, source: str, table: HubTable | None) -> Origin:
+    return Origin(
+        source,
+        read.rows,
+        {word: " or ".join(names_of(getattr(entry, word))) for word in ("question", "answer")},
+        len(read.unanswered),
+        read.repeated,
+        revision=table.revision if table else None,
+        is_pinned=table is None or table.is_pinned,
+    )

@@ -15,7 +15,10 @@ from cortexdsl.errors import DataError
 from cortexdsl.tasks.grading.metrics import DEFAULT_METRICS, check_metric
 from cortexdsl.tasks.reading.kinds import KINDS
 from cortexdsl.tasks.sources.golds import CONVERTERS
+from cortexdsl.tasks.sources.hub import COMMIT
 from cortexdsl.terms import EMPTY
+
+HUB_WORDS = ("id", "config", "split", "revision")
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ class Entry:
     cluster: Any = None
     images: tuple[str, ...] = ()
     gold: str = "plain"
+    decimal: str = "."
     ask: str = ""
     subset_field: str = "subset"
     labels_field: str = ""
@@ -87,6 +91,12 @@ def entry_of(name: str, words: Mapping[str, Any]) -> Entry:
     tuples = {
         word: tuple(words[word]) for word in ("labels", "hub", "hub_subsets", "columns", "images") if word in words
     }
+    for each in tuples.get("hub", ()):
+        for word in each:
+            if word not in HUB_WORDS:
+                raise DataError(f"dataset {name}: unknown word {word!r} in hub{nearest(word, HUB_WORDS)}")
+        if not COMMIT.fullmatch(each.get("revision", "0" * 40)):
+            raise DataError(f"dataset {name}: revision {each['revision']!r}\n    write a commit: 40 hexadecimal digits")
     entry = Entry(name, **{**words, **tuples})
     for part in [entry, *(entry.of_subset(subset) for subset in entry.subsets)]:
         if part.kind not in KINDS:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from cortexdsl.errors import DataError
 from cortexdsl.tasks.grading.metrics import grade_all
@@ -47,6 +47,45 @@ class Item:
     fields: Mapping[str, str] = field(default_factory=lambda: EMPTY)
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where the questions of a task were read from, and what a reader of a spec should know of it.
+
+    Attributes
+    ----------
+    source : str
+        The path of a file or folder, `hub: ID`, `generated`, or `memory`.
+    rows : int
+        How many rows were read, before a sample was taken.
+    columns : mapping of word to column
+        Where `question` and `answer` were read.
+    unanswered : int
+        Rows that were left out because they have no answer.
+    repeated : tuple of (int, int)
+        Rows, counted from 1, that ask the question of an earlier row, which stands first.
+    delimiter, decimal : str or None
+        Of your own CSV file and of its numbers.
+    revision : str or None
+        The commit of a dataset of the hub, if it is known.
+    is_pinned : bool
+        Whether the same questions are loaded whenever the spec is run: always, except for a dataset of the hub
+        without a commit.
+    """
+
+    source: str
+    rows: int
+    columns: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    unanswered: int = 0
+    repeated: tuple[tuple[int, int], ...] = ()
+    delimiter: str | None = None
+    decimal: str | None = None
+    revision: str | None = None
+    is_pinned: bool = True
+
+
+IN_MEMORY = Origin("memory", 0)
+
+
 @dataclass(frozen=True)
 class Task:
     """Questions in their chosen order, and the only door to their golds.
@@ -56,13 +95,15 @@ class Task:
     label : str
         The dataset's name in the results.
     name : str
-        The registry's name, or `own` for a file of one's own.
+        The registry's name, the id of a dataset of the hub, or `own` for your own file.
     items : tuple of Item
         In an order in which a smaller sample is a prefix of a larger one.
     reading : str
         `lenient` or `strict`: which reading scores.
     group_field : str or None
         The field that macro averages are taken over (subject, task ...).
+    origin : Origin
+        Where the questions were read from.
     """
 
     label: str
@@ -70,6 +111,7 @@ class Task:
     items: tuple[Item, ...]
     reading: Literal["lenient", "strict"] = "lenient"
     group_field: str | None = None
+    origin: Origin = IN_MEMORY
 
     @cached_property
     def questions(self) -> tuple[Question, ...]:
@@ -147,7 +189,7 @@ class Task:
 
     @cached_property
     def digest(self) -> str:
-        """Changes when, and only when, the chosen questions, their golds, kinds, metrics or the reading do."""
+        """A digest of all that scores depend on: questions, golds, kinds, metrics and the reading."""
         content = [
             [
                 *(item.question.id, item.question.text, item.question.options, item.question.context),
@@ -156,8 +198,29 @@ class Task:
             ]
             for item in self.items
         ]
-        blob = json.dumps([READING_VERSION, self.reading, content], ensure_ascii=False)
-        return hashlib.sha256(blob.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return _digest([READING_VERSION, self.reading, content], 16)
+
+    @cached_property
+    def question_digests(self) -> tuple[str, ...]:
+        """A short digest of each question, in order: what it shows, and its golds, whatever its id."""
+        return tuple(_digest(_shown(item), 8) for item in self.items)
+
+    @cached_property
+    def questions_digest(self) -> str:
+        """A digest of the chosen questions and their golds, in order."""
+        ids = [item.question.id for item in self.items]
+        return _digest([ids, self.question_digests], 16)
+
+
+def _shown(item: Item) -> list[Any]:
+    question = item.question
+    images = [image.digest for image in question.images]
+    return [question.text, question.options, question.context, images, item.gold]
+
+
+def _digest(content: Any, digits: int) -> str:
+    text = json.dumps(content, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
 
 
 def _kind(item: Item) -> Kind:

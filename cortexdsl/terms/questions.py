@@ -65,10 +65,14 @@ class Dataset:
     label : str
         Its name in the results.
     name : str or None
-        A dataset of the registry (`arithmetic`, `gsm8k` ...), or None for a file of one's own.
+        A dataset of the registry (`arithmetic`, `gsm8k` ...); None for your own file or a dataset of the hub.
     path : str or None
-        Official file, folder, or one's own JSONL/CSV/Parquet file, already absolute; None: generated or from
-        the hub.
+        The official file or folder, or your own JSONL, CSV or Parquet file, as an absolute path; None for a
+        generated dataset or one from the hub.
+    hub, config : str or None
+        The id of any dataset of the Hugging Face hub, and its configuration.
+    revision : str or None
+        The commit of the hub's dataset; None: the registry's commit, or else the newest one.
     subset, split : tuple of str, str or None
     size : int or None
         How many questions; None for all. A larger size keeps the questions of a smaller one, in order.
@@ -79,13 +83,20 @@ class Dataset:
     ids : tuple of str
         Explicit question ids in place of a sample.
     fields : mapping
-        For a file of one's own: question, answer, and perhaps id, context, choices, cluster -> column names.
+        For your own file or a dataset of the hub: question, answer, and perhaps id, context, choices, cluster
+        -> column names.
     kind, metric : str or None
         Answer kind and metric, where the registry's are to be replaced, or for a file of one's own.
     reading : str
         `lenient` or `strict`: which reading scores.
     shuffle_options : bool or None
         None: as the registry says.
+    delimiter, encoding : str or None
+        Of your own CSV file; None: found out from the file, or refused if it is not certain.
+    decimal : str or None
+        The decimal mark of your own answers, `.` or `,`; None: found out from the answers.
+    drop_unanswered : bool
+        Leave out rows without an answer, instead of refusing them.
     """
 
     label: str
@@ -102,6 +113,13 @@ class Dataset:
     metric: str | None = None
     reading: Literal["lenient", "strict"] = "lenient"
     shuffle_options: bool | None = None
+    hub: str | None = None
+    config: str | None = None
+    revision: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: Literal[".", ","] | None = None
+    drop_unanswered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

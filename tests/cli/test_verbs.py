@@ -67,6 +67,11 @@ def test_without_a_verb_or_with_an_unknown_one_the_status_is_2() -> None:
         assert ended.value.code == 2
 
 
+def _problems(out: str) -> list[dict[str, str]]:
+    """What `check --json` printed besides the datasets that it understood."""
+    return [line for line in map(json.loads, out.splitlines()) if line["level"] != "dataset"]
+
+
 def test_check_tells_every_mistake_of_every_spec(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Two mistakes in one spec, one spec that is not there, one that can run, one whose data is missing."""
     Path("specs/bad.yaml").write_text(SPEC.replace("seed: 3", "seed: -3\nreplicates: 0"))
@@ -78,10 +83,11 @@ def test_check_tells_every_mistake_of_every_spec(here: Path, capsys: pytest.Capt
     assert "specs/bad.yaml:3:13: replicates is 0" in said.err
     assert "there is no spec 'specs/none.yaml'" in said.err
     assert "none.jsonl: no such file" in said.err
-    assert said.out == "specs/x.yaml: 2 cells, 0 claims; it can run\n"
+    assert said.out.startswith("arithmetic: 3 questions, generated; answers are numbers\n")
+    assert said.out.splitlines()[4:] == ["specs/x.yaml: 2 cells, 0 claims; it can run"]
     assert main(["check", "--json", *specs]) == 2
     said = capsys.readouterr()
-    problems = [json.loads(line) for line in said.out.splitlines()]
+    problems = _problems(said.out)
     assert [problem["where"].partition(":")[0] for problem in problems] == [
         "specs/bad.yaml", "specs/bad.yaml", "specs/none.yaml", "specs/data.yaml"
     ]  # fmt: skip
@@ -98,7 +104,7 @@ def test_check_warns_of_single_braces_and_of_more_jobs_than_can_be_scheduled(
     text = SPEC.replace("voting}", "voting, prompts: {answer: own/answer.j2}}")
     Path("specs/x.yaml").write_text(text + "replicates: 501\nshard_size: 1\n")
     assert main(["check", "--json", "x"]) == 0
-    braces, jobs = map(json.loads, capsys.readouterr().out.splitlines())
+    braces, jobs = _problems(capsys.readouterr().out)
     assert (braces["level"], braces["where"]) == ("warning", "prompts/own/answer.j2:1:1")
     assert "{question} is sent to the model as it stands" in braces["what"]
     assert (jobs["level"], jobs["what"]) == ("warning", "3,006 debate jobs")
@@ -132,7 +138,7 @@ def test_check_warns_where_the_confidence_of_free_texts_cannot_be_measured(
         f"methods: {{cot: {{protocol: cot, confidence: {source}}}}}\n"
     )
     assert main(["check", "--json", "x"]) == 0
-    warnings = [line["what"] for line in map(json.loads, capsys.readouterr().out.splitlines())]
+    warnings = [problem["what"] for problem in _problems(capsys.readouterr().out)]
     assert [said in what for what in warnings] == ([True] if said else [])
 
 
@@ -333,7 +339,8 @@ def test_show_says_what_was_asked_as_long_as_the_spec_means_it(here: Path, capsy
     said = capsys.readouterr()
     assert "    ? " not in said.out
     assert (
-        said.err == "warning: texts of questions are not shown: specs/x.yaml means other questions by now: arithmetic\n"
+        said.err
+        == "warning: texts of questions are not shown: specs/x.yaml now selects different questions: arithmetic\n"
     )
 
     Path("results/x/plan.json").write_text('{"schema_ver')

@@ -126,7 +126,8 @@ def test_check_online_prints_what_it_found_and_leaves_nothing(
     assert "one    direct/small  no" in said.out
     assert "error: model one (direct/small): the server failed or could not be reached" in said.err
     assert main(["check", "x.yaml", "--online", "--json"]) == 1
-    (row,) = map(json.loads, capsys.readouterr().out.splitlines())
+    dataset, row = map(json.loads, capsys.readouterr().out.splitlines())
+    assert dataset["level"] == "dataset"
     assert (row["level"], row["entry"], row["seed"]) == ("error", "one", "unclear")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.yaml"]
 

@@ -92,3 +92,37 @@ def test_what_cannot_be_extended(tmp_path: Path, written: str) -> None:
     with pytest.raises(SpecError) as caught:
         read_extended(tmp_path / "s.yaml")
     assert caught.value.problems[0].where.startswith(f"{tmp_path / 's.yaml'}:1:")
+
+
+def merged_dataset(base: str, over: str) -> object:
+    """What the dataset of a file is that extends another."""
+    return merge(parse(base, "first/base.yaml"), parse(over, "second/over.yaml")).plain()
+
+
+@pytest.mark.parametrize("over", ["{file: a.csv}", "{name: gsm8k}", "{hub: a/b}", "{path: a.csv}"])
+def test_a_dataset_of_other_questions_inherits_nothing(over: str) -> None:
+    """The size of 20 was meant for the generated questions: of a file it would drop rows without a word."""
+    base = "dataset: {name: arithmetic, size: 20, stratify: x}"
+    assert merged_dataset(base, f"dataset: {over}") == parse(f"dataset: {over}", "x").plain()
+    several = merged_dataset(base.replace("dataset: ", "datasets: {a: ") + "}", f"datasets: {{a: {over}}}")
+    assert several == parse(f"datasets: {{a: {over}}}", "x").plain()
+
+
+@pytest.mark.parametrize("over", ["{size: 10}", "{name: gsm8k, size: 10}"])
+def test_a_dataset_of_the_same_questions_inherits_the_rest(over: str) -> None:
+    found = merged_dataset("dataset: {name: gsm8k, split: train, size: 20}", f"dataset: {over}")
+    assert found == {"dataset": {"name": "gsm8k", "split": "train", "size": 10}}
+
+
+def test_one_path_in_two_folders_is_two_files() -> None:
+    """Paths begin at the file that names them."""
+    text = "dataset: {file: a.csv%s}"
+    assert merged_dataset(text % ", size: 20", text % "") == {"dataset": {"file": "a.csv"}}
+    here = merge(parse(text % ", size: 20", "x/base.yaml"), parse(text % "", "x/over.yaml"))
+    assert here.plain() == {"dataset": {"file": "a.csv", "size": 20}}
+
+
+def test_a_path_over_a_generated_dataset_is_a_mistake(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"path is for the official files of a dataset of the list") as caught:
+        load(tmp_path, "extends: _base.yaml\ndataset: {path: a.csv}\n", _base=SMALL)
+    assert "write file:" in caught.value.problems[0].remedy

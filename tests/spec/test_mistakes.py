@@ -69,7 +69,7 @@ MISTAKES = [  # what of the small spec is replaced ("": added at its end), by wh
     ("replicates: 3", "replicates: ^'3'", "replicates is '3'; a whole number", "without quotes"),
     ("replicates: 3", "replicates: ^03", "replicates is '03'; a whole number", "leading zeros"),
     ("title: Does sparse debate beat full debate?", "title: ^5", "title is 5; a text is needed", '"5"'),
-    ("dataset: {name: arithmetic, size: 100", "dataset: ^{size: 100", "either a name or a file", ""),
+    ("dataset: {name: arithmetic, size: 100", "dataset: ^{size: 100", "one source, and this one has none", ""),
     ("name: arithmetic, size: 100", "name: arithmetic, size: ^0", "dataset.size is 0", "at least 1"),
     ("name: arithmetic, size: 100", "name: arithmetic, shuffle_options: ^no",
      "dataset.shuffle_options is 'no'; true or false is needed", "write false"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from cortexdsl.tasks.registry import entry_of, registry
 from cortexdsl.tasks.sources.files import rows_of
 from cortexdsl.tasks.task import Task
 from cortexdsl.terms import Dataset
+from tests.tasks.hub import fake_hub
 
 SQUAD_ROW = {
     "id": "q1",
@@ -99,22 +99,6 @@ def from_file(tmp_path: Path, name: str, rows: list[dict[str, Any]], **words: An
     return load(Dataset(name, name, path=str(path), **words))
 
 
-def fake_hub(monkeypatch: pytest.MonkeyPatch, tables: dict[tuple[str, str | None], list[dict[str, Any]]]) -> list[Any]:
-    """Put a stand-in for the library `datasets` in its place; what it is asked for is recorded."""
-    asked: list[Any] = []
-
-    def load_dataset(path: str, name: str | None = None, split: str | None = None) -> list[dict[str, Any]]:
-        asked.append((path, name, split))
-        if (path, name) not in tables:
-            raise RuntimeError("Dataset scripts are no longer supported")
-        return tables[(path, name)]
-
-    module = types.ModuleType("datasets")
-    module.load_dataset = load_dataset  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "datasets", module)
-    return asked
-
-
 @pytest.mark.parametrize("name", [name for name in HUB_ROWS if name == "bbh" or not registry()[name].records])
 def test_a_row_as_the_hub_has_it(tmp_path: Path, name: str) -> None:
     row, text, gold, labels = HUB_ROWS[name]
@@ -136,7 +120,7 @@ def test_hub_ids_are_tried_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     row = {"input": "Which?\nOptions:\n(A) one\n(B) two", "target": "(B)"}
     asked = fake_hub(monkeypatch, {("SaylorTwift/bbh", "snarks"): [row]})
     task = load(Dataset("bbh", "bbh", subset=("snarks",)))
-    assert [path for path, _, _ in asked] == ["lukaemon/bbh", "SaylorTwift/bbh"]
+    assert [each.path for each in asked] == ["lukaemon/bbh", "SaylorTwift/bbh"]
     assert task.gold(task.questions[0].id) == ("B",)
     assert task.group(task.questions[0].id) == "snarks"
 
@@ -153,7 +137,7 @@ def test_hub_rows_need_no_file(monkeypatch: pytest.MonkeyPatch, name: str) -> No
     task = load(Dataset(name, name))
     assert task.gold(task.questions[0].id) == gold
     assert task.questions[0].text.startswith(text)
-    assert {split for _, _, split in asked} == {registry()[name].split}
+    assert {each.split for each in asked} == {registry()[name].split}
 
 
 def test_no_hub_id_says_what_each_answered(monkeypatch: pytest.MonkeyPatch) -> None:

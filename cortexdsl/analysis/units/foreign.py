@@ -22,7 +22,7 @@ from cortexdsl.analysis.units.table import read_table
 from cortexdsl.errors import DataError
 from cortexdsl.records import Header, Record, Transcript, debate_of, write_debates
 from cortexdsl.records.files import write_lines
-from cortexdsl.tasks.items import items_of
+from cortexdsl.tasks.items import read_items
 from cortexdsl.tasks.reading.kinds import kind_named
 from cortexdsl.tasks.reading.number import canonical_number
 from cortexdsl.tasks.reading.reader import AnswerReader
@@ -189,7 +189,7 @@ def _task(dataset: str, kind: str, questions: Mapping[str, Transcript]) -> Task 
         cluster="cluster",
     )
     rows = [{"question": NOT_RECORDED, **q.task, "id": identity} for identity, q in questions.items()]
-    return Task(dataset, "own", tuple(items_of(entry, rows)))
+    return Task(dataset, "own", read_items(entry, rows).items)
 
 
 def _write(path: Path, table: pd.DataFrame) -> None:

@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 
+from cortexdsl.cli.specs.dataset_lines import dataset_lines, unpinned
 from cortexdsl.cli.specs.online import ask_models
 from cortexdsl.errors import InputError, Problem, SpecError
 from cortexdsl.plan import Plan
@@ -20,6 +21,7 @@ from cortexdsl.plan.cost.rehearse import misrendered
 from cortexdsl.plan.cost.trial import unreadable
 from cortexdsl.plan.parts.tools import functions_of
 from cortexdsl.serve import unset_variables
+from cortexdsl.spec.load import Spec
 
 MANY_JOBS = 3_000  # the greedy scheduler took 45 s for so many, and 356 s for 10,000
 
@@ -27,7 +29,7 @@ MANY_JOBS = 3_000  # the greedy scheduler took 45 s for so many, and 356 s for 1
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("spec", nargs="+", help="one spec or several")
-    parser.add_argument("--json", action="store_true", help="print one JSON object a line: where, what, remedy")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line: level, where, what, remedy")
     parser.add_argument(
         "--online",
         action="store_true",
@@ -46,6 +48,9 @@ def run(args: argparse.Namespace) -> int:
             continue
         plan = judged.plan
         _show([*_warnings(plan), *ineffective(judged), *unclaimed(plan, judged.spec)], "warning", is_json=args.json)
+        if judged.spec is not None:
+            _show(list(unpinned(judged.spec, plan.tasks)), "warning", is_json=args.json)
+            _show_datasets(judged.spec, plan, is_json=args.json)
         if not args.json:
             cells, claims = _counted(len(plan.cells), "cell"), _counted(len(plan.hypotheses), "claim")
             unset = unset_variables(plan)
@@ -103,6 +108,16 @@ def _unmeasurable(plan: Plan) -> Iterator[Problem]:
                 asked = f"{free:,} of {len(task.items):,} questions of {task.label} ask for free texts"
                 what = f"{method}: confidence: {source}, and {asked}: {_ONLY_SHORT[source]}"
                 yield Problem(plan.spec_path, what, "use verifier or stated there, or another dataset")
+
+
+def _show_datasets(spec: Spec, plan: Plan, *, is_json: bool) -> None:
+    """Print how each dataset was understood."""
+    for line in dataset_lines(spec, plan.tasks):
+        if is_json:
+            found = {"level": "dataset", "where": spec.where(line.route), "what": line.head(), "remedy": ""}
+            print(json.dumps(found | line.record()))
+        else:
+            print(line.text())
 
 
 def _show(problems: Sequence[Problem], level: str, *, is_json: bool) -> None:

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from cortexdsl.cli.specs.dataset_lines import DatasetLine, dataset_lines
 from cortexdsl.errors import DataError
+from cortexdsl.spec.load import load_spec
 from cortexdsl.tasks.load import load
-from cortexdsl.tasks.registry import Entry, entry_named, registry
+from cortexdsl.tasks.registry import Entry, entry_named, nearest, registry
 from cortexdsl.tasks.task import Task
 from cortexdsl.terms import Dataset, Question
 
 SUMMARY = "list and sample datasets"
+SAMPLE = 3  # questions
+COLUMNS = {
+    "question": "the column of your own file, or of a dataset of the hub, that holds the question",
+    "answer": "the column that holds the right answer",
+    "context": "the column that holds a passage",
+    "id": "the column that holds an id",
+}
+_WORDS = (*COLUMNS, "choices", "labels", "kind", "gold", "config", "revision", "delimiter", "encoding", "decimal",
+          "drop_unanswered")  # fmt: skip
 _LONGEST_PASSAGE = 600
 
 
@@ -24,13 +37,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show = actions.add_parser("show", help="where a dataset comes from, and how it is read and graded")
     show.add_argument("name", help="a dataset of the list")
     sample = actions.add_parser("sample", help="print some questions as agents see them, and their golds")
-    sample.add_argument("name", help="a dataset of the list, or `own` for a file with columns question and answer")
-    sample.add_argument("--path", type=Path, help="its official file or folder; without it, the hub")
-    sample.add_argument("--subset", action="append", default=[], help="subject, task or collection; may be repeated")
+    which = "a dataset of the list, `own` for your own file, OWNER/NAME of the hub, or a spec (FILE.yaml)"
+    sample.add_argument("name", help=which)
+    sample.add_argument("--dataset", help="label of one of a spec's datasets; by default all of them")
+    sample.add_argument("--path", type=Path, help="the official file or folder, or your own file")
+    sample.add_argument("--subset", action="append", default=[], help="subject, task or collection; repeatable")
     sample.add_argument("--split", help="another split than the usual one")
-    sample.add_argument("--size", type=int, default=3, help="how many questions (3)")
+    sample.add_argument("--size", type=int, help=f"how many questions ({SAMPLE})")
     sample.add_argument("--seed", type=int, default=0, help="seed of the sampling and of shuffled options (0)")
     sample.add_argument("--stratify", help="a field that the sample is balanced over")
+    for word, what in COLUMNS.items():
+        sample.add_argument(f"--{word}", metavar="COLUMN", help=what)
+    sample.add_argument(
+        "--choices", action="append", metavar="COLUMN", help="a list of options, or one of them; repeatable"
+    )
+    sample.add_argument("--labels", action="append", metavar="LABEL", help="an answer of kind labels; repeatable")
+    sample.add_argument("--kind", help="kind of answer: number, choice, text ...")
+    sample.add_argument("--gold", help="how the column holds the answer: plain, hashes, boxed, label, boolean ...")
+    sample.add_argument("--config", help="configuration of a dataset of the hub")
+    sample.add_argument("--revision", help="commit of a dataset of the hub")
+    sample.add_argument("--delimiter", help="what divides the cells of your own CSV file")
+    sample.add_argument("--encoding", help="encoding of your own file, such as windows-1252")
+    sample.add_argument("--decimal", choices=[".", ","], help="decimal mark of your own answers")
+    sample.add_argument("--drop-unanswered", action="store_true", help="leave out rows without an answer")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -40,23 +69,70 @@ def run(args: argparse.Namespace) -> int:
     elif args.action == "show":
         print(_shown(entry_named(args.name)))
     else:
-        print(_sample(_dataset(args)))
+        for line in _spec_lines(args) if args.name.endswith((".yaml", ".yml")) else [_line(args)]:
+            print(_sample(line, SAMPLE if args.size is None else args.size))
     return 0
 
 
+def _spec_lines(args: argparse.Namespace) -> list[DatasetLine]:
+    """Load the datasets of a spec as it has them."""
+    for word in (*_WORDS, "path", "subset", "split", "seed", "stratify"):
+        if getattr(args, word):
+            raise DataError(
+                f"data sample {args.name}: --{_dashed(word)} is for a file or a dataset: a spec says it itself"
+            )
+    spec = load_spec(args.name)
+    if args.dataset is not None and args.dataset not in spec.datasets:
+        raise DataError(f"{args.name}: there is no dataset {args.dataset!r}{nearest(args.dataset, spec.datasets)}")
+    labels = [args.dataset] if args.dataset is not None else list(spec.datasets)
+    return dataset_lines(spec, {label: load(spec.datasets[label]) for label in labels})
+
+
+def _line(args: argparse.Namespace) -> DatasetLine:
+    """Load the dataset that the arguments name."""
+    dataset = _dataset(args)
+    return DatasetLine((), load(dataset), "" if dataset.size is None else f"size: {dataset.size}")
+
+
 def _dataset(args: argparse.Namespace) -> Dataset:
-    if args.name == "own" and args.path is None:
+    is_own, is_hub = args.name == "own", "/" in args.name
+    if is_own and args.path is None:
         raise DataError("data sample own: no file\n    give it with --path")
+    if args.dataset is not None:
+        raise DataError(f"data sample {args.name}: --dataset is for a spec")
+    allowed = {"config": is_hub, "revision": not is_own, "delimiter": is_own, "encoding": is_own}
+    for word in _WORDS:
+        if getattr(args, word) and not allowed.get(word, True):
+            place = "a file of your own" if word in ("delimiter", "encoding") else "a dataset of the hub"
+            raise DataError(f"data sample {args.name}: --{_dashed(word)} is for {place}")
+    fields: dict[str, Any] = {word: value for word in (*COLUMNS, "gold") if (value := getattr(args, word))}
+    if args.choices:
+        fields["choices"] = args.choices[0] if len(args.choices) == 1 else tuple(args.choices)
+    if args.labels:
+        fields["labels"] = tuple(args.labels)
     return Dataset(
-        label=args.name,
-        name=None if args.name == "own" else args.name,
-        path=str(args.path) if args.path else None,
+        label=args.path.stem if is_own else args.name.rpartition("/")[2],
+        name=None if is_own or is_hub else args.name,
+        path=str(args.path.absolute()) if args.path else None,
+        hub=args.name if is_hub else None,
         subset=tuple(args.subset),
         split=args.split,
         size=args.size,
         seed=args.seed,
         stratify=args.stratify,
+        fields=fields,
+        kind=args.kind,
+        config=args.config,
+        revision=args.revision,
+        delimiter=args.delimiter,
+        encoding=args.encoding,
+        decimal=args.decimal,
+        drop_unanswered=args.drop_unanswered,
     )
+
+
+def _dashed(word: str) -> str:
+    return word.replace("_", "-")
 
 
 def _table() -> str:
@@ -90,7 +166,9 @@ def _metrics(entry: Entry) -> str:
 
 def _shown(entry: Entry) -> str:
     ids = [
-        " ".join(filter(None, (each["id"], each.get("config", "").replace("*", "(one config a subset)"))))
+        " ".join(
+            filter(None, (each["id"], each.get("config", "").replace("*", "(one config a subset)"), _commit(each)))
+        )
         for each in entry.hub
     ]
     facts = {
@@ -112,10 +190,14 @@ def _shown(entry: Entry) -> str:
     return "\n".join(lines)
 
 
-def _sample(dataset: Dataset) -> str:
-    task = load(dataset)
+def _commit(candidate: Mapping[str, str]) -> str:
+    return f"at {candidate['revision']}" if "revision" in candidate else "(not pinned to a commit)"
+
+
+def _sample(line: DatasetLine, size: int) -> str:
     rule = "-" * 72
-    return "\n".join(f"{rule}\n{_rendered(task, question)}" for question in task.questions) + f"\n{rule}"
+    questions = line.task.questions[:size]
+    return "\n".join([line.head(), *(f"{rule}\n{_rendered(line.task, question)}" for question in questions), rule])
 
 
 def _rendered(task: Task, question: Question) -> str:

@@ -33,7 +33,12 @@ def declaration_of(plan: Plan) -> dict[str, Any]:
             for family in plan.families
         },
         "datasets": {
-            label: {"name": task.name, "questions": len(task.questions), "digest": task.digest}
+            label: {
+                "name": task.name,
+                "questions": len(task.questions),
+                "digest": task.digest,
+                "questions_digest": task.questions_digest,
+            }
             for label, task in plan.tasks.items()
         },
         "cells": dict(plan.meanings),
@@ -69,12 +74,22 @@ def _named(kind: str, old: Mapping[str, Any], new: Mapping[str, Any], *, same_se
     for name in old:
         if name not in new or old[name] == new[name]:
             continue
-        if kind != "dataset":
+        if kind == "dataset":
+            yield from _dataset(name, old[name], new[name], same_seed=same_seed)
+        else:
             yield f"{kind} changed: {name}"
-        elif old[name]["questions"] != new[name]["questions"]:
-            yield f"dataset {name}: {old[name]['questions']} questions, then {new[name]['questions']}"
-        elif same_seed or old[name]["name"] != new[name]["name"]:
-            yield f"dataset {name}: other questions or golds"
+
+
+def _dataset(name: str, old: Mapping[str, Any], new: Mapping[str, Any], *, same_seed: bool) -> Iterator[str]:
+    """Say how a dataset changed; earlier versions declared no digest of its questions alone."""
+    if old["questions"] != new["questions"]:
+        yield f"dataset {name}: {old['questions']} questions, then {new['questions']}"
+    elif old["name"] == new["name"] and (not same_seed or old["digest"] == new["digest"]):
+        return
+    elif old.get("questions_digest") == new.get("questions_digest") is not None:
+        yield f"dataset {name}: read or graded otherwise"
+    else:
+        yield f"dataset {name}: other questions or golds"
 
 
 def binding(said: Sequence[str], claim_cells: Sequence[str] | None = None) -> list[str]:

@@ -15,6 +15,7 @@ from cortexdsl.plan.rehearsal.estimate import Estimate
 from cortexdsl.plan.training.phases import Training, slug_of
 from cortexdsl.records.files import write_lines
 from cortexdsl.spec.claims.language import claims_digest
+from cortexdsl.tasks.task import Task
 from cortexdsl.terms import Cell, Family
 
 SCHEMA_VERSION = 1
@@ -31,10 +32,8 @@ def plan_record(plan: Plan, estimate: Estimate, by_cell: Mapping[str, Estimate])
         "seed": plan.seed,
         "replicates": plan.replicates,
         "questions": {label: [question.id for question in task.questions] for label, task in plan.tasks.items()},
-        "datasets": {
-            label: {"name": task.name, "kind": task.kind, "metric": task.metric, "digest": task.digest}
-            for label, task in plan.tasks.items()
-        },
+        "question_digests": {label: list(task.question_digests) for label, task in plan.tasks.items()},
+        "datasets": {label: _dataset(task) for label, task in plan.tasks.items()},
         "agents": _agents(plan),
         "cells": [_cell(cell, by_cell.get(cell.name)) for cell in plan.cells],
         "shards": {
@@ -83,6 +82,21 @@ def families_of(record: Mapping[str, Any]) -> tuple[Family, ...]:
         Family(family["name"], tuple(family["compare"]), family["to"], family["correction"])
         for family in record["families"]
     )
+
+
+def _dataset(task: Task) -> dict[str, Any]:
+    """Return what a dataset is; of a file the name alone, since its folder is nobody else's."""
+    origin = task.origin
+    return {
+        "name": task.name,
+        "kind": task.kind,
+        "metric": task.metric,
+        "digest": task.digest,
+        "questions_digest": task.questions_digest,
+        "source": Path(origin.source).name if Path(origin.source).is_absolute() else origin.source,
+        "rows": origin.rows,
+        "revision": origin.revision,
+    }
 
 
 def _training(training: Training) -> dict[str, Any]:

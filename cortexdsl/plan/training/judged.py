@@ -140,7 +140,8 @@ def _learned(spec: Spec, name: str, said: TrainText, tasks: Mapping[str, Task]) 
     for word in ("file", "path"):
         if getattr(questions, word):
             at = spec.node.where(("train", name, "questions", word))
-            dataset = replace(dataset, path=path_of(getattr(questions, word), at, os.environ))
+            path = path_of(getattr(questions, word), at, os.environ)
+            dataset = replace(dataset, path=path, hub=None, config=None, revision=None)
     changes = {key: value for key in ("subset", "split", "seed") if (value := getattr(questions, key))}
     return learned_from(replace(dataset, **changes), questions, tasks.values())
 

@@ -116,8 +116,7 @@ def facts(results: Results) -> tuple[str, ...]:
 def settings(plan: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return (name, value) of what fixed the experiment."""
     datasets = plan.get("datasets") or {}
-    named = [(f"Dataset {label}", ", ".join(f"{key} {_brief(value)}" for key, value in entry.items() if value))
-             for label, entry in datasets.items()]  # fmt: skip
+    named = [(f"Dataset {label}", _facts(entry)) for label, entry in datasets.items()]
     limits = {key: value for key, value in (plan.get("limits") or {}).items() if value is not None}
     rows = [
         ("Spec", str(plan.get("spec", ""))),
@@ -129,6 +128,10 @@ def settings(plan: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         ("Limits", ", ".join(f"{key} {number(value, 1)}" for key, value in limits.items())),
     ]
     return tuple((name, value) for name, value in rows if value)
+
+
+def _facts(entry: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key.replace('_', ' ')} {_brief(value)}" for key, value in entry.items() if value)
 
 
 def spec_texts(plan: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

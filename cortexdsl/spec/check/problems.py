@@ -240,6 +240,8 @@ def _type_remedy(kind: str, value: Any) -> str:
         bare = value.replace("_", "").strip()
         if bare.lstrip("+-0").replace(".", "", 1).isdigit():
             return "write it without quotes and leading zeros"
+        if bare.endswith("%") and kind.startswith("int"):
+            return "write a whole number: how many, not a share"
         if bare.endswith("%"):
             return f"write {bare[:-1]}e-2, a share of 1"
     if kind in ("list_type", "tuple_type"):

@@ -2,7 +2,8 @@
 
 Later files win over earlier ones, and the file itself over all that it extends. Mappings merge key by key down
 to the entries of a section (`models.small.temperature`, `methods.sparse.keep`), and so do the `roles`, `prompts`
-and `families` in them. Anything else, a list, a scalar or the value of a setting, replaces what was there whole.
+and `families` in them. Anything else, a list, a scalar or the value of a setting, replaces what was there whole. So
+does a dataset that names other questions (`SOURCES`).
 """
 
 from __future__ import annotations
@@ -19,17 +20,21 @@ NAMED = frozenset({"roles", "prompts", "options", "families"})
 """Mappings within an entry whose keys are names and so merge, where those of a setting's value do not."""
 
 INSTEAD: Mapping[str, tuple[str, ...]] = {
-    "file": ("name", "path", "subset", "split"), "name": ("file",), "dataset": ("datasets",), "datasets": ("dataset",),
+    "dataset": ("datasets",), "datasets": ("dataset",),
     "team": ("agents",), "agents": ("team",), "protocol": ("like",), "like": ("protocol",),
     "model": ("trained", "role", "repeat"), "trained": ("model",),
 }  # fmt: skip
 """Words that say the same thing another way: one that is new in a later file takes the place of the others."""
 
+SOURCES = ("name", "file", "hub", "path")
+"""Words of a dataset that say which questions it has. A later file that changes one replaces the dataset whole: the
+size, the columns and all else that was written for other questions do not apply to these."""
+
 SECTIONS = 3
 """How deep two files merge: sections, entries, the words of an entry."""
 
 
-def merge(base: Node, over: Node, depth: int = SECTIONS) -> Node:
+def merge(base: Node, over: Node, depth: int = SECTIONS, key: str = "") -> Node:
     """Lay one node over another; positions stay those of the file that a value was written in.
 
     Parameters
@@ -38,15 +43,32 @@ def merge(base: Node, over: Node, depth: int = SECTIONS) -> Node:
         `over` wins.
     depth : int
         Levels of mappings that merge; below them `over` replaces whole.
+    key : str
+        What both are the value of; `dataset` for an entry of `datasets`, too.
     """
+    if key == "dataset" and is_other_dataset(base, over):
+        return over
     if depth <= 0 or not isinstance(base.value, dict) or not isinstance(over.value, dict):
         return over
-    gone = {word for key in over.value if key not in base.value for word in INSTEAD.get(key, ())}
-    merged = {key: node for key, node in base.value.items() if key not in gone}
-    for key, node in over.value.items():
-        below = depth if key in NAMED else depth - 1
-        merged[key] = merge(merged[key], node, below) if key in merged else node
+    gone = {other for word in over.value if word not in base.value for other in INSTEAD.get(word, ())}
+    merged = {word: node for word, node in base.value.items() if word not in gone}
+    for word, node in over.value.items():
+        below = depth if word in NAMED else depth - 1
+        inner = "dataset" if key == "datasets" else word
+        merged[word] = merge(merged[word], node, below, inner) if word in merged else node
     return Node(merged, over.mark, {**base.keys, **over.keys}, 1 + sum(node.size for node in merged.values()))
+
+
+def is_other_dataset(base: Node, over: Node) -> bool:
+    """Tell whether an entry of a dataset names other questions than one that it is laid over."""
+    before, after = base.mapping(), over.mapping()
+    return any(word not in before or _source(word, before[word]) != _source(word, after[word])
+               for word in SOURCES if word in after)  # fmt: skip
+
+
+def _source(word: str, node: Node) -> object:
+    """Return what a source stands for: paths begin at the file that names them."""
+    return node.value, Path(node.mark.file).parent if word in ("file", "path") else None
 
 
 def read_extended(path: Path) -> tuple[Node, tuple[Path, ...], tuple[Problem, ...]]:

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from cortexdsl.errors import DataError
+from cortexdsl.tasks.sources.csv_tables import csv_delimiter, csv_rows
+from cortexdsl.tasks.sources.text_files import read_text
 
 Row = dict[str, Any]
-SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
+CSV = (".csv", ".tsv")
+SUFFIXES = (".jsonl", ".json", *CSV, ".parquet")
 _FROM = "give the path of the dataset's file or folder; in a spec, paths start at the folder of the spec"
-csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
 
 
-def rows_of(path: Path, records: str = "", columns: Sequence[str] = ()) -> Iterator[Row]:
+def rows_of(
+    path: Path,
+    records: str = "",
+    columns: Sequence[str] = (),
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+) -> Iterator[Row]:
     """Yield the rows of one file.
 
     Parameters
@@ -29,6 +38,8 @@ def rows_of(path: Path, records: str = "", columns: Sequence[str] = ()) -> Itera
         plain fields of what it is nested in. Empty: the file is a list, or a single row.
     columns : sequence of str
         For a CSV without a header: the names of its columns.
+    delimiter, encoding : str or None
+        Of a CSV, and of any file of text; None to find out.
 
     Raises
     ------
@@ -39,19 +50,38 @@ def rows_of(path: Path, records: str = "", columns: Sequence[str] = ()) -> Itera
         raise DataError(f"{path}: this is a folder\n    name one of the files in it")
     if not path.is_file():
         raise DataError(f"{path}: no such file\n    {_FROM}")
-    readers = {".jsonl": _json_lines, ".json": _json, ".csv": _csv, ".tsv": _csv, ".parquet": _parquet}
-    reader = readers.get(path.suffix.lower())
-    if reader is None:
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
         raise DataError(f"{path}: unknown kind of file\n    known: {', '.join(SUFFIXES)}")
     try:
-        if reader is _csv:
-            yield from _csv(path, columns)
+        if suffix in CSV:
+            yield from csv_rows(path, read_text(path, encoding), columns, delimiter)
             return
-        for number, row in enumerate(reader(path), 1):
+        if suffix == ".parquet":
+            rows = _parquet(path)
+        else:
+            rows = (_json_lines if suffix == ".jsonl" else _json)(path, read_text(path, encoding))
+        for number, row in enumerate(rows, 1):
             yield from _nested(row, records.split(".") if records else [], {}, f"{path}, row {number}")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: byte 0x{error.object[error.start]:02x} is not UTF-8\n    save it as UTF-8") from None
     except (OSError, csv.Error, RecursionError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from None
+
+
+def delimiter_of(path: Path, delimiter: str | None = None, encoding: str | None = None) -> str | None:
+    """Return what divides the cells of a file: as named, or else found out; None for a file that is not CSV.
+
+    Raises
+    ------
+    DataError
+        It is not certain, or a delimiter is named for a file that has none.
+    """
+    if path.suffix.lower() not in CSV or not path.is_file():
+        if delimiter is not None:
+            raise DataError(f"{path}: a delimiter is for CSV files\n    remove it", word="delimiter")
+        return None
+    try:
+        return csv_delimiter(path, read_text(path, encoding), delimiter)
+    except (OSError, csv.Error) as error:
         raise DataError(f"{path}: cannot be read: {error}") from None
 
 
@@ -109,41 +139,25 @@ def _nested(row: Any, levels: list[str], outer: Row, place: str) -> Iterator[Row
         yield from _nested(part, levels[1:], {**outer, **plain}, place)
 
 
-def _json_lines(path: Path) -> Iterator[Any]:
-    with path.open(encoding="utf-8-sig") as lines:
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                try:
-                    yield json.loads(line)
-                except ValueError as error:
-                    raise DataError(f"{path}:{number}: not JSON: {error}\n    one JSON object a line") from None
+def _json_lines(path: Path, text: str) -> Iterator[Any]:
+    for number, line in enumerate(io.StringIO(text), 1):
+        if line.strip():
+            try:
+                yield json.loads(line)
+            except ValueError as error:
+                raise DataError(f"{path}:{number}: not JSON: {error}\n    one JSON object a line") from None
 
 
-def _json(path: Path) -> Iterator[Any]:
+def _json(path: Path, text: str) -> Iterator[Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
+        content = json.loads(text)
     except ValueError as error:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = text.splitlines()
         if len(lines) > 1 and lines[0].startswith("{") and lines[0].rstrip().endswith("}"):
-            yield from _json_lines(path)  # JSON Lines under another name
+            yield from _json_lines(path, text)  # JSON Lines under another name
             return
         raise DataError(f"{path}: not JSON: {error}\n    is the file whole?") from None
     yield from content if isinstance(content, list) else [content]
-
-
-def _csv(path: Path, columns: Sequence[str] = ()) -> Iterator[Row]:
-    with path.open(encoding="utf-8-sig", newline="") as lines:
-        reader = csv.reader(lines, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
-        header = list(columns) or next(reader, [])
-        for cells in reader:
-            if not cells:
-                continue
-            if len(cells) != len(header):
-                raise DataError(
-                    f"{path}:{reader.line_num}: {len(cells)} cells where {len(header)} are expected\n"
-                    "    is a comma or a quotation mark in a cell not quoted?"
-                )
-            yield dict(zip(header, cells, strict=True))
 
 
 def _parquet(path: Path) -> Iterator[Row]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from cortexdsl.spec.grammar.values.addresses import Address, KeyName, Place
-from cortexdsl.spec.grammar.values.words import Entry, Flag, Name, Text, Whole, said
+from cortexdsl.spec.grammar.values.words import Entry, Flag, HubId, Name, Text, Whole, said
 
 
 def _several(value: Any) -> Any:
@@ -27,14 +28,43 @@ COLUMNS = ("id", "question", "answer", "context", "choices", "cluster", "group",
 """The words of a dataset that say where its rows hold what."""
 
 
+FILE_FORMAT = ("delimiter", "encoding")
+"""The words of a dataset that say how the text of a file is read."""
+
+
+def _listed_name(value: Any) -> Any:
+    """Tell the id of a hub's dataset and the name of a file from a name of the list."""
+    if isinstance(value, str) and re.search(r"\.(csv|tsv|jsonl?|parquet)$", value):
+        raise said(f"{value} is a file, and name is for datasets of the list", f"write file: {value}")
+    if isinstance(value, str) and "/" in value:
+        remedy = f"for a dataset of the hub write hub: {value}; for a file of your own, file: PATH"
+        raise said(f"{value} is not a name of the list (cortexdsl data list)", remedy)
+    return value
+
+
 class DatasetText(Entry):
-    """Questions: a dataset of the registry by `name`, or a `file` of one's own."""
+    """Questions: a dataset of the list by `name`, a `file` of one's own, or any dataset of the `hub`."""
 
     example: ClassVar[str] = "{name: gsm8k, size: 100}"
+    several: ClassVar[str] = "datasets: {LABEL: {name: gsm8k}, LABEL: {file: questions.csv}}, each with a label"
+    hints: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("n", "limit", "count", "samples", "questions"), "write size: how many questions are asked"),
+        **dict.fromkeys(("sep", "separator"), "write delimiter: what divides the cells of a CSV file"),
+        **dict.fromkeys(("hf", "huggingface", "repo", "repo_id"), "write hub: OWNER/NAME"),
+        **dict.fromkeys(("commit", "sha", "rev", "version"), "write revision: the commit of a dataset of the hub"),
+        **dict.fromkeys(("target", "label", "answers"), "write answer: the column that holds the right answer"),
+        "options": "write choices: the column that holds a list of options, or one column for each",
+        "columns": "name each column by what it holds: question: COLUMN, answer: COLUMN, choices: [COLUMNS]",
+    }
 
-    name: Name | None = Field(None, description="A dataset of the registry, such as gsm8k.")
+    name: Annotated[Name, BeforeValidator(_listed_name, json_schema_input_type=Name)] | None = Field(
+        None, description="A dataset of the list, such as gsm8k."
+    )
     path: Place | None = Field(None, description="The official file or folder of a named dataset, or env:NAME.")
     file: Place | None = Field(None, description="One's own JSONL, CSV or Parquet file, or env:NAME.")
+    hub: HubId | None = Field(None, description="Any dataset of the Hugging Face hub: OWNER/NAME.")
+    config: Text | None = Field(None, description="The configuration of a dataset of the hub.")
+    revision: Text | None = Field(None, description="The commit of a dataset of the hub.")
     subset: Texts = ()
     split: Text | None = None
     size: Annotated[Whole, Field(ge=1, le=100_000_000)] | None = Field(None, description="How many questions.")
@@ -62,16 +92,48 @@ class DatasetText(Entry):
     metric: Text | None = None
     reading: Literal["lenient", "strict"] = Field("lenient", description="Which reading of replies scores.")
     shuffle_options: Flag | None = None
+    delimiter: Text | None = Field(None, description="What divides the cells of one's own CSV file.")
+    encoding: Text | None = Field(None, description="The encoding of one's own file, such as windows-1252.")
+    decimal: Literal[".", ","] | None = Field(None, description="The decimal mark of one's own answers.")
+    drop_unanswered: Flag = Field(False, description="Leave out rows without an answer.")
 
     @model_validator(mode="after")
     def _source(self) -> Self:
-        if (self.name is None) == (self.file is None):
-            raise said("a dataset has either a name or a file", "write name: gsm8k, or file: questions.csv")
-        if self.file is not None and self.path is not None:
-            raise said("path belongs to a named dataset", "remove it; file says where the questions are")
+        sources = [word for word in ("name", "file", "hub") if getattr(self, word) is not None]
+        if not sources and self.path is not None:
+            what = "path is for the official files of a dataset of the list, and no name is written"
+            raise said(what, "for questions of your own write file: in place of path:")
+        if len(sources) != 1:
+            what = f"a dataset has one source, and this one has {' and '.join(sources) or 'none'}"
+            raise said(what, "write name: gsm8k, or file: questions.csv, or hub: OWNER/NAME")
+        for word, reason in self._misplaced(sources[0]):
+            raise said(reason, f"remove {word}")
         if len(set(self.ids)) < len(self.ids):
             raise said("an id is listed twice", "ask each question once")
         return self
+
+    def _misplaced(self, source: str) -> Iterator[tuple[str, str]]:
+        """Yield the words that mean nothing beside others, and why: they must not be passed over."""
+        allowed = {
+            "path": source == "name",
+            "config": source == "hub",
+            "revision": source == "hub" or (source == "name" and self.path is None),
+            "subset": source != "hub",
+            "split": source != "file",
+            "records": source != "hub",
+            "decimal": source != "name",
+            "drop_unanswered": source != "name",
+        }
+        for word in self.model_fields_set:
+            if word in FILE_FORMAT and source != "file":
+                yield word, f"{word} is for a file of your own"
+            elif not allowed.get(word, True):
+                beside = "path" if word == "revision" and source == "name" else source
+                yield word, f"{word} does not go with {beside}"
+        if self.ids and self.stratify:
+            yield "stratify", "ids names the questions, so nothing is left to stratify"
+        if self.ids and self.size is not None and self.size != len(self.ids):
+            yield "size", f"size is {self.size}, and ids names {len(self.ids)} questions"
 
 
 RETRIEVERS: Mapping[str, tuple[str, ...]] = {

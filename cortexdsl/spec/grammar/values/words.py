@@ -34,18 +34,20 @@ class Entry(BaseModel):
     """A mapping of the language: its keys are known, and an unknown one is told which there are.
 
     `hints` gives the remedy for keys that people are likely to write and that are not there, `example` what to
-    write where something else than a mapping stands.
+    write where something else than a mapping stands, and `several` what to write where a list stands.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
     hints: ClassVar[Mapping[str, str]] = {}
     example: ClassVar[str] = ""
+    several: ClassVar[str] = ""
 
     @model_validator(mode="wrap")
     @classmethod
     def _name_unknown_keys(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         if not isinstance(data, dict):
-            raise PydanticCustomError("no_mapping", "no mapping", {"example": cls.example})
+            example = cls.several if isinstance(data, list) and cls.several else cls.example
+            raise PydanticCustomError("no_mapping", "no mapping", {"example": example})
         try:
             return handler(data)
         except ValidationError as error:
@@ -68,6 +70,7 @@ NAME = r"^[A-Za-z0-9]([A-Za-z0-9_+.\-]{0,58}[A-Za-z0-9_+])?$"
 VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
 TEMPLATE = r"^[^./\\:~][^/\\:]*(/[^./\\:][^/\\:]*)*$"
 SETTING = r"\$[A-Za-z_]"
+HUB_ID = r"^[A-Za-z0-9][\w.\-]*/[\w.\-]+$"
 
 PATTERNS: Mapping[str, str] = {
     NAME: "a name has letters, digits and _ + - . only, begins with a letter or digit, ends with no dot, 60 at most",
@@ -75,12 +78,14 @@ PATTERNS: Mapping[str, str] = {
     TEMPLATE: "a template is named by its path below prompts/ or beside the spec, such as my/revise.j2",
     r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$": "a function is written as package.module:function",
     SETTING: "a setting is written as $name",
+    HUB_ID: "a dataset of the hub is written OWNER/NAME, as in its address on the hub",
 }
 
 Text: TypeAlias = Annotated[str, Strict(), Field(min_length=1, max_length=20_000)]
 Name: TypeAlias = Annotated[str, Strict(), Field(pattern=NAME)]
 Variable: TypeAlias = Annotated[str, Strict(), Field(pattern=VARIABLE)]
 Template: TypeAlias = Annotated[str, Strict(), Field(pattern=TEMPLATE, max_length=200)]
+HubId: TypeAlias = Annotated[str, Strict(), Field(pattern=HUB_ID, max_length=200)]
 Setting: TypeAlias = Annotated[str, Strict(), Field(pattern=SETTING)]
 Flag: TypeAlias = Annotated[bool, Strict()]
 Whole: TypeAlias = Annotated[int, Strict()]
