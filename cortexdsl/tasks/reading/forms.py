@@ -20,6 +20,8 @@ _WORD = r"(?:(?:not |dis)?agree|yes|no|(?:in)?correct|right|wrong)"
 _EITHER = re.compile(rf"(?:\b{_LABEL}[^\w\n]{{1,6}})?\b{_WORD}(?:,? or | ?/ ?| ?\| ?){_WORD}\b", re.IGNORECASE)
 _OR_NONE = re.compile(r"\bselect(?:ed|ion)s?\W{1,6}[^\n\d]{0,200}\bor none\b", re.IGNORECASE)
 
+_LABELLED = re.compile(rf"[^\w\n]{{0,8}}{_LABEL}[*_`]{{0,3}}\s?[:：=]", re.IGNORECASE)
+
 
 def without_forms(text: str) -> str:
     """Remove the forms that a reply copied from its prompt, such as `Verdict: <agree or disagree>`.
@@ -71,7 +73,7 @@ def without_form_lines(text: str, forms: Collection[str] = ()) -> str:
 
 
 def _is_form(line: str) -> bool:
-    """Return whether a line is a copied form and nothing else."""
-    if len(line) > 300 or not ("<" in line or " or " in line):
+    """Return whether a line is a label with a copied form and nothing else."""
+    if len(line) > 300 or not _LABELLED.match(line):
         return False
-    return re.search(r"\w", line) is not None and re.search(r"\w", without_forms(line)) is None
+    return re.search(r"\w", without_forms(line)) is None

@@ -128,3 +128,10 @@ def test_other_spellings_of_a_form_are_not_values_either(form: str) -> None:
         assert reader.read("similarity", text).confidence is None
     for text in (f"Answer: 14\nConfidence: <{form}>", f"Answer: 14\nConfidence: {form}"):
         assert reader.read("answer", text) == Reading("14")
+
+
+@pytest.mark.parametrize("text", ['<option value="1 to 10">', "if x < 1 or y > 2:", "True or false or both"])
+def test_a_free_answer_keeps_lines_that_look_like_a_form(text: str) -> None:
+    """Only a line that begins with a label of a reply is a copied form: code and markup are answers."""
+    said = f"first\n{text}\nlast"
+    assert AnswerReader(kind_named("free")).read("answer", said) == Reading(said)
