@@ -39,7 +39,7 @@ _REFERENCES = re.compile(r"^Reference answers[^\n]*:\n((?:- [^\n]*(?:\n|\Z))+)",
 _TO_JUDGE = re.compile(r"^Answer to be judged:\n(.*?)(?=\n\nRules:\n|\Z)", re.MULTILINE | re.DOTALL)
 _NUMBER = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?")
 _NUMBERED = re.compile(r"Agent (\d+)")
-_CHOOSE = re.compile(r"\bChoice\W{0,3}:\s*<[^>\n\d]*(\d{1,3})?", re.IGNORECASE)
+_CHOOSE = re.compile(r"\bChoice\W{0,3}:\s*<[^>\n\d]*(\d{1,3})|\bchoose the best (\d{1,3})\b", re.IGNORECASE)
 _ME = re.compile(r"^You are (Agent \d+)\.", re.MULTILINE)
 _TARGET = re.compile(r"^Argue for this answer:[^\S\n]*(\S[^\n]*)$", re.MULTILINE)
 _SHORT = 60
@@ -152,7 +152,7 @@ def read_prompt(messages: Sequence[Message]) -> Prompt:
         to_judge=to_judge[1].strip() if to_judge else "",
         wanted=wanted,
         wants_answer="answer" in (wanted, *beside),
-        choose=int(choose[1]) if choose and choose[1] else 1,
+        choose=int(choose[1] or choose[2]) if choose else 1,
         target=as_answer(target[1], options) if target else "",
         beside=tuple(kind for kind in beside if kind != "answer"),
     )

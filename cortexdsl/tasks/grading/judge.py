@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from cortexdsl.debate.chance import call_seed
+from cortexdsl.tasks.reading.forms import without_forms
 from cortexdsl.tasks.reading.text import clean
 from cortexdsl.terms import Agent, Call, Message, Model, Question
 
@@ -56,7 +57,7 @@ def judge_call(
 
 def read_judgement(text: str) -> bool | None:
     """Read a judge's reply: the last `Judgement:`, or a reply that is the word alone; None if neither is there."""
-    text = clean(text)
+    text = without_forms(clean(text))
     found = list(_JUDGEMENT.finditer(text))
     word = found[-1][1] if found else (match[1] if (match := _ALONE.fullmatch(text[:100])) else None)
     return None if word is None else word.lower() in _RIGHT

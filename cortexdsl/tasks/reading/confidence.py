@@ -8,11 +8,12 @@ _NAME = r"(?:confidence(?:[ _-]?(?:level|score|rating))?|certainty|置信度)"
 _WORDS = ("confidence", "certainty", "置信度")
 _SCALE = r"(?:\s?[(\[][^()\[\]\n]{0,24}[)\]](?=\W{0,4}:))?"  # `Confidence (0-1): 0.9`: the range is no value
 _MARK = r"(?:[^\w.+−-]|[.+−-](?!\.?\d))"  # any mark but the point or sign of a number
+_FORM = r"(?![01](?:\.0)?\s?(?:to|-|–|\.\.)\s?(?:1|10|100)\b)"  # `0 to 1`, copied from a prompt, is not a value
 _VALUE = re.compile(
     _NAME
     + _SCALE
     + rf"{_MARK}{{0,6}}(?:(?:is|of|at|in (?:my|this) answer)\b{_MARK}{{0,3}}){{0,2}}"
-    + r"(?P<number>[-+−]?(?:\d{1,12}(?:[.,]\d{1,12})?|\.\d{1,12}))"
+    + rf"{_FORM}(?P<number>[-+−]?(?:\d{{1,12}}(?:[.,]\d{{1,12}})?|\.\d{{1,12}}))"
     + r"\s{0,3}(?:(?P<percent>%|percent\b|per cent\b)|(?:/|out of)\s{0,3}(?P<scale>\d{1,4}(?:\.0)?)\b)?",
     re.IGNORECASE,
 )

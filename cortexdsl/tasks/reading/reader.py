@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import Literal
 
 from cortexdsl.tasks.reading.confidence import read_confidence, without_confidence
-from cortexdsl.tasks.reading.kinds import Kind
+from cortexdsl.tasks.reading.forms import without_form_lines, without_forms
+from cortexdsl.tasks.reading.kinds import MIXED_WANT, Kind
 from cortexdsl.tasks.reading.places import place_of
 from cortexdsl.tasks.reading.statements import answer_block, answer_line, statements, until_next_question
 from cortexdsl.tasks.reading.steps import (
@@ -44,6 +45,9 @@ def answer_format(want: str) -> str:
     )
 
 
+_COPIED = "copies the format of its prompt"
+
+
 @dataclass(frozen=True, slots=True)
 class AnswerReader:
     """Reads replies to one question. Pure; never raises on a reply's content (implements `terms.Reader`).
@@ -66,6 +70,9 @@ class AnswerReader:
         if reads == "answer":
             return self.lenient(text) if self.reading == "lenient" else self.strict(text)
         text = clean(text)
+        if reads in ("summary", "comment"):
+            return read_text(text)
+        text = without_forms(text)
         if reads == "review":
             return read_review(text)
         if reads == "verdict":
@@ -74,9 +81,7 @@ class AnswerReader:
             return read_selection(text)
         if reads == "choice":
             return read_choice(text)
-        if reads == "similarity":
-            return read_similarity(text)
-        return read_text(text)
+        return read_similarity(text)
 
     def without_confidence(self, text: str) -> str:
         """Return a reply as others may hear it: whole but for its confidence line."""
@@ -88,33 +93,41 @@ class AnswerReader:
 
     def strict(self, text: str) -> Reading:
         """Read the asked format alone: the last line that begins `Answer:`, with an answer and nothing else."""
-        return self._strict(*_opened(text))
+        return self._strict(self._opened(text))
 
     def lenient(self, text: str) -> Reading:
         """Read the answer however it is said: the last statement that names one, else the reply's end."""
-        return self._lenient(*_opened(text))
+        return self._lenient(self._opened(text))
 
     def both(self, text: str) -> tuple[Reading, Reading]:
         """Read a reply strictly and leniently."""
-        opened = _opened(text)
-        return self._strict(*opened), self._lenient(*opened)
+        opened = self._opened(text)
+        return self._strict(opened), self._lenient(opened)
 
-    def _strict(self, text: str, confidence: float | None) -> Reading:
-        fragment = answer_block(text) if self.kind.name == "free" else answer_line(text)
+    def _opened(self, text: str) -> _Opened:
+        cleaned = clean(text)
+        answered = without_form_lines(cleaned, (self.kind.want, MIXED_WANT))
+        return _Opened(without_confidence(answered), read_confidence(cleaned), answered != cleaned)
+
+    def _strict(self, reply: _Opened) -> Reading:
+        fragment = answer_block(reply.text) if self.kind.name == "free" else answer_line(reply.text)
         if fragment is None:
-            return Reading(None, "no answer line" if text.strip() else "empty reply", confidence)
-        return _reading(self.kind.exact(fragment), confidence)
+            return Reading(None, reply.lacks_answer, reply.confidence)
+        return _reading(self.kind.exact(fragment), reply.confidence)
 
-    def _lenient(self, text: str, confidence: float | None) -> Reading:
-        name, text = self.kind.name, until_next_question(text)
+    def _lenient(self, reply: _Opened) -> Reading:
+        name, text, confidence = self.kind.name, until_next_question(reply.text), reply.confidence
         if not text.strip():
-            return Reading(None, "empty reply", confidence)
+            return Reading(None, reply.lacks_answer, confidence)
         if name == "free":
-            return _reading(self.kind.exact(answer_block(text) or text), confidence)
+            block = answer_block(text) or ("" if reply.has_form else text)
+            return _reading(self.kind.exact(block), confidence) if block else Reading(None, _COPIED, confidence)
         for fragment in statements(text, choosing=name == "choice", boxed_first=name == "expression"):
             found = self.kind.within(fragment)
             if found is not None:
                 return _reading(found, confidence)
+        if reply.has_form:
+            return Reading(None, _COPIED, confidence)
         if repeats(text):
             return Reading(None, "repeats itself until it is cut off", confidence)
         refusal = _REFUSAL.search(text)
@@ -123,15 +136,34 @@ class AnswerReader:
         return _reading(self.kind.search(text), confidence)
 
 
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A cleaned reply without copied forms and without its confidence.
+
+    Attributes
+    ----------
+    text : str
+    confidence : float or None
+    has_form : bool
+        The reply copied a form of its prompt. What it says besides counts if it states an answer outright;
+        its last sentence does not.
+    """
+
+    text: str
+    confidence: float | None
+    has_form: bool
+
+    @property
+    def lacks_answer(self) -> str:
+        """Why a reply without an answer line has no answer."""
+        if self.has_form:
+            return _COPIED
+        return "no answer line" if self.text.strip() else "empty reply"
+
+
 @lru_cache(maxsize=MOST_KEPT)
 def _answer(reader: AnswerReader, text: str) -> Reading:
     return reader.lenient(text) if reader.reading == "lenient" else reader.strict(text)
-
-
-def _opened(text: str) -> tuple[str, float | None]:
-    """A reply, cleaned and without its confidence, and the confidence."""
-    text = clean(text)
-    return without_confidence(text), read_confidence(text)
 
 
 def _reading(found: str | Unparsed, confidence: float | None) -> Reading:

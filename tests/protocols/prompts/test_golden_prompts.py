@@ -130,7 +130,9 @@ def _reply(reads: str, speaker: str, round_: int, about: str | None) -> str:
     }[reads]
 
 
-def _talk(protocol: str, agents: int, settings: str) -> tuple[Debate, Sequence[tuple[Message, ...]]]:
+def made_up(case: str) -> tuple[Method, Debate, Sequence[tuple[Message, ...]]]:
+    """Return a case's method, its debate, and the prompt of each turn."""
+    protocol, agents, settings = CASES[case]
     models = [Model(f"m{k}", "fake/model", parameters=k * 1e9, tokens=1e12) for k in range(1, 5)]
     personas = ["checks every step twice", None, None, None]
     names = list(ANSWERS)[:agents]
@@ -140,12 +142,12 @@ def _talk(protocol: str, agents: int, settings: str) -> tuple[Debate, Sequence[t
         method = with_pool(method, PASSAGES)
     talk = Talk(method)
     hands = Hands(talk.ask, talk.render, AnswerReader(kind_named("number")), Embedder())
-    return asyncio.run(debate(method, QUESTION, hands, seed=7, replicate=1)), talk.prompts
+    return method, asyncio.run(debate(method, QUESTION, hands, seed=7, replicate=1)), talk.prompts
 
 
 def _written(case: str) -> str:
-    protocol, agents, settings = CASES[case]
-    found, prompts = _talk(protocol, agents, settings)
+    protocol, _, settings = CASES[case]
+    _, found, prompts = made_up(case)
     assert len(prompts) == len(found.turns)
     pages = [f"{protocol} {settings}\n"]
     for turn, messages in zip(found.turns, prompts, strict=True):
@@ -171,8 +173,7 @@ def test_every_built_in_protocol_and_template_is_among_them() -> None:
 @pytest.mark.parametrize("case", [case for case in CASES if "passes: answer" not in CASES[case][2]])
 def test_a_prompt_holds_the_turns_that_the_record_says_and_no_others(case: str) -> None:
     """Told from the texts: the words of each turn stand in the prompts of those that heard it, and in no others."""
-    protocol, agents, settings = CASES[case]
-    found, prompts = _talk(protocol, agents, settings)
+    _, found, prompts = made_up(case)
     for turn, messages in zip(found.turns, prompts, strict=True):
         text = messages[-1]["content"]
         # Who follows says another's words: what was shown is told from them, and not from who said them first.

@@ -58,6 +58,7 @@ COUNTS = [
     ("mad-judge", 2, "{rounds: 3}", 10),  # 3 R, and 1 where no verdict came
     ("moa", 6, "{layers: 3}", 13),  # n (L - 1) + 1
     ("dylan", 4, "{}", 11),  # n + n + 1 + 2
+    ("dylan", 3, "{}", 9),  # n + n + n: three are not ranked
     ("tournament", 8, "{}", 15),  # n answers, n - 1 matches
     ("tournament", 5, "{comparisons: 3}", 17),  # n answers, 3 (2 + 1 + 1) comparisons
     ("eot", 3, "{rounds: 5}", 18),  # n (D + 1) at most
@@ -68,9 +69,12 @@ COUNTS = [
     ("heter-mad", 5, "{debaters: 3, rounds: 2}", 9),  # those drawn (D + 1)
     ("conformist", 4, "{rounds: 2}", 12),  # n (D + 1) where no two agree
     ("follower", 4, "{rounds: 2, share: 0}", 12),  # n (D + 1) where nobody follows
-    ("mav", 4, "{checks: 2}", 28),  # n + checks n (n - 1)
+    ("mav", 4, "{checks: 2}", 28),  # n + 3 checks n
+    ("mav", 3, "{roles: {verifier: everyone}}", 21),  # n + 3 checks n (n - 1)
     ("adversary", 4, "{rounds: 3}", 16),  # n (D + 1)
+    ("comm", 2, "{}", 3),  # 2 T + 1
     ("comm", 2, "{turns: 2}", 5),  # 2 T + 1
+    ("drag", 2, "{}", 20),  # 1 + 4 (S - 1) + 2 R + 1
     ("drag", 2, "{searches: 3, rounds: 2}", 14),  # 1 + 4 (S - 1) + 2 R + 1
 ]
 

@@ -1,14 +1,16 @@
 """The built-in protocol files say what the papers' methods say: same calls, same listening, call for call."""
 
 import dataclasses
+from collections import Counter
 from typing import Any
 
 import pytest
 
 from cortexdsl.protocols.method.resolve import Choice, resolve
+from cortexdsl.protocols.prompts.templates import Templates
 from cortexdsl.protocols.text.loader import builtin_names, load_protocol
 from cortexdsl.spec.text.reader import parse
-from cortexdsl.terms import Method, Model
+from cortexdsl.terms import Method, Model, Question, Reply
 from tests.debate import published
 from tests.debate.stage import Stage, agents, run
 from tests.debate.traces import TRACES
@@ -93,16 +95,16 @@ def _short(line: str, extras: dict[str, str]) -> str:
         ("free-mad", 3, "{rounds: 2}", 9),
         ("s2-mad", 4, "{stages: 1}", 6),  # b's group alone has something to discuss, and settles it
         ("eot", 3, "{rounds: 2}", 9),
-        ("dylan", 3, "{before: 0, after: 0}", 4),  # two of three are not more than 2/3
+        ("dylan", 3, "{before: 0, after: 1}", 6),  # two of three are not more than 2/3; three are not ranked
         ("dylan", 4, "{}", 4),  # three of four are
         ("tournament", 4, "{rounds: 1}", 6),
         ("dmad", 3, "{rounds: 1}", 6),
         ("heter-mad", 5, "{debaters: 2, rounds: 1}", 4),
         ("conformist", 3, "{rounds: 1}", 4),  # b alone has another answer than the others
         ("follower", 3, "{rounds: 1}", 6),
-        ("mav", 3, "{}", 9),
+        ("mav", 3, "{}", 12),
         ("adversary", 3, "{rounds: 1}", 6),
-        ("comm", 2, "{turns: 1}", 3),
+        ("comm", 2, "{}", 3),
         ("drag", 2, "{searches: 1, rounds: 1}", 4),
     ],
 )
@@ -218,14 +220,6 @@ def test_where_no_two_agree_conformists_all_speak() -> None:
     assert [line.split(" ")[0] for line in stage.trace()[3:]] == ["revise:a1", "revise:b1", "revise:c1"]
 
 
-def test_the_best_verified_answer_is_that_of_the_debate() -> None:
-    """b's answer passes both checks, a's and c's pass one each: 41 of one beats 42 of two."""
-    scores = {"b>a": 1.0, "c>a": 0.1, "a>b": 1.0, "c>b": 1.0, "a>c": 0.1, "b>c": 1.0}
-    script = {f"verify:{edge[0]}1>{edge[2]}": f"x|{score}" for edge, score in scores.items()} | {"answer:b0": "41|0.5"}
-    debate = run(shipped("mav", "a b c"), Stage(script))
-    assert debate.answer == "41"
-
-
 def test_the_pool_of_a_heterogeneous_debate_is_drawn_question_by_question() -> None:
     drawn = {
         tuple(dict.fromkeys(turn.speaker for turn in run(shipped("heter-mad", "a b c d e"), seed=seed).turns))
@@ -245,22 +239,6 @@ def test_who_is_asked_otherwise_in_dmad_and_beside_an_adversary() -> None:
         assert [step.prompt_of(agent.name) for agent in team] == ways
 
 
-def test_a_debate_over_searches_hears_what_the_judge_asked_for() -> None:
-    """The judge is not content once: its queries are searched, and the proponent answers from both searches."""
-    stage = Stage({"rule:judge0": "disagree|-"})
-    run(shipped("drag", "a b", "{searches: 2, rounds: 1}"), stage)
-    assert stage.trace() == [
-        "first:library0",
-        "defend:a0 <- first:library0",
-        "attack:b0 <- first:library0 defend:a0",
-        "rule:judge0 <- defend:a0 attack:b0",
-        "search:library0 <- rule:judge0",
-        "answer:a0 <- first:library0 search:library0",
-        "doubt:b1 <- answer:a0",
-        "conclude:judge2 <- answer:a0 doubt:b1",
-    ]
-
-
 def test_experts_hear_each_other_in_turn_and_the_summarizer_both() -> None:
     stage = Stage()
     run(shipped("comm", "a b", "{turns: 2}"), stage)
@@ -271,3 +249,91 @@ def test_experts_hear_each_other_in_turn_and_the_summarizer_both() -> None:
         "reply:b3 <- again:a2 | open:a0 reply:b1",
         "conclude:summarizer4 <- again:a2 reply:b3",
     ]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_every_answer_is_verified_under_every_aspect(n: int) -> None:
+    """Lifshitz et al.: each verifier judges each candidate, whatever the size of the team."""
+    team = "a b c d e"[: 2 * n - 1]
+    debate = run(shipped("mav", team, "{checks: 2}"), Stage())
+    checked = Counter((turn.step, turn.about) for turn in debate.turns if turn.reads == "review")
+    assert checked == {(step, name): 2 for step in ("logic", "facts", "numbers") for name in team.split()}
+
+
+def test_the_best_verified_answer_is_that_of_the_debate() -> None:
+    """b's answer passes all checks, a's and c's two of three: 41 of one beats 42 of two."""
+    failed = {"logic:verifier1>a": "x|0.1", "numbers:verifier1>c": "x|0.1"}
+    passed = {f"{step}:verifier1>{name}": "x|1" for step in ("logic", "facts", "numbers") for name in "abc"}
+    debate = run(shipped("mav", "a b c"), Stage(passed | failed | {"answer:b0": "41|0.5"}))
+    assert debate.answer == "41"
+
+
+def test_verifiers_of_a_role_do_not_check_their_own_answers() -> None:
+    choice = Choice("methods.tried", parse("{roles: {verifier: everyone}}", "tried.yaml"), _team("a b c"))
+    debate = run(resolve(load_protocol("mav"), choice), Stage())
+    pairs = [(turn.speaker, turn.about) for turn in debate.turns if turn.reads == "review"]
+    assert len(pairs) == 18
+    assert all(speaker != about for speaker, about in pairs)
+
+
+def test_a_debate_over_searches_runs_the_opponents_query() -> None:
+    """The judge is not content once: the opponent's query is searched, and the next debate is over both searches."""
+    stage = Stage({"rule:judge0": lambda call: Reply("key", f"rule:judge0|{next(verdicts)}|-", "stop", None, None)})
+    verdicts = iter(["disagree", "agree"])
+    run(shipped("drag", "a b", "{rounds: 2}"), stage)
+    both, arguments = "first:library0 search:library0", "defend:a0 attack:b0"
+    assert stage.trace() == [
+        "first:library0",
+        "defend:a0 <- first:library0",
+        "attack:b0 <- first:library0",
+        f"rule:judge0 <- first:library0 {arguments}",
+        "search:library0 <- attack:b0",
+        f"defend:a0 <- {both}",
+        f"attack:b0 <- {both}",
+        f"rule:judge0 <- {both} {arguments}",
+        f"answer:a0 <- {both}",
+        "alone:b1",
+        f"reply:a2 <- {both} alone:b1 | answer:a0",
+        "doubt:b3 <- answer:a0 reply:a2 | alone:b1",
+        f"conclude:judge4 <- {both} reply:a2 doubt:b3",
+    ]
+
+
+def test_the_judge_of_two_sides_remembers_the_exchanges_that_it_has_judged() -> None:
+    """Its earlier prompts and judgements, then the last words of both sides."""
+    stage = Stage({"judge:judge2": "40|0.5"})
+    run(shipped("mad-judge", "a b", "{rounds: 2}"), stage)
+    assert "judge:judge4 <- reply:a2 oppose:b3 | open:a0 oppose:b1 judge:judge2" in stage.trace()
+
+
+@pytest.mark.parametrize(("team", "ranked"), [("a b c", 0), ("a b c d", 1)])
+def test_a_team_of_three_is_not_ranked(team: str, ranked: int) -> None:
+    """DyLAN ranks teams of four agents or more; in smaller ones everybody goes on."""
+    script = {f"{step}:{name}{k}": f"{name}|0.5" for name in "abcd" for k, step in enumerate(["answer", "revise"])}
+    debate = run(shipped("dylan", team, "{}"), Stage(script))
+    assert [turn.step for turn in debate.turns].count("rank") == ranked
+
+
+def test_an_aggregator_does_not_see_whose_answers_it_reads() -> None:
+    """Mixture-of-Agents numbers its references, one's own among them."""
+    turn = {"text": "said", "reads": "answer", "number": 3, "round": 0, "is_mine": True, "speaker": "c"}
+    view = {
+        "question": Question("q1", "?"), "agent": {"name": "c", "number": 3, "persona": None}, "answer_format": "End.",
+        "talk": [turn, turn], "heard": [turn], "own": [turn],
+    }  # fmt: skip
+    (message,) = Templates().render("moa/aggregate.j2", view)
+    assert "[Answer 1]\nsaid\n\n[Answer 2]\nsaid\n" in message["content"]
+    assert "Agent" not in message["content"]
+
+
+@pytest.mark.parametrize(("level", "disagrees"), [(0, False), (1, True), (3, True)])
+def test_who_seeks_agreement_is_not_told_to_disagree(level: int, disagrees: bool) -> None:
+    """Nor is somebody who disputes every point told to say what is right in it."""
+    turn = {"text": "said", "reads": "answer", "number": 1, "round": 0, "is_mine": False, "speaker": "a"}
+    view = {
+        "question": Question("q1", "?"), "agent": {"name": "b", "number": 2, "persona": None}, "answer_format": "End.",
+        "talk": [turn], "heard": [turn], "own": [], "level": level,
+    }  # fmt: skip
+    (message,) = Templates().render("mad-judge/oppose.j2", view)
+    assert ("You disagree" in message["content"]) == disagrees
+    assert ("what is right" in message["content"]) == (level < 2)
