@@ -13,8 +13,8 @@ from cortexdsl.models.commons import Commons
 from cortexdsl.models.reach.failures import REMEDIES, Failure, Kind
 from cortexdsl.models.reach.reach import checked
 from cortexdsl.models.reach.secrets import shown
-from cortexdsl.models.tiny.shelf import PREFIX, window_of
-from cortexdsl.models.transports.prices import context_of, is_listed
+from cortexdsl.models.tiny.shelf import window_of
+from cortexdsl.models.transports.prices import context_of, has_price
 from cortexdsl.models.transports.transport import Raw, Transport
 from cortexdsl.terms import Call, Model
 
@@ -73,12 +73,8 @@ async def probe(models: Sequence[Model], commons: Commons | None = None) -> list
         return list(await asyncio.gather(*(_probe(model, ways) for model in models)))
 
 
-def _is_priced(model: Model) -> bool:
-    return model.price is not None or model.model.startswith(PREFIX) or is_listed(model.model)
-
-
 async def _probe(model: Model, commons: Commons) -> Probe:
-    found = Probe(model.name, model.model, "", is_priced=_is_priced(model))
+    found = Probe(model.name, model.model, "", is_priced=has_price(model))
     try:
         address, key = commons.secrets.address(model), commons.secrets.key(model)
     except ModelError as error:

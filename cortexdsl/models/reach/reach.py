@@ -92,18 +92,18 @@ def checked(raw: Raw, secrets: Secrets) -> Raw:
     Failure
         If the provider withheld it, or it is empty: such a reply is never kept as if it were one.
     """
-    counted = raw.prompt_tokens, raw.completion_tokens
+    usage = raw.usage
     if raw.finish_reason == "content_filter":
-        raise Failure(Kind.CONTENT_FILTER, "the provider withheld the reply", counted=counted, dollars=raw.dollars)
+        raise Failure(Kind.CONTENT_FILTER, "the provider withheld the reply", usage=usage)
     if not raw.text.strip():
         is_cut = raw.finish_reason == "length"
         thought = secrets.hide(raw.reasoning)
         what = (THOUGHT_ALONE if thought else EMPTY_REPLY) + (
             ", cut at its length limit: raise `max_tokens`" if is_cut else ""
         )
-        raise Failure(Kind.MALFORMED, what, is_certain=is_cut, counted=counted, dollars=raw.dollars, reasoning=thought)
+        raise Failure(Kind.MALFORMED, what, is_certain=is_cut, usage=usage, reasoning=thought)
     if len(raw.text) + len(raw.reasoning) > LARGEST_REPLY:
-        raise Failure(Kind.MALFORMED, TOO_LARGE, is_certain=True, counted=counted, dollars=raw.dollars)
+        raise Failure(Kind.MALFORMED, TOO_LARGE, is_certain=True, usage=usage)
     text, thought = secrets.hide(raw.text), secrets.hide(raw.reasoning)
     is_clean = text is raw.text and thought is raw.reasoning
     # What was taken out of a text was no whole number of its tokens.

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from cortexdsl.models.reach.failures import Failure, Kind
+from cortexdsl.models.transports.prices import Usage
 from cortexdsl.terms import Call, Model, Tokens
 
 PLACEHOLDER_KEY = "no-key-needed"
 """Sent to an address for which the spec names no key: a key of another service must never go there."""
 
 LARGEST_SEED = 2**31
+
+REFUSED_WITHIN = 1.0
+"""Seconds in which a server refuses a parameter that it does not take."""
 
 MOST_TOKENS = 10**12
 """No call has more: a larger count is none, and is taken for unknown."""
@@ -30,12 +36,10 @@ class Raw:
     text : str
         Without what it thought.
     finish_reason : str or None
-    prompt_tokens, completion_tokens : int or None
-        As the server counted them; None where it said nothing.
+    prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens : int or None
+        As the server counted them (see `Usage`); None if it said nothing.
     seed_refused : bool
         The provider takes no seed, so that none was sent.
-    dollars : float or None
-        What the call cost by the transport's own price list; None where it has no price.
     reasoning : str
         What the model thought before it spoke; empty where it did not, or kept it to itself.
     reasoning_tokens : int or None
@@ -49,10 +53,16 @@ class Raw:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     seed_refused: bool = False
-    dollars: float | None = None
     reasoning: str = ""
     reasoning_tokens: int | None = None
     tokens: Tokens = ()
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of the call."""
+        return Usage(self.prompt_tokens, self.completion_tokens, self.cached_tokens, self.cache_write_tokens)
 
 
 @runtime_checkable
@@ -93,26 +103,39 @@ def wire_seed(seed: int) -> int:
 
 
 class SeedsRefused:
-    """Remembers which models refuse a seed, so that each is asked with one only until it has said so."""
+    """Remembers which models refuse a seed, so that each is asked with one only until it has refused it.
+
+    The first call to a model goes ahead of the others that are in flight: they wait for its outcome, at most
+    `REFUSED_WITHIN` seconds, because a server refuses a parameter before the model starts to work.
+    """
 
     def __init__(self) -> None:
-        self._models: set[tuple[str, str | None]] = set()
+        self._refused: set[tuple[str, str | None]] = set()
+        self._first: dict[tuple[str, str | None], asyncio.Event] = {}
 
     async def send(self, call: Call, api_base: str | None, post: Callable[[int | None], Awaitable[Raw]]) -> Raw:
-        """Send through `post(seed)`, without a seed where the model refuses one.
+        """Send through `post(seed)`, without a seed if the model refuses one.
 
         Raises
         ------
         Failure
-            As `post` does; mended where the seed is refused for the first time: each request is one that is counted.
+            As `post` does; mended if the seed is refused for the first time: each request is one that is counted.
         """
         model = (call.model.model, api_base)
-        if model in self._models:
+        is_over = self._first.get(model)
+        if is_over is None:
+            is_over = self._first[model] = asyncio.Event()
+        elif not is_over.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(is_over.wait(), REFUSED_WITHIN)
+        if model in self._refused:
             return await post(None)
         try:
             return await post(wire_seed(call.seed))
         except Failure as failure:
             if failure.kind is Kind.BAD_REQUEST and "seed" in failure.what.lower():
-                self._models.add(model)
+                self._refused.add(model)
                 failure.is_mended = True
             raise
+        finally:
+            is_over.set()

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from cortexdsl.spec.grammar.values.addresses import Address, KeyName
 from cortexdsl.spec.grammar.values.words import Entry, Name, Plain, Positive, Share, Text, Variable, Whole, said
+from cortexdsl.terms import Price
 
 BUILTIN = "builtin/solver"
 SOLVER_PARAMETERS = ("skill", "overconfidence", "stubbornness", "malformed")
@@ -32,11 +33,29 @@ _RESERVED = {
 }  # fmt: skip
 
 
+Dollars = Annotated[float, Field(ge=0, le=1e6, strict=True)]
+
+
 class PriceText(Entry):
     """Dollars per million tokens."""
 
-    input: Annotated[float, Field(ge=0, le=1e6, strict=True)]
-    output: Annotated[float, Field(ge=0, le=1e6, strict=True)]
+    input: Dollars
+    output: Dollars
+    cached: Dollars | None = Field(
+        None, description="Of a prompt's tokens that the provider reads from its cache; else as input."
+    )
+    cache_write: Dollars | None = Field(
+        None, description="Of a prompt's tokens that the provider writes into its cache; else as input."
+    )
+
+    def per_token(self) -> Price:
+        """Return the price in dollars per token."""
+        return Price(
+            self.input / 1e6,
+            self.output / 1e6,
+            None if self.cached is None else self.cached / 1e6,
+            None if self.cache_write is None else self.cache_write / 1e6,
+        )
 
 
 def _options(value: dict[str, Any]) -> dict[str, Any]:
@@ -83,7 +102,9 @@ class ModelText(Entry):
         None,
         description="Tokens that prompt and reply may have together; plan and check warn of prompts that do not fit.",
     )
-    price: PriceText | None = Field(None, description="Dollars per million tokens: {input, output}.")
+    price: PriceText | None = Field(
+        None, description="Dollars per million tokens: {input, output, cached, cache_write}."
+    )
     transport: Literal["litellm", "direct"] | None = Field(
         None, description="direct: straight to a server that speaks the OpenAI protocol; litellm otherwise."
     )
