@@ -18,6 +18,7 @@ from pathlib import Path
 from subprocess import Popen
 
 from cortexdsl.errors import InputError, ModelError
+from cortexdsl.models.reach.providers import unset_variables_of
 from cortexdsl.models.servers import processes as servers
 from cortexdsl.models.servers.counters import engine_of
 from cortexdsl.models.servers.watch import Asked, Start, Watch
@@ -48,19 +49,35 @@ def told_jobs_at_once() -> int:
     return int(said) if said.isdigit() and int(said) > 0 else 1
 
 
+def _asked_models(plan: Plan) -> list[Model]:
+    """Return the models of a plan that speak, judge or compare texts."""
+    models = [model for cell in plan.cells for model in cell.debate.models]
+    models += [plan.judging.model] if plan.judging else []
+    return models + [plan.models[name] for cell in plan.cells if (name := cell.debate.similarity) in plan.models]
+
+
+def keys_to_check(plan: Plan) -> dict[str, str]:
+    """Return variables that are not set and may be needed, and by which model.
+
+    Their providers also take a key from a file or from the machine, so that a run is not refused for them.
+    """
+    unset = [(model, one) for model in _asked_models(plan) for one in unset_variables_of(model, os.environ)]
+    return {one.variable: f"{model.name} ({model.model})" for model, one in unset if not one.is_needed}
+
+
 def unset_variables(plan: Plan) -> list[str]:
     """Return the variables that a plan needs and that neither the environment nor a server sets.
 
-    They hold addresses and keys: of models that speak, judge or compare texts, and of sources that are searched.
+    They hold addresses and keys: of models that speak, judge or compare texts, and of sources that are searched. The
+    key of a hosted provider is in the provider's own variable, if the entry names no other.
     """
-    models = [model for cell in plan.cells for model in cell.debate.models]
-    models += [plan.judging.model] if plan.judging else []
-    models += [plan.models[name] for cell in plan.cells if (name := cell.debate.similarity) in plan.models]
+    models = _asked_models(plan)
     searched = {name for cell in plan.cells for name in (*pool_sources(cell), *tool_sources(cell.debate))}
     asked = [*models, *(plan.knowledge[name] for name in searched)]
     addresses = [(one.api_base or "").partition("env:") for one in asked]
     needed = [name.strip() for before, mark, name in addresses if mark and not before]
     needed += [one.api_key_env for one in asked if one.api_key_env]
+    needed += [unset.variable for one in models for unset in unset_variables_of(one, os.environ) if unset.is_needed]
     served = {server.env for server in plan.servers.values() if server.command or server.url}
     return sorted({name for name in needed if name not in served and not os.environ.get(name, "").strip()})
 

@@ -68,7 +68,8 @@ class Sender:
             is_passing = (failure.kind.is_retried and not failure.is_certain) or failure.is_mended
             is_left = failure.is_hurried and is_passing
             if is_left or not failure.kind.is_data:
-                self._tally.failed(failure.kind)
+                if failure.was_sent:
+                    self._tally.failed(failure.kind)
                 error = self._commons.reach.error(call.model, given_up)
                 raise (LeftError(str(error)) if is_left else error) from None
             self._budget.spend(Spent(replies=not was_failure, failed=not was_failure))

@@ -50,6 +50,11 @@ class Kind(Enum):
         """Whether the failure is a fact about this call alone, to be logged and counted, and no end of the run."""
         return self in (Kind.CONTEXT_WINDOW, Kind.CONTENT_FILTER, Kind.MALFORMED, Kind.TOOL)
 
+    @property
+    def is_refusal(self) -> bool:
+        """Whether every call to the model would fail alike, so that the run ends: a wrong key, an unknown parameter."""
+        return not self.is_retried and not self.is_data
+
 
 REMEDIES: Mapping[Kind, str] = {
     Kind.CONTEXT_WINDOW: "send less, or use a model with a longer context",
@@ -85,6 +90,8 @@ class Failure(Exception):  # noqa: N818 (it says what happened; whether it is an
         Trying again would give the same (an empty reply that was cut at `max_tokens`).
     is_hurried : bool
         The job that asks is ending and tries nothing again: what failed once says nothing of call or server.
+    was_sent : bool
+        Whether a request was sent; not if the first call to the model had shown that it would be refused.
     is_mended : bool
         The way to the model has learned from it, and sends the same call otherwise now: it is sent again at once.
     usage : Usage
@@ -114,7 +121,14 @@ class Failure(Exception):  # noqa: N818 (it says what happened; whether it is an
         self.retry_after = retry_after
         self.is_certain = is_certain
         self.is_hurried = self.is_mended = False
+        self.was_sent = True
         super().__init__(f"{kind.value}: {self.what}")
+
+    def not_sent(self) -> Failure:
+        """Return the same failure of a call that is not sent because of it."""
+        other = Failure(self.kind, self.what)
+        other.was_sent = False
+        return other
 
 
 _CONTEXT = (

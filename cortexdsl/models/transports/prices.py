@@ -23,6 +23,7 @@ _UNLISTED = (*IN_PROCESS, "tool/", "direct/")
 """Models that run in the process, and servers whose models have names of their own."""
 _LIST = "model_prices_and_context_window_backup.json"
 _CACHED = ("cache_read_input_token_cost", "input_cost_per_token_cache_hit")
+_DIVIDED = ("vertex_ai", "bedrock", "fireworks_ai")
 _CACHE_WRITE = "cache_creation_input_token_cost"
 
 
@@ -75,6 +76,24 @@ def listed_price(model: str) -> Price | None:
     cached = next((float(entry[name]) for name in _CACHED if entry.get(name) is not None), None)
     written = entry.get(_CACHE_WRITE)
     return Price(asked, replied, cached, float(written) if written else None)
+
+
+@cache
+def listed_providers() -> frozenset[str]:
+    """Return the providers of the models in litellm's list."""
+    return frozenset(_provider(entry) for entry in _list().values() if entry.get("litellm_provider"))
+
+
+def listed_provider(model: str) -> str | None:
+    """Return the provider of a model name that stands in litellm's list as it is; None if it does not."""
+    entry = _list().get(model) or {}
+    return _provider(entry) if entry.get("litellm_provider") else None
+
+
+def _provider(entry: Mapping[str, Any]) -> str:
+    """Return the provider of an entry: the list divides some of them, such as `vertex_ai-language-models`."""
+    name = str(entry["litellm_provider"])
+    return next((one for one in _DIVIDED if name.startswith((f"{one}-", f"{one}_converse"))), name)
 
 
 def known_price(model: Model) -> Price | None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -16,9 +14,6 @@ PLACEHOLDER_KEY = "no-key-needed"
 """Sent to an address for which the spec names no key: a key of another service must never go there."""
 
 LARGEST_SEED = 2**31
-
-REFUSED_WITHIN = 1.0
-"""Seconds in which a server refuses a parameter that it does not take."""
 
 MOST_TOKENS = 10**12
 """No call has more: a larger count is none, and is taken for unknown."""
@@ -103,15 +98,10 @@ def wire_seed(seed: int) -> int:
 
 
 class SeedsRefused:
-    """Remembers which models refuse a seed, so that each is asked with one only until it has refused it.
-
-    The first call to a model goes ahead of the others that are in flight: they wait for its outcome, at most
-    `REFUSED_WITHIN` seconds, because a server refuses a parameter before the model starts to work.
-    """
+    """Remembers which models refuse a seed, so that each is asked with one only until it has refused it."""
 
     def __init__(self) -> None:
-        self._refused: set[tuple[str, str | None]] = set()
-        self._first: dict[tuple[str, str | None], asyncio.Event] = {}
+        self._models: set[tuple[str, str | None]] = set()
 
     async def send(self, call: Call, api_base: str | None, post: Callable[[int | None], Awaitable[Raw]]) -> Raw:
         """Send through `post(seed)`, without a seed if the model refuses one.
@@ -119,23 +109,15 @@ class SeedsRefused:
         Raises
         ------
         Failure
-            As `post` does; mended if the seed is refused for the first time: each request is one that is counted.
+            As `post` does; mended if the seed is refused: each request is one that is counted.
         """
         model = (call.model.model, api_base)
-        is_over = self._first.get(model)
-        if is_over is None:
-            is_over = self._first[model] = asyncio.Event()
-        elif not is_over.is_set():
-            with suppress(TimeoutError):
-                await asyncio.wait_for(is_over.wait(), REFUSED_WITHIN)
-        if model in self._refused:
+        if model in self._models:
             return await post(None)
         try:
             return await post(wire_seed(call.seed))
         except Failure as failure:
             if failure.kind is Kind.BAD_REQUEST and "seed" in failure.what.lower():
-                self._refused.add(model)
+                self._models.add(model)
                 failure.is_mended = True
             raise
-        finally:
-            is_over.set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from cortexdsl.cli.main import main
 from cortexdsl.models.transports.prices import listed_price
-from tests.models.transports.wires import COMPLETION, PROMPT, WIRES, Served, serving
+from tests.models.transports.wires import CACHED, COMPLETION, PROMPT, WIRES, Served, serving
 
 KEY = "sk-of-the-provider-0123456789"
 SPEC = """\
@@ -81,3 +82,68 @@ def test_a_debate_by_the_wire_format_of_a_provider(
     assert (tally["dollars"] or 0.0) == pytest.approx(dollars)
     # A reasoning model refuses the seed, once for all calls in flight.
     assert served.statuses.count(400) == (1 if provider == "reasoning" else 0)
+
+
+def test_bedrock_signs_with_the_keys_of_the_environment_at_an_address_of_ones_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An address gets no other service's key: a signature holds none, and the bearer token of the provider stays."""
+    wire = replace(WIRES["bedrock"], key=lambda headers, _: headers.get("authorization", ""))
+    environment = {"AWS_ACCESS_KEY_ID": "AKIAEXAMPLE", "AWS_SECRET_ACCESS_KEY": "secret-of-the-provider",
+                   "AWS_REGION_NAME": "us-east-1", "AWS_BEARER_TOKEN_BEDROCK": "bearer-of-the-provider"}  # fmt: skip
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with serving(wire) as served:
+        assert debated(served, monkeypatch, tmp_path, **{", api_key_env: THE_KEY": ""}) == 0
+    assert served.keys
+    assert all(key.startswith("AWS4-HMAC-SHA256 Credential=AKIAEXAMPLE/") for key in served.keys)
+    kept = calls()
+    assert {line["usage"]["cached_tokens"] for line in kept} == {CACHED}
+    assert sum(line["dollars"] for line in kept) == pytest.approx(bill(wire.model, kept, CACHED, wire.written))
+
+
+@pytest.mark.parametrize("way", ["", ", transport: direct"])
+@pytest.mark.parametrize(
+    ("status", "words", "remedy"),
+    [
+        (401, "Incorrect API key provided", "export THE_KEY=... with a key that is valid there"),
+        (400, "temperature must be at most 2", "correct the model entry of the spec"),
+        (404, "The model does not exist", "correct `model` or `api_base`"),
+    ],
+)
+def test_what_every_call_would_be_refused_for_is_asked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], status: int, words: str,
+    remedy: str, way: str,
+) -> None:  # fmt: skip
+    """Six calls are ready at once; one is sent, and the job ends with one message that names the remedy."""
+    wire = WIRES["openrouter"]
+    with serving(replace(wire, model="openai/gpt-4o", options=way)) as served:
+        served.before = lambda _: (status, {"error": {"message": words}})
+        assert debated(served, monkeypatch, tmp_path) == 1
+    assert len(served.bodies) == 1
+    said = capsys.readouterr().err
+    assert said.count(words) == 1
+    assert remedy in said
+    tally = json.loads(next(Path().rglob("spent/*.json")).read_text())
+    assert tally["calls"]["retried"] == 1
+
+
+def test_a_call_that_is_refused_after_others_were_answered_ends_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the first call was accepted for, others may be accepted for, too."""
+    with serving(replace(WIRES["openrouter"], model="openai/gpt-4o")) as served:
+        served.before = lambda number: (400, {"error": {"message": "odd words"}}) if number == 3 else None
+        assert debated(served, monkeypatch, tmp_path) == 1
+    assert len(calls()) == len(served.bodies) - 1 >= 3
+
+
+@pytest.mark.parametrize(("words", "kind"), [("overloaded", "transient"), ("Rate limit exceeded", "rate_limit")])
+def test_an_error_with_status_200_is_retried_as_what_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, kind: str
+) -> None:
+    with serving(WIRES["openrouter"]) as served:
+        served.before = lambda number: (200, {"error": {"message": words}}) if number == 0 else None
+        assert debated(served, monkeypatch, tmp_path) == 0
+    assert [line["retries"] for line in calls() if line["retries"]] == [{kind: 1}]
+    assert {line["error"] for line in calls()} == {None}
