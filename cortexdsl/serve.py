@@ -18,7 +18,7 @@ from pathlib import Path
 from subprocess import Popen
 
 from cortexdsl.errors import InputError, ModelError
-from cortexdsl.models.reach.providers import unset_variables_of
+from cortexdsl.models.reach.providers import Unset, unset_variables_of
 from cortexdsl.models.servers import processes as servers
 from cortexdsl.models.servers.counters import engine_of
 from cortexdsl.models.servers.watch import Asked, Start, Watch
@@ -56,13 +56,18 @@ def _asked_models(plan: Plan) -> list[Model]:
     return models + [plan.models[name] for cell in plan.cells if (name := cell.debate.similarity) in plan.models]
 
 
-def keys_to_check(plan: Plan) -> dict[str, str]:
-    """Return variables that are not set and may be needed, and by which model.
+def unset_keys(plan: Plan) -> list[tuple[Model, Unset]]:
+    """Return the models whose key, or address, is expected in a variable of their provider's that is not set.
 
-    Their providers also take a key from a file or from the machine, so that a run is not refused for them.
+    Each variable once. If `is_needed` is false the provider also takes a key from a file or from the machine, so that a
+    run is not refused.
     """
-    unset = [(model, one) for model in _asked_models(plan) for one in unset_variables_of(model, os.environ)]
-    return {one.variable: f"{model.name} ({model.model})" for model, one in unset if not one.is_needed}
+    found: dict[str, tuple[Model, Unset]] = {}
+    for model in _asked_models(plan):
+        for unset in unset_variables_of(model, os.environ):
+            if unset.variable != model.api_key_env:
+                found.setdefault(unset.variable, (model, unset))
+    return [found[variable] for variable in sorted(found)]
 
 
 def unset_variables(plan: Plan) -> list[str]:
@@ -77,7 +82,7 @@ def unset_variables(plan: Plan) -> list[str]:
     addresses = [(one.api_base or "").partition("env:") for one in asked]
     needed = [name.strip() for before, mark, name in addresses if mark and not before]
     needed += [one.api_key_env for one in asked if one.api_key_env]
-    needed += [unset.variable for one in models for unset in unset_variables_of(one, os.environ) if unset.is_needed]
+    needed += [unset.variable for _, unset in unset_keys(plan) if unset.is_needed]
     served = {server.env for server in plan.servers.values() if server.command or server.url}
     return sorted({name for name in needed if name not in served and not os.environ.get(name, "").strip()})
 

@@ -17,7 +17,7 @@ from cortexdsl.plan.compiler import Judged, judge
 from cortexdsl.plan.cost.rehearse import misrendered
 from cortexdsl.plan.cost.trial import unreadable
 from cortexdsl.plan.parts.tools import functions_of
-from cortexdsl.serve import keys_to_check, unset_variables
+from cortexdsl.serve import unset_keys, unset_variables
 
 MANY_JOBS = 3_000  # the greedy scheduler took 45 s for so many, and 356 s for 10,000
 
@@ -77,12 +77,12 @@ def _warnings(plan: Plan) -> list[Problem]:
     for name in dict.fromkeys(name for cell in plan.cells for name in functions_of(cell.debate)):
         remedy = f"read it; to run, say --trust {name}, or --config trust={name} to snakemake"
         found.append(Problem(plan.spec_path, f"a tool calls {name}, which is code that runs on this machine", remedy))
-    for variable in unset_variables(plan):
-        remedy = f"before the run: export {variable}=..."
-        found.append(Problem(plan.spec_path, f"the environment has no {variable}, which a model needs", remedy))
-    for variable, model in keys_to_check(plan).items():
-        remedy = f"export {variable}=..., unless its key is in a file or comes from this machine"
-        found.append(Problem(plan.spec_path, f"{model} finds no key in the environment", remedy))
+    for model, unset in unset_keys(plan):
+        what = (
+            f"model {model.name} ({model.model}) needs {' or '.join((unset.variable, *unset.others))}, which is not set"
+        )
+        elsewhere = "" if unset.is_needed else ", unless the key is in a file or comes from this machine"
+        found.append(Problem(plan.spec_path, what, f"before the run: export {unset.variable}=...{elsewhere}"))
     found += _unmeasurable(plan)
     found += unreadable(plan)
     if plan.jobs > MANY_JOBS:

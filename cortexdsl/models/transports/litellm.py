@@ -73,12 +73,10 @@ class LitellmTransport:
                     messages=messages_of(call),
                     api_base=api_base,
                     api_key=api_key,
-                    timeout=self._timeout,
                     max_retries=0,
                     num_retries=0,
-                    drop_params=False,
                     **({} if seed is None else {"seed": seed}),
-                    **plain(call.model.options),
+                    **{"timeout": self._timeout, "drop_params": False, **plain(call.model.options)},
                 )
         except Failure:
             raw = _as_sent(bodies, seed_refused=seed is None)

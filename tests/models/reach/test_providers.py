@@ -114,7 +114,7 @@ def test_check_warns_if_a_key_may_come_from_elsewhere(
 ) -> None:
     out, err = checked(tmp_path, "model: bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0", capsys)
     assert "it can run\n" in out
-    assert "finds no key in the environment" in err
+    assert "unless the key is in a file or comes from this machine" in err
     assert "AWS_ACCESS_KEY_ID" in err
 
 

@@ -21,7 +21,7 @@ PLAIN_WIRES = ("direct/", "openai/", "hosted_vllm/")
 """Names of models whose servers speak the plain OpenAI protocol, which the direct way does."""
 LITELLMS_OWN = (
     "additional_drop_params", "allowed_openai_params", "api_version", "custom_llm_provider", "drop_params",
-    "extra_headers", "fallbacks", "headers", "max_retries", "mock_response", "num_retries", "organization", "timeout",
+    "extra_headers", "headers", "organization", "timeout",
 )  # fmt: skip
 """Options that tell litellm what to do, and are not sent to a server."""
 
@@ -30,6 +30,15 @@ _RESERVED = {
     "api_key": "write api_key_env: NAME, the variable that holds the key", "api_base": "write it beside options",
     "base_url": "write api_base beside options", "stream": "replies are read whole", "n": "write draws in a step",
     **dict.fromkeys(SAMPLING, "write it beside options"),
+    **dict.fromkeys(
+        ("fallbacks", "context_window_fallback_dict", "model_list"),
+        "limits, keys and the call log would not know the other models: declare each as an entry of models",
+    ),
+    **dict.fromkeys(
+        ("mock_response", "mock_tool_calls", "mock_timeout", "mock_delay"),
+        "no model would answer: to try a spec for nothing, use builtin/solver or a model of tiny/",
+    ),
+    **dict.fromkeys(("max_retries", "num_retries"), "failed calls are tried again already (docs/calls.md)"),
 }  # fmt: skip
 
 
