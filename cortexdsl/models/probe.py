@@ -81,7 +81,7 @@ async def _probe(model: Model, commons: Commons) -> Probe:
         what, _, remedy = str(error).partition("\n")
         return replace(found, problem=what, remedy=remedy.strip())
     found = replace(found, address=shown(address))
-    listed = await _listed(address, key)
+    listed = await listed_models(address, key)
     served = listed.get(model.model.partition("/")[2]) or {}
     said = next((served[name] for name in _WINDOWS if isinstance(served.get(name), int)), None)
     found = replace(found, context=said or model.context or window_of(model.model) or context_of(model.model))
@@ -139,8 +139,8 @@ async def _seeds(model: Model, ask: Any) -> Seeds:
     return "unclear" if one == other else "honoured"
 
 
-async def _listed(address: str | None, key: str | None) -> Mapping[str, Mapping[str, Any]]:
-    """Return what a server says of its models, by name; nothing where it does not say."""
+async def listed_models(address: str | None, key: str | None) -> Mapping[str, Mapping[str, Any]]:
+    """Return what a server says of its models (`/models`), by name; nothing if it does not say."""
     if address is None:
         return {}
     import aiohttp  # a third of a second, which checks of nothing but the text should not pay

@@ -31,6 +31,7 @@ from cortexdsl.plan.training.weights import with_trained
 from cortexdsl.records import Header, read_debates
 from cortexdsl.run import Shift, debate_shard
 from cortexdsl.terms import Cell, Debate, Limits, Method, Question
+from cortexdsl.train.adapters import serve_adapters
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -130,6 +131,7 @@ async def _debate(
     shift, cell = shift_of(plan, dataset, slug, label, limits), plan.cell(slug)
     if not offline:
         check_trust(plan, cell, trusted)
+        await serve_adapters(plan, cell.debate.models)
     door = open_door(
         None if offline else log,
         folder=log.parent,

@@ -228,7 +228,7 @@ def test_a_local_model_embeds_each_text_once(monkeypatch: pytest.MonkeyPatch) ->
     encoded: list[str] = []
 
     class SentenceTransformer:
-        def __init__(self, name: str) -> None:
+        def __init__(self, name: str, **_: object) -> None:
             if name != "good":
                 raise OSError("not found")
 
@@ -247,7 +247,7 @@ def test_a_local_model_embeds_each_text_once(monkeypatch: pytest.MonkeyPatch) ->
 
     assert asyncio.run(scene())[0, 1] == pytest.approx(3 / 10**0.5)
     assert encoded == ["aa", "b"]
-    with pytest.raises(InputError, match="cannot be loaded: not found"):
+    with pytest.raises(InputError, match=r"cannot be loaded: .*not found"):
         asyncio.run(Embedder()("sentence-transformers/bad", ["a"]))
 
 
