@@ -18,6 +18,7 @@ from pathlib import Path
 from subprocess import Popen
 
 from cortexdsl.errors import InputError, ModelError
+from cortexdsl.models.reach.providers import Unset, unset_variables_of
 from cortexdsl.models.servers import processes as servers
 from cortexdsl.models.servers.counters import engine_of
 from cortexdsl.models.servers.watch import Asked, Start, Watch
@@ -49,16 +50,32 @@ def told_jobs_at_once() -> int:
     return int(said) if said.isdigit() and int(said) > 0 else 1
 
 
+def unset_keys(plan: Plan) -> list[tuple[Model, Unset]]:
+    """Return the models whose key, or address, is expected in a variable of their provider's that is not set.
+
+    Each variable once. If `is_needed` is false the provider also takes a key from a file or from the machine, so that a
+    run is not refused.
+    """
+    found: dict[str, tuple[Model, Unset]] = {}
+    for model in _models(plan):
+        for unset in unset_variables_of(model, os.environ):
+            if unset.variable != model.api_key_env:
+                found.setdefault(unset.variable, (model, unset))
+    return [found[variable] for variable in sorted(found)]
+
+
 def unset_variables(plan: Plan) -> list[str]:
     """Return the variables that a plan needs and that neither the environment nor a server sets.
 
-    They hold addresses and keys: of models that speak, judge or compare texts, and of sources that are searched.
+    They hold addresses and keys: of models that speak, judge or compare texts, and of sources that are searched. The
+    key of a hosted provider is in the provider's own variable, if the entry names no other.
     """
     searched = {name for cell in plan.cells for name in (*pool_sources(cell), *tool_sources(cell.debate))}
     asked = [*_models(plan), *(plan.knowledge[name] for name in searched)]
     addresses = [(one.api_base or "").partition("env:") for one in asked]
     needed = [name.strip() for before, mark, name in addresses if mark and not before]
     needed += [one.api_key_env for one in asked if one.api_key_env]
+    needed += [unset.variable for _, unset in unset_keys(plan) if unset.is_needed]
     served = {server.env for server in plan.servers.values() if server.command or server.url}
     return sorted({name for name in needed if name not in served and not os.environ.get(name, "").strip()})
 

@@ -13,8 +13,8 @@ from cortexdsl.models.commons import Commons
 from cortexdsl.models.reach.failures import REMEDIES, Failure, Kind
 from cortexdsl.models.reach.reach import checked
 from cortexdsl.models.reach.secrets import shown
-from cortexdsl.models.tiny.shelf import PREFIX, window_of
-from cortexdsl.models.transports.prices import context_of, is_listed
+from cortexdsl.models.tiny.shelf import window_of
+from cortexdsl.models.transports.prices import context_of, has_price
 from cortexdsl.models.transports.transport import Raw, Transport
 from cortexdsl.terms import Call, Model
 
@@ -73,19 +73,15 @@ async def probe(models: Sequence[Model], commons: Commons | None = None) -> list
         return list(await asyncio.gather(*(_probe(model, ways) for model in models)))
 
 
-def _is_priced(model: Model) -> bool:
-    return model.price is not None or model.model.startswith(PREFIX) or is_listed(model.model)
-
-
 async def _probe(model: Model, commons: Commons) -> Probe:
-    found = Probe(model.name, model.model, "", is_priced=_is_priced(model))
+    found = Probe(model.name, model.model, "", is_priced=has_price(model))
     try:
         address, key = commons.secrets.address(model), commons.secrets.key(model)
     except ModelError as error:
         what, _, remedy = str(error).partition("\n")
         return replace(found, problem=what, remedy=remedy.strip())
     found = replace(found, address=shown(address))
-    listed = await _listed(address, key)
+    listed = await listed_models(address, key)
     served = listed.get(model.model.partition("/")[2]) or {}
     said = next((served[name] for name in _WINDOWS if isinstance(served.get(name), int)), None)
     found = replace(found, context=said or model.context or window_of(model.model) or context_of(model.model))
@@ -143,8 +139,8 @@ async def _seeds(model: Model, ask: Any) -> Seeds:
     return "unclear" if one == other else "honoured"
 
 
-async def _listed(address: str | None, key: str | None) -> Mapping[str, Mapping[str, Any]]:
-    """Return what a server says of its models, by name; nothing where it does not say."""
+async def listed_models(address: str | None, key: str | None) -> Mapping[str, Mapping[str, Any]]:
+    """Return what a server says of its models (`/models`), by name; nothing if it does not say."""
     if address is None:
         return {}
     import aiohttp  # a third of a second, which checks of nothing but the text should not pay

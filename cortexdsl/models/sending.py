@@ -17,7 +17,7 @@ from cortexdsl.models.reach.failures import Failure, kind_of
 from cortexdsl.models.reach.reach import checked
 from cortexdsl.models.reach.retry import GaveUp, Obtained
 from cortexdsl.models.tools.transport import TOOL
-from cortexdsl.models.transports.prices import rates
+from cortexdsl.models.transports.prices import Usage, dollars_of, estimated_dollars
 from cortexdsl.models.transports.transport import Raw, Transport, way_of
 from cortexdsl.terms import Call, Model, Reply
 
@@ -68,7 +68,8 @@ class Sender:
             is_passing = (failure.kind.is_retried and not failure.is_certain) or failure.is_mended
             is_left = failure.is_hurried and is_passing
             if is_left or not failure.kind.is_data:
-                self._tally.failed(failure.kind)
+                if failure.was_sent:
+                    self._tally.failed(failure.kind)
                 error = self._commons.reach.error(call.model, given_up)
                 raise (LeftError(str(error)) if is_left else error) from None
             self._budget.spend(Spent(replies=not was_failure, failed=not was_failure))
@@ -80,7 +81,7 @@ class Sender:
             attempts=attempts,
             retries=retries,
             error=f"{failure.kind.value}: {self._commons.secrets.clean(failure.what)}" if failure else None,
-            dollars=_dollars(call.model, raw),
+            dollars=None if raw is None else dollars_of(call.model, raw.usage),
             reasoning=failure.reasoning if failure else "",
         )
         self._logs.write(record)
@@ -90,7 +91,8 @@ class Sender:
         self._counts.failed += failure is not None
         # A tool's price of nothing says nothing of what the models cost.
         dollars = None if way_of(call.model) == TOOL else record["dollars"]
-        self._tally.ended(gist(record), dollars, failure.kind if failure else None)
+        cached = record["usage"].get("cached_tokens") or 0
+        self._tally.ended(gist(record), dollars, failure.kind if failure else None, cached)
         return reply_of(record)
 
     async def _insist(self, model: Model, send: Callable[[str | None, str | None], Awaitable[T]]) -> Obtained[T]:
@@ -110,7 +112,8 @@ class Sender:
                 else raw.completion_tokens
             )
             is_counted = None not in (raw.prompt_tokens, raw.completion_tokens)
-            dollars = (_dollars(call.model, raw) if is_counted else None) or _at(rates(call.model), asked, said)
+            dollars = dollars_of(call.model, raw.usage) if is_counted else estimated_dollars(call.model, asked, said)
+            dollars = dollars or 0.0
             return Spent(1, asked + said, dollars, 0.0, replies=not was_failure, failed=-was_failure)
 
         return await self._book(call.model, prompt, lambda: self._checked(transport.send(call, address, secret)), cost)
@@ -120,18 +123,18 @@ class Sender:
 
     async def _book(self, model: Model, prompt: int, send: Callable[[], Awaitable[T]], cost: Callable[[T], Spent]) -> T:
         """Send once what the budget allows, and book what it came to, whatever that was."""
-        price = rates(model)
-        reserved = self._budget.reserve(prompt, _at(price, prompt, 0), self.seconds())
+        reserved = self._budget.reserve(prompt, estimated_dollars(model, prompt, 0), self.seconds())
         self._tally.in_flight += 1
         me = asyncio.current_task()
         self.sending.add(me)
         try:
             value = await send()
         except Failure as failure:
-            counted = prompt if failure.may_have_cost else 0
-            asked, said = counted if failure.counted[0] is None else failure.counted[0], failure.counted[1] or 0
-            dollars = (failure.dollars if model.price is None else None) or _at(price, asked, said)
-            self._budget.settle(reserved, Spent(1, asked + said, dollars))
+            usage = failure.usage
+            if usage.prompt_tokens is None:
+                usage = Usage(prompt if failure.may_have_cost else 0, usage.completion_tokens)
+            tokens = (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
+            self._budget.settle(reserved, Spent(1, tokens, dollars_of(model, usage) or 0.0))
             failure.is_hurried = self.is_closing
             raise
         finally:
@@ -176,18 +179,3 @@ class Sender:
         except GaveUp as given_up:
             self._tally.failed(given_up.failure.kind)
             raise self._commons.reach.error(model, given_up) from None
-
-
-def _dollars(model: Model, raw: Raw | None) -> float | None:
-    """Return what a call has cost, None where that is not known; limits go by an estimate then."""
-    if raw is None:
-        return None
-    if model.price is None:
-        return raw.dollars
-    if raw.prompt_tokens is None and any(model.price):
-        return None
-    return _at(model.price, raw.prompt_tokens or 0, raw.completion_tokens or 0)
-
-
-def _at(price: tuple[float, float], asked: int, said: int) -> float:
-    return price[0] * asked + price[1] * said

@@ -15,7 +15,7 @@ from cortexdsl.plan.parts.claimed import unanswerable
 from cortexdsl.plan.parts.families import judge_families
 from cortexdsl.plan.parts.judging import judge_of, judging_of
 from cortexdsl.plan.parts.layout import Layout
-from cortexdsl.plan.parts.money import check_money
+from cortexdsl.plan.parts.money import check_money, check_providers
 from cortexdsl.plan.parts.recut import earlier
 from cortexdsl.plan.parts.shards import Shard, cut, cut_in_step, shard_size
 from cortexdsl.plan.parts.stopping import stopping_of
@@ -136,6 +136,8 @@ def judge(asked: str, *, experiment: str | None = None) -> Judged:
     whatifs, more = judge_whatifs(spec, cells, doubtful)
     add_new(problems, more)
     add_new(problems, without_module(spec))
+    if not spec.doubtful.has("models"):
+        add_new(problems, _told(lambda: check_providers(spec)))
     if not spec.doubtful.has("models") and not spec.doubtful.has("limits"):
         add_new(problems, _told(lambda: check_money(spec, cells, judge_of(spec))))
     is_text_right = not problems

@@ -29,7 +29,8 @@ class Tally:
         Debates, of the latest run: those replayed from the log count.
     calls : mapping of count to int
         See `COUNTS`.
-    input_tokens, output_tokens : int
+    input_tokens, output_tokens, cached_tokens : int
+        `cached_tokens` are those of the input that providers read from their caches.
     dollars : float or None
         None where no call had a known price.
     seconds : float
@@ -56,6 +57,7 @@ class Tally:
     calls: Mapping[str, int] = field(default_factory=dict)
     input_tokens: int = 0
     output_tokens: int = 0
+    cached_tokens: int = 0
     dollars: float | None = 0.0
     seconds: float = 0.0
     failures: Mapping[str, int] = field(default_factory=dict)
@@ -93,6 +95,7 @@ def _tally(said: Mapping[str, Any]) -> Tally:
         calls={name: int(calls.get(name) or 0) for name in COUNTS},
         input_tokens=int(tokens["input"]),
         output_tokens=int(tokens["output"]),
+        cached_tokens=int(tokens.get("cached") or 0),
         dollars=None if dollars is None else float(dollars),
         seconds=float(said["seconds"]),
         failures={str(kind): int(number) for kind, number in said["failures"].items()},
@@ -142,8 +145,8 @@ def since(tally: Tally, before: Tally | None) -> Tally:
     if before.updated == tally.updated:
         nothing = dict.fromkeys(tally.calls, 0)
         return replace(
-            tally, done=0, calls=nothing, input_tokens=0, output_tokens=0, dollars=0.0, seconds=0.0, failures={},
-            retries={}, unread={},
+            tally, done=0, calls=nothing, input_tokens=0, output_tokens=0, cached_tokens=0, dollars=0.0, seconds=0.0,
+            failures={}, retries={}, unread={},
         )  # fmt: skip
     failures, retries = _less(tally.failures, before.failures), _less(tally.retries, before.retries)
     asked = max(0, tally.calls.get("asked", 0) - before.calls.get("asked", 0))
@@ -154,6 +157,7 @@ def since(tally: Tally, before: Tally | None) -> Tally:
         calls={**tally.calls, "asked": asked, "failed": sum(failures.values()), "retried": sum(retries.values())},
         input_tokens=max(0, tally.input_tokens - before.input_tokens),
         output_tokens=max(0, tally.output_tokens - before.output_tokens),
+        cached_tokens=max(0, tally.cached_tokens - before.cached_tokens),
         dollars=max(0.0, (tally.dollars or 0.0) - (before.dollars or 0.0)) if known else None,
         seconds=max(0.0, tally.seconds - before.seconds),
         failures=failures,
@@ -174,6 +178,7 @@ class Spending:
     calls: Mapping[str, int] = field(default_factory=dict)
     input_tokens: int = 0
     output_tokens: int = 0
+    cached_tokens: int = 0
     dollars: float = 0.0
     is_priced: bool = True
     seconds: float = 0.0
@@ -190,6 +195,7 @@ def total_of(tallies: Iterable[Tally]) -> Spending:
         calls=_added(tally.calls for tally in found),
         input_tokens=sum(tally.input_tokens for tally in found),
         output_tokens=sum(tally.output_tokens for tally in found),
+        cached_tokens=sum(tally.cached_tokens for tally in found),
         dollars=sum(tally.dollars or 0.0 for tally in found),
         is_priced=all(tally.dollars is not None for tally in found if tally.calls.get("asked")),
         seconds=sum(tally.seconds for tally in found),

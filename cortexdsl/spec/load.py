@@ -24,7 +24,7 @@ from cortexdsl.spec.grammar.sections.speakers import SAMPLING, SOLVER_PARAMETERS
 from cortexdsl.spec.grammar.sheet import SpecText
 from cortexdsl.spec.text.extends import read_extended
 from cortexdsl.spec.text.nodes import Found, Mark, Node, Route
-from cortexdsl.terms import Agent, Dataset, Limits, Model
+from cortexdsl.terms import FREE, Agent, Dataset, Limits, Model
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,7 @@ def model_of(name: str, entry: ModelText) -> Model:
     """
     said = {key: getattr(entry, key) for key in (*SAMPLING, *SOLVER_PARAMETERS)}
     options: dict[str, Any] = {key: value for key, value in said.items() if value is not None}
-    price = None if entry.price is None else (entry.price.input / 1e6, entry.price.output / 1e6)
+    price = None if entry.price is None else entry.price.per_token()
     return Model(
         name=name,
         model=entry.model
@@ -234,7 +234,7 @@ def model_of(name: str, entry: ModelText) -> Model:
 def tool_of(name: str, entry: ToolText) -> Model:
     """Return a tool as what speaks in place of a model: free, and what it is told among its options."""
     told = {key: getattr(entry, key) for key in TOOLS[entry.tool]}
-    return Model(name=name, model=f"tool/{entry.tool}", options=MappingProxyType(told), price=(0.0, 0.0))
+    return Model(name=name, model=f"tool/{entry.tool}", options=MappingProxyType(told), price=FREE)
 
 
 def team_of(names: tuple[str, ...], agents: Mapping[str, Agent]) -> tuple[Agent, ...]:

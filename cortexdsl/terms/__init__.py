@@ -4,7 +4,7 @@ Nothing here computes. Edges run from speaker to listener: `u -> v` means *v hea
 indexed `[speaker, listener]`. Rounds count from 0 (the opening). Confidences lie in [0, 1].
 """
 
-from cortexdsl.terms.agents import Agent, Model
+from cortexdsl.terms.agents import FREE, Agent, Model, Price
 from cortexdsl.terms.base import EMPTY, Bools, Floats, Scalar
 from cortexdsl.terms.calls import (
     CONTENT_FILTER,
@@ -72,6 +72,7 @@ __all__ = [
     "CONTENT_FILTER",
     "EMPTY",
     "EMPTY_REPLY",
+    "FREE",
     "NEVER",
     "NOTHING",
     "NO_REPLY",
@@ -115,6 +116,7 @@ __all__ = [
     "Observe",
     "OfRole",
     "Own",
+    "Price",
     "Question",
     "RandomEdges",
     "Reader",

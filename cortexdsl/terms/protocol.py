@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from cortexdsl.terms.agents import Agent, Model
+from cortexdsl.terms.agents import FREE, Agent, Model
 from cortexdsl.terms.base import EMPTY
 from cortexdsl.terms.confidences import STATED, Measure
 from cortexdsl.terms.graphs import Keep, Nobody, Topology
@@ -140,7 +140,7 @@ class Bin:
     high_closed: bool = False
 
 
-AS_WRITTEN = Model("(as written)", "tool/as-written", price=(0.0, 0.0))
+AS_WRITTEN = Model("(as written)", "tool/as-written", price=FREE)
 """What a call goes to that no model answers: its reply is its last message."""
 
 

@@ -38,7 +38,7 @@ def _spent(spent: Spending) -> dict[str, Any]:
     said = asdict(spent)
     return {
         "calls": dict(spent.calls),
-        "tokens": {"input": spent.input_tokens, "output": spent.output_tokens},
+        "tokens": {"input": spent.input_tokens, "output": spent.output_tokens, "cached": spent.cached_tokens},
         "dollars": said["dollars"] if spent.is_priced else None,
         "seconds": round(spent.seconds, 3),
         "failures": dict(spent.failures),

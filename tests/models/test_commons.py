@@ -167,8 +167,8 @@ def test_each_door_tallies_what_is_its_own(tmp_path: Path) -> None:
                 await b(call_of(seed=9))
         said = [json.loads((spent / f"set~{name}.json").read_text()) for name in "ab"]
         assert [(each["state"], each["calls"]["asked"], each["tokens"]) for each in said] == [
-            ("done", 3, {"input": 30, "output": 15}),
-            ("done", 1, {"input": 10, "output": 5}),
+            ("done", 3, {"input": 30, "output": 15, "cached": 0}),
+            ("done", 1, {"input": 10, "output": 5, "cached": 0}),
         ]
 
     asyncio.run(scene())

@@ -15,7 +15,7 @@ from cortexdsl.models.keys import call_key
 from cortexdsl.models.limits import claims
 from cortexdsl.models.reach.failures import Failure, Kind
 from cortexdsl.models.transports.transport import Raw
-from cortexdsl.terms import AS_WRITTEN, Limits, Reply
+from cortexdsl.terms import AS_WRITTEN, Limits, Price, Reply
 from tests.models.kit import Fake, Time, call_of, settle, texts
 
 
@@ -295,7 +295,7 @@ def test_costs_follow_the_price_of_the_spec(tmp_path: Path) -> None:
     async def scene() -> None:
         fake = Fake()
         async with open_door(tmp_path / "own.jsonl", transports=fake.transports) as door:
-            await door(call_of(price=(1e-3, 2e-3)))
+            await door(call_of(price=Price(1e-3, 2e-3)))
             assert door.budget.total.dollars == pytest.approx(0.02)
         assert lines(tmp_path / "own.jsonl")[0]["dollars"] == pytest.approx(0.02)
 

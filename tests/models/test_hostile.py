@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import re
 import resource
 import zlib
 from collections.abc import Awaitable, Callable
@@ -133,19 +134,16 @@ def test_a_body_that_is_compressed_unasked_is_read(tmp_path: Path, way: str, enc
         ({"finish_reason": "x" * 10_000}, "other", (7, 5)),
         ({"usage": {"prompt_tokens": 10**400, "completion_tokens": -1}}, "stop", (None, None)),
         ({"usage": {"prompt_tokens": "7", "completion_tokens": True}}, "stop", (None, None)),
-        ({"usage": [5]}, None, None),
+        ({"usage": [5]}, "stop", (None, None)),
     ],
 )
 def test_odd_fields_are_unknown_and_never_kept_as_they_came(
-    tmp_path: Path, choice: dict[str, Any], reason: str | None, tokens: tuple[int | None, int | None] | None
+    tmp_path: Path, choice: dict[str, Any], reason: str | None, tokens: tuple[int | None, int | None]
 ) -> None:
     [reply] = asyncio.run(ask(tmp_path, fixed(json.dumps(said(**choice)))))
     assert isinstance(reply, Reply)
-    if tokens is None:
-        assert reply.error == "malformed reply: the body is no chat completion"
-    else:
-        assert (reply.text, reply.finish_reason) == ("Answer: 4", reason)
-        assert (reply.prompt_tokens, reply.completion_tokens) == tokens
+    assert (reply.text, reply.finish_reason) == ("Answer: 4", reason)
+    assert (reply.prompt_tokens, reply.completion_tokens) == tokens
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -183,7 +181,7 @@ def test_failures_that_are_data_stay_few_or_end_the_run_and_are_asked_again(tmp_
     results = asyncio.run(ask(tmp_path, fixed(context, 400), calls=120, connections=4))
     stopped = [each for each in results if isinstance(each, BudgetError)]
     assert stopped
-    assert "calls of this job brought no reply" in str(stopped[0])
+    assert re.search("calls of this (job|run) brought no reply", str(stopped[0]))  # whichever is counted first
     assert "model entry (direct/m): context window exceeded: HTTP 400: maximum context length" in str(stopped[0])
     assert "cortexdsl run NAME --errors-again" in str(stopped[0])
     allowed = asyncio.run(ask(tmp_path / "b", fixed(context, 400), calls=120, connections=4, failed=1.0))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortexdsl.models.keys import call_key
-from cortexdsl.terms import Call, Model
+from cortexdsl.terms import Call, Model, Price
 
 MODEL = Model(
     "small", "openai/qwen", "env:URL", "KEY", {"temperature": 0.7, "stop": ["a", "b"]}, 7e9, 1e12, (1e-6, 2e-6)
@@ -53,7 +53,7 @@ def test_what_changes_the_reply_changes_the_key(other: Call) -> None:
     "other",
     [
         replace(MODEL, name="renamed"),
-        replace(MODEL, price=(9.0, 9.0)),
+        replace(MODEL, price=Price(9.0, 9.0)),
         replace(MODEL, api_key_env="OTHER"),
         replace(MODEL, parameters=1.0, tokens=None),
         replace(MODEL, options=MappingProxyType({"stop": ("a", "b"), "temperature": 0.7})),

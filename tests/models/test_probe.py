@@ -14,7 +14,7 @@ from cortexdsl.cli.main import main
 from cortexdsl.models.probe import FEW_TOKENS, Probe, probe
 from cortexdsl.plan import compile_spec
 from cortexdsl.plan.cost.windows import too_long
-from cortexdsl.terms import Model
+from cortexdsl.terms import Model, Price
 from tests.models.stub import Stub
 
 
@@ -60,7 +60,7 @@ WAYS = ("direct/small", "openai/small", "hosted_vllm/small")
 def test_a_model_that_is_there(way: str) -> None:
     """Its context is what the server lists; four requests of few tokens are sent, one of them as the entry says."""
     stub = Served()
-    found = asked(stub, way, options={"max_tokens": 4000, "temperature": 0.2}, price=(1e-6, 2e-6))
+    found = asked(stub, way, options={"max_tokens": 4000, "temperature": 0.2}, price=Price(1e-6, 2e-6))
     assert (found.problem, found.context, found.seed, found.is_priced) == ("", 512, "honoured", True)
     assert [body["max_tokens"] for body in stub.bodies] == [FEW_TOKENS] * 4
     assert [body["temperature"] for body in stub.bodies] == [0.2, 1.0, 1.0, 1.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -130,3 +131,15 @@ def test_what_is_not_in_a_plan_is_named_with_what_is(tmp_path: Path) -> None:
         found.shard("arithmetic", "r3-s01")
     with pytest.raises(InputError, match="there is no spec"):
         compile_spec(str(tmp_path / "nothing.yaml"))
+
+
+def test_cortexdebate_without_sizes_says_what_to_do_and_that_line_works(tmp_path: Path) -> None:
+    """No provider publishes the sizes of its closed models: the error has a line to paste, the docs have it, too."""
+    text = re.sub(r", parameters: [\w.]+, tokens: [\w.]+", "", SPEC)
+    with pytest.raises(SpecError, match="credibility needs the parameters and tokens of model") as caught:
+        plan(tmp_path, text)
+    line = "weight: reliability * intimacy / (self_orientation + 1)"
+    assert line in str(caught.value)
+    assert "the same numbers" in str(caught.value)
+    assert line in Path(__file__).parents[2].joinpath("docs", "methods.md").read_text()
+    assert plan(tmp_path, text.replace("protocol: cortexdebate", f"protocol: cortexdebate, {line}")).cells

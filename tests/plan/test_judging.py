@@ -68,7 +68,7 @@ def test_a_judge_that_nobody_asks_for_judges_nothing(tmp_path: Path) -> None:
     ("edits", "said"),
     [
         ([(", judge: {model: wise}", "")], "answers are to be judged, and the spec names no judge"),
-        ([("{model: builtin/solver, skill: 0.9}", "{model: hosted/wise}")], "wise (hosted/wise) may cost money"),
+        ([("{model: builtin/solver, skill: 0.9}", "{model: mistral/wise}")], "wise (mistral/wise) may cost money"),
     ],
 )
 def test_judging_that_cannot_be_is_told_at_once(tmp_path: Path, edits: list[tuple[str, str]], said: str) -> None:

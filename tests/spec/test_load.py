@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cortexdsl.errors import SpecError
 from cortexdsl.protocols.arms.arms import arms
 from cortexdsl.spec.load import load_spec
-from cortexdsl.terms import Agent, Dataset, Limits, Model
+from cortexdsl.terms import Agent, Dataset, Limits, Model, Price
 from tests.spec.sheets import SMALL, load
 
 
@@ -36,7 +35,7 @@ def test_a_model_of_a_server(tmp_path: Path) -> None:
     big = spec.models["big"]
     assert (big.api_base, big.api_key_env) == ("env:QWEN_URL", "QWEN_KEY")
     assert big.options == {"temperature": 0, "top_p": 1, "max_tokens": 500, "top_k": 20}
-    assert big.price == pytest.approx((1.5e-7, 6e-7))
+    assert big.price == Price(0.15 / 1e6, 0.6 / 1e6)
 
 
 def test_datasets_of_ones_own(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from cortexdsl.plan.training.weights import with_trained
 from cortexdsl.records import Header, read_debates
 from cortexdsl.run import Shift, debate_shard
 from cortexdsl.terms import Cell, Debate, Limits, Method, Question
+from cortexdsl.train.adapters import serve_adapters
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -131,6 +132,7 @@ async def _debate(
     name = f"{dataset}~{slug}~{label}", dataset, slug, label
     if not offline:
         check_trust(plan, cell, trusted)
+        await serve_adapters(plan, cell.debate.models)
     door = open_door(
         None if offline else log,
         folder=log.parent,

@@ -18,6 +18,7 @@ from cortexdsl.plan.kept.ledger import declare
 from cortexdsl.plan.training.phases import Phase, Training, slug_of
 from cortexdsl.run import AT_ONCE_PER_CONNECTION, renderer
 from cortexdsl.terms import Hands, Limits, Question
+from cortexdsl.train.adapters import serve_adapters
 from cortexdsl.train.collect import collect
 
 
@@ -58,6 +59,7 @@ async def _collect(
     shard, layout = training.shard(label), plan.layout
     log = Path(layout.train_calls(training.name, phase.label, label))
     slug = slug_of(training.name, phase.label)
+    await serve_adapters(plan, phase.method.models)
     door_of_job = open_door(
         log,
         folder=log.parent,

@@ -20,7 +20,7 @@ from cortexdsl.plan.cost.raced import unclaimed
 from cortexdsl.plan.cost.rehearse import misrendered
 from cortexdsl.plan.cost.trial import unreadable
 from cortexdsl.plan.parts.tools import functions_of
-from cortexdsl.serve import unset_variables
+from cortexdsl.serve import unset_keys, unset_variables
 from cortexdsl.spec.load import Spec
 
 MANY_JOBS = 3_000  # the greedy scheduler took 45 s for so many, and 356 s for 10,000
@@ -84,6 +84,12 @@ def _warnings(plan: Plan) -> list[Problem]:
     for name in dict.fromkeys(name for cell in plan.cells for name in functions_of(cell.debate)):
         remedy = f"read it; to run, say --trust {name}, or --config trust={name} to snakemake"
         found.append(Problem(plan.spec_path, f"a tool calls {name}, which is code that runs on this machine", remedy))
+    for model, unset in unset_keys(plan):
+        what = (
+            f"model {model.name} ({model.model}) needs {' or '.join((unset.variable, *unset.others))}, which is not set"
+        )
+        elsewhere = "" if unset.is_needed else ", unless the key is in a file or comes from this machine"
+        found.append(Problem(plan.spec_path, what, f"before the run: export {unset.variable}=...{elsewhere}"))
     found += _unmeasurable(plan)
     found += unreadable(plan)
     if plan.jobs > MANY_JOBS:

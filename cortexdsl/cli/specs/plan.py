@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 from cortexdsl.cli.arguments import add_spec
+from cortexdsl.models.transports.prices import PRICE_REMEDY, has_price, known_price
 from cortexdsl.plan import Plan
 from cortexdsl.plan.cost.raced import race_in_words
 from cortexdsl.plan.cost.rehearse import is_bound, rehearse_plan
+from cortexdsl.plan.cost.windows import models_of as chat_models
 from cortexdsl.plan.cost.windows import too_long
 from cortexdsl.plan.kept.declaration import declaration_of
 from cortexdsl.plan.kept.ledger import declare
@@ -85,11 +87,23 @@ def _table(plan: Plan, total: Estimate, by_cell: dict[str, Estimate]) -> str:
     if any(question.images for task in plan.tasks.values() for question in task.questions):
         lines.append("Tokens of images are not among them: how many an image has, each server decides.")
     if total.dollars is None:
-        lines.append("Dollars are unknown: a model has no price (price: {input: ..., output: ...} per million tokens).")
+        unknown = ", ".join(f"{model.name} ({model.model})" for model in chat_models(plan) if not has_price(model))
+        lines.append(f"Dollars are unknown: no price is known for {unknown}.\n    {PRICE_REMEDY}")
+    lines += _prices(plan)
     lines += [_learning(training) for training in plan.trainings]
     lines += [said[0].upper() + said[1:] + "."] if (said := race_in_words(plan)) else []
     lines += [f"also called: {cell.name} = {', '.join(cell.aliases)}" for cell in plan.cells if cell.aliases]
     return "\n".join(lines)
+
+
+def _prices(plan: Plan) -> list[str]:
+    """Say which prices the dollars are made of."""
+    priced = [(model, price) for model in chat_models(plan) if (price := known_price(model)) and not price.is_free]
+    return [
+        f"{model.name} ({model.model}): ${price.input * 1e6:,.6g} in and ${price.output * 1e6:,.6g} out per million"
+        f" tokens, by {'the spec' if model.price else 'the price list of litellm'}"
+        for model, price in priced
+    ]
 
 
 def _sent(plan: Plan, total: Estimate) -> str:

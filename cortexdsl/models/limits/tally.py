@@ -18,6 +18,7 @@ from typing import Any, Literal
 from cortexdsl.models.logs.index import Totals
 from cortexdsl.models.logs.lines import Gist, is_amount, is_count
 from cortexdsl.models.reach.failures import Kind
+from cortexdsl.models.transports.transport import MOST_TOKENS
 
 SCHEMA_VERSION = 2
 EVERY = 1.0
@@ -91,6 +92,8 @@ class Tally:
         self.in_flight = 0
         self.input_tokens, self.output_tokens = before.prompt_tokens, before.completion_tokens
         self.dollars: float | None = before.dollars or None
+        # Of earlier runs only the tally knows the cached tokens: the index of a call log has no place for them.
+        self.cached_tokens = _count(_part(self._earlier, "tokens").get("cached"))
         self.retries: Counter[str] = Counter(_counted(self._earlier.get("retries")))
         self.failures: Counter[str] = Counter(_counted(self._earlier.get("failures")))
         if before.failed and not self._earlier:
@@ -111,8 +114,9 @@ class Tally:
         """Note an attempt that failed and settles nothing: it is made again, now or by a later run."""
         self.retries[kind.slug] += 1
 
-    def ended(self, cost: Gist, dollars: float | None, failure: Kind | None) -> None:
+    def ended(self, cost: Gist, dollars: float | None, failure: Kind | None, cached_tokens: int = 0) -> None:
         """Note a call that was logged: what it has cost, and how it failed, if it did."""
+        self.cached_tokens += cached_tokens
         self.input_tokens += cost.prompt_tokens
         self.output_tokens += cost.completion_tokens
         if dollars is not None:
@@ -163,7 +167,7 @@ class Tally:
                 "retried": self.retries.total(),
                 "in_flight": self.in_flight,
             },
-            "tokens": {"input": self.input_tokens, "output": self.output_tokens},
+            "tokens": {"input": self.input_tokens, "output": self.output_tokens, "cached": self.cached_tokens},
             "dollars": self.dollars,
             "seconds": round(seconds + self._now() - self._began, 3),
             "failures": {kind: kinds[kind] for kind in sorted(kinds) if kinds[kind]},
@@ -191,6 +195,15 @@ def _read(path: Path | None) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return said if isinstance(said, dict) else {}
+
+
+def _count(said: Any) -> int:
+    return int(said) if is_count(said, MOST_TOKENS) else 0
+
+
+def _part(said: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = said.get(name)
+    return part if isinstance(part, Mapping) else {}
 
 
 def _amount(said: Any) -> float:

@@ -10,15 +10,18 @@ from typing import Any, NamedTuple
 from cortexdsl.models.keys import plain
 from cortexdsl.models.logs.appendlog import SCHEMA_VERSION, parse
 from cortexdsl.models.reach.secrets import without_credentials
+from cortexdsl.models.transports.prices import Usage
 from cortexdsl.models.transports.transport import MOST_TOKENS, Raw
 from cortexdsl.seals import Seal, seal_of
 from cortexdsl.terms import EMPTY, Call, Reply
 
 _CHARACTERS_PER_TOKEN = 4
+_ALWAYS_COUNTED = ("prompt_tokens", "completion_tokens")
 # What an index needs stands first in a line, so that a sealed line need not be parsed for it.
 _HEAD = re.compile(
     rb'\{"schema_version": 2, "key": "([^"\\]+)", "error": (null|"(?:[^"\\]|\\.)*"), "attempts": (\d+), '
-    rb'"retries": \{[^{}]*\}, "usage": \{"prompt_tokens": (\d+), "completion_tokens": (\d+)\}, '
+    rb'"retries": \{[^{}]*\}, "usage": \{"prompt_tokens": (\d+), "completion_tokens": (\d+)'
+    rb'(?:, "cached_tokens": \d+)?(?:, "cache_write_tokens": \d+)?\}, '
     rb'"dollars": (null|[0-9][0-9.e+-]*), '
 )
 
@@ -52,8 +55,9 @@ def call_record(
     """Return one line of the call log.
 
     `parameters` are the model's options, `api_base` is the address as the spec writes it (the two and the
-    messages and seed are what the key is made of), `dollars` what the call cost where a price is known, `retries`
-    what the attempts before the last one failed of, by kind. `reasoning` (by default the reply's) and
+    messages and seed are what the key is made of), `usage` has `cached_tokens` and `cache_write_tokens` if the server
+    counts them, `dollars` what the call cost if its price is known, `retries` what the attempts before the last one
+    failed of, by kind. `reasoning` (by default the reply's) and
     `reasoning_tokens` and `tokens` (of each its characters and log-probability) stand at the end
     where there are any. Text is written with JSON's escapes, so that NUL
     characters and lone surrogates come back as they were.
@@ -64,10 +68,7 @@ def call_record(
         "error": error,
         "attempts": attempts,
         "retries": {kind: retries[kind] for kind in sorted(retries)},
-        "usage": {
-            "prompt_tokens": raw.prompt_tokens if raw is not None else None,
-            "completion_tokens": raw.completion_tokens if raw is not None else None,
-        },
+        "usage": _usage(Usage() if raw is None else raw.usage),
         "dollars": dollars,
         "seconds": round(seconds, 4),
         "finish_reason": raw.finish_reason if raw is not None else None,
@@ -89,6 +90,12 @@ def call_record(
     if raw is not None and raw.tokens and error is None:
         record["tokens"] = [list(token) for token in raw.tokens]
     return record
+
+
+def _usage(usage: Usage) -> dict[str, int | None]:
+    """Return the counts of a call; those of a provider's cache only if the server counts them."""
+    counts = usage._asdict()
+    return {name: count for name, count in counts.items() if count is not None or name in _ALWAYS_COUNTED}
 
 
 def reply_of(record: Mapping[str, Any]) -> Reply:
@@ -169,7 +176,7 @@ def _is_call(record: Mapping[str, Any]) -> bool:
         return False
     if usage is not None and not isinstance(usage, dict):
         return False
-    counted = ((usage or {}).get(name) for name in ("prompt_tokens", "completion_tokens"))
+    counted = ((usage or {}).get(name) for name in Usage._fields)
     dollars, attempts = record.get("dollars"), record.get("attempts", 1)
     return (
         all(count is None or is_count(count, MOST_TOKENS) for count in counted)

@@ -10,6 +10,8 @@ from email.utils import parsedate_to_datetime
 from enum import Enum
 from typing import Any
 
+from cortexdsl.models.transports.prices import Usage
+
 LONGEST_EXCERPT = 300
 
 
@@ -48,6 +50,11 @@ class Kind(Enum):
         """Whether the failure is a fact about this call alone, to be logged and counted, and no end of the run."""
         return self in (Kind.CONTEXT_WINDOW, Kind.CONTENT_FILTER, Kind.MALFORMED, Kind.TOOL)
 
+    @property
+    def is_refusal(self) -> bool:
+        """Whether every call to the model would fail alike, so that the run ends: a wrong key, an unknown parameter."""
+        return not self.is_retried and not self.is_data
+
 
 REMEDIES: Mapping[Kind, str] = {
     Kind.CONTEXT_WINDOW: "send less, or use a model with a longer context",
@@ -83,12 +90,12 @@ class Failure(Exception):  # noqa: N818 (it says what happened; whether it is an
         Trying again would give the same (an empty reply that was cut at `max_tokens`).
     is_hurried : bool
         The job that asks is ending and tries nothing again: what failed once says nothing of call or server.
+    was_sent : bool
+        Whether a request was sent; not if the first call to the model had shown that it would be refused.
     is_mended : bool
         The way to the model has learned from it, and sends the same call otherwise now: it is sent again at once.
-    counted : pair of (int or None)
-        Tokens in and out, where the server counted them for an attempt that brought no reply.
-    dollars : float or None
-        What these cost by the transport's own price list.
+    usage : Usage
+        Tokens that the server counted for an attempt that brought no reply.
     may_have_cost : bool
         The model has worked, or may have: the attempt is charged with its prompt where nothing was counted.
     reasoning : str
@@ -102,20 +109,26 @@ class Failure(Exception):  # noqa: N818 (it says what happened; whether it is an
         *,
         retry_after: float | None = None,
         is_certain: bool = False,
-        counted: tuple[int | None, int | None] = (None, None),
-        dollars: float | None = None,
+        usage: Usage = Usage(),  # noqa: B008 (frozen)
         may_have_cost: bool | None = None,
         reasoning: str = "",
     ) -> None:
         self.kind = kind
-        self.counted, self.dollars, self.reasoning = counted, dollars, reasoning
+        self.usage, self.reasoning = usage, reasoning
         worked = kind in (Kind.MALFORMED, Kind.CONTENT_FILTER)
         self.may_have_cost = worked if may_have_cost is None else may_have_cost
         self.what = " ".join(what.split())[:LONGEST_EXCERPT]
         self.retry_after = retry_after
         self.is_certain = is_certain
         self.is_hurried = self.is_mended = False
+        self.was_sent = True
         super().__init__(f"{kind.value}: {self.what}")
+
+    def not_sent(self) -> Failure:
+        """Return the same failure of a call that is not sent because of it."""
+        other = Failure(self.kind, self.what)
+        other.was_sent = False
+        return other
 
 
 _CONTEXT = (
@@ -153,6 +166,54 @@ def from_status(status: int, body: str, headers: Mapping[str, str], now: float) 
     """
     said = f"HTTP {status}: {_message(body)}"
     return Failure(_kind_of(status, body.lower()), said, retry_after=retry_after(headers, now))
+
+
+def error_in(body: bytes) -> Failure | None:
+    """Return the failure that the body of an HTTP status 200 reports; None if it reports none.
+
+    Gateways such as OpenRouter send `{"error": {"message": ..., "code": 429}}`, or an `error` in a choice, after the
+    status has gone out. The kind is that of the code if it is a status, else that of the words.
+    """
+    if _ERROR not in body:
+        return None
+    try:
+        content: Any = json.loads(body.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    choices = content.get("choices") if isinstance(content, dict) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    error = next((part["error"] for part in (content, choice) if isinstance(part, dict) and part.get("error")), None)
+    if error is None or (choice is not None and choice.get("error") is not error):
+        return None
+    message = _message(json.dumps({"error": error}))
+    codes = [str(error.get(name)) for name in ("code", "status", "type")] if isinstance(error, dict) else []
+    status = next((int(code) for code in codes if re.fullmatch("[45][0-9][0-9]", code)), None)
+    words = " ".join([message, *codes]).lower()
+    kind = _kind_of(status, words) if status is not None else _kind_of_words(words)
+    return Failure(kind, f"HTTP 200 with an error: {message}")
+
+
+_ERROR = b'"error"'
+_KINDS_BY_WORDS = (
+    (re.compile(r"rate.?limit|too many requests|throttl"), Kind.RATE_LIMIT),
+    (
+        re.compile(r"overloaded|unavailable|capacity|time.?out|timed out|try again|internal|server.error"),
+        Kind.TRANSIENT,
+    ),
+    (re.compile(r"api.?key|unauthorized|authenticat|permission"), Kind.AUTHENTICATION),
+    (re.compile(r"not.found|does not exist|no such model"), Kind.NOT_FOUND),
+    (re.compile(r"invalid|bad.request|unsupported|not supported|must be"), Kind.BAD_REQUEST),
+)
+
+
+def _kind_of_words(words: str) -> Kind:
+    """Return the kind of an error that names no status; one whose words say nothing may pass, so it is tried again."""
+    if any(word in words for word in _QUOTA):
+        return Kind.QUOTA
+    special = _kind_of(400, words)
+    if special is not Kind.BAD_REQUEST:
+        return special
+    return next((kind for pattern, kind in _KINDS_BY_WORDS if pattern.search(words)), Kind.TRANSIENT)
 
 
 def _kind_of(status: int, said: str) -> Kind:

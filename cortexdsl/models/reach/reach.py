@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+import json
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TypeVar
 
 from cortexdsl.errors import BudgetError, ModelError
+from cortexdsl.models.keys import plain
 from cortexdsl.models.limits.gates import AdaptiveLimit, Endpoint
 from cortexdsl.models.reach.failures import REMEDIES, TOO_LARGE, Failure, Kind
+from cortexdsl.models.reach.first import FirstCall
 from cortexdsl.models.reach.outages import Outages
+from cortexdsl.models.reach.providers import key_variables
 from cortexdsl.models.reach.retry import GaveUp, Insistence, Obtained
 from cortexdsl.models.reach.secrets import Secrets, place_of, shown
 from cortexdsl.models.transports.transport import LARGEST_REPLY, Raw
@@ -36,6 +40,7 @@ class Reach:
         self._insistence = insistence
         self._clock = clock
         self._endpoints: dict[tuple[str, str | None], Endpoint] = {}
+        self._first_calls: dict[tuple[str, str | None, str, str], FirstCall] = {}
 
     async def obtain(
         self,
@@ -73,7 +78,13 @@ class Reach:
         if endpoint is None:
             name = shown(where[0]) if address else where[0]
             endpoint = self._endpoints[where] = Endpoint(AdaptiveLimit(limits.connections), self._clock, name)
-        return await self._insistence.obtain(endpoint, lambda: send(address, key), outages, limits.wait, failed)
+        entry = (*where, model.model, json.dumps(plain(model.options), sort_keys=True))
+        first = self._first_calls.get(entry)
+        if first is None:
+            first = self._first_calls[entry] = FirstCall(self._insistence.patience.head_start)
+        return await self._insistence.obtain(
+            endpoint, lambda: first.send(lambda: send(address, key)), outages, limits.wait, failed
+        )
 
     def error(self, model: Model, given_up: GaveUp) -> ModelError:
         """Return the error that tells a user what failed, which model, at which address, and the remedy."""
@@ -81,8 +92,21 @@ class Reach:
         tried = f" (tried {given_up.attempts} times)" if given_up.attempts > 1 else ""
         return ModelError(
             f"{failure.kind.value}: model {model.name} ({model.model}) at {shown(self.secrets.address(model))}{tried}: "
-            f"{self.secrets.clean(failure.what)}\n    {REMEDIES[failure.kind]}"
+            f"{self.secrets.clean(failure.what)}\n    {_remedy(model, failure.kind)}"
         )
+
+
+def _remedy(model: Model, kind: Kind) -> str:
+    """Return what to do about a kind of failure; about a key, which variable holds it."""
+    if kind is not Kind.AUTHENTICATION:
+        return REMEDIES[kind]
+    names = key_variables(model)
+    if names:
+        others = f" (or {', '.join(names[1:])})" if names[1:] else ""
+        return f"export {names[0]}=...{others} with a key that is valid there; another variable: `api_key_env: NAME`"
+    if model.api_base is not None:
+        return "write `api_key_env: NAME`, the variable that holds the key: an address of your own is sent no other"
+    return REMEDIES[kind]
 
 
 def checked(raw: Raw, secrets: Secrets) -> Raw:
@@ -93,18 +117,18 @@ def checked(raw: Raw, secrets: Secrets) -> Raw:
     Failure
         If the provider withheld it, or it is empty: such a reply is never kept as if it were one.
     """
-    counted = raw.prompt_tokens, raw.completion_tokens
+    usage = raw.usage
     if raw.finish_reason == "content_filter":
-        raise Failure(Kind.CONTENT_FILTER, "the provider withheld the reply", counted=counted, dollars=raw.dollars)
+        raise Failure(Kind.CONTENT_FILTER, "the provider withheld the reply", usage=usage)
     if not raw.text.strip():
         is_cut = raw.finish_reason == "length"
         thought = secrets.hide(raw.reasoning)
         what = (THOUGHT_ALONE if thought else EMPTY_REPLY) + (
             ", cut at its length limit: raise `max_tokens`" if is_cut else ""
         )
-        raise Failure(Kind.MALFORMED, what, is_certain=is_cut, counted=counted, dollars=raw.dollars, reasoning=thought)
+        raise Failure(Kind.MALFORMED, what, is_certain=is_cut, usage=usage, reasoning=thought)
     if len(raw.text) + len(raw.reasoning) > LARGEST_REPLY:
-        raise Failure(Kind.MALFORMED, TOO_LARGE, is_certain=True, counted=counted, dollars=raw.dollars)
+        raise Failure(Kind.MALFORMED, TOO_LARGE, is_certain=True, usage=usage)
     text, thought = secrets.hide(raw.text), secrets.hide(raw.reasoning)
     is_clean = text is raw.text and thought is raw.reasoning
     # What was taken out of a text was no whole number of its tokens.

@@ -34,6 +34,8 @@ class Patience:
         No attempt begins later than this after the first one, time in which a call waits for a place not counted.
     first, longest : float
         Seconds of the first wait, and the most that doubling it leads to.
+    head_start : float
+        Seconds that the first call to a model goes ahead of others, so that they learn what it is refused for.
     """
 
     rate_limit: int = 20
@@ -42,6 +44,7 @@ class Patience:
     seconds: float = 900.0
     first: float = 0.5
     longest: float = 60.0
+    head_start: float = 2.0
 
     def attempts(self, kind: Kind) -> int:
         """Return how many attempts a kind of failure gets."""

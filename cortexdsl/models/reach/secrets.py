@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit, urlunsplit
 
 from cortexdsl.errors import ModelError
+from cortexdsl.models.reach.providers import SIGNED, provider_of
 from cortexdsl.models.transports.transport import PLACEHOLDER_KEY
 from cortexdsl.terms import Model
 
@@ -82,7 +83,8 @@ class Secrets:
     def key(self, model: Model) -> str | None:
         """Return the key of a model, resolved; None where the provider's own variable is to be used.
 
-        An address without a named key gets a placeholder, so that no other service's key is sent there.
+        An address without a named key gets a placeholder, so that no other service's key is sent there. A provider
+        whose requests are signed gets an empty key, with which litellm signs and sends no key.
 
         Raises
         ------
@@ -90,7 +92,9 @@ class Secrets:
             If the environment variable that it names is not set.
         """
         if model.api_key_env is None:
-            return PLACEHOLDER_KEY if model.api_base is not None else None
+            if model.api_base is None:
+                return None
+            return "" if provider_of(model.model) in SIGNED else PLACEHOLDER_KEY
         value = self._environment.get(model.api_key_env, "").strip()
         if not value:
             raise ModelError(

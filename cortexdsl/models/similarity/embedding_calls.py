@@ -28,7 +28,7 @@ from cortexdsl.models.logs.appendlog import SCHEMA_VERSION, AppendLog, parse, wh
 from cortexdsl.models.logs.lines import estimated_tokens
 from cortexdsl.models.reach.secrets import without_credentials
 from cortexdsl.models.transports.litellm import embed as litellm_embed
-from cortexdsl.models.transports.prices import rates
+from cortexdsl.models.transports.prices import Usage, dollars_of, estimated_dollars
 from cortexdsl.terms import Floats, Model
 
 _say = logging.getLogger(__name__)
@@ -140,11 +140,10 @@ class EmbeddingCalls:
             )
         texts = list(missing.values())
         estimated = estimated_tokens([{"content": text} for text in texts])
-        price, _ = rates(model)
 
         def cost(found: tuple[list[Floats], int | None]) -> Spent:
             counted = estimated if found[1] is None else found[1]
-            return Spent(1, counted, price * counted)
+            return Spent(1, counted, estimated_dollars(model, counted, 0))
 
         got = await self._door.sender.through(
             model,
@@ -153,8 +152,7 @@ class EmbeddingCalls:
             cost,
         )
         vectors, tokens = got.value
-        is_known = tokens is not None and (model.price is not None or price > 0.0)
-        dollars = price * (tokens or 0) if is_known else None
+        dollars = dollars_of(model, Usage(tokens)) if tokens is not None else None
         for number, (key, vector) in enumerate(zip(missing, vectors, strict=True)):
             kept = np.asarray(vector, dtype="<f4").tobytes()
             self._keep(key, model, missing[key], kept, *((1, tokens, dollars) if number == 0 else (0, 0, 0.0)))

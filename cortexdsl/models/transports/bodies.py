@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import AsyncIterator, Mapping
 
-from cortexdsl.models.reach.failures import TOO_LARGE, Failure, Kind
+from cortexdsl.models.reach.failures import TOO_LARGE, Failure, Kind, error_in
 from cortexdsl.models.reach.secrets import shown
 from cortexdsl.models.transports.transport import LARGEST_REPLY
 
@@ -36,6 +36,19 @@ def refuse_page(body: bytes) -> None:
     """
     if body[:_HEAD].decode("utf-8", "replace").lstrip("\ufeff \t\r\n").startswith("<"):
         raise Failure(Kind.FOREIGN, "a web page came in place of a chat completion")
+
+
+def refuse_error(body: bytes) -> None:
+    """Refuse a body that reports an error although its status is 200.
+
+    Raises
+    ------
+    Failure
+        Of the kind that the error's code or words say, with the server's own words.
+    """
+    failure = error_in(body)
+    if failure is not None:
+        raise failure
 
 
 async def whole(parts: AsyncIterator[bytes], headers: Mapping[str, str]) -> bytes:

@@ -13,25 +13,30 @@ from cortexdsl.models.transports.tokens import tokens_of
 from cortexdsl.models.transports.transport import MOST_TOKENS, Raw
 from cortexdsl.terms import TOOL_CALLED
 
+_CACHE_READS = ("cache_read_input_tokens", "prompt_cache_hit_tokens")
+"""Names for the tokens of a prompt that a provider read from its cache: Anthropic's and DeepSeek's."""
+_CACHE_WRITES = ("cache_creation_tokens", "cache_write_tokens")
 _WORD = re.compile(r"[A-Za-z][A-Za-z_-]{0,39}")
 
 
-def read_completion(text: str, *, seed_refused: bool) -> Raw:
-    """Read the body of a chat completion.
+def read_completion(body: bytes, *, seed_refused: bool) -> Raw:
+    """Read the body of a chat completion of the OpenAI protocol.
+
+    Bytes that are not UTF-8 become U+FFFD, and counts of a `usage` that cannot be read are unknown: the reply is paid
+    for, so a defect beside its text does not lose it.
 
     Raises
     ------
     Failure
-        Malformed where it is no JSON or no chat completion; content filter where the model's refusal is all that it
-        holds.
+        Malformed if it is not JSON or not a chat completion; content filter if it holds nothing but a refusal.
     """
     try:
-        said = json.loads(text)
+        said = json.loads(body.decode("utf-8", "replace").removeprefix("\ufeff"))
         choice, usage = said["choices"][0], said.get("usage")
         message, finish_reason = choice["message"], choice.get("finish_reason")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise Failure(Kind.MALFORMED, NO_COMPLETION) from None
-    if not isinstance(message, Mapping) or not isinstance(usage or {}, Mapping):
+    if not isinstance(message, Mapping):
         raise Failure(Kind.MALFORMED, NO_COMPLETION)
     logprobs = choice.get("logprobs")
     return completion(message, finish_reason, usage, seed_refused=seed_refused, logprobs=logprobs)
@@ -69,16 +74,27 @@ def completion(message: Any, finish_reason: Any, usage: Any, *, seed_refused: bo
     text, in_tags = separated(content or "")
     thought = "\n\n".join(filter(None, (reasoning_field(message).strip(), in_tags)))
     text = text.strip() if thought else text  # clients that take the tags out themselves leave the lines between
+    details = _field(usage, "prompt_tokens_details")
     return Raw(
         text,
         reason,
         _count(usage, "prompt_tokens"),
         _count(usage, "completion_tokens"),
+        cached_tokens=_first(_count(details, "cached_tokens"), *(_count(usage, name) for name in _CACHE_READS)),
+        cache_write_tokens=_first(
+            *(_count(details, name) for name in _CACHE_WRITES), _count(usage, "cache_creation_input_tokens")
+        ),
         seed_refused=seed_refused,
         reasoning=thought,
         reasoning_tokens=_count(_field(usage, "completion_tokens_details"), "reasoning_tokens"),
         tokens=tokens_of(logprobs, text) if logprobs is not None else (),
     )
+
+
+def _first(*counts: int | None) -> int | None:
+    """Return the first count that is known and not 0; else 0 if one is known, else None."""
+    known = [count for count in counts if count is not None]
+    return next((count for count in known if count), 0) if known else None
 
 
 def _field(owner: Any, name: str) -> Any:

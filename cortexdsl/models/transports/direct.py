@@ -9,15 +9,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cortexdsl.models.keys import plain
 from cortexdsl.models.reach.failures import Failure, Kind, from_status
-from cortexdsl.models.transports.bodies import refuse_page, refuse_redirect, whole
+from cortexdsl.models.transports.bodies import refuse_error, refuse_page, refuse_redirect, whole
 from cortexdsl.models.transports.completion import read_completion
 from cortexdsl.models.transports.images import messages_of
-from cortexdsl.models.transports.prices import price_of
 from cortexdsl.models.transports.transport import Raw, SeedsRefused
 from cortexdsl.terms import Call
 
@@ -48,21 +46,17 @@ class DirectTransport:
         """Send a call once."""
         if api_base is None:
             raise Failure(Kind.BAD_REQUEST, "the direct way needs `api_base`, the address of the model's server")
-        raw = await self._seeds.send(call, api_base, lambda seed: self._post(api_base, api_key, body_of(call, seed)))
-        price = price_of(call.model.model) if call.model.transport else None
-        if price is None or raw.prompt_tokens is None:
-            return raw
-        return replace(raw, dollars=price[0] * raw.prompt_tokens + price[1] * (raw.completion_tokens or 0))
+        return await self._seeds.send(call, api_base, lambda seed: self._post(api_base, api_key, body_of(call, seed)))
 
     async def _post(self, api_base: str, api_key: str | None, body: Mapping[str, Any]) -> Raw:
         said = json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
-        status, text, headers = await self._exchange(f"{api_base.rstrip('/')}/chat/completions", api_key, said)
+        status, content, headers = await self._exchange(f"{api_base.rstrip('/')}/chat/completions", api_key, said)
         refuse_redirect(status, headers)
         if status >= 400:
-            raise from_status(status, text, headers, time.time())
-        return read_completion(text, seed_refused="seed" not in body)
+            raise from_status(status, content.decode("utf-8", "replace"), headers, time.time())
+        return read_completion(content, seed_refused="seed" not in body)
 
-    async def _exchange(self, url: str, api_key: str | None, body: bytes) -> tuple[int, str, Mapping[str, str]]:
+    async def _exchange(self, url: str, api_key: str | None, body: bytes) -> tuple[int, bytes, Mapping[str, str]]:
         import aiohttp  # a third of a second, which jobs without such a model should not pay
 
         if self._session is None:
@@ -87,7 +81,8 @@ class DirectTransport:
                 content = await whole(response.content.iter_any(), response.headers)
                 if response.status < 300:
                     refuse_page(content)
-                return response.status, content.decode("utf-8", "replace"), response.headers
+                    refuse_error(content)
+                return response.status, content, response.headers
         except TimeoutError:
             raise Failure(Kind.TRANSIENT, "no reply in time", may_have_cost=True) from None
         except (aiohttp.ClientError, ValueError) as error:  # ValueError: a malformed address

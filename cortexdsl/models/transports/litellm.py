@@ -16,7 +16,6 @@ import warnings
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,16 +23,16 @@ import numpy as np
 from cortexdsl.models.keys import plain
 from cortexdsl.models.reach.failures import NO_COMPLETION, Failure, Kind, from_exception
 from cortexdsl.models.solver.solver import solve
-from cortexdsl.models.transports.bodies import refuse_page, refuse_redirect, whole
-from cortexdsl.models.transports.completion import completion
+from cortexdsl.models.transports.bodies import refuse_error, refuse_page, refuse_redirect, whole
+from cortexdsl.models.transports.completion import completion, read_completion
 from cortexdsl.models.transports.direct import TIMEOUT
 from cortexdsl.models.transports.images import messages_of
 from cortexdsl.models.transports.transport import Raw, SeedsRefused
 from cortexdsl.terms import Call, Floats, Message, Model
 
 BUILTIN = "builtin"
-_ANSWERED: ContextVar[list[int]] = ContextVar("_ANSWERED")
-"""The statuses of whole replies without an error that came within the attempt under way."""
+_BODIES: ContextVar[list[bytes]] = ContextVar("_BODIES")
+"""The bodies without an error that came within the attempt under way."""
 _OF_BODY = {"content-encoding", "content-length", "transfer-encoding"}
 """Headers that say how a body came, and no longer hold once it is read."""
 
@@ -66,20 +65,25 @@ class LitellmTransport:
         return await self._seeds.send(call, api_base, post)
 
     async def _post(self, litellm: Any, call: Call, api_base: str | None, api_key: str | None, seed: int | None) -> Raw:
-        async with _told(self._timeout):
-            answer = await litellm.acompletion(
-                model=call.model.model,
-                messages=messages_of(call),
-                api_base=api_base,
-                api_key=api_key,
-                timeout=self._timeout,
-                max_retries=0,
-                num_retries=0,
-                drop_params=False,
-                **({} if seed is None else {"seed": seed}),
-                **plain(call.model.options),
-            )
-        return _read(call, answer, seed_refused=seed is None)
+        bodies: list[bytes] = []
+        try:
+            async with _told(self._timeout, bodies):
+                answer = await litellm.acompletion(
+                    model=call.model.model,
+                    messages=messages_of(call),
+                    api_base=api_base,
+                    api_key=api_key,
+                    max_retries=0,
+                    num_retries=0,
+                    **({} if seed is None else {"seed": seed}),
+                    **{"timeout": self._timeout, "drop_params": False, **plain(call.model.options)},
+                )
+        except Failure:
+            raw = _as_sent(bodies, seed_refused=seed is None)
+            if raw is None:
+                raise
+            return raw
+        return _as_sent(bodies, seed_refused=seed is None) or _read(answer, seed_refused=seed is None)
 
     async def close(self) -> None:
         """Close litellm's clients, if litellm was ever loaded."""
@@ -88,15 +92,20 @@ class LitellmTransport:
 
 
 @asynccontextmanager
-async def _told(seconds: float) -> AsyncIterator[None]:
-    """Bound an attempt in all (litellm's timeout is for each part of a body), and word what becomes of it.
+async def _told(seconds: float, bodies: list[bytes]) -> AsyncIterator[None]:
+    """Bound the time of an attempt (litellm's timeout is for each part of a body), and word what becomes of it.
+
+    Parameters
+    ----------
+    seconds : float
+    bodies : list of bytes
+        Gets the bodies that arrive without an error.
 
     Raises
     ------
     Failure
     """
-    answered: list[int] = []
-    before = _ANSWERED.set(answered)
+    before = _BODIES.set(bodies)
     ours = _ours().set(True)
     try:
         async with asyncio.timeout(seconds):
@@ -105,16 +114,31 @@ async def _told(seconds: float) -> AsyncIterator[None]:
         raise Failure(Kind.TRANSIENT, "no reply in time", may_have_cost=True) from None
     except Exception as error:  # litellm lets exceptions of every client through
         failure = from_exception(error, time.time())
-        if answered and not failure.kind.is_data:
+        if bodies and not failure.kind.is_data:
             # The server said that all is well, and litellm could not read the rest.
             failure = Failure(Kind.MALFORMED, NO_COMPLETION)
         raise failure from None
     finally:
-        _ANSWERED.reset(before)
+        _BODIES.reset(before)
         _ours().reset(ours)
 
 
-def _read(call: Call, answer: Any, *, seed_refused: bool) -> Raw:
+def _as_sent(bodies: Sequence[bytes], *, seed_refused: bool) -> Raw | None:
+    """Return the reply as the direct way reads it, if the server speaks the OpenAI protocol; else None.
+
+    What litellm makes of such a body differs in details (odd counts, NaN, bytes that are not UTF-8 fail there).
+    """
+    if not bodies or b'"choices"' not in bodies[-1]:
+        return None
+    try:
+        return read_completion(bodies[-1], seed_refused=seed_refused)
+    except Failure as failure:
+        if failure.kind is not Kind.MALFORMED:
+            raise
+        return None
+
+
+def _read(answer: Any, *, seed_refused: bool) -> Raw:
     try:
         choice = answer.choices[0]
         message, finish_reason = choice.message, choice.finish_reason
@@ -124,11 +148,7 @@ def _read(call: Call, answer: Any, *, seed_refused: bool) -> Raw:
     if not getattr(usage, "prompt_tokens", None):
         usage = None  # litellm writes zeros where the server counted nothing; no prompt has no token
     logprobs = getattr(choice, "logprobs", None)
-    raw = completion(message, finish_reason, usage, seed_refused=seed_refused, logprobs=logprobs)
-    price = prices(call.model.model)
-    if price is None or raw.prompt_tokens is None:
-        return raw
-    return replace(raw, dollars=price[0] * raw.prompt_tokens + price[1] * (raw.completion_tokens or 0))
+    return completion(message, finish_reason, usage, seed_refused=seed_refused, logprobs=logprobs)
 
 
 async def embed(
@@ -140,7 +160,7 @@ async def embed(
     ------
     Failure
     """
-    async with _told(TIMEOUT):
+    async with _told(TIMEOUT, []):
         answer = await load().aembedding(
             model=model.model,
             input=list(texts),
@@ -158,16 +178,6 @@ async def embed(
     if len(vectors) != len(texts) or any(v.ndim != 1 or not np.isfinite(v).all() for v in vectors):
         raise Failure(Kind.MALFORMED, f"{len(vectors)} embeddings for {len(texts)} texts, or numbers that are none")
     return vectors, getattr(getattr(answer, "usage", None), "prompt_tokens", None)
-
-
-@functools.lru_cache(maxsize=256)
-def prices(model: str) -> tuple[float, float] | None:
-    """Return dollars per input and output token by litellm's price list, None where it has none for a model."""
-    try:
-        million = load().cost_per_token(model, prompt_tokens=1_000_000, completion_tokens=1_000_000)
-    except Exception:  # litellm raises a bare Exception for a model that it does not know
-        return None
-    return (million[0] / 1e6, million[1] / 1e6) if any(million) else None
 
 
 @functools.lru_cache(maxsize=256)
@@ -229,7 +239,8 @@ def _bound_bodies() -> None:
             body = await whole(response.stream.__aiter__(), response.headers)
             if response.status_code < 300:
                 refuse_page(body)
-                _ANSWERED.get([]).append(response.status_code)  # of a call that is not ours nobody asks
+                refuse_error(body)
+                _BODIES.get([]).append(body)  # the default is for calls that are not ours
         finally:
             await response.stream.aclose()
         headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _OF_BODY]

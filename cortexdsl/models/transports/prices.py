@@ -1,4 +1,8 @@
-"""Which models litellm's price list knows, read from its file: importing litellm takes seconds that a check has not."""
+"""Prices and context windows of models: the spec's own price, else litellm's list.
+
+The list is read from its file in the package (30 ms), because importing litellm takes two seconds. litellm is kept
+from fetching a newer one, so that plan, limits, bill and report use the same prices.
+"""
 
 from __future__ import annotations
 
@@ -7,55 +11,123 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from cortexdsl.terms import Model
+from cortexdsl.terms import Model, Price
 
-_UNLISTED = ("builtin/", "tiny/", "tool/", "direct/")
-"""What is run in the process, and servers whose models have names of their own."""
+PRICE_REMEDY = "write price: {input: DOLLARS, output: DOLLARS}  # per million tokens, from the provider's page"
+
+IN_PROCESS = ("builtin/", "tiny/")
+"""Models that this machine computes, which cost nothing."""
+_UNLISTED = (*IN_PROCESS, "tool/", "direct/")
+"""Models that run in the process, and servers whose models have names of their own."""
 _LIST = "model_prices_and_context_window_backup.json"
+_CACHED = ("cache_read_input_token_cost", "input_cost_per_token_cache_hit")
+_DIVIDED = ("vertex_ai", "bedrock", "fireworks_ai")
+_CACHE_WRITE = "cache_creation_input_token_cost"
+
+
+class Usage(NamedTuple):
+    """The tokens of one call as the server counted them; None if it did not say.
+
+    Attributes
+    ----------
+    prompt_tokens, completion_tokens : int or None
+        All tokens of the prompt, and of the reply.
+    cached_tokens, cache_write_tokens : int or None
+        Tokens of the prompt that the provider read from its cache, and that it wrote into it.
+    """
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
 
 
 @cache
-def _listed() -> Mapping[str, Any]:
-    found = importlib.util.find_spec("litellm")
-    if found is None or found.origin is None:
+def _list() -> Mapping[str, Any]:
+    package = importlib.util.find_spec("litellm")
+    if package is None or package.origin is None:
         return {}
-    said: Mapping[str, Any] = json.loads((Path(found.origin).parent / _LIST).read_bytes())
-    return said
+    entries: Mapping[str, Any] = json.loads((Path(package.origin).parent / _LIST).read_bytes())
+    return entries
 
 
 def _entry(model: str) -> Mapping[str, Any]:
     provider, _, name = model.partition("/")
-    entry: Mapping[str, Any] = _listed().get(model) or _listed().get(name) or {}
-    if model not in _listed() and not str(entry.get("litellm_provider", "")).startswith(provider):
+    entry: Mapping[str, Any] = _list().get(model) or _list().get(name) or {}
+    if model not in _list() and not str(entry.get("litellm_provider", "")).startswith(provider):
         return {}
     return entry
 
 
-def is_listed(model: str) -> bool:
-    """Say whether litellm has a price for a model name: as it stands, or of that provider without the prefix.
+@cache
+def listed_price(model: str) -> Price | None:
+    """Return the price of a model name by litellm's list, with or without the provider's prefix; None if it has none.
 
-    The list is the one that litellm itself uses here, since it is kept from fetching another.
+    Prices of cached tokens that the list does not know are None, so that these tokens cost what others do.
     """
-    return any(_entry(model).get(f"{way}_cost_per_token") for way in ("input", "output"))
+    if model.startswith(_UNLISTED):
+        return None
+    entry = _entry(model)
+    asked, replied = (float(entry.get(f"{way}_cost_per_token") or 0.0) for way in ("input", "output"))
+    if not asked and not replied:
+        return None
+    cached = next((float(entry[name]) for name in _CACHED if entry.get(name) is not None), None)
+    written = entry.get(_CACHE_WRITE)
+    return Price(asked, replied, cached, float(written) if written else None)
 
 
-def price_of(model: str) -> tuple[float, float] | None:
-    """Return dollars per input and output token by litellm's list; None where it has no price for a model."""
-    asked, said = (float(_entry(model).get(f"{way}_cost_per_token") or 0.0) for way in ("input", "output"))
-    return (asked, said) if asked or said else None
+@cache
+def listed_providers() -> frozenset[str]:
+    """Return the providers of the models in litellm's list."""
+    return frozenset(_provider(entry) for entry in _list().values() if entry.get("litellm_provider"))
 
 
-def rates(model: Model) -> tuple[float, float]:
-    """Return dollars per input and output token: by the spec, else by litellm's list, else none."""
-    if model.price is not None:
-        return model.price
-    has_none = model.model.startswith(_UNLISTED)  # nor is the list, which is long, read for one
-    return (0.0, 0.0) if has_none else price_of(model.model) or (0.0, 0.0)
+def listed_provider(model: str) -> str | None:
+    """Return the provider of a model name that stands in litellm's list as it is; None if it does not."""
+    entry = _list().get(model) or {}
+    return _provider(entry) if entry.get("litellm_provider") else None
+
+
+def _provider(entry: Mapping[str, Any]) -> str:
+    """Return the provider of an entry: the list divides some of them, such as `vertex_ai-language-models`."""
+    name = str(entry["litellm_provider"])
+    return next((one for one in _DIVIDED if name.startswith((f"{one}-", f"{one}_converse"))), name)
+
+
+def known_price(model: Model) -> Price | None:
+    """Return the price of a model entry: the spec's, else that of litellm's list, else None."""
+    return model.price if model.price is not None else listed_price(model.model)
+
+
+def runs_here(model: Model) -> bool:
+    """Say whether a model is computed by this machine, so that it costs nothing."""
+    return model.model.startswith(IN_PROCESS)
+
+
+def has_price(model: Model) -> bool:
+    """Say whether the dollars of a call to a model can be counted."""
+    return runs_here(model) or known_price(model) is not None
+
+
+def dollars_of(model: Model, usage: Usage) -> float | None:
+    """Return the dollars of a call; None if its model has no known price, or the server counted no tokens."""
+    price = known_price(model)
+    if price is None or (usage.prompt_tokens is None and not price.is_free):
+        return None
+    return price.dollars(
+        usage.prompt_tokens or 0, usage.completion_tokens or 0, usage.cached_tokens or 0, usage.cache_write_tokens or 0
+    )
+
+
+def estimated_dollars(model: Model, prompt: int, completion: int) -> float:
+    """Return the dollars of tokens of which nothing was cached; 0 for a model without a known price."""
+    price = known_price(model)
+    return 0.0 if price is None else price.dollars(prompt, completion)
 
 
 def context_of(model: str) -> int | None:
-    """Return the most tokens of a prompt that litellm's list has for a model; None where it has none."""
+    """Return the most tokens of a prompt that litellm's list has for a model; None if it has none."""
     most = _entry(model).get("max_input_tokens")
     return most if isinstance(most, int) else None

@@ -17,6 +17,7 @@ from cortexdsl.models.tiny.chat import Chat
 from cortexdsl.models.tiny.llama import Llama
 from cortexdsl.models.tiny.sampling import DIGEST, LOGPROBS, sampling_of
 from cortexdsl.models.tiny.shelf import find
+from cortexdsl.models.transports.prices import Usage
 from cortexdsl.models.transports.tokens import tokens_of
 from cortexdsl.models.transports.transport import Raw, wire_seed
 from cortexdsl.terms import EMPTY_REPLY, Call
@@ -57,7 +58,7 @@ class TinyTransport:
         text = model.chat.text(said.tokens)
         counted = len(prompt), len(said.logprobs)
         if not text.strip() and said.finish_reason == "stop":  # the same seed would say as little again
-            raise Failure(Kind.MALFORMED, EMPTY_REPLY, is_certain=True, counted=counted)
+            raise Failure(Kind.MALFORMED, EMPTY_REPLY, is_certain=True, usage=Usage(*counted))
         pieces = [
             {"token": model.chat.text([token]), "logprob": logprob}
             for token, logprob in zip(said.tokens if options.get(LOGPROBS) else (), said.logprobs, strict=False)

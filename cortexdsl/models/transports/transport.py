@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from cortexdsl.models.reach.failures import Failure, Kind
+from cortexdsl.models.transports.prices import Usage
 from cortexdsl.terms import Call, Model, Tokens
 
 PLACEHOLDER_KEY = "no-key-needed"
@@ -30,12 +31,10 @@ class Raw:
     text : str
         Without what it thought.
     finish_reason : str or None
-    prompt_tokens, completion_tokens : int or None
-        As the server counted them; None where it said nothing.
+    prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens : int or None
+        As the server counted them (see `Usage`); None if it said nothing.
     seed_refused : bool
         The provider takes no seed, so that none was sent.
-    dollars : float or None
-        What the call cost by the transport's own price list; None where it has no price.
     reasoning : str
         What the model thought before it spoke; empty where it did not, or kept it to itself.
     reasoning_tokens : int or None
@@ -49,10 +48,16 @@ class Raw:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     seed_refused: bool = False
-    dollars: float | None = None
     reasoning: str = ""
     reasoning_tokens: int | None = None
     tokens: Tokens = ()
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of the call."""
+        return Usage(self.prompt_tokens, self.completion_tokens, self.cached_tokens, self.cache_write_tokens)
 
 
 @runtime_checkable
@@ -93,18 +98,18 @@ def wire_seed(seed: int) -> int:
 
 
 class SeedsRefused:
-    """Remembers which models refuse a seed, so that each is asked with one only until it has said so."""
+    """Remembers which models refuse a seed, so that each is asked with one only until it has refused it."""
 
     def __init__(self) -> None:
         self._models: set[tuple[str, str | None]] = set()
 
     async def send(self, call: Call, api_base: str | None, post: Callable[[int | None], Awaitable[Raw]]) -> Raw:
-        """Send through `post(seed)`, without a seed where the model refuses one.
+        """Send through `post(seed)`, without a seed if the model refuses one.
 
         Raises
         ------
         Failure
-            As `post` does; mended where the seed is refused for the first time: each request is one that is counted.
+            As `post` does; mended if the seed is refused: each request is one that is counted.
         """
         model = (call.model.model, api_base)
         if model in self._models:

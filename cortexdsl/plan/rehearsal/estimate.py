@@ -17,6 +17,7 @@ from cortexdsl.debate.engine import debate
 from cortexdsl.debate.roles import choices, principal_roles
 from cortexdsl.debate.weights.expressions import parse
 from cortexdsl.models.keys import call_key
+from cortexdsl.models.transports.prices import estimated_dollars, has_price
 from cortexdsl.plan.rehearsal.lengths import Asked, Lengths, made_up
 from cortexdsl.terms import (
     NEVER,
@@ -283,9 +284,7 @@ def estimate_of(calls: Sequence[Asked], shared: int = 0) -> Estimate:
 def _dollars(calls: Sequence[Asked]) -> float | None:
     total = 0.0
     for call, read, written in calls:
-        if call.model.model.startswith(("builtin/", "tiny/")):
-            continue
-        if call.model.price is None:
+        if not has_price(call.model):
             return None
-        total += call.model.price[0] * read + call.model.price[1] * written
+        total += estimated_dollars(call.model, read, written)
     return total

@@ -23,7 +23,7 @@ from cortexdsl.spec.load import Spec, model_of, team_of
 from cortexdsl.spec.naming import point_name, point_slug
 from cortexdsl.spec.text.messages import dotted, nearest
 from cortexdsl.spec.text.nodes import Mark, Node, refuse
-from cortexdsl.terms import Agent, Match, Method, Model, SitePlace
+from cortexdsl.terms import FREE, Agent, Match, Method, Model, SitePlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +241,7 @@ def _arm(
 def _tools(spec: Spec) -> Mapping[str, Model]:
     """Return the tools of a spec, and in place of those that are wrong what can be judged."""
     wrong = {str(route[1]) for route in spec.doubtful.routes if route[0] == "tools" and len(route) > 1}
-    return {**{name: Model(name, "tool/calculator", price=(0.0, 0.0)) for name in wrong}, **spec.tools}
+    return {**{name: Model(name, "tool/calculator", price=FREE) for name in wrong}, **spec.tools}
 
 
 def _model(name: str, node: Node, completed: Callable[[Model], Model]) -> Model:

@@ -177,13 +177,19 @@ def _may_hear(method: Method, step: Step) -> bool:
     return any(agent.name in heard for agent in method.cast[step.of])
 
 
+WITHOUT_CREDIBILITY = "weight: reliability * intimacy / (self_orientation + 1)"
+"""The weight of CortexDebate for models whose sizes are unknown, a line of a method."""
+
+
 def _sizes(agents: tuple[Agent, ...], route: Route, found: Finder) -> Iterator[Found]:
     models = {agent.model.name: agent.model for agent in agents}
     for name, model in models.items():
         lacking = [key for key in ("parameters", "tokens") if getattr(model, key) is None]
         if lacking:
+            sizes = ", ".join(f"{key}: NUMBER" for key in lacking)
             remedy = (
-                f"write models: {{{name}: {{{', '.join(f'{key}: ...' for key in lacking)}}}}}, such as 7.6e9, 18e12"
+                f"write models: {{{name}: {{{sizes}}}}} from the model's card; if nobody publishes them, weigh without"
+                f" credibility ({WITHOUT_CREDIBILITY}), or give every model the same numbers, which comes to the same"
             )
             yield found(route, f"credibility needs the {' and '.join(lacking)} of model {name}", remedy)
 

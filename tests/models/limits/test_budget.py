@@ -18,7 +18,7 @@ from cortexdsl.models.limits.ledger import NAME, Spent, spent_so_far
 from cortexdsl.models.logs.lines import call_record, gist
 from cortexdsl.models.reach.failures import Failure, Kind
 from cortexdsl.models.transports.transport import Raw
-from cortexdsl.terms import Limits, Reply
+from cortexdsl.terms import Limits, Price, Reply
 from tests.models.kit import Fake, Time, call_of
 from tests.models.stub import Stub, serving
 
@@ -212,26 +212,27 @@ def test_a_ledger_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> N
 
 
 def test_a_failed_attempt_costs_by_whichever_price_there_is(tmp_path: Path) -> None:
-    """An empty reply of 10 and 5 tokens, then a reply: by the spec's price 2 * (0.01 + 0.01), by the list's 2 * 0.5."""
+    """An empty reply of 10 and 5 tokens, then a reply: by the spec's price 2 * (0.01 + 0.01), by the list's price of
+    gpt-4o-mini 2 * (10 * 0.15 + 5 * 0.6) millionths."""
 
-    async def spent(name: str, price: tuple[float, float] | None) -> float:
-        fake = Fake(Raw("", "stop", 10, 5, dollars=0.5), Raw("fine", "stop", 10, 5, dollars=0.5))
+    async def spent(name: str, price: Price | None) -> float:
+        fake = Fake(Raw("", "stop", 10, 5), Raw("fine", "stop", 10, 5))
         root = tmp_path / name
-        async with open_door(root / "calls" / "own.jsonl", transports=fake.transports, ledgers=root / "spent",
+        async with open_door(root / "calls" / "own.jsonl", transports={"openai": fake}, ledgers=root / "spent",
                              hooks=Time().hooks()) as door:  # fmt: skip
-            await door(call_of(price=price))
+            await door(call_of(model="openai/gpt-4o-mini", price=price))
         return spent_so_far(root / "spent").dollars
 
-    assert asyncio.run(spent("spec", (1e-3, 2e-3))) == pytest.approx(0.04)
-    assert asyncio.run(spent("list", None)) == pytest.approx(1.0)
+    assert asyncio.run(spent("spec", Price(1e-3, 2e-3))) == pytest.approx(0.04)
+    assert asyncio.run(spent("list", None)) == pytest.approx(2 * 4.5e-6)
 
 
 @pytest.mark.parametrize("transport", ["direct", "litellm"])
 @pytest.mark.parametrize(
-    ("model", "price"), [("openai/name", (0.15e-6, 0.6e-6)), ("openai/gpt-4o-mini", None)], ids=["spec", "list"]
+    ("model", "price"), [("openai/name", Price(0.15e-6, 0.6e-6)), ("openai/gpt-4o-mini", None)], ids=["spec", "list"]
 )
 def test_dollars_are_limited_where_a_server_counts_no_tokens(
-    tmp_path: Path, transport: str, model: str, price: tuple[float, float] | None
+    tmp_path: Path, transport: str, model: str, price: Price | None
 ) -> None:
     """Prompts of 4,000 characters are 1,000 tokens, which at 0.15 dollars a million are 0.00015: with the replies (over
     4,000 characters, 0.0006) a limit of 0.0016 takes three calls; what each cost is not known."""
@@ -257,15 +258,15 @@ def test_dollars_are_limited_where_a_server_counts_no_tokens(
 
 
 def test_an_attempt_that_may_have_worked_costs_its_prompt_by_the_list_too(tmp_path: Path) -> None:
-    """No reply in time: 1,000 tokens of prompt at 0.15 dollars a million; then a reply that the list prices at 0.5."""
+    """No reply in time: 1,000 tokens of prompt at 0.15 dollars a million; then a reply, by the list's price."""
 
     async def scene() -> None:
         late = Failure(Kind.TRANSIENT, "no reply in time", may_have_cost=True)
-        fake = Fake(late, Raw("fine", "stop", 10, 5, dollars=0.5))
+        fake = Fake(late, Raw("fine", "stop", 10, 5))
         call = call_of("x" * 4000, model="openai/gpt-4o-mini")
         async with open_door(tmp_path / "calls" / "own.jsonl", transports={"openai": fake}, ledgers=tmp_path / "spent",
                              hooks=Time().hooks()) as door:  # fmt: skip
             await door(call)
-        assert spent_so_far(tmp_path / "spent").dollars == pytest.approx(0.50015)
+        assert spent_so_far(tmp_path / "spent").dollars == pytest.approx(0.00015 + 4.5e-6)
 
     asyncio.run(scene())

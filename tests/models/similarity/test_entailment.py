@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import sys
+import threading
+import time
 import types
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +17,7 @@ import pytest
 from cortexdsl.errors import InputError
 from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.models.similarity.entailment import Entailment, Pair, load_judge
+from cortexdsl.models.similarity.sentence import REACHED_WITHIN, is_hub_reachable, load_sentence_model
 from cortexdsl.terms import Floats
 
 
@@ -49,7 +54,7 @@ def library(monkeypatch: pytest.MonkeyPatch, labels: dict[int, str], scores: Flo
     """A module of sentence-transformers' interface."""
 
     class CrossEncoder:
-        def __init__(self, name: str) -> None:
+        def __init__(self, name: str, **_: object) -> None:
             if name != "good":
                 raise OSError("not found")
             self.config = types.SimpleNamespace(id2label=labels)
@@ -73,7 +78,7 @@ def test_one_output_is_the_similarity_itself_within_bounds(monkeypatch: pytest.M
     assert asyncio.run(Embedder()("nli/good", ["a", "b"]))[0, 1] == 1.0
 
 
-@pytest.mark.parametrize(("name", "said"), [("bad", "cannot be loaded: not found"), ("good", "none of .* positive")])
+@pytest.mark.parametrize(("name", "said"), [("bad", "cannot be loaded: .*not found"), ("good", "none of .* positive")])
 def test_a_model_that_cannot_judge_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, said: str) -> None:
     library(monkeypatch, {0: "negative", 1: "positive"}, np.zeros(2))
     with pytest.raises(InputError, match=said):
@@ -104,3 +109,50 @@ def test_a_real_cross_encoder(tmp_path: Path) -> None:
         logits = model(**tokenizer("a b c", "a d", return_tensors="pt")).logits
     expected = float(torch.softmax(logits, dim=1)[0, 1])
     assert load_judge(str(tmp_path))([("a b c", "a d")])[0] == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["SentenceTransformer", "CrossEncoder"])
+def test_without_a_network_only_this_machine_is_searched_and_it_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: Any
+) -> None:
+    """The library tries for a minute where nothing answers; a port that nobody listens on is refused at once."""
+    asked: list[tuple[str, dict[str, Any]]] = []
+
+    def load(name: str, **settings: Any) -> Any:
+        asked.append((name, settings))
+        if settings.get("local_files_only"):
+            raise OSError("not in the cache")
+        return "a model"
+
+    module = types.ModuleType("sentence_transformers")
+    setattr(module, kind, load)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", module)
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{free.getsockname()[1]}")
+        began = time.monotonic()
+        with pytest.raises(InputError, match="hub cannot be reached, and this machine has no copy: not in the cache"):
+            load_sentence_model("nli/x", kind, "x", "model")
+        assert time.monotonic() - began < REACHED_WITHIN + 1
+        assert load_sentence_model("nli/folder", kind, str(tmp_path), "model") == "a model"
+        free.listen()
+        assert load_sentence_model("nli/x", kind, "x", "model") == "a model"
+        monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+        assert not is_hub_reachable()
+    assert [settings for _, settings in asked] == [{"local_files_only": True}, {}, {}]
+
+
+def test_a_hub_that_never_answers_is_given_up_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that is looked up for ever: the attempt is bounded as a whole."""
+    never = threading.Event()
+
+    def hang(*_: object) -> None:
+        never.wait()
+        raise OSError("too late")
+
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.setenv("HF_ENDPOINT", "http://hub.invalid")
+    monkeypatch.setattr(socket, "create_connection", hang)
+    assert not is_hub_reachable(0.05)
+    never.set()

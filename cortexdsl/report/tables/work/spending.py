@@ -84,10 +84,12 @@ def spent(folder: Path, plan: Mapping[str, Any]) -> Spent | None:
     by_cell = {name: _shared(total_of(own), debated.get(name)) for name, own in groups.items() if own}
     total = total_of(tallies)
     total = replace(total, calls={**total.calls, "shared": sum(own.calls.get("shared", 0) for own in by_cell.values())})
-    rows = [_row(name, own) for name, own in by_cell.items()]
-    rows += [_row("all", total)] if len(rows) > 1 else []
+    has_cached = total.cached_tokens > 0
+    rows = [_row(name, own, has_cached=has_cached) for name, own in by_cell.items()]
+    rows += [_row("all", total, has_cached=has_cached)] if len(rows) > 1 else []
     heads = [Column("Cell", ("cell",), is_numeric=False), *(Column(title, (name,)) for title, name in _COUNTS)]
     heads += [Column("Tokens in", ("input_tokens",)), Column("Tokens out", ("output_tokens",))]
+    heads += [Column("Cached", ("cached_tokens",))] if has_cached else []
     heads += [Column("Dollars", ("dollars",)), Column("Job time", ("seconds",))]
     note = (
         "Calls that were sent to a model, over all runs; a shared call of the debates had been sent by another job. "
@@ -96,6 +98,8 @@ def spent(folder: Path, plan: Mapping[str, Any]) -> Spent | None:
     )
     if any(row[_DOLLARS].text == SHARED for row in rows):
         note += " Shared, of dollars: other cells asked, and paid for, all the calls of this one."
+    if has_cached:
+        note += " Cached: tokens of prompts that providers read from their caches, which cost less."
     table = Table(NAME, "What the run asked, and what that cost.", tuple(heads), tuple(rows), note)
     attempts = _attempts(by_cell)
     starts = settled(folder)
@@ -140,9 +144,10 @@ def _attempts(groups: Mapping[str, Spending]) -> Table | None:
     return Table("attempts", "What attempts failed of.", tuple(heads), rows, note)
 
 
-def _row(name: str, own: Spending) -> tuple[Entry, ...]:
+def _row(name: str, own: Spending, *, has_cached: bool) -> tuple[Entry, ...]:
     counts = [own.calls.get(key, 0) for _, key in _COUNTS]
-    entries = [Entry(number(count, 1), (count,)) for count in (*counts, own.input_tokens, own.output_tokens)]
+    counts += [own.input_tokens, own.output_tokens, *([own.cached_tokens] if has_cached else [])]
+    entries = [Entry(number(count, 1), (count,)) for count in counts]
     seconds = Entry(duration(own.seconds), (round(own.seconds, 1),))
     return (words(name), *entries, _dollars(own), seconds)
 

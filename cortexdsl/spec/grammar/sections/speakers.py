@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from cortexdsl.spec.grammar.values.addresses import Address, KeyName
 from cortexdsl.spec.grammar.values.words import Entry, Name, Plain, Positive, Share, Text, Variable, Whole, said
+from cortexdsl.terms import Price
 
 BUILTIN = "builtin/solver"
 SOLVER_PARAMETERS = ("skill", "overconfidence", "stubbornness", "malformed")
@@ -20,7 +21,7 @@ PLAIN_WIRES = ("direct/", "openai/", "hosted_vllm/")
 """Names of models whose servers speak the plain OpenAI protocol, which the direct way does."""
 LITELLMS_OWN = (
     "additional_drop_params", "allowed_openai_params", "api_version", "custom_llm_provider", "drop_params",
-    "extra_headers", "fallbacks", "headers", "max_retries", "mock_response", "num_retries", "organization", "timeout",
+    "extra_headers", "headers", "organization", "timeout",
 )  # fmt: skip
 """Options that tell litellm what to do, and are not sent to a server."""
 
@@ -29,14 +30,41 @@ _RESERVED = {
     "api_key": "write api_key_env: NAME, the variable that holds the key", "api_base": "write it beside options",
     "base_url": "write api_base beside options", "stream": "replies are read whole", "n": "write draws in a step",
     **dict.fromkeys(SAMPLING, "write it beside options"),
+    **dict.fromkeys(
+        ("fallbacks", "context_window_fallback_dict", "model_list"),
+        "limits, keys and the call log would not know the other models: declare each as an entry of models",
+    ),
+    **dict.fromkeys(
+        ("mock_response", "mock_tool_calls", "mock_timeout", "mock_delay"),
+        "no model would answer: to try a spec for nothing, use builtin/solver or a model of tiny/",
+    ),
+    **dict.fromkeys(("max_retries", "num_retries"), "failed calls are tried again already (docs/calls.md)"),
 }  # fmt: skip
+
+
+Dollars = Annotated[float, Field(ge=0, le=1e6, strict=True)]
 
 
 class PriceText(Entry):
     """Dollars per million tokens."""
 
-    input: Annotated[float, Field(ge=0, le=1e6, strict=True)]
-    output: Annotated[float, Field(ge=0, le=1e6, strict=True)]
+    input: Dollars
+    output: Dollars
+    cached: Dollars | None = Field(
+        None, description="Of a prompt's tokens that the provider reads from its cache; else as input."
+    )
+    cache_write: Dollars | None = Field(
+        None, description="Of a prompt's tokens that the provider writes into its cache; else as input."
+    )
+
+    def per_token(self) -> Price:
+        """Return the price in dollars per token."""
+        return Price(
+            self.input / 1e6,
+            self.output / 1e6,
+            None if self.cached is None else self.cached / 1e6,
+            None if self.cache_write is None else self.cache_write / 1e6,
+        )
 
 
 def _options(value: dict[str, Any]) -> dict[str, Any]:
@@ -84,7 +112,9 @@ class ModelText(Entry):
         None,
         description="Tokens that prompt and reply may have together; plan and check warn of prompts that do not fit.",
     )
-    price: PriceText | None = Field(None, description="Dollars per million tokens: {input, output}.")
+    price: PriceText | None = Field(
+        None, description="Dollars per million tokens: {input, output, cached, cache_write}."
+    )
     transport: Literal["litellm", "direct"] | None = Field(
         None, description="direct: straight to a server that speaks the OpenAI protocol; litellm otherwise."
     )
