@@ -23,6 +23,8 @@ from cortexdsl.analysis.units.answer_table import answers_beside, with_answers
 from cortexdsl.analysis.units.replicates import absent_of, said_absent
 from cortexdsl.analysis.units.table import ScoreTable, read_table
 from cortexdsl.errors import DataError, InputError
+from cortexdsl.plan.kept.table_seals import check_own_table, check_parts
+from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.spec.claims.arms import arms_of, find_arm
 from cortexdsl.spec.claims.checks import needs_answers
 from cortexdsl.spec.claims.language import Claim, parse_claim
@@ -123,10 +125,12 @@ def _beside(test: str, null: str, leans: str, note: str) -> str:
 def _table(args: argparse.Namespace, claims: Sequence[Claim]) -> ScoreTable:
     """The scores, and the answers where a claim asks for them."""
     path = _scores(args.scores[0])
+    check_own_table(path)
     table = read_table(path)
     if args.answers:
         return with_answers(table, [args.answers], as_said=False)
     found = answers_beside(path) if any(needs_answers(claim) for claim in claims) else []
+    check_parts(Layout(path.parent.as_posix()), found)
     return with_answers(table, found) if found else table
 
 
@@ -140,6 +144,8 @@ def _pool(args: argparse.Namespace) -> int:
         raise InputError(
             "--claim, --answers, --stopping and --rope are about one experiment; leave them out, or give one table"
         )
+    for path in args.scores:
+        check_own_table(_scores(path))
     tables = {str(path): read_table(_scores(path)) for path in args.scores}
     if len(tables) < len(args.scores):
         raise InputError("an experiment is named twice; it would count as two")

@@ -11,6 +11,7 @@ from typing import Any
 
 from cortexdsl.errors import DataError
 from cortexdsl.plan.kept.looks import last_look
+from cortexdsl.plan.kept.table_seals import check_tables
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.report.inputs.health import Health, read_health
 from cortexdsl.report.inputs.rows import read_rows
@@ -39,6 +40,7 @@ class Contrast:
 
     `is_significant` is whether the difference stands after the correction of its family. `low_together` and
     `high_together` are the interval that holds of all of its family at once; None in results from before it was made.
+    `is_exploratory` is whether it was not declared before the first call as it now is.
     """
 
     family: str
@@ -62,6 +64,7 @@ class Contrast:
     high_together: float | None = None
     null: str = ""
     note: str = ""
+    is_exploratory: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +195,10 @@ def read_results(folder: Path) -> Results:
     Raises
     ------
     DataError
-        Where a needed file is missing, or a column or number is not what the contract says.
+        A needed file is missing, a column or number is not what the contract says, or a table was edited after the
+        experiment wrote it.
     """
+    check_tables(Layout(folder.as_posix()))
     plan_file = folder / "plan.json"
     try:
         plan = json.loads(plan_file.read_text(encoding="utf-8"))
@@ -217,7 +222,7 @@ def read_results(folder: Path) -> Results:
             row.number("ci_low"), row.number("ci_high"), row["test"], row.number("p"), row.number("p_adjusted"),
             row["correction"], row.get("effect"), row.number("effect_size"), row.whole("n_questions"),
             row.whole("discordant"), _at_most(row.number("p_adjusted"), alpha), row.number("ci_low_simultaneous"),
-            row.number("ci_high_simultaneous"), row.get("null"), row.get("note"),
+            row.number("ci_high_simultaneous"), row.get("null"), row.get("note"), row.truth("exploratory"),
         )
         for row in read_rows(folder / "comparisons.csv")
     )  # fmt: skip

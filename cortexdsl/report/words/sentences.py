@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cortexdsl.errors import SpecError
+from cortexdsl.plan.kept.ledger import Ledger
 from cortexdsl.report.inputs.results import Contrast, Results, Verdict
+from cortexdsl.report.words.history import runs_in_words
 from cortexdsl.report.words.numbers import (
     THIN,
     Kind,
@@ -34,6 +36,10 @@ from cortexdsl.spec.claims.language import (
 MARKS = {"supported": "\u2713", "contradicted": "\u2717", "undecided": "?"}
 _SIDE = {">": "above", ">=": "at least", "<": "below", "<=": "at most", "==": "about"}
 _THAN = {">": "higher", "<": "lower"}
+EXPLORATORY = (
+    "Exploratory: not declared before the first call as it now is. A comparison that is chosen after results exist "
+    "finds a difference by chance more often than its p says."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,8 @@ class Answer:
         The claim as an English sentence.
     verdict : str
         supported, contradicted or undecided.
+    runs : str
+        In how many runs the verdict was this one, and which; empty for a claim that was judged once.
     mark : str
         The verdict as one sign.
     finding : str
@@ -61,14 +69,15 @@ class Answer:
     claim: str
     words: str
     verdict: str
+    runs: str
     mark: str
     finding: str
     note: str
     is_exploratory: bool
 
 
-def answer(row: Verdict) -> Answer:
-    """Say a row of hypotheses.csv in words."""
+def answer(row: Verdict, ledger: Ledger | None = None) -> Answer:
+    """Say a row of hypotheses.csv in words; the ledger, if there is one, says of how many runs it is."""
     try:
         claim = parse_claim(row.claim)
     except SpecError:  # from a program with claims of another form: shown as they are
@@ -80,7 +89,8 @@ def answer(row: Verdict) -> Answer:
     finding = ", ".join(part for part in (shown.strip(), p_clause(p, adjusted) if p is not None else "") if part)
     tested = f"p tests {row.null}" if row.null else ""
     note = "; ".join(filter(None, [tested, row.leans, row.note]))
-    return Answer(row.claim, words, row.verdict, MARKS.get(row.verdict, "?"), finding, note, row.exploratory)
+    runs = runs_in_words(ledger, row.claim, row.verdict) if ledger else ""
+    return Answer(row.claim, words, row.verdict, runs, MARKS.get(row.verdict, "?"), finding, note, row.exploratory)
 
 
 def claim_in_words(claim: Claim) -> str:
@@ -206,12 +216,15 @@ class FamilyAnswer:
         On the only dataset, or in the mean over several.
     notes : tuple of str
         What p tests, which interval is which, and what single comparisons must say.
+    is_exploratory : bool
+        Whether none of its comparisons was declared before the first call as it now is.
     """
 
     name: str
     how: str
     found: Mapping[str, str]
     notes: tuple[str, ...]
+    is_exploratory: bool
 
 
 def families_in_words(results: Results) -> list[FamilyAnswer]:
@@ -220,21 +233,32 @@ def families_in_words(results: Results) -> list[FamilyAnswer]:
     for family in dict.fromkeys(row.family for row in results.contrasts):
         rows = [row for row in results.contrasts if row.family == family]
         shown = [row for row in rows if row.dataset == results.datasets[-1]] or rows
+        exploratory = is_exploratory(rows)
         found = {
-            wording(metric).noun: "; ".join(_found(row) for row in shown if row.metric == metric and row.is_significant)
+            wording(metric).noun: "; ".join(
+                _found(row, is_marked=row.is_exploratory and not exploratory)
+                for row in shown
+                if row.metric == metric and row.is_significant
+            )
             or "no difference is significant"
             for metric in dict.fromkeys(row.metric for row in shown)
         }
         how = f"{counted(len(rows), 'comparison')} with {references(rows)}, {correction_in_words(rows[0].correction)}"
-        said.append(FamilyAnswer(family, how, found, family_notes(rows)))
+        said.append(FamilyAnswer(family, how, found, family_notes(rows), exploratory))
     return said
+
+
+def is_exploratory(rows: Sequence[Contrast]) -> bool:
+    """Say whether a family is exploratory as a whole; of any other, single comparisons may be."""
+    return all(row.is_exploratory for row in rows)
 
 
 def family_notes(rows: Sequence[Contrast]) -> tuple[str, ...]:
     """Say what the p-values of a family test, which interval is which, and what single comparisons must say."""
     nulls = "; ".join(dict.fromkeys(row.null for row in rows if row.null))
     apart = (f"{row.cell}, {wording(row.metric).noun}, {row.dataset}: {row.note}." for row in rows if row.note)
-    return (*filter(None, (f"p tests {nulls}." if nulls else "", intervals_in_words(rows))), *apart)
+    marked = EXPLORATORY if any(row.is_exploratory for row in rows) else ""
+    return (*filter(None, (marked, f"p tests {nulls}." if nulls else "", intervals_in_words(rows))), *apart)
 
 
 def intervals_in_words(rows: Sequence[Contrast]) -> str:
@@ -252,10 +276,11 @@ def intervals_in_words(rows: Sequence[Contrast]) -> str:
     return f"Beside a difference: {said}. Alone: the interval of this difference alone, not adjusted."
 
 
-def _found(row: Contrast) -> str:
+def _found(row: Contrast, *, is_marked: bool) -> str:
     kind = wording(row.metric).kind
     together = interval(row.low_together, row.high_together, kind, signed=True)
-    return f"{row.cell} {difference(row.difference, kind)} {together}".strip()
+    mark = "(exploratory)" if is_marked else ""
+    return " ".join(filter(None, [row.cell, difference(row.difference, kind), together, mark]))
 
 
 def references(rows: Sequence[Contrast]) -> str:

@@ -9,7 +9,7 @@ from cortexdsl.report.inputs.results import Contrast, Results
 from cortexdsl.report.tables.written.table import Column, Entry, Table, words
 from cortexdsl.report.words.names import slug
 from cortexdsl.report.words.numbers import NOTHING, difference, interval, number, p_value, wording
-from cortexdsl.report.words.sentences import answer, correction_in_words, family_notes, references
+from cortexdsl.report.words.sentences import answer, correction_in_words, family_notes, is_exploratory, references
 
 _EFFECTS = {"d_z": "d", "odds_ratio": "OR"}
 _MEANINGS = {
@@ -36,8 +36,9 @@ def _family(results: Results, family: str, rows: Sequence[Contrast]) -> Table:
         Column("Alone", ("ci_low", "ci_high")),
         Column("Effect", ("effect", "effect_size")),
         Column("p", ("test", "p")),
-        Column("Adjusted p", ("p_adjusted", "is_significant")),
+        Column("Adjusted p", ("p_adjusted", "is_significant", "is_exploratory")),
     ]
+    whole = is_exploratory(rows)
     body = []
     for row in rows:
         how, strong = wording(row.metric), row.is_significant
@@ -46,6 +47,7 @@ def _family(results: Results, family: str, rows: Sequence[Contrast]) -> Table:
         size = number(row.effect_size, 2)
         effect = size if size == NOTHING else f"{_EFFECTS.get(row.effect, row.effect)} {size}"
         named = f"{row.cell} against {row.reference}" if several else row.cell
+        named += " (exploratory)" if row.is_exploratory and not whole else ""
         gap = (row.difference, row.low_together, row.high_together)
         link = find_link(results.experiment, dataset=row.dataset, apart=(row.cell, row.reference))
         body.append((
@@ -56,11 +58,18 @@ def _family(results: Results, family: str, rows: Sequence[Contrast]) -> Table:
             Entry(alone or NOTHING, (row.low, row.high)),
             Entry(effect, (row.effect, row.effect_size)),
             Entry(p_value(row.p), (row.test, row.p)),
-            Entry(f"{p_value(row.p_adjusted)}{' *' if strong else ''}", (row.p_adjusted, strong), strong),
+            Entry(
+                f"{p_value(row.p_adjusted)}{' *' if strong else ''}",
+                (row.p_adjusted, strong, row.is_exploratory),
+                strong,
+            ),
         ))  # fmt: skip
     found = sum(row.is_significant for row in rows)
     corrected = correction_in_words(rows[0].correction)
-    caption = f"Family {family}: {found} of {len(rows)} differences from {references(rows)} significant {corrected}."
+    mark = " (exploratory)" if whole else ""
+    caption = (
+        f"Family {family}{mark}: {found} of {len(rows)} differences from {references(rows)} significant {corrected}."
+    )
     tests = dict.fromkeys(row.test.split(" (")[0] for row in rows)
     effects = dict.fromkeys(_MEANINGS[row.effect] for row in rows if row.effect in _MEANINGS)
     stars = (_STAR,) if found else ()
