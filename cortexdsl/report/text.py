@@ -15,10 +15,12 @@ from cortexdsl.report.stopped import stopped, stopped_text
 from cortexdsl.report.tables.findings.whatif import whatif_lines
 from cortexdsl.report.tables.work.spending import spent
 from cortexdsl.report.words import provenance
+from cortexdsl.report.words.evidence import differences_tested
+from cortexdsl.report.words.families import families_in_words
 from cortexdsl.report.words.losses import losses_line, unread_line
 from cortexdsl.report.words.names import grouped
 from cortexdsl.report.words.numbers import HARD, NOTHING, THIN, estimate, interval, wording
-from cortexdsl.report.words.sentences import answer, families_in_words
+from cortexdsl.report.words.sentences import answer, short_answer
 
 COLUMNS = 96
 _COLOURS = {"supported": "32", "contradicted": "31", "undecided": "33"}
@@ -50,6 +52,8 @@ def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
         lines += [*textwrap.wrap(left, COLUMNS), ""]
     for losses in filter(None, (history.notice, losses_line(results), unread_line(folder, results.plan))):
         lines += [*textwrap.wrap(losses, COLUMNS), ""]
+    if short := short_answer([answer(row, history.ledger) for row in results.verdicts]):
+        lines += [*textwrap.wrap(short, COLUMNS), ""]
     lines += textwrap.wrap(" · ".join(provenance.facts(results)), COLUMNS)
     if notice := provenance.built_in_line(results.plan):
         lines += ["", notice]
@@ -90,7 +94,12 @@ def _answers(results: Results, history: History, is_coloured: bool) -> Iterator[
         finding = textwrap.wrap(f"{headline}: {said.finding}", COLUMNS - 2)
         yield f"  {on}{verdict}{off}{finding[0].removeprefix(verdict)}"
         yield from (f"  {line}" for line in finding[1:])
-        yield from textwrap.wrap(said.note, COLUMNS, initial_indent="    ", subsequent_indent="    ")
+        beside = " ".join(filter(None, [said.evidence, said.note]))
+        yield from textwrap.wrap(beside, COLUMNS, initial_indent="    ", subsequent_indent="    ")
+    if results.verdicts:
+        yield from textwrap.wrap(
+            provenance.claims_tested_line(results), COLUMNS, initial_indent="  ", subsequent_indent="  "
+        )
 
 
 def _numbers(results: Results) -> Iterator[str]:
@@ -131,7 +140,8 @@ def _differences(results: Results, beside: Beside) -> Iterator[str]:
             yield from textwrap.wrap(f"{noun}: {found}", COLUMNS, initial_indent="    ", subsequent_indent="      ")
         for note in family.notes:
             yield from textwrap.wrap(note, COLUMNS, initial_indent="    ", subsequent_indent="      ")
-    also = [beside.bounds] if results.contrasts and beside.bounds else []
+    also = [differences_tested({row.correction for row in results.contrasts})] if results.contrasts else []
+    also += [beside.bounds] if results.contrasts and beside.bounds else []
     for sentence in also + [ranks.said for ranks in beside.ranks[:1]]:
         yield from textwrap.wrap(sentence, COLUMNS, initial_indent="  ", subsequent_indent="    ")
 

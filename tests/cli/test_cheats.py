@@ -102,7 +102,7 @@ def test_seeds_are_tried_until_one_supports_the_claim(place: Path, capsys: pytes
     """The headline says in how many runs, and in which. (The gap is 45, 40 and 65 points with these seeds.)"""
     for seed in (5, 6, 4):
         run_edited(("seed: 3", f"seed: {seed}"), (CLAIM, f"{CLAIM} + 0.2"))
-    headline = "in 1 of 3 runs: with seed 4; undecided with seeds 5 and 6"
+    headline = "in 1 of 3 runs (with seed 4; undecided with seeds 5 and 6)"
     report = said(capsys, "report", NAME, "--text")[1]
     assert f"SUPPORTED {headline}" in report
     assert "run again with seed 4 after results existed" in report

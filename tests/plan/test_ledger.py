@@ -233,7 +233,7 @@ def test_hypotheses_say_their_history(tmp_path: Path) -> None:
     assert shown["declared"].tolist() == [BEFORE, AFTER]
     assert shown["changed"].tolist() == ["", "cell changed: c"]
     assert shown["exploratory"].tolist() == [False, True]
-    assert shown["runs"].tolist() == ["1: seed 1 supported"] * 2
+    assert shown["runs"].tolist() == ["1: seed 1 supported", "0"]
     declare(layout, {**FIRST, "alpha": 0.25})
     assert with_history(found, read_ledger(layout), arms)["exploratory"].tolist() == [True, True]
     Path(layout.ledger).unlink()

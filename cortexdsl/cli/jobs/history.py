@@ -36,7 +36,7 @@ def with_history(found: pd.DataFrame, ledger: Ledger, arms: Sequence[Arm]) -> pd
         changed.append("; ".join([change for change in ledger.since if change.startswith(f"{SEED}:")] + bound))
         is_bound.append(bool(bound or ledger.faults))
         judged = ledger.verdicts_on(claim)
-        runs.append(f"{len(judged)}: {', '.join(f'seed {seed} {verdict}' for _, seed, verdict in judged)}")
+        runs.append(_runs(judged))
     return found.assign(
         exploratory=found["exploratory"].to_numpy(dtype=bool) | pd.Series(is_bound, dtype=bool).to_numpy(),
         declared=when,
@@ -63,6 +63,12 @@ def families_with_history(compared: pd.DataFrame, ledger: Ledger) -> pd.DataFram
     pairs = zip(compared["cell"], compared["reference"], strict=True)
     bound = [bool(binding(ledger.since, pair)) for pair in pairs]
     return compared.assign(exploratory=~declared | pd.Series(bound, dtype=bool, index=compared.index))
+
+
+def _runs(judged: Sequence[tuple[int, int | None, str]]) -> str:
+    """How often a claim was judged, with the seed and the verdict of each run."""
+    named = ", ".join(f"seed {seed} {verdict}" for _, seed, verdict in judged)
+    return f"{len(judged)}: {named}" if judged else "0"
 
 
 def _when(claim: str, ledger: Ledger) -> str:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from cortexdsl.analysis.claims.hypotheses import judge_claims
 from cortexdsl.analysis.metrics.table import metrics_table
+from cortexdsl.analysis.planning.needed import questions_needed
 from cortexdsl.analysis.tests.compare import compare_families, missing_bounds
 from cortexdsl.analysis.tests.datasets import rank_table
 from cortexdsl.analysis.tests.omnibus import omnibus_families
@@ -69,7 +70,10 @@ def run(args: argparse.Namespace) -> int:
         how = {"alpha": alpha, "correction": correction, "finished": True}
         found = judge_claims(scores, claims, seed, arms, declared=declared, **how)
     history = record_verdicts(layout, seed, _lines(found), _asked(scores))
-    with_history(found, history, arms).to_csv(layout.hypotheses, index=False)
+    judged = with_history(found, history, arms)
+    if not stopping:
+        judged["questions_needed"] = questions_needed(scores, found, arms, alpha=alpha, correction=correction)
+    judged.to_csv(layout.hypotheses, index=False)
     made = (layout.metrics, layout.comparisons, layout.omnibus, layout.bounds, layout.ranks, layout.hypotheses)
     seal_tables(layout, made)
     return 0

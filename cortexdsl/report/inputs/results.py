@@ -14,7 +14,7 @@ from cortexdsl.plan.kept.looks import last_look
 from cortexdsl.plan.kept.table_seals import check_tables
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.report.inputs.health import Health, read_health
-from cortexdsl.report.inputs.rows import read_rows
+from cortexdsl.report.inputs.rows import Row, read_rows
 from cortexdsl.report.words.numbers import wording
 
 ALPHA = 0.05
@@ -83,6 +83,7 @@ class Verdict:
     test: str = ""
     null: str = ""
     leans: str = ""
+    questions_needed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,14 +227,7 @@ def read_results(folder: Path) -> Results:
         )
         for row in read_rows(folder / "comparisons.csv")
     )  # fmt: skip
-    verdicts = tuple(
-        Verdict(
-            row["claim"], row.number("estimate"), row.number("ci_low"), row.number("ci_high"), row.number("p"),
-            row.number("p_adjusted"), row["verdict"], row.truth("exploratory"), row.get("note"),
-            row.get("test"), row.get("null"), row.get("leans"),
-        )
-        for row in read_rows(folder / "hypotheses.csv")
-    )  # fmt: skip
+    verdicts = tuple(map(verdict_of, read_rows(folder / "hypotheses.csv")))
     rounds = tuple(
         Round(
             row["dataset"], row["cell"], row.whole("round") or 0, row.number("accuracy"), row.number("accuracy_low"),
@@ -245,6 +239,15 @@ def read_results(folder: Path) -> Results:
     look = last_look(Layout(str(folder))) if plan.get("stopping") else None
     also = read_health(folder), _debaters(folder), _buckets(folder), look
     return Results(plan, metrics, contrasts, verdicts, rounds, *also)
+
+
+def verdict_of(row: Row) -> Verdict:
+    """Return a row of hypotheses.csv as a value."""
+    return Verdict(
+        row["claim"], row.number("estimate"), row.number("ci_low"), row.number("ci_high"), row.number("p"),
+        row.number("p_adjusted"), row["verdict"], row.truth("exploratory"), row.get("note"),
+        row.get("test"), row.get("null"), row.get("leans"), row.whole("questions_needed"),
+    )  # fmt: skip
 
 
 def _at_most(p: float | None, alpha: float) -> bool:

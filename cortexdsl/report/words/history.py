@@ -65,7 +65,7 @@ def runs_in_words(ledger: Ledger, claim: str, verdict: str) -> str:
 
     Examples
     --------
-    `in 1 of 3 runs: with seed 5; undecided with seeds 3 and 4`.
+    `in 1 of 3 runs (with seed 5; undecided with seeds 3 and 4)`.
     """
     judged = ledger.verdicts_on(claim)
     if len(judged) < 2:
@@ -79,9 +79,9 @@ def runs_in_words(ledger: Ledger, claim: str, verdict: str) -> str:
     named = {found: f"{link} {word}{'s' * (len(some) > 1)} {_joined(some)}" for found, some in runs.items() if some}
     count = len(runs[verdict])
     if count == len(judged):
-        return f"in all {count} runs: {named[verdict]}"
+        return f"in all {count} runs ({named[verdict]})"
     others = "; ".join(f"{found} {which}" for found, which in named.items() if found != verdict)
-    return f"in {count} of {len(judged)} runs: {'; '.join(filter(None, [named.get(verdict, ''), others]))}"
+    return f"in {count} of {len(judged)} runs ({'; '.join(filter(None, [named.get(verdict, ''), others]))})"
 
 
 def twin_in_words(twin: Twin) -> str:

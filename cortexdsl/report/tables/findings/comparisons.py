@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from cortexdsl.records.links import find_link
 from cortexdsl.report.inputs.results import Contrast, Results
 from cortexdsl.report.tables.written.table import Column, Entry, Table, words
+from cortexdsl.report.words.families import correction_in_words, is_exploratory, references, table_notes
 from cortexdsl.report.words.names import slug
 from cortexdsl.report.words.numbers import NOTHING, difference, interval, number, p_value, wording
-from cortexdsl.report.words.sentences import answer, correction_in_words, family_notes, is_exploratory, references
+from cortexdsl.report.words.sentences import answer
 
 _EFFECTS = {"d_z": "d", "odds_ratio": "OR"}
 _MEANINGS = {
@@ -73,7 +74,7 @@ def _family(results: Results, family: str, rows: Sequence[Contrast]) -> Table:
     tests = dict.fromkeys(row.test.split(" (")[0] for row in rows)
     effects = dict.fromkeys(_MEANINGS[row.effect] for row in rows if row.effect in _MEANINGS)
     stars = (_STAR,) if found else ()
-    parts = (f"Tests: {', '.join(tests)}, paired by question.", *stars, *family_notes(rows), *effects)
+    parts = (f"Tests: {', '.join(tests)}, paired by question.", *stars, *table_notes(rows), *effects)
     return Table(f"comparisons-{slug(family)}", caption, tuple(heads), tuple(body), " ".join(parts))
 
 
@@ -93,11 +94,11 @@ def claim_table(results: Results) -> Iterator[Table]:
     rows = []
     for row in results.verdicts:
         said = answer(row)
-        shown, _, between = said.finding.rsplit(", ", 1)[0].partition(" [")
+        between = said.finding.removeprefix(said.estimate).partition("[")[2].partition("]")[0]
         rows.append((
             words(row.claim),
             Entry(row.verdict, (row.verdict,), row.verdict != "undecided"),
-            Entry(shown, (row.estimate, row.low, row.high), more=f"[{between}" if between else ""),
+            Entry(said.estimate, (row.estimate, row.low, row.high), more=f"[{between}]" if between else ""),
             Entry(p_value(row.p), (row.p,)),
             Entry(p_value(row.p_adjusted), (row.p_adjusted,)),
             Entry(row.null or NOTHING, (row.test, row.null)),
