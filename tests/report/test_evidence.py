@@ -63,7 +63,8 @@ def test_an_undecided_verdict_says_where_the_estimate_lies_and_how_many_question
     )
     assert plain(said.evidence) == (
         "Were both equally accurate, a gap this large or larger would arise in 62 % of experiments. The estimate "
-        "points against the claim. About 1,200 questions would decide an effect of the estimated size in 80 % of experiments."
+        "points against the claim. About 1,200 questions would decide an effect of the estimated size in 80 % of "
+        "experiments."
     )
     decided = answer(row("accuracy(a) > accuracy(b)", verdict="supported", questions_needed=1234))
     assert "questions" not in decided.evidence

@@ -36,6 +36,8 @@ from cortexdsl.spec.claims.language import (
 )
 
 MARKS = {"supported": "\u2713", "contradicted": "\u2717", "undecided": "?"}
+_LEADS = {"supported": "the results support", "contradicted": "the results contradict"}
+_UNDECIDED = "it is undecided"
 _BRIEF = 3  # claims that fit into one sentence
 _SIDE = {">": "above", ">=": "at least", "<": "below", "<=": "at most", "==": "about"}
 _THAN = {">": "higher", "<": "lower"}
@@ -113,8 +115,11 @@ def short_answer(answers: Sequence[Answer]) -> str:
     """
     if not answers:
         return ""
-    said = [_briefly(one) for one in (answers if len(answers) <= _BRIEF else answers[:1])]
-    text = "; ".join(said)
+    shown = answers if len(answers) <= _BRIEF else answers[:1]
+    text = "; ".join(
+        f"{_LEADS.get(verdict, _UNDECIDED)} " + " and ".join(_briefly(one) for one in shown if one.verdict == verdict)
+        for verdict in dict.fromkeys(one.verdict for one in shown)
+    )
     if len(answers) > _BRIEF:
         counts = Counter(one.verdict for one in answers)
         named = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
@@ -123,13 +128,12 @@ def short_answer(answers: Sequence[Answer]) -> str:
 
 
 def _briefly(said: Answer) -> str:
+    """A claim as a clause, with its estimate."""
     words = said.words.rstrip(".")
-    words = words[:1].lower() + words[1:]
-    how = {"supported": "the results support that", "contradicted": "the results contradict that"}
-    lead = how.get(said.verdict, "it is undecided whether")
-    exploratory = ", exploratory" if said.is_exploratory else ""
-    runs = f", {said.runs.partition(' (')[0]}" if said.runs else ""
-    return f"{lead} {words} ({said.estimate}{exploratory}{runs})"
+    runs = said.runs.partition(" (")[0]
+    details = ", ".join(filter(None, [said.estimate, "exploratory" if said.is_exploratory else "", runs]))
+    link = "that" if said.verdict in _LEADS else "whether"
+    return f"{link} {words[:1].lower()}{words[1:]} ({details})"
 
 
 def claim_in_words(claim: Claim) -> str:
