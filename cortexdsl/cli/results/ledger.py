@@ -84,7 +84,8 @@ def _beside(folder: Path, ledger: Ledger) -> Iterator[str]:
     """What else a reader of the verdicts must know: the spec as it is by now, the same claims under other names."""
     plan = _plan(folder)
     if ledger.now is not None and (differs := spec_changes(ledger.now, plan)):
-        yield f"The spec has changed since: {changes_in_words(differs)}. Run it: cortexdsl run {plan['spec']}"
+        changed = changes_in_words(differs)
+        yield f"The spec, or something that it uses, has changed since: {changed}. Run it: cortexdsl run {plan['spec']}"
     yield from map(twin_in_words, find_twins(folder, ledger))
 
 

@@ -74,6 +74,7 @@ def _notice(ledger: Ledger, plan: Mapping[str, Any]) -> str:
     if not differs:
         return ""
     return (
-        f"The spec has changed since these results were made ({changes_in_words(differs)}). This report is about the "
-        f"earlier spec. To test the new one: cortexdsl run {plan['spec']}"
+        "The spec, or something that it uses, has changed since these results were made "
+        f"({changes_in_words(differs)}). This report is about the earlier spec. "
+        f"To test the new one: cortexdsl run {plan['spec']}"
     )
