@@ -17,6 +17,7 @@ from cortexdsl.analysis.tests.signflip import DRAWS
 from cortexdsl.analysis.units.table import read_table
 from cortexdsl.errors import DataError
 from cortexdsl.plan.kept.store import read_plan
+from cortexdsl.plan.kept.table_seals import check_own_table
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.records import Record, debate_files, read_debates
 from cortexdsl.records.flat import edge_rows, turn_rows
@@ -37,7 +38,8 @@ class Results:
     Raises
     ------
     DataError
-        There is no such folder; and where a table that is asked for is missing, or is no table.
+        There is no such folder; a table that is asked for is missing, cannot be read, or was edited after the
+        experiment wrote it.
 
     Examples
     --------
@@ -150,6 +152,7 @@ class Results:
         -----
         What is compared after the results were seen is exploratory, whatever its p.
         """
+        check_own_table(Path(self._layout.table("scores")))
         table = read_table(Path(self._layout.table("scores")))
         arms = arms_of(table.cells)
         reference = find_arm(arms, to).cell
@@ -163,6 +166,7 @@ class Results:
         return pd.DataFrame(list(rows(self.records())))
 
     def _table(self, path: str) -> pd.DataFrame:
+        check_own_table(Path(path))
         try:
             return pd.read_csv(
                 path, dtype=dict.fromkeys(_TEXT, "string"), comment=None, keep_default_na=False, na_values=[""]

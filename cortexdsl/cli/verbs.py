@@ -46,6 +46,7 @@ ROOMS = {
     },
     "results": {
         "report": "write or print the report of an experiment",
+        "ledger": "list what was declared, run and changed, and check that nothing was edited",
         "view": "look at debates in a browser",
         "show": "show debates as they were spoken",
         "export": "write scores and records for other programs",

@@ -8,17 +8,19 @@ from pathlib import Path
 
 from cortexdsl.report.inputs.beside import Beside, read_beside
 from cortexdsl.report.inputs.health import health_line
-from cortexdsl.report.inputs.history import read_history
+from cortexdsl.report.inputs.history import History, read_history
 from cortexdsl.report.inputs.results import Results, read_results
 from cortexdsl.report.inputs.unfinished import left_line, read_unfinished
 from cortexdsl.report.stopped import stopped, stopped_text
 from cortexdsl.report.tables.findings.whatif import whatif_lines
 from cortexdsl.report.tables.work.spending import spent
 from cortexdsl.report.words import provenance
+from cortexdsl.report.words.evidence import differences_tested
+from cortexdsl.report.words.families import families_in_words
 from cortexdsl.report.words.losses import losses_line, unread_line
 from cortexdsl.report.words.names import grouped
 from cortexdsl.report.words.numbers import HARD, NOTHING, THIN, estimate, interval, wording
-from cortexdsl.report.words.sentences import answer, families_in_words
+from cortexdsl.report.words.sentences import answer, short_answer
 
 COLUMNS = 96
 _COLOURS = {"supported": "32", "contradicted": "31", "undecided": "33"}
@@ -43,23 +45,31 @@ def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
     if unfinished is not None:
         return stopped_text(folder, unfinished, COLUMNS).replace(THIN, " ").replace(HARD, " ")
     results = read_results(folder)
+    history = read_history(folder, results.plan)
     beside = read_beside(folder, results.alpha, results.primary)
     lines = [provenance.title(results.plan), "=" * min(COLUMNS, len(provenance.title(results.plan)))]
     if left := left_line(read_unfinished(folder, results.plan)):
         lines += [*textwrap.wrap(left, COLUMNS), ""]
-    for losses in filter(None, (losses_line(results), unread_line(folder, results.plan))):
+    for losses in filter(None, (history.notice, losses_line(results), unread_line(folder, results.plan))):
         lines += [*textwrap.wrap(losses, COLUMNS), ""]
+    if short := short_answer([answer(row, history.ledger) for row in results.verdicts]):
+        lines += [*textwrap.wrap(short, COLUMNS), ""]
     lines += textwrap.wrap(" · ".join(provenance.facts(results)), COLUMNS)
     if notice := provenance.built_in_line(results.plan):
         lines += ["", notice]
-    for part in (_answers(results, is_coloured), _numbers(results), _differences(results, beside), _rounds(results)):
+    for part in (
+        _answers(results, history, is_coloured),
+        _numbers(results),
+        _differences(results, beside),
+        _rounds(results),
+    ):
         if paragraph := list(part):
             lines += ["", *paragraph]
     if branched := list(whatif_lines(folder)):
         lines += ["", "What if:"]
         for line in branched:
             lines += textwrap.wrap(line, COLUMNS, initial_indent="  ", subsequent_indent="    ")
-    if (history := read_history(folder, results.plan)).is_known:
+    if history.is_known:
         lines += ["", "What was declared, and what changed:"]
         for sentence in history.said:
             lines += textwrap.wrap(sentence, COLUMNS, initial_indent="  ", subsequent_indent="    ")
@@ -73,17 +83,23 @@ def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
     return "\n".join(lines).replace(THIN, " ").replace(HARD, " ") + "\n"
 
 
-def _answers(results: Results, is_coloured: bool) -> Iterator[str]:
+def _answers(results: Results, history: History, is_coloured: bool) -> Iterator[str]:
     for row in results.verdicts:
-        said = answer(row)
+        said = answer(row, history.ledger)
         verdict = said.verdict.upper()
         on, off = (f"\x1b[{_COLOURS.get(said.verdict, '0')}m", "\x1b[0m") if is_coloured else ("", "")
         mark = " (exploratory)" if said.is_exploratory else ""
         yield from textwrap.wrap(f"{said.mark} {said.words}{mark}", COLUMNS, subsequent_indent="  ")
-        finding = textwrap.wrap(f"{verdict}: {said.finding}", COLUMNS - 2)
+        headline = " ".join(filter(None, [verdict, said.runs]))
+        finding = textwrap.wrap(f"{headline}: {said.finding}", COLUMNS - 2)
         yield f"  {on}{verdict}{off}{finding[0].removeprefix(verdict)}"
         yield from (f"  {line}" for line in finding[1:])
-        yield from textwrap.wrap(said.note, COLUMNS, initial_indent="    ", subsequent_indent="    ")
+        beside = " ".join(filter(None, [said.evidence, said.note]))
+        yield from textwrap.wrap(beside, COLUMNS, initial_indent="    ", subsequent_indent="    ")
+    if results.verdicts:
+        yield from textwrap.wrap(
+            provenance.claims_tested_line(results), COLUMNS, initial_indent="  ", subsequent_indent="  "
+        )
 
 
 def _numbers(results: Results) -> Iterator[str]:
@@ -112,7 +128,10 @@ def _differences(results: Results, beside: Beside) -> Iterator[str]:
     if results.contrasts:
         yield f"Significant differences{' in the mean over datasets' if results.datasets[-1] == 'all' else ''}:"
     for family in families_in_words(results):
-        yield from textwrap.wrap(f"{family.name}: {family.how}", COLUMNS, initial_indent="  ", subsequent_indent="    ")
+        mark = " (exploratory)" if family.is_exploratory else ""
+        yield from textwrap.wrap(
+            f"{family.name}{mark}: {family.how}", COLUMNS, initial_indent="  ", subsequent_indent="    "
+        )
         if family.name in beside.together:
             yield from textwrap.wrap(
                 beside.together[family.name], COLUMNS, initial_indent="    ", subsequent_indent="      "
@@ -121,7 +140,8 @@ def _differences(results: Results, beside: Beside) -> Iterator[str]:
             yield from textwrap.wrap(f"{noun}: {found}", COLUMNS, initial_indent="    ", subsequent_indent="      ")
         for note in family.notes:
             yield from textwrap.wrap(note, COLUMNS, initial_indent="    ", subsequent_indent="      ")
-    also = [beside.bounds] if results.contrasts and beside.bounds else []
+    also = [differences_tested({row.correction for row in results.contrasts})] if results.contrasts else []
+    also += [beside.bounds] if results.contrasts and beside.bounds else []
     for sentence in also + [ranks.said for ranks in beside.ranks[:1]]:
         yield from textwrap.wrap(sentence, COLUMNS, initial_indent="  ", subsequent_indent="    ")
 

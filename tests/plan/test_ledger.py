@@ -152,7 +152,7 @@ def test_calls_that_were_paid_were_made_though_their_logs_are_gone(tmp_path: Pat
         (lambda lines: [lines[0].replace("0.05", "0.25"), *lines[1:]], "line 1 of the ledger was edited"),
         (lambda lines: [lines[0], *lines[2:]], "line 2 of the ledger does not continue the line before it"),
         (lambda lines: [*lines[:2], lines[2][:-20]], "line 3 of the ledger is cut off"),
-        (lambda lines: ["[1]", *lines[1:]], "line 1 of the ledger is no entry"),
+        (lambda lines: ["[1]", *lines[1:]], "line 1 of the ledger is not an entry"),
         (lambda lines: lines[1:], "the ledger lacks the entry that was written before the first call"),
     ],
     ids=["edited", "left out", "cut off", "replaced", "begins later"],
@@ -165,7 +165,7 @@ def test_a_ledger_that_was_tampered_with_says_where(tmp_path: Path, spoil: objec
     path = Path(layout.ledger)
     path.write_text("\n".join(spoil(path.read_text().splitlines())) + ("" if "cut off" in said else "\n"))  # type: ignore[operator]
     assert said in read_ledger(layout).faults
-    assert said.replace("cut off", "no entry") in declare(layout, {**FIRST, "seed": 4}).faults
+    assert said.replace("cut off", "not an entry") in declare(layout, {**FIRST, "seed": 4}).faults
 
 
 def test_entries_cut_from_the_end_are_missed_beside_the_plan_and_the_verdicts(tmp_path: Path) -> None:
@@ -179,11 +179,11 @@ def test_entries_cut_from_the_end_are_missed_beside_the_plan_and_the_verdicts(tm
     lines = Path(layout.ledger).read_text().splitlines()
     Path(layout.ledger).write_text(lines[0] + "\n")
     said = " ".join(read_history(tmp_path, record).said)
-    assert "the plan that lies here is not the last one in the ledger" in said
-    assert "the verdicts that lie here are not in the ledger" in said
+    assert "the plan here is not the last one in the ledger (alpha: 0.05, then 0.25)" in said
+    assert "the verdicts here are not in the ledger" in said
 
 
-def test_a_rerun_with_another_seed_is_a_replication(tmp_path: Path) -> None:
+def test_a_rerun_with_another_seed_is_another_run(tmp_path: Path) -> None:
     """Both runs are kept with their verdicts; verdicts given again on the same are no run."""
     layout = _called(tmp_path)
     for _ in range(2):
@@ -192,11 +192,11 @@ def test_a_rerun_with_another_seed_is_a_replication(tmp_path: Path) -> None:
     ledger = record_verdicts(layout, 2, [{**VERDICT, "verdict": "undecided"}], "questions: 100 of sums")
     assert (len(ledger.runs), ledger.seeds) == (2, (1, 2))
     said = read_history(tmp_path, {"hypotheses": [CLAIM]}).said
-    assert said[1] == "After the first call: seed: 1, then 2: a replication."
-    assert said[2:] == (
+    assert said[1] == "After the first call: run again with seed 2 after results existed."
+    assert said[2:-1] == (
         "Verdicts were given 2 times, with seeds 1, 2:",
         "1. seed 1: questions: 100 of sums (1 supported).",
-        "2. seed 2, a replication: questions: 100 of sums (1 undecided).",
+        "2. seed 2: questions: 100 of sums (1 undecided).",
     )
 
 
@@ -233,7 +233,7 @@ def test_hypotheses_say_their_history(tmp_path: Path) -> None:
     assert shown["declared"].tolist() == [BEFORE, AFTER]
     assert shown["changed"].tolist() == ["", "cell changed: c"]
     assert shown["exploratory"].tolist() == [False, True]
-    assert shown["runs"].tolist() == ["1: seed 1"] * 2
+    assert shown["runs"].tolist() == ["1: seed 1 supported", "0"]
     declare(layout, {**FIRST, "alpha": 0.25})
     assert with_history(found, read_ledger(layout), arms)["exploratory"].tolist() == [True, True]
     Path(layout.ledger).unlink()

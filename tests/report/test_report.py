@@ -260,7 +260,7 @@ def test_the_terminal_report_fits_and_has_no_colour_unasked(results: Path) -> No
     assert max(map(len, text.splitlines()[:-1])) <= COLUMNS
     assert "\x1b" not in text
     assert "SUPPORTED: +13.0 points [+8.0, +18.0], adjusted p < .001" in text
-    assert re.search(r"^  sparse\[keep=median\] +71\.0 % \[66\.0, 76\.0\] +2 300 \[2 250, 2 350\]$", text, re.MULTILINE)
+    assert re.search(r"^  sparse\[keep=median\] +71\.0 % \[66\.0, 76\.0\] +2,300 \[2,250, 2,350\]$", text, re.MULTILINE)
     assert re.search(r"^  full +40\.0 % +75\.0 % +80\.0 %$", text, re.MULTILINE)
     assert text.rstrip().endswith("report.html")
     assert "\x1b[32mSUPPORTED\x1b[0m" in terminal_report(results, is_coloured=True)
@@ -317,7 +317,7 @@ def test_what_stands_beside_the_comparisons_is_said(results: Path) -> None:
         (results / f"{name}.csv").write_text(text)
     sentences = (
         "All 3 cells at once, Cochran's Q: accuracy 18.0, df 2, p < .001.",
-        "they could change 1 comparison: sparse against full (accuracy, arithmetic).",
+        "Scoring them as right instead could change 1 comparison: sparse against full (accuracy, arithmetic).",
         "Ranks over 4 datasets, accuracy: F infinite, p < .001; best sparse 1.25, full 2.00, vote 2.75; "
         "critical difference 1.66.",
     )
@@ -335,7 +335,7 @@ def test_doubtful_answers_that_change_nothing_are_said_too(results: Path) -> Non
     """An old result without the file says nothing; with it, that nothing would change, or that none is doubtful."""
     assert "missing or unreadable" not in page_of(results).text
     (results / "bounds.csv").write_text(BOUNDS.replace("True", "False"))
-    assert "they could change none of the 2 comparisons that they touch." in page_of(results).text
+    assert "would change no conclusion (2 comparisons with such answers)." in page_of(results).text
     (results / "bounds.csv").write_text(BOUNDS.splitlines()[0] + "\n")
     assert "No answer is missing or unreadable, so none could change a comparison." in page_of(results).text
 
@@ -359,7 +359,7 @@ def test_the_diagram_of_ranks_is_the_same_in_every_process(tmp_path: Path) -> No
 
 
 def test_what_was_tested_and_which_interval_is_which_is_said_to_every_reader(tmp_path: Path) -> None:
-    """The page and the terminal print one note: what p tests, which interval is which, what one row must say."""
+    """The page and the terminal say what p means, once how it was tested, and what single rows must say."""
     folder = write_results(tmp_path / "invented")
     lines = COMPARISONS.splitlines()
     added = [
@@ -375,10 +375,10 @@ def test_what_was_tested_and_which_interval_is_which_is_said_to_every_reader(tmp
     )
     page, text = " ".join(page_of(folder).text.split()), " ".join(terminal_report(folder).split())
     for shown in (page, text.replace("\u2212", "-")):
-        assert "p tests no difference: two-sided; leans for it" in shown
-        assert "p tests zero." in shown
-        assert "Beside a difference: its simultaneous 95 % interval (all of the family hold together" in shown
-        assert "Alone: the interval of this difference alone, not adjusted." in shown
+        assert "Were both equally accurate, a gap this large or larger would arise in fewer than 0.1 %" in shown
+        assert "Leans for it." in shown
+        assert shown.count("How this was tested:") == 2  # once for the claims, once for the differences
+        assert "widened so that all of its family are right at once in 95 % of experiments (Bonferroni)." in shown
         assert "vote, accuracy, arithmetic: it lacks one." in shown
         assert "sparse +5.0 points [+0.2, +9.8]" in shown
 

@@ -44,7 +44,7 @@ def test_a_p_value_in_a_sentence_has_its_sign() -> None:
     ("value", "text"),
     [
         (0, "0.00"), (0.00012, "0.000"), (0.0123, "0.012"), (0.4898, "0.490"), (3, "3.00"), (31.41, "31.4"),
-        (99.96, "100.0"), (314.2, "314"), (-2561.4, "-2 561"), (1234567, "1 234 567"), (None, "\u2013"),
+        (99.96, "100.0"), (314.2, "314"), (-2561.4, "-2,561"), (1234567, "1,234,567"), (None, "\u2013"),
     ],
 )  # fmt: skip
 def test_numbers_have_about_three_digits(value: float | None, text: str) -> None:
@@ -103,12 +103,12 @@ def test_claims_read_as_sentences(claim: str, words: str) -> None:
         ((-0.02, 0.1), "share", -0.02, "[-2.0, +10.0]"),
         ((-0.01999, 0.1), "share", -0.02, "[-1.999, +10.0]"),
         ((-300.2, -0.00003), "number", 0.0, "[-300, -0.00003]"),
-        ((1233.6, 1240.2), "number", 1234.0, "[+1 233.6, +1 240]"),
+        ((1233.6, 1240.2), "number", 1234.0, "[+1,233.6, +1,240]"),
         ((-math.inf, math.inf), "number", 0.0, "[-\u221e, +\u221e]"),
     ],
 )
 def test_an_end_shows_on_which_side_of_the_tested_value_it_lies(
     ends: tuple[float, float], kind: Kind, null: float, text: str
 ) -> None:
-    """One decimal would write -0.04 points as 0, and 1 233.6 as the 1 234 that was tested."""
+    """One decimal would write -0.04 points as 0, and 1,233.6 as the 1,234 that was tested."""
     assert plain(interval(*ends, kind, signed=True, null=(null, null))) == text

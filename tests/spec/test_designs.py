@@ -128,16 +128,16 @@ def test_a_ratio_of_ratios_is_a_product_of_powers() -> None:
 @pytest.mark.parametrize(
     ("claim", "words"),
     [
-        ("accuracy(a) > accuracy(b)", "a difference of 0: two-sided, each direction at half the level"),
-        ("accuracy(a) > accuracy(b) + 0.05", "a difference of 0.05: two-sided, each direction at half the level"),
+        ("accuracy(a) > accuracy(b)", "a difference of 0, two-sided"),
+        ("accuracy(a) > accuracy(b) + 0.05", "a difference of 0.05, two-sided"),
         ("accuracy(a) >= accuracy(b) - 0.05",
-         "a difference of -0.05, the margin: two-sided, each direction at half the level"),
-        ("calls(a) <= calls(b) + 2", "a difference of 2, the margin: two-sided, each direction at half the level"),
-        ("calls(a) < calls(b) - 2", "a difference of -2: two-sided, each direction at half the level"),
-        ("accuracy(a) > 0.5", "a mean of 0.5: two-sided, each direction at half the level"),
-        ("calls(a) < 5", "a mean of 5: two-sided, each direction at half the level"),
-        ("calls(a) <= 0.7 * calls(b)", "a ratio of 0.7: two-sided, each direction at half the level"),
-        ("accuracy(a) == accuracy(b) +- 0.02", "-0.02 or less, or 0.02 or more: two one-sided tests"),
+         "a difference of -0.05 (the margin), two-sided"),
+        ("calls(a) <= calls(b) + 2", "a difference of 2 (the margin), two-sided"),
+        ("calls(a) < calls(b) - 2", "a difference of -2, two-sided"),
+        ("accuracy(a) > 0.5", "a mean of 0.5, two-sided"),
+        ("calls(a) < 5", "a mean of 5, two-sided"),
+        ("calls(a) <= 0.7 * calls(b)", "a ratio of 0.7, two-sided"),
+        ("accuracy(a) == accuracy(b) +- 0.02", "-0.02 or less, or 0.02 or more, two one-sided tests"),
     ],
 )  # fmt: skip
 def test_what_p_tests_is_said(claim: str, words: str) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from cortexdsl.analysis import phrasing
 from cortexdsl.analysis.claims.samples import sample_of
 from cortexdsl.analysis.tests.contrasts import Outcome, contrast_outcomes, gap_of, mean_outcome, ratio_outcome, untested
 from cortexdsl.analysis.tests.corrections import reaching
@@ -22,8 +23,6 @@ from cortexdsl.analysis.units.units import Units, bounded
 from cortexdsl.spec.claims.designs import Design
 
 LEVEL, LEVEL_EQUIVALENCE = 0.95, 0.90
-NO_INTERACTION = "no interaction"
-ONE_FAILS = "one part at least does not hold; of the part shown: "
 _FEW, _VERY_FEW, _SKEWED = 50, 10, 1.5
 _ROUNDING = 1e-12
 _FEW_JOINTLY = 200  # interactions of numbers still err in 7 % with 100 questions of which one cell is skewed
@@ -97,7 +96,7 @@ def find(design: Design, scene: Scene) -> Finding:
     """
     sample = scene.sample(design)
     found = _find(design, scene, sample)
-    return replace(found, null=null_of(design), note="; ".join(filter(None, [found.note, _thin(design, sample)])))
+    return replace(found, null=null_of(design), note=phrasing.joined(found.note, _thin(design, sample)))
 
 
 def _find(design: Design, scene: Scene, sample: Units) -> Finding:
@@ -143,13 +142,13 @@ def deciding(findings: Sequence[Finding]) -> tuple[int, Finding]:
 def null_of(design: Design) -> str:
     """What the p-value of a claim tests, in words."""
     if design.joint:
-        return NO_INTERACTION
+        return phrasing.NO_INTERACTION
     if design.margin is not None:
         low, high = design.null - design.margin, design.null + design.margin
-        return f"{low:g} or less, or {high:g} or more: two one-sided tests"
+        return phrasing.null_range(low, high)
     what = "a ratio of" if design.ratio else "a mean of" if len(design.quantities) == 1 else "a difference of"
-    margin = ", the margin" if design.sign * design.null < 0 and len(design.quantities) > 1 and not design.ratio else ""
-    return f"{what} {design.null:g}{margin}: two-sided, each direction at half the level"
+    is_margin = design.sign * design.null < 0 and len(design.quantities) > 1 and not design.ratio
+    return phrasing.null_value(what, design.null, is_margin=is_margin)
 
 
 def _outcomes(design: Design, sample: Units, scene: Scene, null: float, level: float) -> list[Outcome]:
@@ -177,7 +176,7 @@ def _equivalence(design: Design, sample: Units, scene: Scene, margin: float) -> 
     for (lower, upper), note in zip(pairs, design.notes, strict=True):
         inside = abs(lower.estimate - design.null) < margin
         p = max(lower.above, upper.below) if inside else min(1.0, 2 * min(upper.above, lower.below))
-        found = found_of(lower, inside, sample, "; ".join(filter(None, [note, "90 % interval"])))
+        found = found_of(lower, inside, sample, phrasing.joined(note, "90 % interval"))
         findings.append(replace(found, p=p, test=f"two one-sided tests, {lower.test}"))
     return all_of(findings)
 
@@ -212,8 +211,7 @@ def _thin(design: Design, sample: Units) -> str:
     few = _FEW_JOINTLY if design.joint and len(design.weights) > 1 else _FEW
     if not (spread > 0).any() or (count >= _VERY_FEW and (count >= few or skew < _SKEWED)):
         return ""
-    why = f" of skewed values (skewness {skew:.1f})" if skew >= _SKEWED else ""
-    return f"only {count} {what}{why}: the test may err more often than it says"
+    return phrasing.few_units(count, what, skew if skew >= _SKEWED else None)
 
 
 def found_of(outcome: Outcome, supports: bool, sample: Units, note: str) -> Finding:

@@ -9,8 +9,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from cortexdsl.analysis.claims.findings import NO_INTERACTION, ONE_FAILS, Finding, Scene, deciding, find
+from cortexdsl.analysis import phrasing
+from cortexdsl.analysis.claims.findings import Finding, Scene, deciding, find
 from cortexdsl.analysis.claims.over import find_over
+from cortexdsl.analysis.phrasing import NO_INTERACTION, ONE_FAILS, UNTESTED
 from cortexdsl.analysis.tests.corrections import adjust
 from cortexdsl.analysis.tests.signflip import DRAWS
 from cortexdsl.analysis.units.answers import NoAnswerError, lies_in_answers
@@ -27,9 +29,6 @@ COLUMNS = (
     "claim", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "verdict", "test", "exploratory", "note", "null",
     "leans",
 )  # fmt: skip
-UNTESTED = "none: "
-"""How the name of a test begins where there was none; why not comes behind it."""
-
 Verdict: TypeAlias = Literal["supported", "contradicted", "undecided"]
 
 
@@ -95,12 +94,11 @@ def judge_claims(
     for i, (claim, found) in enumerate(zip(parsed, plain, strict=True)):
         group, adjusted = groups[not early[i]], float(adjusted_in[not early[i]][i])
         verdict = verdict_of(found, adjusted, alpha)
-        why = f"not tested: {found.test.removeprefix(UNTESTED)}" if found.test.startswith(UNTESTED) else ""
-        note = "; ".join(filter(None, [why, found.note, withdrawn_note(withdrawn, correction)]))
+        note = phrasing.joined(phrasing.untested(found.test), found.note, phrasing.withdrawn(withdrawn, correction))
         if any(found.doubtful):
             bounds = [_examined(designs[i], scene, finished) for scene in scenes[1:]]
             cases = [verdict_of(b, _adjusted(p, i, b.p, group, correction, withdrawn), alpha) for b in bounds]
-            note = "; ".join(filter(None, [note, _doubt(found.doubtful, verdict, *cases)]))
+            note = phrasing.joined(note, phrasing.doubtful_answers(*found.doubtful, verdict, *cases))
         rows.append(row_of(claim, replace(found, note=note), adjusted, verdict, not early[i]))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
@@ -136,16 +134,8 @@ def row_of(claim: Claim, found: Finding, adjusted: float, verdict: Verdict, expl
     numbers = (found.estimate, found.low, found.high, found.p, adjusted)
     leans = ""
     if verdict == "undecided" and not np.isnan(found.p) and found.null != NO_INTERACTION:
-        leans = f"leans {_WAYS[found.even, found.supports]}"
+        leans = phrasing.leaning(supports=found.supports, even=found.even)
     return (claim.text, *numbers, verdict, found.test, exploratory, found.note, found.null, leans)
-
-
-_WAYS = {
-    (False, True): "for the claim, by its estimate alone",
-    (False, False): "against the claim, by its estimate alone",
-    (True, True): "neither way: its estimate lies on the bound",
-    (True, False): "neither way: its estimate lies on the bound",
-}
 
 
 def examine(design: Design, scene: Scene) -> Finding:
@@ -163,8 +153,7 @@ def examine(design: Design, scene: Scene) -> Finding:
     if len(scene.datasets) == 1:
         return found
     held = sum(find(design, replace(scene, datasets=(name,))).supports for name in scene.datasets)
-    note = f"mean over datasets; leans for the claim on {held} of {len(scene.datasets)}"
-    return replace(found, note="; ".join(filter(None, [found.note, note])))
+    return replace(found, note=phrasing.joined(found.note, phrasing.over_datasets(held, len(scene.datasets))))
 
 
 def _dataset_by_dataset(design: Design, scene: Scene) -> Finding:
@@ -174,8 +163,8 @@ def _dataset_by_dataset(design: Design, scene: Scene) -> Finding:
     if design.claim.dataset == NONE:
         each = [replace(found, supports=not found.supports) for found in each]
     at, chosen = deciding(each)
-    note = f"shown: {scene.datasets[at]}, the dataset that decides; leans for the claim on {held} of {len(each)}"
-    return replace(chosen, note="; ".join(filter(None, [chosen.note, note])))
+    note = phrasing.weakest_dataset(scene.datasets[at], held, len(each), is_none=design.claim.dataset == NONE)
+    return replace(chosen, note=phrasing.joined(chosen.note, note))
 
 
 def _all_parts(design: Design, scene: Scene) -> Finding:
@@ -183,10 +172,10 @@ def _all_parts(design: Design, scene: Scene) -> Finding:
     each = [examine(part, scene) for part in design.parts]
     at, chosen = deciding(each)
     held = sum(found.supports for found in each)
-    note = f"shown: {design.parts[at].claim.text}, the part that decides; {held} of {len(each)} parts lean for it"
+    note = phrasing.weakest_part(design.parts[at].claim.text, held, len(each))
     counts = tuple(max(found.doubtful[k] for found in each) for k in (0, 1))
     return replace(
-        chosen, note="; ".join(filter(None, [chosen.note, note])), doubtful=(counts[0], counts[1]),
+        chosen, note=phrasing.joined(chosen.note, note), doubtful=(counts[0], counts[1]),
         null=f"{ONE_FAILS}{chosen.null}",
     )  # fmt: skip
 
@@ -207,25 +196,8 @@ def withdrawn_claims(claims: Collection[str], declared: Collection[str] | None) 
     return len({_plain(text) for text in declared or ()} - {_plain(text) for text in claims})
 
 
-def withdrawn_note(withdrawn: int, correction: str) -> str:
-    """Say how many declared claims are made no longer, and whether any correction counts them."""
-    if not withdrawn:
-        return ""
-    counted = "which nothing counts (correction: none)" if correction == "none" else "counted in the correction"
-    return f"claims declared before the run and withdrawn since: {withdrawn}, {counted}"
-
-
 def _adjusted(p: Floats, at: int, own: float, group: Ints, correction: str, withdrawn: int) -> float:
     """The adjusted p of one claim within its group, its own p replaced by `own`."""
     changed = p.copy()
     changed[at] = own
     return float(adjust(changed[group], correction, withdrawn)[int(np.flatnonzero(group == at)[0])])
-
-
-def _doubt(doubtful: tuple[int, int], verdict: Verdict, best: Verdict, worst: Verdict) -> str:
-    missing, unparsed = doubtful
-    rows = " and ".join(filter(None, [f"{missing} missing" * bool(missing), f"{unparsed} unreadable" * bool(unparsed)]))
-    answers = "answer" if missing + unparsed == 1 else "answers"
-    if best == worst == verdict:
-        return f"{rows} {answers}, which could not change the verdict"
-    return f"{rows} {answers} could change the verdict: {best} at best, {worst} at worst"

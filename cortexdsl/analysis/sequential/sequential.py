@@ -16,8 +16,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from cortexdsl.analysis.claims.findings import ONE_FAILS, Finding, all_of, null_of, side_of
-from cortexdsl.analysis.claims.hypotheses import COLUMNS, row_of, verdict_of, withdrawn_note
+from cortexdsl.analysis.claims.findings import Finding, all_of, null_of, side_of
+from cortexdsl.analysis.claims.hypotheses import COLUMNS, row_of, verdict_of
+from cortexdsl.analysis.phrasing import ONE_FAILS
+from cortexdsl.analysis.phrasing import withdrawn as withdrawn_note
 from cortexdsl.analysis.sequential.evidence import Mean, anytime_p, ratio_interval
 from cortexdsl.analysis.sequential.streams import Stream, asked_so_far, stream_of
 from cortexdsl.analysis.tests.corrections import adjust

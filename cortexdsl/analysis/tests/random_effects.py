@@ -15,6 +15,7 @@ import numpy as np
 from scipy import stats
 from statsmodels.stats.meta_analysis import combine_effects
 
+from cortexdsl.analysis.phrasing import real_variation
 from cortexdsl.analysis.tests.contrasts import Outcome, untested
 from cortexdsl.analysis.tests.intervals import LEVEL
 from cortexdsl.errors import InputError
@@ -171,12 +172,12 @@ def heterogeneity(found: Pooled, over: str) -> str:
     """How much groups differ, where one more would lie, and whether they are few, in words."""
     low, high = found.prediction()
     said = (
-        f"{over} differ by a standard deviation of {found.between:.3g} ({found.share:.0%} of the spread of their "
-        f"estimates is no chance of questions); one more would lie in about [{low:.3g}, {high:.3g}]"
+        f"{real_variation(found.share)} of the variation between {over} is real (standard deviation "
+        f"{found.between:.3g}), and one more would lie in about [{low:.3g}, {high:.3g}]"
     )
     if found.groups >= FEW:
         return said
-    return f"{said}; {found.groups} are few: the interval allows for it, their spread is a rough guess"
+    return f"{said}; with only {found.groups} {over} this is a rough guess, which the interval allows for"
 
 
 def _outcome(found: Pooled, over: str, null: float, level: float) -> Outcome:

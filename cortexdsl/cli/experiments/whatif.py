@@ -29,6 +29,7 @@ from cortexdsl.plan.kept.declaration import declaration_of
 from cortexdsl.plan.kept.ledger import declare
 from cortexdsl.plan.kept.looks import batches_of
 from cortexdsl.plan.kept.store import read_plan
+from cortexdsl.plan.kept.table_seals import seal_tables
 from cortexdsl.plan.parts.judging import JUDGED
 from cortexdsl.plan.parts.whatif import Whatif, slug_of, whatif_of
 from cortexdsl.records import Record, read_debates
@@ -88,6 +89,7 @@ def run(args: argparse.Namespace) -> int:
     found, worth = _tables(plan, asked)
     _write(Path(plan.layout.effects), found)
     _write(Path(plan.layout.shapley), worth)
+    seal_tables(plan.layout, [plan.layout.effects, plan.layout.shapley])
     for table in (found, worth):
         if args.json:
             sys.stdout.write(table.to_json(orient="records", lines=True, double_precision=15) if len(table) else "")

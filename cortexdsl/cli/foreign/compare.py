@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from cortexdsl.analysis.claims.hypotheses import judge_claims
+from cortexdsl.analysis.planning.needed import questions_needed
 from cortexdsl.analysis.sequential.sequential import Stopping, stopping_point
 from cortexdsl.analysis.tests.bayes import bayes_families
-from cortexdsl.analysis.tests.compare import NULL, compare_families, missing_bounds
+from cortexdsl.analysis.tests.compare import compare_families, missing_bounds
 from cortexdsl.analysis.tests.corrections import CORRECTIONS
 from cortexdsl.analysis.tests.datasets import critical_difference, rank_cells
 from cortexdsl.analysis.tests.experiments import POOLED, pool_experiments
@@ -23,6 +24,13 @@ from cortexdsl.analysis.units.answer_table import answers_beside, with_answers
 from cortexdsl.analysis.units.replicates import absent_of, said_absent
 from cortexdsl.analysis.units.table import ScoreTable, read_table
 from cortexdsl.errors import DataError, InputError
+from cortexdsl.numbers import THIN
+from cortexdsl.plan.kept.table_seals import check_own_table, check_parts
+from cortexdsl.plan.parts.layout import Layout
+from cortexdsl.report.inputs.results import verdict_of
+from cortexdsl.report.inputs.rows import Row
+from cortexdsl.report.words.evidence import claims_tested, differences_tested
+from cortexdsl.report.words.sentences import answer
 from cortexdsl.spec.claims.arms import arms_of, find_arm
 from cortexdsl.spec.claims.checks import needs_answers
 from cortexdsl.spec.claims.language import Claim, parse_claim
@@ -32,6 +40,7 @@ SHOWN = (
     "metric", "cell", "difference", "ci_low_simultaneous", "ci_high_simultaneous", "ci_low", "ci_high", "p",
     "p_adjusted", "discordant", "test",
 )  # fmt: skip
+COLUMNS_SAID = "all_low, all_high: that interval. low, high: the ordinary 95 % interval of one difference."
 HEADS = {"ci_low_simultaneous": "all_low", "ci_high_simultaneous": "all_high", "ci_low": "low", "ci_high": "high"}
 
 
@@ -109,24 +118,31 @@ def run(args: argparse.Namespace) -> int:
     if args.claim:
         print(f"claims, p {how_adjusted(args.correction, len(claims))}:")
         print(verdicts[["claim", "verdict", "estimate", "ci_low", "ci_high", "p_adjusted"]].to_string(index=False))
-        said = verdicts[["claim", "test", "null", "leans", "note"]].itertuples(index=False, name=None)
-        _print_notes((claim, _beside(*texts)) for claim, *texts in said)
+        needed = questions_needed(table, verdicts, arms, alpha=0.05, correction=args.correction)
+        _print_notes(_claims_in_words(verdicts.assign(questions_needed=needed)))
+        _print_wrapped(claims_tested(".05", len(claims), args.correction))
     return 0
 
 
-def _beside(test: str, null: str, leans: str, note: str) -> str:
-    """What must stand beside a verdict: what its p tests or why there is none, where it leans, what else there is."""
-    tested = test if test.startswith("none") else f"p tests {null}" if null else ""
-    return "; ".join(filter(None, [tested, leans, note]))
+def _claims_in_words(verdicts: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    """What the report says of each claim, by claim."""
+    for values in verdicts.to_dict("records"):
+        row = Row(
+            Path("claims"), 0, {str(name): "" if pd.isna(value) else str(value) for name, value in values.items()}
+        )
+        said = answer(verdict_of(row))
+        yield said.claim, " ".join(filter(None, [said.evidence, said.note]))
 
 
 def _table(args: argparse.Namespace, claims: Sequence[Claim]) -> ScoreTable:
     """The scores, and the answers where a claim asks for them."""
     path = _scores(args.scores[0])
+    check_own_table(path)
     table = read_table(path)
     if args.answers:
         return with_answers(table, [args.answers], as_said=False)
     found = answers_beside(path) if any(needs_answers(claim) for claim in claims) else []
+    check_parts(Layout(path.parent.as_posix()), found)
     return with_answers(table, found) if found else table
 
 
@@ -140,6 +156,8 @@ def _pool(args: argparse.Namespace) -> int:
         raise InputError(
             "--claim, --answers, --stopping and --rope are about one experiment; leave them out, or give one table"
         )
+    for path in args.scores:
+        check_own_table(_scores(path))
     tables = {str(path): read_table(_scores(path)) for path in args.scores}
     if len(tables) < len(args.scores):
         raise InputError("an experiment is named twice; it would count as two")
@@ -155,7 +173,7 @@ def _pool(args: argparse.Namespace) -> int:
     tests = int((found["experiment"] == POOLED).sum())
     print(
         f"against {args.to}, over {len(tables)} experiments as draws from experiments like these; "
-        f"p {how_adjusted(args.correction, tests)}, and tests {NULL}"
+        f"p {how_adjusted(args.correction, tests)}, two-sided, of no difference"
     )
     shown = ["metric", "cell", "experiment", "difference", "ci_low", "ci_high", "p", "p_adjusted", "n_questions"]
     print(found[shown].to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep=""))
@@ -173,18 +191,24 @@ def how_adjusted(correction: str, tests: int) -> str:
 def _print_comparisons(found: pd.DataFrame, reference: str, correction: str, *, several: bool) -> None:
     """The table, and below it what its columns and single rows mean."""
     shown = (("dataset",) if several else ()) + SHOWN
-    print(f"against {reference}, {correction} over {len(found)} comparisons; p tests {NULL}")
+    comparisons = f"{len(found)} comparison{'' if len(found) == 1 else 's'}"
+    print(f"compared with {reference}: {comparisons}, p {how_adjusted(correction, len(found))}")
     numbers = found[list(shown)].rename(columns=HEADS)
     print(numbers.to_string(index=False, float_format=lambda value: f"{value:.4g}"))
-    together = "as each would be alone" if correction == "none" else "of all comparisons together"
-    print(f"95 % intervals: all_low to all_high hold {together}, low to high for one alone (not adjusted)")
+    _print_wrapped(f"{differences_tested([correction])} {COLUMNS_SAID}")
     _print_notes((f"{row.cell}, {row.metric}, {row.dataset}", str(row.note)) for row in found.itertuples())
 
 
 def _print_notes(notes: Iterable[tuple[str, str]]) -> None:
     for what, note in notes:
         if note:
-            print(textwrap.fill(f"{what}: {note}", 100, initial_indent="  ", subsequent_indent="    "))
+            _print_wrapped(f"{what}: {note}", "  ")
+
+
+def _print_wrapped(text: str, indent: str = "") -> None:
+    """Print text on lines of 100 columns; narrow spaces, at which no line is broken, become plain ones."""
+    filled = textwrap.fill(text, 100, initial_indent=indent, subsequent_indent=indent * 2)
+    print(filled.replace(THIN, " "))
 
 
 def _write(path: Path, found: pd.DataFrame) -> None:

@@ -10,6 +10,7 @@ from cortexdsl.analysis.units.scores import Row, write_rows
 from cortexdsl.cli.arguments import add_spec
 from cortexdsl.errors import InputError
 from cortexdsl.plan import Plan
+from cortexdsl.plan.kept.table_seals import seal_tables
 from cortexdsl.tasks.grading.judgements import Judgements
 from cortexdsl.tasks.text_scores import text_grade, text_scores
 
@@ -30,6 +31,7 @@ def run(args: argparse.Namespace) -> int:
         )
     rows = [row for dataset in plan.judging.datasets for row in _rows(plan, dataset)]
     write_rows(Path(plan.layout.agreement), rows)
+    seal_tables(plan.layout, [plan.layout.agreement])
     return 0
 
 

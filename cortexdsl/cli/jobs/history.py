@@ -1,4 +1,4 @@
-"""Verdicts with their history: whether each claim was declared before the run, and what changed after that."""
+"""Verdicts and comparisons with their history: what was declared before the run, and what changed after that."""
 
 from __future__ import annotations
 
@@ -23,25 +23,52 @@ def with_history(found: pd.DataFrame, ledger: Ledger, arms: Sequence[Arm]) -> pd
     -------
     DataFrame
         With `declared` (when the claim was), `changed` (what else that the verdict depends on changed after the first
-        call), `runs` (how often verdicts were given, and with which seeds), `ledger` (its seal). A verdict is
-        exploratory too where `changed` names more than the seed, or where the ledger cannot be relied on. All empty for
-        tables from elsewhere, which have no ledger.
+        call), `runs` (how often the claim was judged, with the seed and verdict of each run), `ledger` (the seal of the
+        entry that holds the verdicts). A verdict is also exploratory if `changed` names more than the seed, or if the
+        ledger cannot be relied on. All empty for tables from elsewhere, which have no ledger.
     """
     if not ledger.entries and not ledger.faults:
         return found.assign(**dict.fromkeys(COLUMNS, ""))
-    when, changed, is_bound = [], [], []
+    when, changed, is_bound, runs = [], [], [], []
     for claim in found["claim"]:
         bound = binding(ledger.since, _cells(design_of(parse_claim(claim), arms)))
         when.append(_when(claim, ledger))
         changed.append("; ".join([change for change in ledger.since if change.startswith(f"{SEED}:")] + bound))
         is_bound.append(bool(bound or ledger.faults))
+        judged = ledger.verdicts_on(claim)
+        runs.append(_runs(judged))
     return found.assign(
         exploratory=found["exploratory"].to_numpy(dtype=bool) | pd.Series(is_bound, dtype=bool).to_numpy(),
         declared=when,
         changed=changed,
-        runs=f"{len(ledger.runs)}: seed {', '.join(map(str, ledger.seeds))}",
-        ledger=ledger.seal,
+        runs=runs,
+        ledger=ledger.verdict_seal,
     )
+
+
+def families_with_history(compared: pd.DataFrame, ledger: Ledger) -> pd.DataFrame:
+    """Add the column `exploratory` to comparisons.csv: whether a comparison was not declared as it now is.
+
+    A comparison is declared if its family and its metric were declared before the first call, its family is unchanged,
+    and so is everything that its p depends on (its cells, error, correction, questions, replicates). The column is
+    empty for tables from elsewhere, which have no ledger.
+    """
+    if not ledger.entries and not ledger.faults:
+        return compared.assign(exploratory="")
+    before, now = ledger.before, ledger.now
+    if before is None or now is None or ledger.faults:
+        return compared.assign(exploratory=True)
+    kept = [name for name, family in before["families"].items() if now["families"].get(name) == family]
+    declared = compared["family"].isin(kept) & compared["metric"].isin(before["metrics"])
+    pairs = zip(compared["cell"], compared["reference"], strict=True)
+    bound = [bool(binding(ledger.since, pair)) for pair in pairs]
+    return compared.assign(exploratory=~declared | pd.Series(bound, dtype=bool, index=compared.index))
+
+
+def _runs(judged: Sequence[tuple[int, int | None, str]]) -> str:
+    """How often a claim was judged, with the seed and the verdict of each run."""
+    named = ", ".join(f"seed {seed} {verdict}" for _, seed, verdict in judged)
+    return f"{len(judged)}: {named}" if judged else "0"
 
 
 def _when(claim: str, ledger: Ledger) -> str:

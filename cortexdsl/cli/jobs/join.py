@@ -14,6 +14,7 @@ from cortexdsl.analysis.units.scores import Row, check_complete, read_rows, writ
 from cortexdsl.cli.arguments import add_spec
 from cortexdsl.plan import TABLES, Plan
 from cortexdsl.plan.kept.looks import batches_by_cell, batches_run
+from cortexdsl.plan.kept.table_seals import check_parts, seal_tables
 from cortexdsl.records.files import write_lines
 
 
@@ -29,7 +30,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def join(plan: Plan) -> None:
-    """Join the parts of every table, after a look that no score is missing and none stands twice."""
+    """Join the parts of every table, after checking that no part was edited and that each score is there once.
+
+    Raises
+    ------
+    DataError
+        A part was edited.
+    RecordError
+        Scores are missing, double or not of the plan.
+    """
+    check_parts(plan.layout, [part for table in TABLES for part in plan.parts(table)])
     for table in TABLES:
         parts = [Path(path) for path in plan.parts(table)]
         rows = [row for part in parts for row in read_rows(part)]
@@ -43,6 +53,7 @@ def join(plan: Plan) -> None:
             write_rows(target, rows)
         else:  # where nobody hears anybody, nobody is persuaded: the heads alone
             write_lines(target, parts[0].read_text(encoding="utf-8").splitlines())
+    seal_tables(plan.layout, [plan.layout.table(table) for table in TABLES])
 
 
 def check_cells(plan: Plan, rows: Sequence[Row], batches: Mapping[str, int]) -> None:

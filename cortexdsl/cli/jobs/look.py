@@ -24,6 +24,7 @@ from cortexdsl.errors import InputError
 from cortexdsl.plan import Plan
 from cortexdsl.plan.kept.ledger import read_ledger
 from cortexdsl.plan.kept.looks import SCHEMA_VERSION, batches_by_cell, live_in
+from cortexdsl.plan.kept.table_seals import check_tables, seal_tables
 from cortexdsl.records import read_debates
 from cortexdsl.records.files import write_lines
 from cortexdsl.spec.claims.arms import Arm
@@ -42,6 +43,8 @@ def run(args: argparse.Namespace) -> int:
     plan = args.compiled(args.spec, args.experiment)
     if plan.stopping is None or not 1 <= args.batch <= plan.batches:
         raise InputError(f"{args.spec}: there is no look {args.batch}; looks are taken with stopping, after each batch")
+    looks = range(1, args.batch)
+    check_tables(plan.layout, [of(batch) for batch in looks for of in (plan.layout.look, plan.layout.look_scores)])
     live = live_in(plan, args.batch)
     write_scores(Path(plan.layout.look_scores(args.batch)), _batch_scores(plan, args.batch, live))
     paths = [Path(plan.layout.look_scores(batch)) for batch in range(1, args.batch + 1)]
@@ -66,6 +69,7 @@ def run(args: argparse.Namespace) -> int:
         live = [slug for slug in live if plan.cell(slug).name in named | budgets]
     record = _record(plan, args.batch, table, verdicts, asked, live)
     write_lines(Path(plan.layout.look(args.batch)), json.dumps(record, indent=1).splitlines())
+    seal_tables(plan.layout, [plan.layout.look(args.batch), plan.layout.look_scores(args.batch)])
     decided = sum(claim["verdict"] != "undecided" for claim in record["claims"])
     print(f"look {args.batch} of at most {plan.batches}: {decided} of {len(record['claims'])} claims are decided")
     return 0

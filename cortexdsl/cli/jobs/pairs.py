@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cortexdsl.cli.arguments import add_spec
 from cortexdsl.debate.trajectory import places_of
+from cortexdsl.plan.kept.table_seals import seal_tables
 from cortexdsl.records.files import write_lines
 from cortexdsl.train.moments import read_moments
 from cortexdsl.train.pairs import check_whole, kept_csv, made_of
@@ -34,6 +35,7 @@ def run(args: argparse.Namespace) -> int:
     write_lines(Path(layout.pairs(*where)), made.pairs)
     write_lines(Path(layout.imitated(*where)), made.examples)
     write_lines(Path(layout.kept(*where)), kept_csv(made))
+    seal_tables(layout, [layout.kept(*where)])
     print(
         f"{training.name} {phase.label}: {len(made.pairs)} pairs of {len(moments)} moments, "
         f"{len(made.examples)} examples to imitate",

@@ -18,8 +18,9 @@ from cortexdsl.analysis.units.scores import Row, score_rows, write_rows, write_s
 from cortexdsl.analysis.units.table import ASKED
 from cortexdsl.cli.arguments import add_cell, add_spec
 from cortexdsl.debate.rereading import read_again
-from cortexdsl.plan import Plan
+from cortexdsl.plan import PARTS, Plan
 from cortexdsl.plan.kept.looks import batches_of
+from cortexdsl.plan.kept.table_seals import seal_parts
 from cortexdsl.plan.parts.judging import JUDGED
 from cortexdsl.records import Record, read_debates
 from cortexdsl.tasks.grading.judgements import Judgements
@@ -63,6 +64,7 @@ def score_cell(plan: Plan, dataset: str, slug: str) -> None:
     write_rows(part("answers"), answer_rows(records, grade))
     for table, frame in description(records, grade).items():
         frame.to_csv(part(table), index=False)
+    seal_parts(part(table) for table in PARTS)
 
 
 def cell_scores(

@@ -11,15 +11,17 @@ import pandas as pd
 
 from cortexdsl.analysis.claims.hypotheses import judge_claims
 from cortexdsl.analysis.metrics.table import metrics_table
+from cortexdsl.analysis.planning.needed import questions_needed
 from cortexdsl.analysis.tests.compare import compare_families, missing_bounds
 from cortexdsl.analysis.tests.datasets import rank_table
 from cortexdsl.analysis.tests.omnibus import omnibus_families
 from cortexdsl.analysis.units.answer_table import answers_beside, with_answers
 from cortexdsl.analysis.units.table import ScoreTable, read_table
-from cortexdsl.cli.jobs.history import with_history
+from cortexdsl.cli.jobs.history import families_with_history, with_history
 from cortexdsl.cli.jobs.look import anytime_verdicts
 from cortexdsl.plan.kept.ledger import read_ledger, record_verdicts
 from cortexdsl.plan.kept.store import families_of, read_plan
+from cortexdsl.plan.kept.table_seals import check_parts, check_tables, seal_tables
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.spec.claims.arms import Arm
 from cortexdsl.spec.claims.checks import needs_answers
@@ -35,7 +37,9 @@ def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     layout = Layout(args.results.rstrip("/"))
     plan = read_plan(Path(layout.plan))
+    check_tables(layout, [layout.table("scores")])
     scores = read_table(Path(layout.table("scores")))
+    history = read_ledger(layout)
     arms = [Arm.of(cell) for cell in plan["cells"]]
     seed, metrics = plan["seed"], plan["metrics"]
     metrics_table(scores, seed=seed).to_csv(layout.metrics, index=False)
@@ -45,15 +49,17 @@ def run(args: argparse.Namespace) -> int:
     if stopping:
         for tested in (compared, together):
             tested["test"] = tested["test"].map(_fixed_sample)
-    compared.to_csv(layout.comparisons, index=False)
+    families_with_history(compared, history).to_csv(layout.comparisons, index=False)
     together.to_csv(layout.omnibus, index=False)
     missing_bounds(scores, families, metrics, seed, arms, alpha=alpha).to_csv(layout.bounds, index=False)
     rank_table(scores, metrics, alpha).to_csv(layout.ranks, index=False)
-    claims, history = plan["hypotheses"], read_ledger(layout)
+    claims = plan["hypotheses"]
     declared = history.claims if history.entries or history.faults else claims  # a table from elsewhere has neither
     correction = plan["analysis"].get("correction", "holm")
     if any(needs_answers(parse_claim(claim)) for claim in claims):
-        scores = with_answers(scores, answers_beside(Path(layout.table("scores"))))
+        answers = answers_beside(Path(layout.table("scores")))
+        check_parts(layout, answers)
+        scores = with_answers(scores, answers)
     if stopping:
         alpha = stopping["alpha"]
         planned = {dataset: len(ids) for dataset, ids in plan["questions"].items()}
@@ -64,7 +70,12 @@ def run(args: argparse.Namespace) -> int:
         how = {"alpha": alpha, "correction": correction, "finished": True}
         found = judge_claims(scores, claims, seed, arms, declared=declared, **how)
     history = record_verdicts(layout, seed, _lines(found), _asked(scores))
-    with_history(found, history, arms).to_csv(layout.hypotheses, index=False)
+    judged = with_history(found, history, arms)
+    if not stopping:
+        judged["questions_needed"] = questions_needed(scores, found, arms, alpha=alpha, correction=correction)
+    judged.to_csv(layout.hypotheses, index=False)
+    made = (layout.metrics, layout.comparisons, layout.omnibus, layout.bounds, layout.ranks, layout.hypotheses)
+    seal_tables(layout, made)
     return 0
 
 

@@ -19,6 +19,7 @@ from cortexdsl.errors import InputError
 from cortexdsl.export.gathered import Gathered
 from cortexdsl.export.hub import export_hub
 from cortexdsl.export.inspect import export_inspect
+from cortexdsl.plan.kept.table_seals import check_own_table
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.records import Record, debate_files, read_debates
 from cortexdsl.records.files import write_lines
@@ -99,6 +100,7 @@ def _records(place: Path, table: str) -> list[dict[str, Any]]:
 def _scores(place: Path) -> list[dict[str, Any]]:
     """Return score rows with numbers as numbers: ids and labels stay text, whatever they look like."""
     path = place / "scores.csv" if place.is_dir() else place
+    check_own_table(path)
     table = read_table(path)
     rows: list[dict[str, Any]] = [dict(row) for row in read_rows(path)]
     for column in table.metrics:

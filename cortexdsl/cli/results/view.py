@@ -11,6 +11,7 @@ from pathlib import Path
 from aiohttp import web
 
 from cortexdsl.errors import InputError
+from cortexdsl.plan.kept.table_seals import check_tables, edited_tables
 from cortexdsl.view.places import places_of
 from cortexdsl.view.web.guard import is_loopback
 from cortexdsl.view.web.server import Explorer
@@ -36,11 +37,15 @@ def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     places = places_of(args.experiment)
     if args.static is not None:
+        for place in places:
+            check_tables(place.layout)
         from cortexdsl.view.web.static import write_static  # loads what computes statistics
 
         count = write_static(places, args.static)
         print(f"{args.static}/index.html: {count:,} debates; serve the folder: python -m http.server -d {args.static}")
         return 0
+    for path in (path for place in places for path in edited_tables(place.layout)):
+        print(f"warning: {path} was edited after the experiment wrote it; its numbers are not its own", file=sys.stderr)
     if args.port is not None and not 0 <= args.port < 65536:
         raise InputError(f"--port {args.port}: a port is a number from 0 to 65535")
     try:

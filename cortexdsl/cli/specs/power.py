@@ -18,6 +18,7 @@ from cortexdsl.analysis.units.table import ScoreTable, read_table
 from cortexdsl.errors import InputError
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.cost.rehearse import is_bound, rehearse_plan
+from cortexdsl.plan.kept.table_seals import check_own_table
 from cortexdsl.report.words.numbers import counted, wording
 from cortexdsl.spec.claims.arms import Arm
 from cortexdsl.spec.claims.language import Claim, Comparison, parse_claim
@@ -59,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
 def _earlier(path: Path) -> ScoreTable:
     """Earlier results: their scores, and their answers where they lie beside them."""
     path = path / "scores.csv" if path.is_dir() else path
+    check_own_table(path)
     table, answers = read_table(path), answers_beside(path)
     return with_answers(table, answers) if answers else table
 

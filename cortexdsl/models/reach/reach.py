@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import json
+import math
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace

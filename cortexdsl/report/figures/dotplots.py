@@ -107,6 +107,7 @@ def differences_figure(results: Results) -> Drawing | None:
         f"Difference in {words.noun}{unit} of each cell from its reference, with its 95{THIN}% interval, adjusted as "
         "the p-values of its family are: to the right of the line the cell is higher. Filled: significant after "
         "correction within its family."
+        + (" Exploratory comparisons are among them." if any(row.is_exploratory for row in rows) else "")
     ) + _left_out(len(labels), len(shown))
     return drawn("differences", caption, alt, plot.height, plot.draw)
 

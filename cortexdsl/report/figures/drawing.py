@@ -27,7 +27,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
-from cortexdsl.report.words.numbers import MINUS, THIN
+from cortexdsl.report.words.numbers import MINUS
 
 INK, MUTED, FAINT, PAPER, ACCENT = "#1d2026", "#6a7079", "#dcdfe3", "#fefefe", "#0067a5"
 # Okabe and Ito's palette (2008) without its yellow, which is too faint for lines; dark enough on white.
@@ -232,7 +232,7 @@ def label_points(
 
 def tick(value: float) -> str:
     """Write a tick with the digits that it needs."""
-    return f"{value:,.10g}".replace(",", THIN).replace("-", MINUS)
+    return f"{value:,.10g}".replace("-", MINUS)
 
 
 def spread(places: Sequence[float], gap: float) -> list[float]:

@@ -115,14 +115,14 @@ def _bounds(rows: Sequence[Row]) -> str:
     if not rows:
         return "No answer is missing or unreadable, so none could change a comparison."
     turned = [row for row in rows if row.truth("changes")]
-    counts = "Missing and unreadable answers count as wrong; counted as right for either side, they could change"
+    counts = "Missing and unreadable answers count as wrong. Scoring them as right instead"
     if not turned:
-        return f"{counts} none of the {counted(len(rows), 'comparison')} that they touch."
+        return f"{counts} would change no conclusion ({counted(len(rows), 'comparison')} with such answers)."
     named = [
         f"{row['cell']} against {row['reference']} ({wording(row['metric']).noun}, {row['dataset']})" for row in turned
     ]
     more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
-    return f"{counts} {counted(len(turned), 'comparison')}: {', '.join(named[:SHOWN])}{more}."
+    return f"{counts} could change {counted(len(turned), 'comparison')}: {', '.join(named[:SHOWN])}{more}."
 
 
 def _ranks(rows: Sequence[Row]) -> Ranks:

@@ -1,17 +1,20 @@
-"""What was declared, what changed after the first call, how often the experiment ran: the ledger in sentences."""
+"""What the ledger tells a report: what was declared, what changed, the runs, and what does not fit together."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.plan.kept.ledger import EARLIER, Entry, Ledger, read_ledger
+from cortexdsl.plan.kept.current import plan_changes, spec_changes
+from cortexdsl.plan.kept.ledger import Ledger, read_ledger
+from cortexdsl.plan.kept.twins import find_twins
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.report.inputs.rows import read_rows
-from cortexdsl.report.words.numbers import counted
+from cortexdsl.report.words.history import changes_in_words, history_in_words, twin_in_words
+
+SEALED = ("scores.csv", "hypotheses.csv")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +29,21 @@ class History:
         Declared before the first call.
     said : tuple of str
         Sentences: how the claims were declared, what changed, the runs, what is wrong with the ledger.
+    notice : str
+        What a report must begin with: that the spec differs by now from what was tested. May be empty.
+    ledger : Ledger
     """
 
     is_known: bool
     claims: tuple[str, ...] = ()
     families: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
+    notice: str = ""
+    ledger: Ledger = field(default_factory=lambda: Ledger(()))
 
 
 def read_history(folder: Path, plan: Mapping[str, Any]) -> History:
-    """Read the ledger of a results folder, and see whether it knows the plan and the verdicts that lie beside it."""
+    """Read the ledger of a results folder, and compare it with the plan, the verdicts, the spec and its neighbours."""
     ledger = read_ledger(Layout(folder.as_posix()))
     if not ledger.entries and not ledger.faults:
         return History(is_known=False)
@@ -45,57 +53,28 @@ def read_history(folder: Path, plan: Mapping[str, Any]) -> History:
         for name, family in before.get("families", {}).items()
     )
     faults = [*ledger.faults, *_unknown(ledger, folder, plan)]
-    return History(True, ledger.claims, families, tuple(_sentences(ledger, faults)))
-
-
-def _sentences(ledger: Ledger, faults: list[str]) -> Iterator[str]:
-    for fault in faults:
-        yield f"The record is broken: {fault}. What is said here of before and after cannot be relied on."
-    before = ledger.before
-    if before is None:
-        first = ledger.entries[0].said[0] if ledger.entries else "there is no ledger"
-        yield f"Nothing is known to have been declared before the first call: {first}. Every verdict is exploratory."
-    else:
-        sizes = ", ".join(f"{one['questions']} questions of {label}" for label, one in before["datasets"].items())
-        yield (
-            f"Before the first call: {counted(len(before['claims']), 'claim')}, seed {before['seed']}, error "
-            f"{before['alpha']:g}, correction {before['correction']}, {sizes}, "
-            f"{counted(before['replicates'], 'replicate')}."
-        )
-        if EARLIER in ledger.declarations[0].said:
-            yield f"Of this the claims alone are sure: {EARLIER}."
-        late = [entry for entry in ledger.declarations if entry.after_calls]
-        for entry in late:
-            yield f"After the first call: {'; '.join(entry.said)}."
-        if not late:
-            yield "Nothing changed after the first call."
-    yield from _runs(ledger.runs)
-
-
-def _runs(runs: tuple[Entry, ...]) -> Iterator[str]:
-    if not runs:
-        return
-    seeds = list(dict.fromkeys(run.seed for run in runs))
-    times = "once" if len(runs) == 1 else f"{len(runs)} times"
-    yield f"Verdicts were given {times}, with seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}:"
-    for number, run in enumerate(runs, 1):
-        again = ", a replication" if run.seed != runs[0].seed else ""
-        found = Counter(str(line.get("verdict")) for line in run.verdicts)
-        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(found.items())) or "no claims"
-        yield f"{number}. seed {run.seed}{again}: {'; '.join(part for part in run.said)} ({verdicts})."
+    said = [*history_in_words(ledger, faults), *map(twin_in_words, find_twins(folder, ledger))]
+    if ledger.runs and not set(SEALED) <= set(ledger.tables):
+        said.append("An earlier version wrote these tables and kept no digests of them: edits would not be noticed.")
+    return History(True, ledger.claims, families, tuple(said), _notice(ledger, plan), ledger)
 
 
 def _unknown(ledger: Ledger, folder: Path, plan: Mapping[str, Any]) -> Iterator[str]:
     """What lies beside the ledger and is not in it: entries at its end are missing then."""
-    now = ledger.now
-    if now is not None:
-        analysis = plan.get("analysis") or {}
-        held = [(now[word], plan.get(word)) for word in ("seed", "replicates")]
-        held += [(now[word], analysis.get(word)) for word in ("alpha", "correction")]
-        held += [(sorted(now["claims"]), sorted(" ".join(c.split()) for c in plan.get("hypotheses") or ()))]
-        if any(known != found for known, found in held if found is not None):
-            yield "the plan that lies here is not the last one in the ledger"
+    if ledger.now is not None and (differs := plan_changes(ledger.now, plan)):
+        yield f"the plan here is not the last one in the ledger ({'; '.join(differs)})"
     seals = {entry.seal for entry in ledger.entries}
     judged = {row.get("ledger") for row in read_rows(folder / "hypotheses.csv")} - {""}
     if judged - seals:
-        yield "the verdicts that lie here are not in the ledger"
+        yield "the verdicts here are not in the ledger"
+
+
+def _notice(ledger: Ledger, plan: Mapping[str, Any]) -> str:
+    differs = spec_changes(ledger.now, plan) if ledger.now is not None else ()
+    if not differs:
+        return ""
+    return (
+        "The spec, or something that it uses, has changed since these results were made "
+        f"({changes_in_words(differs)}). This report is about the earlier spec. "
+        f"To test the new one: cortexdsl run {plan['spec']}"
+    )

@@ -11,9 +11,10 @@ from typing import Any
 
 from cortexdsl.errors import DataError
 from cortexdsl.plan.kept.looks import last_look
+from cortexdsl.plan.kept.table_seals import check_tables
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.report.inputs.health import Health, read_health
-from cortexdsl.report.inputs.rows import read_rows
+from cortexdsl.report.inputs.rows import Row, read_rows
 from cortexdsl.report.words.numbers import wording
 
 ALPHA = 0.05
@@ -39,6 +40,7 @@ class Contrast:
 
     `is_significant` is whether the difference stands after the correction of its family. `low_together` and
     `high_together` are the interval that holds of all of its family at once; None in results from before it was made.
+    `is_exploratory` is whether it was not declared before the first call as it now is.
     """
 
     family: str
@@ -62,6 +64,7 @@ class Contrast:
     high_together: float | None = None
     null: str = ""
     note: str = ""
+    is_exploratory: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,7 @@ class Verdict:
     test: str = ""
     null: str = ""
     leans: str = ""
+    questions_needed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +196,10 @@ def read_results(folder: Path) -> Results:
     Raises
     ------
     DataError
-        Where a needed file is missing, or a column or number is not what the contract says.
+        A needed file is missing, a column or number is not what the contract says, or a table was edited after the
+        experiment wrote it.
     """
+    check_tables(Layout(folder.as_posix()))
     plan_file = folder / "plan.json"
     try:
         plan = json.loads(plan_file.read_text(encoding="utf-8"))
@@ -217,18 +223,11 @@ def read_results(folder: Path) -> Results:
             row.number("ci_low"), row.number("ci_high"), row["test"], row.number("p"), row.number("p_adjusted"),
             row["correction"], row.get("effect"), row.number("effect_size"), row.whole("n_questions"),
             row.whole("discordant"), _at_most(row.number("p_adjusted"), alpha), row.number("ci_low_simultaneous"),
-            row.number("ci_high_simultaneous"), row.get("null"), row.get("note"),
+            row.number("ci_high_simultaneous"), row.get("null"), row.get("note"), row.truth("exploratory"),
         )
         for row in read_rows(folder / "comparisons.csv")
     )  # fmt: skip
-    verdicts = tuple(
-        Verdict(
-            row["claim"], row.number("estimate"), row.number("ci_low"), row.number("ci_high"), row.number("p"),
-            row.number("p_adjusted"), row["verdict"], row.truth("exploratory"), row.get("note"),
-            row.get("test"), row.get("null"), row.get("leans"),
-        )
-        for row in read_rows(folder / "hypotheses.csv")
-    )  # fmt: skip
+    verdicts = tuple(map(verdict_of, read_rows(folder / "hypotheses.csv")))
     rounds = tuple(
         Round(
             row["dataset"], row["cell"], row.whole("round") or 0, row.number("accuracy"), row.number("accuracy_low"),
@@ -240,6 +239,15 @@ def read_results(folder: Path) -> Results:
     look = last_look(Layout(str(folder))) if plan.get("stopping") else None
     also = read_health(folder), _debaters(folder), _buckets(folder), look
     return Results(plan, metrics, contrasts, verdicts, rounds, *also)
+
+
+def verdict_of(row: Row) -> Verdict:
+    """Return a row of hypotheses.csv as a value."""
+    return Verdict(
+        row["claim"], row.number("estimate"), row.number("ci_low"), row.number("ci_high"), row.number("p"),
+        row.number("p_adjusted"), row["verdict"], row.truth("exploratory"), row.get("note"),
+        row.get("test"), row.get("null"), row.get("leans"), row.whole("questions_needed"),
+    )  # fmt: skip
 
 
 def _at_most(p: float | None, alpha: float) -> bool:

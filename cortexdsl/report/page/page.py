@@ -23,9 +23,11 @@ from cortexdsl.report.tables.work.learning import NAME as LEARNING
 from cortexdsl.report.tables.work.spending import Spent
 from cortexdsl.report.tables.written.table import Table
 from cortexdsl.report.words import provenance
+from cortexdsl.report.words.evidence import differences_tested
+from cortexdsl.report.words.families import correction_in_words, families_in_words
 from cortexdsl.report.words.losses import losses_line
 from cortexdsl.report.words.numbers import p_value, wording
-from cortexdsl.report.words.sentences import answer, correction_in_words, families_in_words
+from cortexdsl.report.words.sentences import answer, short_answer
 
 FOLDED = 12  # a longer table is folded away
 VIEW = "view.html"
@@ -74,17 +76,20 @@ def page(
     """
     plan = results.plan
     named = {table.name: table for table in tables}
+    answers = [(answer(row, history.ledger), claim_link(results, row)) for row in results.verdicts]
     return template("page.html.j2").render(
         title=provenance.title(plan),
         experiment=plan.get("experiment", ""),
         facts=provenance.facts(results),
         built_in=provenance.built_in_line(plan),
         stopping=provenance.stopping_line(results),
-        answers=[(answer(row), claim_link(results, row)) for row in results.verdicts],
+        short=short_answer([said for said, _ in answers]),
+        answers=answers,
+        claims_tested=provenance.claims_tested_line(results),
+        differences_tested=differences_tested({row.correction for row in results.contrasts}),
         families=families_in_words(results),
         beside=beside,
         alpha=p_value(results.alpha).rstrip("0"),
-        claims_alpha=p_value((plan.get("stopping") or {}).get("alpha", results.alpha)).rstrip("0"),
         drawings={drawing.name: drawing for drawing in figures},
         inline=lambda drawing: Markup("".join(drawing.inline(sheet) for sheet in SHEETS)),
         data=lambda name: f"{_DATA.get(name, name)}.csv",
@@ -103,7 +108,7 @@ def page(
         health_table=named.get("health"),
         kept_table=named.get(kept.NAME),
         health_line=health_line(results.health),
-        losses=" ".join(filter(None, [left_line(unfinished), losses_line(results), unread])),
+        losses=" ".join(filter(None, [history.notice, left_line(unfinished), losses_line(results), unread])),
         definitions=_definitions(results),
         folded=FOLDED,
         plan=plan,

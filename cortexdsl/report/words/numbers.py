@@ -1,20 +1,43 @@
-"""Numbers and metrics as a reader meets them: one way to write each kind of number, and no digit too many."""
+"""Metrics as a reader meets them, and the numbers of `cortexdsl.numbers`, which the report writes them in."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
+from cortexdsl.numbers import (
+    HARD,
+    MINUS,
+    NOTHING,
+    THIN,
+    Kind,
+    counted,
+    difference,
+    estimate,
+    interval,
+    number,
+    p_clause,
+    p_value,
+    percent,
+)
 from cortexdsl.terms.metrics import declared
 
-Kind: TypeAlias = Literal["share", "number"]
-MINUS = "\u2212"
-THIN = "\u202f"
-HARD = "\u00a0"
-NOTHING = "\u2013"
-_FINEST = 9  # digits more than usual
-_ROUNDING = 1e-10  # what is nearer to the tested value than this is that value
+__all__ = [
+    "HARD",
+    "MINUS",
+    "NOTHING",
+    "THIN",
+    "Kind",
+    "Wording",
+    "counted",
+    "difference",
+    "estimate",
+    "interval",
+    "number",
+    "p_clause",
+    "p_value",
+    "percent",
+    "wording",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,101 +68,3 @@ def wording(metric: str) -> Wording:
     noun = (known.noun if known else "") or metric.replace("_", " ")
     is_share = known is None or known.unit == "share"
     return Wording(noun[:1].upper() + noun[1:], noun, "share" if is_share else "number", known.summary if known else "")
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """Write a number with so many significant digits; whole from 100 on, with thousands apart."""
-    if value is None or math.isnan(value):
-        return NOTHING
-    if abs(value) >= 10 ** (digits - 1):
-        return _signed(f"{value:,.0f}".replace(",", THIN))
-    places = digits - 1 if value == 0 else max(0, digits - 1 - math.floor(math.log10(abs(value))))
-    return _signed(f"{value:,.{min(places, digits)}f}".replace(",", THIN))
-
-
-def estimate(value: float | None, kind: Kind) -> str:
-    """Write the estimate of a metric, with its unit where that is a percent."""
-    if value is None or math.isnan(value):
-        return NOTHING
-    return f"{100 * value:.1f}{THIN}%" if kind == "share" else number(value)
-
-
-def difference(value: float | None, kind: Kind, *, unit: bool = True, finer: int = 0) -> str:
-    """Write a difference with its sign: shares in percentage points. `finer` is how many more digits it gets."""
-    if value is None or math.isnan(value):
-        return NOTHING
-    text = _share(value, finer) if kind == "share" else number(value, 3 + finer)
-    sign = "" if text.startswith(MINUS) or not any(digit in text for digit in "123456789") else "+"
-    points = " points" if unit and kind == "share" else ""
-    return f"{sign}{text}{points}"
-
-
-def interval(
-    low: float | None,
-    high: float | None,
-    kind: Kind,
-    *,
-    signed: bool = False,
-    null: tuple[float | None, float | None] = (None, None),
-) -> str:
-    """Write an interval in brackets, in the units of its estimate.
-
-    `null` is what the lower and the upper end are held against (0 for a difference): an end gets as many digits as it
-    takes to show on which side of it the end lies.
-    """
-    if low is None or high is None or math.isnan(low) or math.isnan(high):
-        return ""
-    ends = (
-        _end(end, kind, signed, 0.0 if at is None and signed else at) for end, at in zip((low, high), null, strict=True)
-    )
-    return f"[{', '.join(ends)}]"
-
-
-def _end(value: float, kind: Kind, signed: bool, null: float | None) -> str:
-    """One end of an interval: -0.04 is not written as 0 where 0 is what matters."""
-
-    def written(finer: int, end: float) -> str:
-        if signed:
-            return difference(end, kind, unit=False, finer=finer)
-        return _share(end, finer) if kind == "share" else number(end, 3 + finer)
-
-    if math.isinf(value):
-        return f"{MINUS if value < 0 else '+' * signed}\u221e"
-    if null is None or abs(value - null) < _ROUNDING:
-        return written(0, value)
-    finer = (finer for finer in range(_FINEST) if _read(written(finer, value)) != _read(written(finer, null)))
-    return written(next(finer, _FINEST), value)
-
-
-def _read(text: str) -> float:
-    return float(text.replace(MINUS, "-").replace(THIN, ""))
-
-
-def _share(value: float, finer: int) -> str:
-    return _signed(f"{100 * value:.{1 + finer}f}")
-
-
-def p_value(p: float | None) -> str:
-    """Write a p value without its leading zero: three places, and `< .001` below."""
-    if p is None or math.isnan(p):
-        return NOTHING
-    if p < 0.001:
-        return "< .001"
-    return "1" if p > 0.9995 else f"{p:.3f}".removeprefix("0")
-
-
-def p_clause(p: float | None, name: str = "p") -> str:
-    """Write `p = .012`, `p < .001`."""
-    text = p_value(p)
-    return f"{name} {'' if text.startswith('<') else '= '}{text}".replace(" ", HARD)
-
-
-def counted(count: int, noun: str, plural: str | None = None) -> str:
-    """Write `1 question`, `1 200 questions`."""
-    return f"{number(count, 1)} {noun if count == 1 else plural or noun + 's'}"
-
-
-def _signed(text: str) -> str:
-    """Put a true minus sign, and none before a zero."""
-    digits = text.lstrip("-")
-    return text.replace("-", MINUS) if any(digit in digits for digit in "123456789") else digits

@@ -12,7 +12,8 @@ from typing import Any
 from cortexdsl import __version__
 from cortexdsl.errors import SpecError
 from cortexdsl.report.inputs.results import Results
-from cortexdsl.report.words.numbers import counted, number
+from cortexdsl.report.words.evidence import claims_tested
+from cortexdsl.report.words.numbers import counted, number, p_value
 from cortexdsl.spec.text.extends import read_extended
 
 PACKAGES = ("litellm", "snakemake", "numpy", "scipy", "statsmodels", "scikit-posthocs", "pandas", "matplotlib")
@@ -48,6 +49,14 @@ def built_in_line(plan: Mapping[str, Any]) -> str:
     if not any(are):
         return ""
     return BUILT_IN_ONLY if all(are) else BUILT_IN_SOME
+
+
+def claims_tested_line(results: Results) -> str:
+    """Say once how the claims of an experiment were tested."""
+    stopping = results.plan.get("stopping") or {}
+    alpha = p_value(stopping.get("alpha", results.alpha)).rstrip("0")
+    correction = str((results.plan.get("analysis") or {}).get("correction", "holm"))
+    return claims_tested(alpha, len(results.verdicts), correction, is_anytime=bool(stopping))
 
 
 def stopping_line(results: Results) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cortexdsl.errors import SpecError
-from cortexdsl.report.inputs.results import Contrast, Results, Verdict
+from cortexdsl.plan.kept.ledger import Ledger
+from cortexdsl.report.inputs.results import Verdict
+from cortexdsl.report.words.evidence import evidence
+from cortexdsl.report.words.history import runs_in_words
 from cortexdsl.report.words.numbers import (
     THIN,
     Kind,
@@ -32,6 +36,9 @@ from cortexdsl.spec.claims.language import (
 )
 
 MARKS = {"supported": "\u2713", "contradicted": "\u2717", "undecided": "?"}
+_LEADS = {"supported": "the results support", "contradicted": "the results contradict"}
+_UNDECIDED = "it is undecided"
+_BRIEF = 3  # claims that fit into one sentence
 _SIDE = {">": "above", ">=": "at least", "<": "below", "<=": "at most", "==": "about"}
 _THAN = {">": "higher", "<": "lower"}
 
@@ -48,12 +55,18 @@ class Answer:
         The claim as an English sentence.
     verdict : str
         supported, contradicted or undecided.
+    runs : str
+        In how many runs the verdict was this one, and which; empty for a claim that was judged once.
     mark : str
         The verdict as one sign.
+    estimate : str
+        In the units of the claim.
     finding : str
         Estimate, interval, p.
+    evidence : str
+        One sentence on what p means; empty if nothing was tested.
     note : str
-        What p tests, which way an undecided claim leans, and what the test says besides; may be empty.
+        What else the test found, as sentences; may be empty.
     is_exploratory : bool
         Not declared before the run.
     """
@@ -61,26 +74,66 @@ class Answer:
     claim: str
     words: str
     verdict: str
+    runs: str
     mark: str
+    estimate: str
     finding: str
+    evidence: str
     note: str
     is_exploratory: bool
 
 
-def answer(row: Verdict) -> Answer:
-    """Say a row of hypotheses.csv in words."""
+def answer(row: Verdict, ledger: Ledger | None = None) -> Answer:
+    """Say a row of hypotheses.csv in words; the ledger, if there is one, says of how many runs it is."""
+    claim: Claim | None = None
     try:
         claim = parse_claim(row.claim)
     except SpecError:  # from a program with claims of another form: shown as they are
-        words, shown = row.claim, f"estimate {number(row.estimate)} {interval(row.low, row.high, 'number')}"
+        words, shown, between = row.claim, f"estimate {number(row.estimate)}", interval(row.low, row.high, "number")
     else:
-        words, shown = claim_in_words(claim), _shown(claim, row)
+        words, (shown, between) = claim_in_words(claim), _shown(claim, row)
     adjusted = "adjusted p" if row.p_adjusted is not None and row.p_adjusted != row.p else "p"
     p = row.p if row.p_adjusted is None else row.p_adjusted
-    finding = ", ".join(part for part in (shown.strip(), p_clause(p, adjusted) if p is not None else "") if part)
-    tested = f"p tests {row.null}" if row.null else ""
-    note = "; ".join(filter(None, [tested, row.leans, row.note]))
-    return Answer(row.claim, words, row.verdict, MARKS.get(row.verdict, "?"), finding, note, row.exploratory)
+    estimated = " ".join(filter(None, [shown, between]))
+    finding = ", ".join(filter(None, [estimated, p_clause(p, adjusted) if p is not None else ""]))
+    runs = runs_in_words(ledger, row.claim, row.verdict) if ledger else ""
+    mark = MARKS.get(row.verdict, "?")
+    said = (_sentences(evidence(claim, row)), _sentences(row.note))
+    return Answer(row.claim, words, row.verdict, runs, mark, shown, finding, *said, row.exploratory)
+
+
+def _sentences(clauses: str) -> str:
+    """Write clauses, which semicolons part, as sentences."""
+    parts = (part.strip().rstrip(".") for part in clauses.split("; "))
+    return " ".join(f"{part[:1].upper()}{part[1:]}." for part in parts if part)
+
+
+def short_answer(answers: Sequence[Answer]) -> str:
+    """Return the answer of an experiment in one sentence; empty if it has no claims.
+
+    Of more than three claims their count is said, and the first one.
+    """
+    if not answers:
+        return ""
+    shown = answers if len(answers) <= _BRIEF else answers[:1]
+    text = "; ".join(
+        f"{_LEADS.get(verdict, _UNDECIDED)} " + " and ".join(_briefly(one) for one in shown if one.verdict == verdict)
+        for verdict in dict.fromkeys(one.verdict for one in shown)
+    )
+    if len(answers) > _BRIEF:
+        counts = Counter(one.verdict for one in answers)
+        named = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+        text = f"of {counted(len(answers), 'claim')} {named}; the first: {text}"
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _briefly(said: Answer) -> str:
+    """A claim as a clause, with its estimate."""
+    words = said.words.rstrip(".")
+    runs = said.runs.partition(" (")[0]
+    details = ", ".join(filter(None, [said.estimate, "exploratory" if said.is_exploratory else "", runs]))
+    link = "that" if said.verdict in _LEADS else "whether"
+    return f"{link} {words[:1].lower()}{words[1:]} ({details})"
 
 
 def claim_in_words(claim: Claim) -> str:
@@ -177,99 +230,21 @@ def _size(value: float, kind: Kind, *, is_level: bool = False) -> str:
     return f"{text}{THIN}%" if is_level else f"{text} point{'' if text == '1' else 's'}"
 
 
-def _shown(claim: Claim, row: Verdict) -> str:
+def _shown(claim: Claim, row: Verdict) -> tuple[str, str]:
+    """The estimate and the interval of a claim, in its units."""
     kind = wording(claim.metric).kind
     if isinstance(claim, All):
-        return f"estimate {number(row.estimate)} {interval(row.low, row.high, 'number')}"
+        part = next((part for part in claim.parts if f"the weakest is {part.text}," in row.note), None)
+        if part is not None:
+            return _shown(part, row)
+        return f"estimate {number(row.estimate)}", interval(row.low, row.high, "number")
     if isinstance(claim, Comparison):
         margin = claim.margin or 0.0
         null = (claim.offset - margin, claim.offset + margin)
         if claim.is_ratio:
-            return f"ratio {number(row.estimate)} {interval(row.low, row.high, 'number', null=(claim.factor,) * 2)}"
+            return f"ratio {number(row.estimate)}", interval(row.low, row.high, "number", null=(claim.factor,) * 2)
         if len(claim.terms) == 1:
-            return f"{estimate(row.estimate, kind)} {interval(row.low, row.high, kind, null=null)}"
-        return f"{difference(row.estimate, kind)} {interval(row.low, row.high, kind, signed=True, null=null)}"
+            return estimate(row.estimate, kind), interval(row.low, row.high, kind, null=null)
+        return difference(row.estimate, kind), interval(row.low, row.high, kind, signed=True, null=null)
     step = " per unit or step" if isinstance(claim, Trend) and not claim.monotone else ""
-    return f"{difference(row.estimate, kind)}{step} {interval(row.low, row.high, kind, signed=True)}"
-
-
-@dataclass(frozen=True, slots=True)
-class FamilyAnswer:
-    """What a family of comparisons found.
-
-    Attributes
-    ----------
-    name : str
-    how : str
-        How many comparisons, with what, and how p-values were adjusted.
-    found : mapping of metric (as a noun) to what is significant on it
-        On the only dataset, or in the mean over several.
-    notes : tuple of str
-        What p tests, which interval is which, and what single comparisons must say.
-    """
-
-    name: str
-    how: str
-    found: Mapping[str, str]
-    notes: tuple[str, ...]
-
-
-def families_in_words(results: Results) -> list[FamilyAnswer]:
-    """Say every family's significant differences."""
-    said = []
-    for family in dict.fromkeys(row.family for row in results.contrasts):
-        rows = [row for row in results.contrasts if row.family == family]
-        shown = [row for row in rows if row.dataset == results.datasets[-1]] or rows
-        found = {
-            wording(metric).noun: "; ".join(_found(row) for row in shown if row.metric == metric and row.is_significant)
-            or "no difference is significant"
-            for metric in dict.fromkeys(row.metric for row in shown)
-        }
-        how = f"{counted(len(rows), 'comparison')} with {references(rows)}, {correction_in_words(rows[0].correction)}"
-        said.append(FamilyAnswer(family, how, found, family_notes(rows)))
-    return said
-
-
-def family_notes(rows: Sequence[Contrast]) -> tuple[str, ...]:
-    """Say what the p-values of a family test, which interval is which, and what single comparisons must say."""
-    nulls = "; ".join(dict.fromkeys(row.null for row in rows if row.null))
-    apart = (f"{row.cell}, {wording(row.metric).noun}, {row.dataset}: {row.note}." for row in rows if row.note)
-    return (*filter(None, (f"p tests {nulls}." if nulls else "", intervals_in_words(rows))), *apart)
-
-
-def intervals_in_words(rows: Sequence[Contrast]) -> str:
-    """Say which interval of a family is which."""
-    if all(row.low_together is None for row in rows):
-        return f"Alone: the 95{THIN}% interval of each difference alone, not adjusted."
-    together = {
-        "none": f"its 95{THIN}% interval, as nothing is corrected for",
-        "fdr": f"its interval after selection (of those of significant differences at most 5{THIN}% miss, on average)",
-    }
-    correction = "fdr" if rows[0].correction in ("bh", "by") else rows[0].correction
-    said = together.get(
-        correction, f"its simultaneous 95{THIN}% interval (all of the family hold together: Bonferroni)"
-    )
-    return f"Beside a difference: {said}. Alone: the interval of this difference alone, not adjusted."
-
-
-def _found(row: Contrast) -> str:
-    kind = wording(row.metric).kind
-    together = interval(row.low_together, row.high_together, kind, signed=True)
-    return f"{row.cell} {difference(row.difference, kind)} {together}".strip()
-
-
-def references(rows: Sequence[Contrast]) -> str:
-    """Name what the cells of a family are compared with."""
-    return ", ".join(dict.fromkeys(row.reference for row in rows))
-
-
-def correction_in_words(correction: str) -> str:
-    """Say how p-values were adjusted."""
-    known = {
-        "holm": "after Holm's correction",
-        "hommel": "after Hommel's correction",
-        "bh": "with the false discovery rate controlled (Benjamini and Hochberg)",
-        "by": "with the false discovery rate controlled (Benjamini and Yekutieli)",
-        "none": "without any correction for multiple comparisons",
-    }
-    return known.get(correction, f"after the correction {correction}")
+    return f"{difference(row.estimate, kind)}{step}", interval(row.low, row.high, kind, signed=True)

@@ -139,11 +139,11 @@ def test_the_null_of_each_p_is_said_and_where_an_undecided_estimate_leans() -> N
     frame = long_table(two_by_two(40, 12, 9, 39))
     assert tuple(judge_claims(frame, [], seed=1).columns) == COLUMNS
     rows = {claim: _row(frame, claim) for claim in (MARGIN, "score(a) < score(b)", "score(a) == score(b) +- 0.1")}
-    assert rows[MARGIN]["null"].startswith("a difference of -0.05, the margin: two-sided")
+    assert rows[MARGIN]["null"].startswith("a difference of -0.05 (the margin), two-sided")
     assert all(row["verdict"] == "undecided" for row in (rows[MARGIN], rows["score(a) < score(b)"]))
-    assert rows["score(a) < score(b)"]["leans"] == "leans against the claim, by its estimate alone"
-    assert rows[MARGIN]["leans"] == "leans for the claim, by its estimate alone"
-    assert rows["score(a) == score(b) +- 0.1"]["null"] == "-0.1 or less, or 0.1 or more: two one-sided tests"
+    assert rows["score(a) < score(b)"]["leans"] == "the estimate points against the claim"
+    assert rows[MARGIN]["leans"] == "the estimate favours the claim"
+    assert rows["score(a) == score(b) +- 0.1"]["null"] == "-0.1 or less, or 0.1 or more, two one-sided tests"
 
 
 def test_no_interval_of_a_claim_excludes_a_value_that_its_own_test_does_not() -> None:
@@ -162,10 +162,10 @@ def test_an_estimate_on_the_bound_leans_neither_way(claim: str) -> None:
     """Seven questions won and seven lost, by thirds of replicates: their mean is 0 but for rounding."""
     a, b = np.tile([0.1 + 0.2, 0.3], 7)[None], np.tile([0.3, 0.1 + 0.2], 7)[None]
     for frame in (long_table({"a": a, "b": b}), long_table({"a": np.eye(1, 6), "b": np.eye(1, 6, 3)})):
-        assert _row(frame, claim)["leans"] == "leans neither way: its estimate lies on the bound"
+        assert _row(frame, claim)["leans"] == "the estimate lies on the bound"
         looked = judge_anytime(frame, [claim]).iloc[0]
         assert (looked["verdict"], looked["p"]) == ("undecided", 1.0)
-        assert looked["leans"] == "leans neither way: its estimate lies on the bound"
+        assert looked["leans"] == "the estimate lies on the bound"
 
 
 def test_an_interaction_leans_nowhere_since_it_has_no_side() -> None:
@@ -177,9 +177,9 @@ def test_an_interaction_leans_nowhere_since_it_has_no_side() -> None:
 def test_the_null_of_each_p_is_said_at_a_look_too() -> None:
     frame = long_table(two_by_two(40, 12, 9, 39))
     said = judge_anytime(frame, [MARGIN, "score(a) == score(b) +- 0.1", "score(a) > 0.4 and score(b) > 0.3"])["null"]
-    assert said[0].startswith("a difference of -0.05, the margin: two-sided")
-    assert said[1] == "-0.1 or less, or 0.1 or more: two one-sided tests"
-    assert said[2].startswith("one part at least does not hold; of the part shown: a mean of ")
+    assert said[0].startswith("a difference of -0.05 (the margin), two-sided")
+    assert said[1] == "-0.1 or less, or 0.1 or more, two one-sided tests"
+    assert said[2].startswith("at least one part does not hold, shown is a mean of ")
 
 
 def test_no_interval_of_a_share_begins_above_an_estimate_of_0() -> None:

@@ -114,7 +114,7 @@ def test_a_conjunction_has_the_largest_p_of_its_parts() -> None:
     wrong = _row(frame, "accuracy(a) < accuracy(b) and input_tokens(a) < input_tokens(b)")
     assert wrong["verdict"] == "contradicted"
     assert wrong["p"] == pytest.approx(2 * each["p"][0])
-    assert wrong["note"].startswith("shown: accuracy(a) < accuracy(b), the part that decides; 1 of 2 parts")
+    assert wrong["note"].startswith("holds only if every part does: the weakest is accuracy(a) < accuracy(b), ")
 
 
 def test_dominance_within_a_margin_is_non_inferiority_there() -> None:

@@ -67,11 +67,11 @@ def skewed(questions: int, skewness: float) -> Floats:
 def test_warnings_begin_where_they_say() -> None:
     """Below ten questions of any shape, below fifty of a skewness of 1.5 or more; there is no further rule."""
     flat = np.linspace(1, 9, 200)
-    assert note(flat[:9]) == "only 9 questions: the test may err more often than it says"
+    assert note(flat[:9]) == "with only 9 questions the test may err more often than stated"
     assert note(flat[:10]) == ""
     # one of five is 1 and the rest are 0: a skewness of 1.5 exactly, (5 - 2) / sqrt(4)
     assert note(np.tile([1.0, 0, 0, 0, 0], 9)) == (
-        "only 45 questions of skewed values (skewness 1.5): the test may err more often than it says"
+        "with only 45 questions of skewed values (skewness 1.5) the test may err more often than stated"
     )
     assert note(np.tile([1.0, 0, 0, 0, 0], 10)) == ""
     assert note(np.tile([1.0, 0, 0, 0], 11)) == "", "a skewness of 1.15"
@@ -95,7 +95,7 @@ def test_clusters_are_counted_where_they_are_declared() -> None:
     """Forty questions in eight clusters are eight."""
     values = np.linspace(1, 9, 40)
     said = note(values, cluster=np.tile(np.repeat(np.arange(8), 5), 1))
-    assert said == "only 8 clusters: the test may err more often than it says"
+    assert said == "with only 8 clusters the test may err more often than stated"
 
 
 # ---------------------------------------------------------------- equivalence
@@ -103,9 +103,9 @@ def test_a_difference_at_its_margin_is_not_within_it() -> None:
     """Ten of a hundred questions apart, and a margin of ten points: on the side of different."""
     frame = long_table(two_by_two(40, 15, 5, 40))
     at = row(frame, "score(a) == score(b) +- 0.1")
-    assert at["leans"] == "leans against the claim, by its estimate alone"
+    assert at["leans"] == "the estimate points against the claim"
     inside = row(frame, "score(a) == score(b) +- 0.11")
-    assert inside["leans"] == "leans for the claim, by its estimate alone"
+    assert inside["leans"] == "the estimate favours the claim"
     assert (at["note"], at["test"]) == ("90 % interval", "two one-sided tests, Bonett-Price")
 
 
@@ -129,9 +129,12 @@ def test_a_trend_shows_the_means_of_its_levels() -> None:
 def test_the_mean_over_datasets_says_on_how_many_it_leans_for_the_claim() -> None:
     parts = [long_table(two_by_two(20, wins, 10, 10), dataset=name) for name, wins in (("x", 20), ("y", 12), ("z", 5))]
     found_ = row(pd.concat(parts), "score(a) > score(b)")
-    assert found_["note"] == "mean over datasets; leans for the claim on 2 of 3"
+    assert found_["note"] == "mean over datasets, the estimate favours the claim on 2 of 3"
     every = row(pd.concat(parts), "score(a) > score(b) on every dataset")
-    assert every["note"] == "shown: z, the dataset that decides; leans for the claim on 2 of 3"
+    assert (
+        every["note"]
+        == "supported only if it holds on every dataset: z decides, and the estimate favours the claim on 2 of 3"
+    )
 
 
 # ---------------------------------------------------------------- what doubtful answers could change
@@ -140,7 +143,9 @@ def test_missing_and_unreadable_answers_are_counted_apart() -> None:
     wrong = frame.index[(frame["cell"] == "b") & (frame["score"] == 0)]
     frame.loc[wrong[:3], "unparsed"] = 1
     said = row(frame.drop(index=wrong[3:5]), "score(a) > score(b)")["note"]
-    assert said.startswith("2 missing and 3 unreadable answers could change the verdict: supported at best, ")
+    assert said.startswith(
+        "2 missing and 3 unreadable answers count as wrong: scoring them as right could change the verdict ("
+    )
 
 
 @pytest.mark.parametrize("declared", [None, ["score(c) > score(d)"]])
@@ -161,7 +166,8 @@ def test_what_a_doubtful_claim_could_be_counts_its_family(declared: list[str] | 
         cases.append(verdict_of(found(0.0, leans), adjust(p)[1], 0.05))
     seen = judge_claims(frame.drop(index=doubtful), claims, seed=1, declared=declared).iloc[1]
     assert cases[0] != cases[1]
-    assert seen["note"] == f"1 missing answer could change the verdict: {cases[0]} at best, {cases[1]} at worst"
+    said = "1 missing answer counts as wrong: scoring it as right could change the verdict"
+    assert seen["note"] == f"{said} ({cases[0]} at best, {cases[1]} at worst)"
 
 
 def test_parts_of_a_claim_show_the_doubt_of_the_part_that_has_most() -> None:
@@ -169,7 +175,4 @@ def test_parts_of_a_claim_show_the_doubt_of_the_part_that_has_most() -> None:
     lost = frame.index[(frame["cell"] == "c")][:4]
     said = row(frame.drop(index=lost), "score(a) > score(b) and score(a) > score(c)")
     assert "4 missing answers" in said["note"]
-    assert said["null"] == (
-        "one part at least does not hold; of the part shown: "
-        "a difference of 0: two-sided, each direction at half the level"
-    )
+    assert said["null"] == ("at least one part does not hold, shown is a difference of 0, two-sided")

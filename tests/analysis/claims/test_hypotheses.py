@@ -142,7 +142,7 @@ def test_several_datasets() -> None:
     found = judge_claims(frame, ["score(a) > score(b)" + end for end in ("", " on x", " on every dataset")], seed=1)
     assert found["verdict"].tolist() == ["undecided", "supported", "contradicted"]
     assert "1 of 2" in found["note"][0]
-    assert "shown: y" in found["note"][2]
+    assert "y decides" in found["note"][2]
 
 
 def test_missing_answers_that_could_change_a_verdict_are_in_the_note() -> None:
@@ -151,9 +151,10 @@ def test_missing_answers_that_could_change_a_verdict_are_in_the_note() -> None:
     lost = frame.index[(frame.cell == "b") & (frame.score == 0)][:10]
     row = _verdict(frame.drop(index=lost), "score(a) > score(b)")
     assert row["verdict"] == "supported"
-    assert row["note"] == "10 missing answers could change the verdict: supported at best, undecided at worst"
+    said = "10 missing answers count as wrong: scoring them as right could change the verdict"
+    assert row["note"] == f"{said} (supported at best, undecided at worst)"
     kept = frame.drop(index=frame.index[(frame.cell == "b") & (frame.score == 0)][:1])
-    assert "could not change the verdict" in _verdict(kept, "score(a) > score(b)")["note"]
+    assert "would not change the verdict" in _verdict(kept, "score(a) > score(b)")["note"]
 
 
 def test_what_cannot_be_tested_is_undecided_and_says_why() -> None:

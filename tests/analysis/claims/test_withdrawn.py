@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortexdsl.analysis.claims.hypotheses import withdrawn_note
+from cortexdsl.analysis.phrasing import withdrawn
 from cortexdsl.analysis.tests.corrections import adjust
 
 
@@ -21,8 +21,7 @@ def test_withdrawing_a_claim_never_lowers_the_others(correction: str) -> None:
 
 
 def test_without_a_correction_nothing_counts_a_withdrawn_claim_and_the_note_says_so() -> None:
-    assert (
-        withdrawn_note(2, "holm") == "claims declared before the run and withdrawn since: 2, counted in the correction"
-    )
-    assert withdrawn_note(2, "none").endswith("2, which nothing counts (correction: none)")
-    assert withdrawn_note(0, "none") == ""
+    said = "2 claims that were declared before the run are no longer made, and the correction counts this"
+    assert withdrawn(2, "holm") == said
+    assert withdrawn(2, "none").endswith("nothing corrects for this (correction: none)")
+    assert withdrawn(0, "none") == ""

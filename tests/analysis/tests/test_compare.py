@@ -271,18 +271,22 @@ def test_what_is_printed_says_what_p_tests_and_which_interval_is_which(
     _three().to_csv(tmp_path / "scores.csv", index=False)
     assert main(["compare", str(tmp_path / "scores.csv"), "--to", "a"]) == 0
     out = capsys.readouterr().out
-    assert "p tests a difference of 0, two-sided" in out
-    assert "all_low to all_high hold of all comparisons together, low to high for one alone (not adjusted)" in out
+    said = " ".join(out.split())
+    assert "p says how often a gap this large or larger would arise if both cells were equal." in said
+    assert "widened so that all of its family are right at once in 95 % of experiments" in said
+    assert "all_low, all_high: that interval. low, high: the ordinary 95 % interval of one difference." in said
 
 
 def test_what_stands_beside_a_claim_is_printed_as_in_the_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Which null p tests, and on which side of its margin an undecided estimate lies."""
+    """What p means, on which side of its margin an undecided estimate lies, and how many questions would do."""
     long_table(two_by_two(8, 2, 1, 9)).to_csv(tmp_path / "scores.csv", index=False)
     assert main(["compare", str(tmp_path / "scores.csv"), "--to", "b", "--claim", "score(a) >= score(b) - 0.1"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "p tests a difference of -0.1, the margin: two-sided, each direction at half the level; leans for" in said
+    assert "Were the true difference exactly −10 points, an estimate this far from it or farther would arise in" in said
+    assert "The estimate favours the claim. About" in said
+    assert "questions would decide an effect of the estimated size in 80 % of experiments." in said
 
 
 def test_the_wald_test_over_clusters_is_hotellings() -> None:

@@ -74,7 +74,7 @@ def test_the_command_line_pools_tables_and_folders(tmp_path: Path, capsys: pytes
     assert main(ask) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "over 3 experiments as draws from experiments like these" in out
-    assert "3 are few" in out
+    assert "with only 3" in out
 
 
 def test_what_cannot_be_pooled_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

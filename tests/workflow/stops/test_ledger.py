@@ -1,4 +1,4 @@
-"""The ledger over whole runs: what an edited spec and removed files leave behind, in tables and in the report."""
+"""The ledger over whole runs: what edited specs, edited tables and removed files leave behind."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_what_changed_after_the_first_call_stands_beside_the_verdicts(fresh: Ben
 
     rows, text = run(TWO_ALONE)
     assert [(row["declared"], row["changed"], row["exploratory"], row["runs"]) for row in rows] == [
-        ("before the first call", "", "False", "1: seed 3")
+        ("before the first call", "", "False", "1: seed 3 supported")
     ]
     assert "Nothing changed after the first call." in text
 
@@ -32,13 +32,13 @@ def test_what_changed_after_the_first_call_stands_beside_the_verdicts(fresh: Ben
     rows, text = run(late)
     changed = "seed: 3, then 4; alpha: 0.05, then 0.2"
     assert [(row["declared"], row["changed"], row["exploratory"], row["runs"]) for row in rows] == [
-        ("before the first call", changed, "True", "2: seed 3, 4"),
-        ("after the first call", changed, "True", "2: seed 3, 4"),
+        ("before the first call", changed, "True", "2: seed 3 supported, seed 4 supported"),
+        ("after the first call", changed, "True", "1: seed 4 undecided"),
     ]
     said = "alpha: 0.05, then 0.2; claim added: input_tokens(high) > input_tokens(low)"
     assert said in text
     assert said.replace(">", "&gt;") in (results / "report.html").read_text(encoding="utf-8")
-    assert "2. seed 4, a replication" in text
+    assert "run again with seed 4 after results existed" in text
 
     assert main(["export", str(results), "--out", str(fresh.folder / "scores.jsonl")]) == 0
     assert (fresh.folder / "scores.ledger.jsonl").read_bytes() == (results / "ledger.jsonl").read_bytes()
@@ -53,3 +53,23 @@ def test_what_changed_after_the_first_call_stands_beside_the_verdicts(fresh: Ben
     assert {row["declared"] for row in rows} == {"nothing was declared before the first call"}
     assert {row["exploratory"] for row in rows} == {"True"}
     assert "calls existed before this ledger" in " ".join(terminal_report(results).split())
+
+
+@pytest.mark.workflow
+def test_edited_scores_are_refused_by_a_run_until_they_are_deleted(fresh: Bench) -> None:
+    """No verdict on them enters the ledger; the message's remedy gives the same bytes as before the edit."""
+    results = fresh.results("edited")
+    fresh.write("specs/edited.yaml", TWO_ALONE)
+    assert fresh.snakemake().status == 0
+    scores, ledger = results / "scores.csv", (results / "ledger.jsonl").read_bytes()
+    whole = scores.read_bytes()
+    scores.write_bytes(whole.replace(b",0.0,", b",1.0,").replace(b",0,", b",1,"))
+    assert scores.read_bytes() != whole
+    found = fresh.snakemake()
+    assert found.status != 0
+    assert "edited after the experiment wrote it" in (results / "logs" / "verdict.log").read_text()
+    assert (results / "ledger.jsonl").read_bytes() == ledger
+    for path in (scores, results / "report.html"):
+        path.unlink(missing_ok=True)
+    assert fresh.snakemake().status == 0
+    assert (scores.read_bytes(), (results / "ledger.jsonl").read_bytes()) == (whole, ledger)

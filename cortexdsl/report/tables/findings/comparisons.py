@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from cortexdsl.records.links import find_link
 from cortexdsl.report.inputs.results import Contrast, Results
 from cortexdsl.report.tables.written.table import Column, Entry, Table, words
+from cortexdsl.report.words.families import correction_in_words, is_exploratory, references, table_notes
 from cortexdsl.report.words.names import slug
 from cortexdsl.report.words.numbers import NOTHING, difference, interval, number, p_value, wording
-from cortexdsl.report.words.sentences import answer, correction_in_words, family_notes, references
+from cortexdsl.report.words.sentences import answer
 
 _EFFECTS = {"d_z": "d", "odds_ratio": "OR"}
 _MEANINGS = {
@@ -36,8 +37,9 @@ def _family(results: Results, family: str, rows: Sequence[Contrast]) -> Table:
         Column("Alone", ("ci_low", "ci_high")),
         Column("Effect", ("effect", "effect_size")),
         Column("p", ("test", "p")),
-        Column("Adjusted p", ("p_adjusted", "is_significant")),
+        Column("Adjusted p", ("p_adjusted", "is_significant", "is_exploratory")),
     ]
+    whole = is_exploratory(rows)
     body = []
     for row in rows:
         how, strong = wording(row.metric), row.is_significant
@@ -46,6 +48,7 @@ def _family(results: Results, family: str, rows: Sequence[Contrast]) -> Table:
         size = number(row.effect_size, 2)
         effect = size if size == NOTHING else f"{_EFFECTS.get(row.effect, row.effect)} {size}"
         named = f"{row.cell} against {row.reference}" if several else row.cell
+        named += " (exploratory)" if row.is_exploratory and not whole else ""
         gap = (row.difference, row.low_together, row.high_together)
         link = find_link(results.experiment, dataset=row.dataset, apart=(row.cell, row.reference))
         body.append((
@@ -56,15 +59,22 @@ def _family(results: Results, family: str, rows: Sequence[Contrast]) -> Table:
             Entry(alone or NOTHING, (row.low, row.high)),
             Entry(effect, (row.effect, row.effect_size)),
             Entry(p_value(row.p), (row.test, row.p)),
-            Entry(f"{p_value(row.p_adjusted)}{' *' if strong else ''}", (row.p_adjusted, strong), strong),
+            Entry(
+                f"{p_value(row.p_adjusted)}{' *' if strong else ''}",
+                (row.p_adjusted, strong, row.is_exploratory),
+                strong,
+            ),
         ))  # fmt: skip
     found = sum(row.is_significant for row in rows)
     corrected = correction_in_words(rows[0].correction)
-    caption = f"Family {family}: {found} of {len(rows)} differences from {references(rows)} significant {corrected}."
+    mark = " (exploratory)" if whole else ""
+    caption = (
+        f"Family {family}{mark}: {found} of {len(rows)} differences from {references(rows)} significant {corrected}."
+    )
     tests = dict.fromkeys(row.test.split(" (")[0] for row in rows)
     effects = dict.fromkeys(_MEANINGS[row.effect] for row in rows if row.effect in _MEANINGS)
     stars = (_STAR,) if found else ()
-    parts = (f"Tests: {', '.join(tests)}, paired by question.", *stars, *family_notes(rows), *effects)
+    parts = (f"Tests: {', '.join(tests)}, paired by question.", *stars, *table_notes(rows), *effects)
     return Table(f"comparisons-{slug(family)}", caption, tuple(heads), tuple(body), " ".join(parts))
 
 
@@ -84,11 +94,11 @@ def claim_table(results: Results) -> Iterator[Table]:
     rows = []
     for row in results.verdicts:
         said = answer(row)
-        shown, _, between = said.finding.rsplit(", ", 1)[0].partition(" [")
+        between = said.finding.removeprefix(said.estimate).partition("[")[2].partition("]")[0]
         rows.append((
             words(row.claim),
             Entry(row.verdict, (row.verdict,), row.verdict != "undecided"),
-            Entry(shown, (row.estimate, row.low, row.high), more=f"[{between}" if between else ""),
+            Entry(said.estimate, (row.estimate, row.low, row.high), more=f"[{between}]" if between else ""),
             Entry(p_value(row.p), (row.p,)),
             Entry(p_value(row.p_adjusted), (row.p_adjusted,)),
             Entry(row.null or NOTHING, (row.test, row.null)),

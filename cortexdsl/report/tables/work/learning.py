@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cortexdsl.report.inputs.learned import Learned, Look
 from cortexdsl.report.tables.written.table import Column, Entry, Table, words
-from cortexdsl.report.words.numbers import NOTHING, THIN, estimate, number
+from cortexdsl.report.words.numbers import NOTHING, estimate, number
 from cortexdsl.watch.words import duration
 
 NAME = "learning"
@@ -56,7 +56,7 @@ def _row(phase: Learned) -> tuple[Entry, ...]:
 
 
 def _count(value: int | None) -> Entry:
-    return Entry(NOTHING if value is None else f"{value:,}".replace(",", THIN), (value,))
+    return Entry(NOTHING if value is None else f"{value:,}", (value,))
 
 
 def _loss(look: Look | None) -> Entry:

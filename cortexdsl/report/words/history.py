@@ -1,0 +1,118 @@
+"""The ledger in sentences: what was declared, what changed, which verdicts each run gave."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from cortexdsl.plan.kept.declaration import SEED, Declaration
+from cortexdsl.plan.kept.entries import Entry
+from cortexdsl.plan.kept.ledger import EARLIER, Ledger
+from cortexdsl.plan.kept.twins import Twin
+from cortexdsl.report.words.numbers import counted
+
+
+def history_in_words(ledger: Ledger, faults: Sequence[str]) -> Iterator[str]:
+    """Yield sentences about a ledger; its faults come first."""
+    for fault in faults:
+        yield f"The record is broken: {fault}. What is said here of before and after cannot be relied on."
+    before = ledger.before
+    if before is None:
+        first = ledger.entries[0].said[0] if ledger.entries else "there is no ledger"
+        yield f"Nothing is known to have been declared before the first call: {first}. Every verdict is exploratory."
+    else:
+        yield f"Before the first call: {declaration_in_words(before)}."
+        if EARLIER in ledger.declarations[0].said:
+            yield f"Of this the claims alone are sure: {EARLIER}."
+        late = [entry for entry in ledger.declarations if entry.after_calls]
+        for entry in late:
+            yield f"After the first call: {change_of(entry, ledger)}."
+        if not late:
+            yield "Nothing changed after the first call."
+    yield from _runs(ledger.runs)
+
+
+def declaration_in_words(declaration: Declaration) -> str:
+    """Say what a declaration fixes, but for its claims, cells and families."""
+    return (
+        f"{counted(len(declaration['claims']), 'claim')}, seed {declaration['seed']}, error "
+        f"{declaration['alpha']:g}, correction {declaration['correction']}, {_sizes(declaration)}, "
+        f"{counted(declaration['replicates'], 'replicate')}"
+    )
+
+
+def change_of(entry: Entry, ledger: Ledger) -> str:
+    """Say what a declaration changed; another seed is a new run if there were results before it."""
+    earlier = ledger.entries[: ledger.entries.index(entry)]
+    return changes_in_words(entry.said, had_results=any(one.kind == "verdicts" for one in earlier))
+
+
+def changes_in_words(changes: Sequence[str], *, had_results: bool = False) -> str:
+    """Say changes of a declaration, as `cortexdsl.plan.kept.declaration.changes` names them."""
+    return "; ".join(_change(change, had_results) for change in changes)
+
+
+def _change(change: str, had_results: bool) -> str:
+    kind, _, values = change.partition(": ")
+    if kind != SEED or not had_results:
+        return change
+    # Ledgers of earlier versions end such a change with ": a replication".
+    return f"run again with seed {values.partition(', then ')[2].partition(':')[0]} after results existed"
+
+
+def runs_in_words(ledger: Ledger, claim: str, verdict: str) -> str:
+    """Say in how many runs a claim had its verdict, and which; empty for a claim that was judged once.
+
+    Examples
+    --------
+    `in 1 of 3 runs (with seed 5; undecided with seeds 3 and 4)`.
+    """
+    judged = ledger.verdicts_on(claim)
+    if len(judged) < 2:
+        return ""
+    seeds = [seed for _, seed, _ in judged]
+    by_seed = len(set(seeds)) == len(seeds)
+    runs: dict[str, list[str]] = {verdict: []}
+    for number, seed, found in judged:
+        runs.setdefault(found, []).append(str(seed if by_seed else number))
+    word, link = ("seed", "with") if by_seed else ("run", "in")
+    named = {found: f"{link} {word}{'s' * (len(some) > 1)} {_joined(some)}" for found, some in runs.items() if some}
+    count = len(runs[verdict])
+    if count == len(judged):
+        return f"in all {count} runs ({named[verdict]})"
+    others = "; ".join(f"{found} {which}" for found, which in named.items() if found != verdict)
+    return f"in {count} of {len(judged)} runs ({'; '.join(filter(None, [named.get(verdict, ''), others]))})"
+
+
+def twin_in_words(twin: Twin) -> str:
+    """Say which claims of this experiment another one declared, and what it found."""
+    said = []
+    for claim in twin.claims:
+        judged = twin.ledger.verdicts_on(claim)
+        found = ", ".join(f"{verdict} with seed {seed}" for _, seed, verdict in judged) or "declared, not judged yet"
+        said.append(f"{claim}: {found}")
+    assert twin.ledger.now is not None
+    return (
+        f"The experiment {twin.name} has the same claims about the same methods and datasets "
+        f"({_sizes(twin.ledger.now)}): {'; '.join(said)}."
+    )
+
+
+def _sizes(declaration: Declaration) -> str:
+    return ", ".join(f"{one['questions']} questions of {label}" for label, one in declaration["datasets"].items())
+
+
+def _joined(words: Sequence[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
+
+
+def _runs(runs: tuple[Entry, ...]) -> Iterator[str]:
+    if not runs:
+        return
+    seeds = list(dict.fromkeys(run.seed for run in runs))
+    times = "once" if len(runs) == 1 else f"{len(runs)} times"
+    yield f"Verdicts were given {times}, with seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}:"
+    for number, run in enumerate(runs, 1):
+        found = Counter(str(line.get("verdict")) for line in run.verdicts)
+        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(found.items())) or "no claims"
+        yield f"{number}. seed {run.seed}: {'; '.join(run.said)} ({verdicts})."
