@@ -18,7 +18,7 @@ STARTER = """\
 title: Does debate beat as many samples of one agent?
 seed: 1
 replicates: 1
-dataset: {name: arithmetic, size: 20}       # cortexdsl data list: what else there is
+dataset: {name: arithmetic, size: 20}       # or {file: my.csv}; cortexdsl data list: others
 
 models:                                     # any litellm model: {model: openai/NAME, api_base: env:MY_URL}
   weak:   {model: builtin/solver, skill: 0.4, parameters: 1.0e9, tokens: 2.0e12}

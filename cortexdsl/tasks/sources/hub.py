@@ -84,7 +84,7 @@ def hub_table(
         if is_pinned and loaded - {asked}:  # without the hub, the library takes what its cache has
             raise DataError(
                 f"{candidate['id']}: revision {asked} was asked for, and {', '.join(sorted(loaded))} was loaded\n"
-                "    the hub could not be reached and the cache has another revision: try again with the network",
+                "    the hub could not be reached, so the newest of the cache was taken: try again with the network",
                 word="revision",
             )
         commit = loaded.pop() if len(loaded) == 1 else asked
@@ -93,7 +93,7 @@ def hub_table(
     raise DataError(
         "no hub id could be loaded:\n    "
         + "\n    ".join(failures)
-        + "\n    give the path of the official files instead: dataset: {name: ..., path: ...}"
+        + "\n    or download its files and name them: {name: ..., path: ...} of the list, {file: ...} of others"
     )
 
 
