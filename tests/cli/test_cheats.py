@@ -208,6 +208,13 @@ def test_edited_scores_are_neither_judged_nor_compared(place: Path, capsys: pyte
     assert said(capsys, "compare", str(foreign), "--to", "low")[0] == 0
 
 
+def test_the_verdicts_are_deleted(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without the table a report would say that the spec states no claims."""
+    (RESULTS / "hypotheses.csv").unlink()
+    status, text = said(capsys, "report", NAME, "--text")
+    assert (status, "results/small/hypotheses.csv: deleted after the experiment wrote it" in text) == (2, True)
+
+
 def test_a_part_of_the_scores_is_edited(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The scores are made of parts, one a cell: the job that joins them refuses one that was edited."""
     part = "parts/arithmetic/low/scores.csv"
