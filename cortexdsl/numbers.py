@@ -56,18 +56,24 @@ def interval(
     """Write an interval in brackets, in the units of its estimate.
 
     `null` is what the lower and the upper end are held against (0 for a difference): an end gets as many digits as it
-    takes to show on which side of it the end lies. Empty if an end is unknown or if both are equal (nothing varied).
+    takes to show on which side of it the end lies. The ends get more digits if they would read alike. Empty if an end
+    is unknown, or if both are equal up to rounding (nothing varied).
     """
-    if low is None or high is None or math.isnan(low) or math.isnan(high) or low == high:
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
         return ""
-    ends = (
-        _end(end, kind, signed, 0.0 if at is None and signed else at) for end, at in zip((low, high), null, strict=True)
-    )
-    return f"[{', '.join(ends)}]"
+    if math.isclose(low, high, rel_tol=_ROUNDING, abs_tol=_ROUNDING):
+        return ""
+    values = [0.0 if at is None and signed else at for at in null]
+
+    def ends(more: int) -> list[str]:
+        return [_end(end, kind, signed, at, more) for end, at in zip((low, high), values, strict=True)]
+
+    shown = next((some for some in map(ends, range(_FINEST)) if some[0] != some[1]), ends(_FINEST))
+    return f"[{', '.join(shown)}]"
 
 
-def _end(value: float, kind: Kind, signed: bool, null: float | None) -> str:
-    """One end of an interval: -0.04 is not written as 0 where 0 is what matters."""
+def _end(value: float, kind: Kind, signed: bool, null: float | None, more: int) -> str:
+    """One end of an interval, with some more digits than usual: -0.04 is not written as 0 if 0 is what matters."""
 
     def written(finer: int, end: float) -> str:
         if signed:
@@ -77,8 +83,8 @@ def _end(value: float, kind: Kind, signed: bool, null: float | None) -> str:
     if math.isinf(value):
         return f"{MINUS if value < 0 else '+' * signed}\u221e"
     if null is None or abs(value - null) < _ROUNDING:
-        return written(0, value)
-    finer = (finer for finer in range(_FINEST) if _read(written(finer, value)) != _read(written(finer, null)))
+        return written(more, value)
+    finer = (finer for finer in range(more, _FINEST) if _read(written(finer, value)) != _read(written(finer, null)))
     return written(next(finer, _FINEST), value)
 
 

@@ -129,6 +129,7 @@ def test_families_and_metrics_are_invented_after_the_results(place: Path, capsys
     differences = report.partition("Significant differences:")[2]
     assert "late (exploratory): 2 comparisons" in differences
     assert "main: 2 comparisons" in differences
+    assert "Exploratory (high, tokens per question): not declared before the first call" in differences
     assert "Exploratory: not declared before the first call as it now is." in differences
     assert main(["report", NAME, "--no-figures"]) == 0
     assert 'late <span class="tag">exploratory</span>' in (RESULTS / "report.html").read_text(encoding="utf-8")
@@ -206,6 +207,13 @@ def test_edited_scores_are_neither_judged_nor_compared(place: Path, capsys: pyte
     foreign = Path("foreign.csv")
     shutil.copy(RESULTS / "scores.csv", foreign)
     assert said(capsys, "compare", str(foreign), "--to", "low")[0] == 0
+
+
+def test_the_verdicts_are_deleted(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without the table a report would say that the spec states no claims."""
+    (RESULTS / "hypotheses.csv").unlink()
+    status, text = said(capsys, "report", NAME, "--text")
+    assert (status, "results/small/hypotheses.csv: deleted after the experiment wrote it" in text) == (2, True)
 
 
 def test_a_part_of_the_scores_is_edited(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,6 +63,13 @@ def test_shares_are_percent_and_their_differences_points() -> None:
     assert interval(None, None, "share") == ""
 
 
+def test_an_interval_shows_its_width_or_is_left_out() -> None:
+    """[1,500, 1,500] says nothing: of equal numbers there is no interval, close ones get the digits that part them."""
+    assert interval(1500.0, 1500.0, "number") == ""
+    assert interval(123.96, 124.4, "number") == "[124.0, 124.4]"
+    assert interval(0.50001, 0.50002, "share") == "[50.001, 50.002]"
+
+
 @pytest.mark.parametrize(
     ("claim", "words"),
     [

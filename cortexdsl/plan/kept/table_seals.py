@@ -18,6 +18,8 @@ from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.records.files import write_lines
 
 PARTS_FILE = "digests.json"
+ALWAYS = ("scores", "metrics", "comparisons", "omnibus", "bounds", "ranks", "hypotheses")
+"""Tables that every finished experiment has, so that one of them that is missing was deleted."""
 
 
 def seal_tables(layout: Layout, paths: Iterable[str | Path]) -> None:
@@ -42,6 +44,24 @@ def check_tables(layout: Layout, paths: Iterable[str | Path] | None = None) -> N
     """
     named = None if paths is None else {Path(path) for path in paths}
     _refuse((path for path in edited_tables(layout) if named is None or path in named), layout)
+
+
+def check_complete(layout: Layout) -> None:
+    """Refuse results that lack a table which a job wrote: without it a report would say that there is nothing to say.
+
+    Raises
+    ------
+    DataError
+        Names the files and the remedy.
+    """
+    sealed = read_ledger(layout).tables
+    paths = [Path(layout.table(name)) for name in ALWAYS]
+    missing = [path.as_posix() for path in paths if path.name in sealed and not path.is_file()]
+    if missing:
+        raise DataError(
+            f"{', '.join(missing)}: deleted after the experiment wrote it\n"
+            f"    run the same command again: cortexdsl run {_spec(layout)}"
+        )
 
 
 def check_own_table(path: Path) -> None:

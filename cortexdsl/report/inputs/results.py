@@ -11,7 +11,7 @@ from typing import Any
 
 from cortexdsl.errors import DataError
 from cortexdsl.plan.kept.looks import last_look
-from cortexdsl.plan.kept.table_seals import check_tables
+from cortexdsl.plan.kept.table_seals import check_complete, check_tables
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.report.inputs.health import Health, read_health
 from cortexdsl.report.inputs.rows import Row, read_rows
@@ -196,10 +196,11 @@ def read_results(folder: Path) -> Results:
     Raises
     ------
     DataError
-        A needed file is missing, a column or number is not what the contract says, or a table was edited after the
-        experiment wrote it.
+        A needed file is missing, a column or number is not what the contract says, or a table was edited or deleted
+        after the experiment wrote it.
     """
     check_tables(Layout(folder.as_posix()))
+    check_complete(Layout(folder.as_posix()))
     plan_file = folder / "plan.json"
     try:
         plan = json.loads(plan_file.read_text(encoding="utf-8"))

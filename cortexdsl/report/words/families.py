@@ -69,7 +69,11 @@ def is_exploratory(rows: Sequence[Contrast]) -> bool:
 def own_notes(rows: Sequence[Contrast]) -> tuple[str, ...]:
     """Say what single comparisons of a family must say, and that some or all are exploratory."""
     apart = (f"{row.cell}, {wording(row.metric).noun}, {row.dataset}: {row.note}." for row in rows if row.note)
-    return (*([EXPLORATORY] if any(row.is_exploratory for row in rows) else []), *apart)
+    late = [f"{row.cell}, {wording(row.metric).noun}" for row in rows if row.is_exploratory]
+    if not late:
+        return tuple(apart)
+    which = "" if is_exploratory(rows) else f" ({'; '.join(dict.fromkeys(late))})"
+    return (EXPLORATORY.replace("Exploratory", f"Exploratory{which}", 1), *apart)
 
 
 def table_notes(rows: Sequence[Contrast]) -> tuple[str, ...]:
