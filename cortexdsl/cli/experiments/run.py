@@ -41,7 +41,14 @@ def run(args: argparse.Namespace) -> int:
     cores = ["--cores", args.cores or "all"] if args.cores or not profile else []
     logger = ["--logger", "cortexdsl"] if "--logger" not in args.handed_on else []
     snakefile = str(workflow_folder() / "Snakefile")
-    command = [sys.executable, "-m", "snakemake", "--snakefile", snakefile, *_default_options(args.handed_on)]
+    command = [
+        sys.executable,
+        "-m",
+        "cortexdsl.watch.launch",
+        "--snakefile",
+        snakefile,
+        *_default_options(args.handed_on),
+    ]
     _check_folder()
     remember(sys.argv[1:])
     sys.stdout.flush()

@@ -280,6 +280,18 @@ def test_a_stop_leaves_no_report_that_is_none(stop: str, states: dict[str, Path]
         assert "Not finished: " in (results / "stopped.html").read_text()
 
 
+def test_ctrl_c_before_the_first_job_says_nothing(server: Server, tmp_path: Path) -> None:
+    """Snakemake has begun its log, and plans: there is nothing to clean up, and no trace is shown."""
+    bench = Stopping(tmp_path, server, "early")
+    process = bench.started()
+    while not list(bench.folder.glob(".snakemake/log/*")):
+        assert process.poll() is None, bench.said()
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(60) == -signal.SIGINT
+    assert bench.said() == ""
+
+
 @pytest.mark.parametrize("stop", STOPS)
 def test_the_same_command_finishes(stop: str, gone_on: tuple[Bench, Run], undisturbed: Bench) -> None:
     """Records byte for byte, the scores, and a report."""
