@@ -12,7 +12,7 @@ from snakemake.io import IOFile
 from cortexdsl.errors import CortexError, InputError
 from cortexdsl.plan import PARTS, TABLES, Layout, compile_spec, sound_experiments
 from cortexdsl.plan.jobs.again import failed_jobs, failed_judgements
-from cortexdsl.plan.jobs.outdated import outdated_outputs
+from cortexdsl.plan.outdated import outdated_outputs
 from cortexdsl.plan.kept.looks import batches_by_cell, live_in, read_look
 from cortexdsl.plan.jobs.waiting import (
     connections_per_job,
