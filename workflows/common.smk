@@ -126,6 +126,11 @@ def products_of(experiment):
     return [*(path for cell in cells for path in to_score(cell)), *plan.products]
 
 
+def products(wildcards):
+    """Return everything that the experiments of this run end with."""
+    return [path for name in EXPERIMENTS for path in products_of(name)]
+
+
 def to_look(wildcards):
     """What a look reads: the debates of its batch. With racing the look before says whose they are."""
     plan, batch = plan_of(wildcards.experiment), int(wildcards.batch)
