@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.errors import CortexError
+from cortexdsl.errors import RecordError
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.kept.store import read_plan
+from cortexdsl.plan.kept.store import LaterPlanError, read_plan
 from cortexdsl.plan.training.phases import slug_of
 from cortexdsl.records.tallies import Tallies
 
@@ -27,7 +27,9 @@ def outdated_outputs(plan: Plan) -> set[str]:
         return found
     try:
         record = read_plan(path)
-    except CortexError:  # damaged, or of a later version: the job that writes it says what is wrong
+    except LaterPlanError:
+        return found
+    except RecordError:  # damaged
         return found | {str(path)}
     if record.get("spec_digest") != plan.digest:
         found |= {plan.layout.plan, *(output for job, output in _edited(plan, record) if job not in digests)}
