@@ -21,11 +21,6 @@ include: "workflows/report.smk"
 include: "workflows/serve.smk"
 
 
-def products(wildcards):
-    """Return everything that the experiments of this run end with."""
-    return [path for name in EXPERIMENTS for path in products_of(name)]
-
-
 rule all:
     default_target: True
     input:

@@ -12,7 +12,7 @@ from snakemake.io import IOFile
 from cortexdsl.errors import CortexError, InputError
 from cortexdsl.plan import PARTS, TABLES, Layout, compile_spec, sound_experiments
 from cortexdsl.plan.jobs.again import failed_jobs, failed_judgements
-from cortexdsl.plan.jobs.outdated import outdated_outputs
+from cortexdsl.plan.outdated import outdated_outputs
 from cortexdsl.plan.kept.looks import batches_by_cell, live_in, read_look
 from cortexdsl.plan.jobs.waiting import (
     connections_per_job,
@@ -124,6 +124,11 @@ def products_of(experiment):
         for cell in plan.cells
     )
     return [*(path for cell in cells for path in to_score(cell)), *plan.products]
+
+
+def products(wildcards):
+    """Return everything that the experiments of this run end with."""
+    return [path for name in EXPERIMENTS for path in products_of(name)]
 
 
 def to_look(wildcards):

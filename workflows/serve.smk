@@ -27,7 +27,7 @@ def begin(needed, experiments):
         if job.rule.name in ("debate", "judge", "look", "pool")
     }
     # Without a name and without a target, every spec in specs/ runs.
-    if config.get("spec") is None and not workflow.dag_settings.targets:
+    if config.get("spec") is None and not set(workflow.dag_settings.targets) - {"all"}:
         refuse_paid([plan_of(name) for name in experiments])
         logger.info(what_runs(experiments))
     LOCKS.extend(hold(Path(Layout(f"results/{name}").root)) for name in experiments)

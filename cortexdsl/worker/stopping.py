@@ -47,8 +47,8 @@ def stop_on_signals(stop: Callable[[str], None], spared: Callable[[], Collection
 
 
 def interrupt_on_signals() -> None:
-    """Have SIGTERM and SIGHUP raise KeyboardInterrupt in the main thread, as Ctrl-C does; ignored ones stay ignored."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    """Have signals raise KeyboardInterrupt in the main thread, as Ctrl-C does in Python; ignored ones stay ignored."""
+    for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 from snakemake.cli import parse_args
 
 from cortexdsl.cli.main import main
+from cortexdsl.watch.command import workflow_folder
 
 SPEC = """\
 title: Over HTTP
@@ -168,7 +170,30 @@ def test_run_hands_its_settings_to_the_workflow(
     monkeypatch.setattr("cortexdsl.cli.experiments.run.remember", lambda arguments: None)
     main(["run", "x.yaml", *given])
     (command,) = started
-    assert command[1:3] == ["-m", "snakemake"]
+    assert command[1:3] == ["-m", "cortexdsl.watch.launch"]
     _, read = parse_args(command[3:])
     assert read.config == config
     assert set(read.targets or ()) == {word for word in given if word.endswith(".csv")}
+
+
+def test_run_takes_the_options_of_the_default_profile_without_announcing_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Snakemake prints a line for each profile that it reads; a default profile of one's own is read as ever."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.yaml").write_text(SPEC)
+    started: list[list[str]] = []
+    monkeypatch.setattr("os.execv", lambda program, command: started.append(command))
+    monkeypatch.setattr("cortexdsl.cli.experiments.run.remember", lambda arguments: None)
+    main(["run", "x.yaml"])
+    _, said = parse_args(started[0][3:])
+    assert capsys.readouterr().err == ""
+    profile = workflow_folder() / "profiles" / "default"
+    _, profiled = parse_args(["--snakefile", str(workflow_folder() / "Snakefile")])
+    assert "Using workflow specific profile" in capsys.readouterr().err
+    options = [name.replace("-", "_") for name in yaml.safe_load((profile / "config.yaml").read_text())]
+    assert [getattr(said, name) for name in options] == [getattr(profiled, name) for name in options]
+    (tmp_path / "profiles" / "default").mkdir(parents=True)
+    (tmp_path / "profiles" / "default" / "config.yaml").write_text("scheduler: ilp\n")
+    main(["run", "x.yaml"])
+    assert parse_args(started[1][3:])[1].scheduler == "ilp"

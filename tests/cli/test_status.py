@@ -44,8 +44,11 @@ def test_a_run_that_ended_between_two_jobs_is_not_finished(folder: Path, capsys:
     assert main(["status", "e"]) == 1
     assert "not finished, and no run is at work\n    go on: cortexdsl run e" in capsys.readouterr().out
     write(folder / "spent", said("b", state="done", debates=DONE))
+    assert main(["status", "e"]) == 1
+    assert "there is no report, and no run is at work\n    go on: cortexdsl run e" in capsys.readouterr().out
+    (folder / "report.html").write_text("")
     assert main(["status", "e"]) == 0
-    assert "not finished" not in capsys.readouterr().out
+    assert "at work" not in capsys.readouterr().out
 
 
 def test_a_run_that_plans_is_at_work(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,6 +99,7 @@ def test_watching_goes_on_while_a_new_run_begins_after_one_that_was_killed(
     def sleep(_: float) -> None:
         if not seen:
             write(folder / "spent", said(state="done", debates=DONE), said("b", state="done", debates=DONE))
+            (folder / "report.html").write_text("")
             assert lock is not None
             os.close(lock)
         seen.append(1)

@@ -40,7 +40,10 @@ def stopped_run(folder: Path, **changes: object) -> Path:
 def test_a_run_that_stopped_at_a_limit_has_a_report_that_says_so_in_one_line(tmp_path: Path) -> None:
     """Why, how much is done, what is not, and what it cost; there is no answer before every cell is done."""
     folder = stopped_run(tmp_path / "results" / "e")
-    page = build_report(folder).read_text()
+    made = build_report(folder)
+    assert made == folder / "stopped.html"
+    assert not (folder / "report.html").exists()  # which is Snakemake's target: it would have nothing to do
+    page = made.read_text()
     assert LINE in page
     assert "There is no answer yet" in page
     assert "Tried again" in page

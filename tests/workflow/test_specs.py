@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.worker.alone import hold
-from tests.workflow.bench import PROMPT, REPOSITORY, SPEC, Bench
+from tests.workflow.bench import PROMPT, REPOSITORY, SPEC, TWO_ALONE, Bench
 
 pytestmark = pytest.mark.workflow
 TINY = """\
@@ -170,3 +170,32 @@ def test_without_home_path_or_a_language_it_runs_all_the_same(fresh: Bench) -> N
     run = fresh.snakemake("results/größe/scores.csv")
     assert run.status == 0, run.text
     assert Path(fresh.results("größe"), "scores.csv").is_file()
+
+
+def test_specs_that_nobody_named_are_refused_if_one_may_cost_money(fresh: Bench) -> None:
+    """The message names the spec and the command; nothing runs. One that is named is not asked about."""
+    fresh.write("specs/free.yaml", TWO_ALONE)
+    fresh.write(
+        "specs/paid.yaml",
+        TWO_ALONE.replace("builtin/solver, skill: 0.8", "openai/gpt-4o-mini") + "limits: {calls: 9}\n",
+    )
+    run = fresh.snakemake()
+    assert run.status == 2, run.text
+    assert "error: no spec is named, and models of some specs in specs/ may cost money" in run.text
+    assert "    paid: strong" in run.text
+    assert "cortexdsl run paid" in run.text
+    assert not fresh.results("free").exists()
+    assert not fresh.results("paid").exists()
+    run = fresh.snakemake("results/free/plan.json")
+    assert run.status == 0, run.text
+    assert "no spec is named" not in run.text
+
+
+def test_the_last_lines_name_the_experiments_of_this_run_alone(bench: Bench) -> None:
+    """The report of `small` is there, and nothing was done for it."""
+    bench.write("specs/two.yaml", TWO_ALONE)
+    run = bench.snakemake("results/two/plan.json")
+    assert run.status == 0, run.text
+    assert "report: results/small" not in run.text
+    run = bench.snakemake("results/small/scores.csv")
+    assert "Nothing to be done" in run.text

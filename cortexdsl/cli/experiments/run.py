@@ -40,8 +40,8 @@ def run(args: argparse.Namespace) -> int:
     # A profile of a cluster says itself how many jobs run at once.
     cores = ["--cores", args.cores or "all"] if args.cores or not profile else []
     logger = ["--logger", "cortexdsl"] if "--logger" not in args.handed_on else []
-    snakefile = str(workflow_folder() / "Snakefile")
-    command = [sys.executable, "-m", "snakemake", "--snakefile", snakefile, *_default_options(args.handed_on)]
+    snakefile = ["--snakefile", str(workflow_folder() / "Snakefile")]
+    command = [sys.executable, "-m", "cortexdsl.watch.launch", *snakefile, *_default_options(args.handed_on)]
     _check_folder()
     remember(sys.argv[1:])
     sys.stdout.flush()

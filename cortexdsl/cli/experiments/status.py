@@ -45,6 +45,7 @@ def run(args: argparse.Namespace) -> int:
     if args.watch:
         shown = _follow(watched, root, is_json=args.json)
     is_open = bool(shown.running) or is_at_work(root)
+    is_finished = shown.all.state == "done" and Path(layout.report).exists()
     trained = trainings(watched.expected.layout)
     if args.json:
         learned = {"trainings": [asdict(each) for each in trained]} if trained else {}
@@ -55,9 +56,9 @@ def run(args: argparse.Namespace) -> int:
             console.print(draw(shown, console.width))
         else:
             print("\n".join(_lines(shown)))
-        for line in (*(each.line() for each in trained), *_remarks(shown, is_open=is_open)):
+        for line in (*(each.line() for each in trained), *_remarks(shown, is_open=is_open, is_finished=is_finished)):
             print(line)
-    return 0 if is_open or shown.all.state == "done" else 1
+    return 0 if is_open or is_finished else 1
 
 
 def _has_begun(layout: Layout) -> bool:
@@ -114,7 +115,7 @@ def _lines(shown: Progress) -> list[str]:
     return [*rows, in_a_line(shown.all, f"all of {shown.experiment}")] if len(rows) > 1 else rows
 
 
-def _remarks(shown: Progress, *, is_open: bool) -> list[str]:
+def _remarks(shown: Progress, *, is_open: bool, is_finished: bool) -> list[str]:
     lines = []
     if shown.others.jobs:
         calls = shown.others.calls.get("asked", 0)
@@ -125,6 +126,7 @@ def _remarks(shown: Progress, *, is_open: bool) -> list[str]:
         lines.append(f"no news for over a minute, {why}: {named}")
     for message, jobs in shown.messages.items():
         lines.append(f"{jobs} {'jobs' if jobs > 1 else 'job'} ended: {message}")
-    if not is_open and shown.all.state != "done":
-        lines.append(f"not finished, and no run is at work\n    go on: cortexdsl run {shown.experiment}")
+    if not is_open and not is_finished:
+        what = "there is no report" if shown.all.state == "done" else "not finished"
+        lines.append(f"{what}, and no run is at work\n    go on: cortexdsl run {shown.experiment}")
     return lines

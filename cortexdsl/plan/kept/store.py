@@ -21,6 +21,10 @@ from cortexdsl.terms import Cell, Family
 SCHEMA_VERSION = 1
 
 
+class LaterPlanError(RecordError):
+    """A plan of a later version of cortexdsl: it is not read, and not replaced either."""
+
+
 def plan_record(plan: Plan, estimate: Estimate, by_cell: Mapping[str, Estimate]) -> dict[str, Any]:
     """Return a plan as plain values, in the order of the contract."""
     return {
@@ -72,7 +76,9 @@ def read_plan(path: Path) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError) as error:
         raise RecordError(f"{path}: this is no plan\n    delete it; the workflow writes it anew") from error
     if version > SCHEMA_VERSION:
-        raise RecordError(f"{path}: written by a later version of cortexdsl (schema {version})\n    update cortexdsl")
+        raise LaterPlanError(
+            f"{path}: written by a later version of cortexdsl (schema {version})\n    update cortexdsl"
+        )
     return dict(record)
 
 

@@ -7,6 +7,7 @@ experiment ends with the records of a run that nothing stopped, byte for byte, w
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import resource
@@ -31,14 +32,16 @@ shard_size: 3
 models:
   one: {model: direct/one, api_base: env:STUB_URL}
 agents:
-  - {name: first, model: one}
+  - {name: first, model: one, persona: PERSONA}
 methods:
   once:  {protocol: cot}
   twice: {protocol: self-consistency, samples: 2}
 hypotheses:
   - accuracy(twice) > accuracy(once)
 limits: {connections: 2}
-"""
+""".replace(
+    "PERSONA", "careful " * 700
+)  # so that a call log outgrows the files of the workflow, see `with_a_full_disk`
 CALLS = 12  # of an undisturbed run: two samples of six questions, of which `once` shares the first
 PROFILE = "cores: 1\nkeep-going: false\nscheduler: greedy\nrerun-triggers: [mtime, params]\nnolock: true\n"
 VERDICT_FAILS = {"BASH_FUNC_cortexdsl%%": '() { [ "$1" != verdict ] && command cortexdsl "$@"; }'}
@@ -103,9 +106,12 @@ def heed_interrupts() -> None:
 
 
 def with_a_full_disk() -> None:
-    """No file may grow beyond so many bytes: writing more fails, as it does where the disk is full."""
+    """No file may grow beyond so many bytes: writing more fails, as it does where the disk is full.
+
+    The files of the workflow, which Snakemake copies, are smaller; the third call that a log holds is beyond it.
+    """
     heed_interrupts()
-    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16_000, 16_000))
 
 
 def ctrl_c(bench: Stopping, server: Server, chance: random.Random) -> None:
@@ -278,6 +284,25 @@ def test_a_stop_leaves_no_report_that_is_none(stop: str, states: dict[str, Path]
     assert stop == "edited" or not (results / "report.html").exists()
     if stop not in WITHOUT_PAGE and (results / "plan.json").exists():
         assert "Not finished: " in (results / "stopped.html").read_text()
+
+
+def test_ctrl_c_before_the_first_job_says_nothing(server: Server, tmp_path: Path) -> None:
+    """Snakemake has begun its log, and plans: there is nothing to clean up, and no trace is shown."""
+    bench = Stopping(tmp_path, server, "early")
+    process = bench.started()
+    while not list(bench.folder.glob(".snakemake/log/*")):
+        assert process.poll() is None, bench.said()
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(60) == -signal.SIGINT
+    assert bench.said() == ""
+
+
+@pytest.mark.parametrize("stop", ["ctrl-c", "ctrl-c-twice", "sigterm", "closed-terminal"])
+def test_a_job_that_is_stopped_says_so(stop: str, states: dict[str, Path]) -> None:
+    """Its tally is closed: `status` neither shows a job that runs nor a time that is left."""
+    tallies = (states[stop] / "results" / stop / "spent").glob("*.json")
+    assert {json.loads(path.read_text())["state"] for path in tallies} <= {"done", "stopped"}
 
 
 @pytest.mark.parametrize("stop", STOPS)

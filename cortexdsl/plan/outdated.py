@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.errors import CortexError
+from cortexdsl.errors import RecordError
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.kept.store import read_plan
+from cortexdsl.plan.kept.store import LaterPlanError, read_plan
 from cortexdsl.plan.training.phases import slug_of
 from cortexdsl.records.tallies import Tallies
 
@@ -20,13 +21,15 @@ def outdated_outputs(plan: Plan) -> set[str]:
     of an earlier version of cortexdsl), plan.json says which cells and questions they had.
     """
     digests = {tally.job: tally.digest for tally in Tallies(Path(plan.layout.ledgers)).read() if tally.digest}
-    found = {output for job, output, digest in _outputs(plan) if digests.get(job, digest) != digest}
+    found = {output for job, output, digest in _outputs(plan) if job in digests and digests[job] != digest()}
     path = Path(plan.layout.plan)
     if not path.exists():
         return found
     try:
         record = read_plan(path)
-    except CortexError:  # damaged, or of a later version: the job that writes it says what is wrong
+    except LaterPlanError:
+        return found
+    except RecordError:  # damaged
         return found | {str(path)}
     if record.get("spec_digest") != plan.digest:
         found |= {plan.layout.plan, *(output for job, output in _edited(plan, record) if job not in digests)}
@@ -46,21 +49,22 @@ def _edited(plan: Plan, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                     yield "~".join(place), plan.layout.debates(*place)
 
 
-def _outputs(plan: Plan) -> Iterator[tuple[str, str, str]]:
-    """Yield (job, output, digest) of every job that asks models or sources."""
+def _outputs(plan: Plan) -> Iterator[tuple[str, str, Callable[[], str]]]:
+    """Yield (job, output, what computes its digest) of every job that asks models or sources."""
     layout = plan.layout
     for dataset, shards in plan.shards.items():
         for cell in plan.cells:
             for shard in shards:
                 place = dataset, cell.slug, shard.label
-                yield "~".join(place), layout.debates(*place), plan.debate_digest(*place)
+                yield "~".join(place), layout.debates(*place), partial(plan.debate_digest, *place)
             if plan.is_judged(dataset):
                 judged = layout.judgements(dataset, cell.slug)
-                yield f"{dataset}~{cell.slug}~judge", judged, plan.judge_digest(dataset, cell.slug)
+                yield f"{dataset}~{cell.slug}~judge", judged, partial(plan.judge_digest, dataset, cell.slug)
         for source in dict.fromkeys(Path(path).stem for cell in plan.cells for path in plan.pools(dataset, cell)):
-            yield f"{dataset}~pool~{source}", layout.pool(dataset, source), plan.pool_digest(dataset, source)
+            pool = layout.pool(dataset, source)
+            yield f"{dataset}~pool~{source}", pool, partial(plan.pool_digest, dataset, source)
     for training in plan.trainings:
         for phase in training.phases:
             for shard in training.shards:
                 output = layout.trajectories(training.name, phase.label, shard.label)
-                yield f"{slug_of(training.name, phase.label)}~{shard.label}", output, phase.digest
+                yield f"{slug_of(training.name, phase.label)}~{shard.label}", output, partial(str, phase.digest)
