@@ -121,6 +121,17 @@ def test_a_loop_that_never_ends_early_is_reported(tmp_path: Path, schedule: str,
     assert expected in found
 
 
+def test_of_large_teams_only_what_no_reply_could_change_is_reported(tmp_path: Path) -> None:
+    """Eighty agents hear 79 others each: few debates are made up, and too few to judge conditions on replies."""
+    names = ", ".join(f"{{name: x{k}, model: small}}" for k in range(80))
+    head = HEAD.replace("{name: e, model: small}]", f"{{name: e, model: small}}, {names}]")
+    loop = "[answer, {repeat: 3, until: CONDITION, do: [revise]}, judge]"
+    unsure = TALK.replace("SCHEDULE", loop.replace("CONDITION", "agreement > 1"))
+    assert told(tmp_path, unsure, head) == []
+    (found,) = told(tmp_path, TALK.replace("SCHEDULE", loop.replace("CONDITION", "round == 1")), head)
+    assert "until round == 1 was never true" in found
+
+
 @pytest.mark.parametrize(
     ("schedule", "expected"),
     [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cortexdsl.debate.roles import choices, principal_roles
@@ -12,11 +12,13 @@ from cortexdsl.plan.rehearsal.latest import comments_shown, may_comment
 from cortexdsl.plan.rehearsal.tallies import EvaluationCount
 from cortexdsl.plan.rehearsal.varied import varied_debates
 from cortexdsl.plan.rehearsal.wording import bare
-from cortexdsl.terms import Choose, Evaluation, Method, Repeat, Site, SitePlace, SiteWord
+from cortexdsl.terms import Choose, Debate, Evaluation, Method, Repeat, Site, SitePlace, SiteWord
 
 FEWEST_DEBATES = 5
 """Made-up debates that every method goes through: the scripts that differ most."""
-FEWEST_EVALUATIONS = 5
+MOST_SHOWN = 100_000
+"""Turns that all prompts together may show, about a second's work: large teams go through fewer debates."""
+FEWEST_EVALUATIONS = 2
 TIED = 0.25
 """The share of choices, or of listeners, whose count ends in a tie at 0 that is worth a warning."""
 
@@ -75,11 +77,16 @@ def without_effect(method: Method) -> tuple[NoEffect, ...]:
     watched = [count for site, count in counts.items() if count.keep == CONDITION and not _is_exempt(site)]
     may_empty = any(_may_empty(method, choice) for choice in choices(method.schedule))
 
-    def enough(debates: int) -> bool:
-        return debates >= FEWEST_DEBATES and not may_empty and all(count.is_settled for count in watched)
+    def is_too_much(debates: Sequence[Debate]) -> bool:
+        return sum(1 + len(turn.heard) for debate in debates for turn in debate.turns) > MOST_SHOWN
+
+    def enough(debates: Sequence[Debate]) -> bool:
+        is_settled = not may_empty and all(count.is_settled for count in watched)
+        return (is_settled and len(debates) >= FEWEST_DEBATES) or is_too_much(debates)
 
     debates = varied_debates(method, observe, enough)
-    found = [each for site, count in counts.items() for each in _of_site(method, site, count)]
+    few = is_too_much(debates)
+    found = [each for site, count in counts.items() for each in _of_site(method, site, count, few)]
     shown = comments_shown(method, debates)
     return (*found, *(NoEffect((each.word, each.step), "latest", each.what, each.remedy) for each in shown))
 
@@ -90,14 +97,22 @@ def _is_exempt(site: Site) -> bool:
     return "chance" in names or (site.word == "unless" and names == {"n_agents"})
 
 
+def _is_certain(site: Site, count: EvaluationCount) -> bool:
+    """Tell whether an expression is what it is whatever is replied: by the schedule alone."""
+    names = parse(site.expression).names
+    return names <= {"round", "n_agents"} or (not count.rounds and bool(names & _FROM_ANSWERS))
+
+
 def _may_empty(method: Method, choice: Choose) -> bool:
     """Tell whether a choice may leave nobody to debate."""
     return choice.role in principal_roles(method) and choice.keep.may_keep_nobody
 
 
-def _of_site(method: Method, site: Site, count: EvaluationCount) -> Iterator[NoEffect]:
+def _of_site(method: Method, site: Site, count: EvaluationCount, few: bool) -> Iterator[NoEffect]:
+    """Yield what is without effect at a site; after `few` debates only what no other replies could change."""
     place, text = site.place, bare(site.expression)
     is_known = count.evaluations >= FEWEST_EVALUATIONS and not _is_exempt(site)
+    is_known &= not few or _is_certain(site, count)
     if is_known and (what := _unchanging(site, text, count)) is not None:
         why, remedy = _reason(method, site, count)
         yield NoEffect(place, text, f"{what}: {why}", remedy, is_never=not count.kept, may_depend_on_team=True)

@@ -166,7 +166,7 @@ def _chance(*parts: object) -> float:
     return int.from_bytes(drawn, "big") / 2**64
 
 
-def varied_debates(method: Method, observe: Observe, enough: Callable[[int], bool]) -> list[Debate]:
+def varied_debates(method: Method, observe: Observe, enough: Callable[[Sequence[Debate]], bool]) -> list[Debate]:
     """Run made-up debates, one a script; those that could not go on are left out.
 
     Parameters
@@ -176,16 +176,16 @@ def varied_debates(method: Method, observe: Observe, enough: Callable[[int], boo
     observe : callable
         Is told of every evaluation of an expression.
     enough : callable
-        Tells, after so many debates, whether no more are needed.
+        Tells of the debates so far whether no more are needed.
     """
 
     async def run() -> list[Debate]:
-        found = []
+        found: list[Debate] = []
         for number, script in enumerate(SCRIPTS):
             hands = Varied(script, number, observe).hands()
             with suppress(DebateError):
                 found.append(await debate(method, QUESTION, hands, seed=number, replicate=1))
-            if enough(number + 1):
+            if enough(found):
                 break
         return found
 

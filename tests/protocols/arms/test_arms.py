@@ -55,11 +55,11 @@ def test_teams_models_prompts_and_roles_as_axes(tmp_path: Path) -> None:
 
 def test_two_words_of_one_model_vary_together(tmp_path: Path) -> None:
     text = (
-        SMALL
-        + "grid: {full: {models.small.skill: [0.9], models.small.malformed: [0.1], models.small.options.x: [1]}}\n"
+        SMALL.replace("builtin/solver, skill: 0.55", "openai/x")
+        + "grid: {full: {models.small.temperature: [0.9], models.small.top_p: [0.1], models.small.options.x: [1]}}\n"
     )
     options = load_arms(tmp_path, text)[2].debate.cast["debater"][0].model.options
-    assert options == {"skill": 0.9, "malformed": 0.1, "x": 1}
+    assert options == {"temperature": 0.9, "top_p": 0.1, "x": 1}
 
 
 def test_nested_axes_reach_into_a_setting(tmp_path: Path) -> None:
