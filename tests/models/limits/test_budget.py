@@ -273,8 +273,8 @@ def test_an_attempt_that_may_have_worked_costs_its_prompt_by_the_list_too(tmp_pa
 
 
 def test_cached_tokens_count_for_a_limit_by_what_they_cost(tmp_path: Path) -> None:
-    """40 tokens at 3, 60 cached ones at 0.3 and 20 of a reply at 15 millionths are 0.000438 dollars, two calls 0.000876:
-    a limit of 0.0008 stops then, one of 0.00088 does not. At the full price two calls would be 0.0012."""
+    """40 tokens at 3, 60 cached ones at 0.3 and 20 of a reply at 15 millionths are 0.000438 dollars, of two calls
+    0.000876: a limit of 0.0008 stops then, one of 0.00088 does not. At the full price two calls would be 0.0012."""
 
     async def scene(name: str, limit: float) -> int:
         fake = Fake()
