@@ -25,6 +25,7 @@ from cortexdsl.models.servers.watch import Asked, Start, Watch
 from cortexdsl.plan import Plan
 from cortexdsl.plan.cost.windows import models_of
 from cortexdsl.plan.experiment import pool_sources
+from cortexdsl.plan.jobs.waiting import HERE
 from cortexdsl.plan.parts.money import may_cost
 from cortexdsl.plan.parts.tools import tool_sources
 from cortexdsl.spec.grammar.sections.limits import ServerText
@@ -84,7 +85,8 @@ def _models(plan: Plan) -> list[Model]:
     """Return the models that speak, judge or compare texts; some several times."""
     models = [model for cell in plan.cells for model in cell.debate.models]
     models += [plan.judging.model] if plan.judging else []
-    return [*models, *(plan.models[name] for cell in plan.cells if (name := cell.debate.similarity) in plan.models)]
+    compared = dict.fromkeys(cell.debate.similarity for cell in plan.cells)
+    return models + [plan.models.get(name) or Model(name, name) for name in compared if not name.startswith(HERE)]
 
 
 def what_runs(experiments: Sequence[str]) -> str:
@@ -123,7 +125,8 @@ def refuse_unset(plans: Sequence[Plan]) -> None:
     for plan in plans:
         unset = unset_variables(plan)
         if unset:
-            lines = "\n".join(f"    export {name}=..." for name in unset)
+            keys = {found.variable: f"  # for model {model.name} ({model.model})" for model, found in unset_keys(plan)}
+            lines = "\n".join(f"    export {name}=...{keys.get(name, '')}" for name in unset)
             them = "it" if len(unset) == 1 else "them"
             raise InputError(
                 f"{plan.spec_path}: the environment lacks {', '.join(unset)}; set {them} and start again\n{lines}"

@@ -13,6 +13,7 @@ from rich.console import Console
 from cortexdsl.records.tallies import Tallies, read_tally, total_of
 from cortexdsl.watch.display import Display
 from cortexdsl.watch.expected import Expected, last_batches
+from cortexdsl.watch.plain import as_plain
 from cortexdsl.watch.progress import Pace, Progress, progress
 from cortexdsl.watch.watched import Watched
 from tests.watch.made import EXPECTED, said, write
@@ -184,3 +185,11 @@ def test_a_step_that_was_not_read_is_said_at_the_end(tmp_path: Path) -> None:
     console = Console(record=True, width=200)
     Display([watched], console).stop()
     assert "  Most replies of step judge could not be read as a verdict: a (9 of 12). See" in console.export_text()
+
+
+def test_cached_tokens_are_added_up_and_told_to_programs(tmp_path: Path) -> None:
+    """600 and 50 of two jobs; a tally of an older version has none."""
+    write(tmp_path, said(tokens={"input": 4000, "output": 400, "cached": 600}))
+    write(tmp_path, said(shard="r1-s02", tokens={"input": 4000, "output": 400, "cached": 50}), said("b~keep=mean"))
+    shown = as_plain(progress(EXPECTED, Tallies(tmp_path).read(), now=1021.0))
+    assert shown["all"]["tokens"] == {"input": 12_000, "output": 1200, "cached": 650}

@@ -270,3 +270,28 @@ def test_an_attempt_that_may_have_worked_costs_its_prompt_by_the_list_too(tmp_pa
         assert spent_so_far(tmp_path / "spent").dollars == pytest.approx(0.00015 + 4.5e-6)
 
     asyncio.run(scene())
+
+
+def test_cached_tokens_count_for_a_limit_by_what_they_cost(tmp_path: Path) -> None:
+    """40 tokens at 3, 60 cached ones at 0.3 and 20 of a reply at 15 millionths are 0.000438 dollars, of two calls
+    0.000876: a limit of 0.0008 stops then, one of 0.00088 does not. At the full price two calls would be 0.0012."""
+
+    async def scene(name: str, limit: float) -> int:
+        fake = Fake()
+        fake.answer = lambda call: Raw("fine", "stop", 100, 20, cached_tokens=60)
+        root = tmp_path / name
+        door = open_door(root / "calls" / "own.jsonl", limits=Limits(dollars=limit), transports=fake.transports,
+                         ledgers=root / "spent", hooks=Time().hooks())  # fmt: skip
+        async with door:
+            for seed in range(9):
+                try:
+                    await door(call_of(seed=seed, price=Price(3e-6, 15e-6, 0.3e-6)))
+                except BudgetError:
+                    break
+        assert spent_so_far(root / "spent").dollars == pytest.approx(len(fake.asked) * 438e-6)
+        usages = [json.loads(line)["usage"] for line in (root / "calls" / "own.jsonl").read_text().splitlines()]
+        assert usages == [{"prompt_tokens": 100, "completion_tokens": 20, "cached_tokens": 60}] * len(fake.asked)
+        return len(fake.asked)
+
+    assert asyncio.run(scene("less", 0.0008)) == 2
+    assert asyncio.run(scene("more", 0.00088)) == 3

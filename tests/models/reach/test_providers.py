@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.cli.main import main
+from cortexdsl.errors import InputError
 from cortexdsl.models.reach.providers import (
     _KEYS,
     key_variables,
@@ -17,6 +18,8 @@ from cortexdsl.models.reach.providers import (
     unset_variables_of,
 )
 from cortexdsl.models.transports.litellm import load
+from cortexdsl.plan import compile_spec
+from cortexdsl.serve import refuse_unset
 from cortexdsl.terms import Model
 
 SPEC = """\
@@ -136,3 +139,20 @@ def test_check_refuses_an_unknown_provider(
 
 def test_the_nearest_spelling_is_a_provider() -> None:
     assert nearest_provider("opnai/gpt-4o") == "openai"
+
+
+def test_a_run_does_not_begin_without_the_keys_of_its_providers(
+    tmp_path: Path, without_keys: pytest.MonkeyPatch
+) -> None:
+    """Nor without that of the model which compares texts; one message, which names every variable and its model."""
+    spec = SPEC.format(model="model: anthropic/claude-sonnet-4-5, parameters: 1e9, tokens: 1e12").replace(
+        "{vote: {protocol: voting}}", "{sparse: {protocol: cortexdebate, similarity: text-embedding-3-large}}"
+    )
+    (tmp_path / "x.yaml").write_text(spec)
+    plan = compile_spec(str(tmp_path / "x.yaml"))
+    with pytest.raises(InputError, match="the environment lacks ANTHROPIC_API_KEY, OPENAI_API_KEY") as caught:
+        refuse_unset([plan])
+    assert "export ANTHROPIC_API_KEY=...  # for model m (anthropic/claude-sonnet-4-5)" in str(caught.value)
+    without_keys.setenv("ANTHROPIC_AUTH_TOKEN", "x")
+    without_keys.setenv("OPENAI_API_KEY", "x")
+    refuse_unset([plan])

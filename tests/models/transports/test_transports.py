@@ -400,3 +400,11 @@ def test_a_listed_model_costs_its_list_price(tmp_path: Path, fault: str, dollars
 def test_a_model_without_a_list_price_has_none(tmp_path: Path) -> None:
     asyncio.run(ask(Stub(), tmp_path, "openai", question("openai")))
     assert json.loads((tmp_path / "openai.jsonl").read_text().splitlines()[0])["dollars"] is None
+
+
+def test_litellm_is_told_an_option_of_its_own(tmp_path: Path) -> None:
+    """A shorter timeout than the usual one; the server is sent nothing of it."""
+    stub = Stub()
+    reply = asyncio.run(ask(stub, tmp_path, "openai", question("openai", options={"timeout": 30})))[0]
+    assert reply.text == "reply to hi [1]"
+    assert "timeout" not in stub.bodies[0]

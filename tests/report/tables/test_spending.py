@@ -64,3 +64,14 @@ def test_a_cell_whose_calls_others_asked_and_paid_for_has_no_price_of_nothing(tm
     row = next(row for row in found.table.rows if row[0].text == "b[keep=mean]")
     assert row[-2].text == "shared"
     assert "other cells asked, and paid for" in found.table.note
+
+
+def test_cached_tokens_have_a_column_if_there_are_any(tmp_path: Path) -> None:
+    """600 of 4,000 tokens of one cell; the other's provider counts none."""
+    two = said("b~keep=mean", tokens={"input": 4000, "output": 400, "cached": 600})
+    write(tmp_path / "spent", said(), two)
+    found = spent(tmp_path, PLAN)
+    assert found is not None
+    column = [head.title for head in found.table.columns].index("Cached")
+    assert [row[column].text for row in found.table.rows] == ["0", "600", "600"]
+    assert "Cached: tokens of prompts" in found.table.note
