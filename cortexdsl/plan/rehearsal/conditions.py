@@ -18,7 +18,8 @@ FEWEST_DEBATES = 5
 """Made-up debates that every method goes through: the scripts that differ most."""
 MOST_SHOWN = 100_000
 """Turns that all prompts together may show, about a second's work: large teams go through fewer debates."""
-FEWEST_EVALUATIONS = 2
+FEWEST_EVALUATIONS = 10
+"""So often an expression is evaluated before it counts as unchanging, unless replies cannot change it."""
 TIED = 0.25
 """The share of choices, or of listeners, whose count ends in a tie at 0 that is worth a warning."""
 
@@ -74,7 +75,7 @@ def without_effect(method: Method) -> tuple[NoEffect, ...]:
         if seen.site in counts:
             counts[seen.site].add(seen)
 
-    watched = [count for site, count in counts.items() if count.keep == CONDITION and not _is_exempt(site)]
+    watched = [count for site, count in counts.items() if not _is_exempt(site)]
     may_empty = any(_may_empty(method, choice) for choice in choices(method.schedule))
 
     def is_too_much(debates: Sequence[Debate]) -> bool:
@@ -111,8 +112,8 @@ def _may_empty(method: Method, choice: Choose) -> bool:
 def _of_site(method: Method, site: Site, count: EvaluationCount, few: bool) -> Iterator[NoEffect]:
     """Yield what is without effect at a site; after `few` debates only what no other replies could change."""
     place, text = site.place, bare(site.expression)
-    is_known = count.evaluations >= FEWEST_EVALUATIONS and not _is_exempt(site)
-    is_known &= not few or _is_certain(site, count)
+    is_known = count.evaluations >= FEWEST_EVALUATIONS and not few
+    is_known = (is_known or (count.evaluations > 0 and _is_certain(site, count))) and not _is_exempt(site)
     if is_known and (what := _unchanging(site, text, count)) is not None:
         why, remedy = _reason(method, site, count)
         yield NoEffect(place, text, f"{what}: {why}", remedy, is_never=not count.kept, may_depend_on_team=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from cortexdsl.debate.sites import CONDITION
 from cortexdsl.terms import Evaluation, Keep
 
 
@@ -75,8 +76,10 @@ class EvaluationCount:
 
     @property
     def is_settled(self) -> bool:
-        """Whether it held for some and not for others."""
-        return 0 < self.kept < self.possible
+        """Whether a condition held for some and not for others, or a weight told two candidates apart."""
+        if self.keep == CONDITION:
+            return 0 < self.kept < self.possible
+        return self.differs or self.keep.rule in ("all", "above")
 
 
 def _wanted(keep: Keep, candidates: int) -> int | None:
