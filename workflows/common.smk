@@ -173,6 +173,12 @@ TRUST = "".join(
 )
 
 
+def is_unknown(path):
+    """Return whether a file is there, and `.snakemake` holds nothing about it."""
+    record = IOFile(path, rule=workflow.get_rule("plan"))
+    return os.path.exists(path) and workflow.persistence.metadata(record) is None
+
+
 @cache
 def force_outdated(experiment):
     """Have Snakemake make again what it cannot know to be outdated, once for each graph of jobs.
@@ -184,11 +190,8 @@ def force_outdated(experiment):
         return
     plan = plan_of(experiment)
     again = outdated_outputs(plan)
-    record = IOFile(plan.layout.plan, rule=workflow.get_rule("plan"))
-    if workflow.persistence.metadata(record) is None:
-        looks = [plan.layout.look(batch) for batch in range(1, plan.batches + 1)]
-        tables = [path for table in PARTS for path in plan.parts(table)]
-        again.update(filter(os.path.exists, [plan.layout.plan, *looks, *tables]))
+    looks = [plan.layout.look(batch) for batch in range(1, plan.batches + 1)]
+    again.update(filter(is_unknown, [plan.layout.plan, *looks, *plan.parts("scores")]))
     if ERRORS_AGAIN:
         again.update(plan.layout.debates(*job) for job in failed_jobs(plan))
         again.update(plan.layout.judgements(*cell) for cell in failed_judgements(plan))
