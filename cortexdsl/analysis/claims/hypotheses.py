@@ -96,7 +96,8 @@ def judge_claims(
         group, adjusted = groups[not early[i]], float(adjusted_in[not early[i]][i])
         verdict = verdict_of(found, adjusted, alpha)
         why = f"not tested: {found.test.removeprefix(UNTESTED)}" if found.test.startswith(UNTESTED) else ""
-        note = "; ".join(filter(None, [why, found.note, withdrawn_note(withdrawn, correction)]))
+        unseen = found.unseen.note if adjusted <= alpha else ""
+        note = "; ".join(filter(None, [why, unseen, found.note, withdrawn_note(withdrawn, correction)]))
         if any(found.doubtful):
             bounds = [_examined(designs[i], scene, finished) for scene in scenes[1:]]
             cases = [verdict_of(b, _adjusted(p, i, b.p, group, correction, withdrawn), alpha) for b in bounds]
@@ -137,6 +138,8 @@ def row_of(claim: Claim, found: Finding, adjusted: float, verdict: Verdict, expl
     leans = ""
     if verdict == "undecided" and not np.isnan(found.p) and found.null != NO_INTERACTION:
         leans = f"leans {_WAYS[found.even, found.supports]}"
+        if found.unseen.turns:  # perhaps by a small p as well: the note says why that does not decide
+            leans = leans.removesuffix(", by its estimate alone")
     return (claim.text, *numbers, verdict, found.test, exploratory, found.note, found.null, leans)
 
 
@@ -192,8 +195,8 @@ def _all_parts(design: Design, scene: Scene) -> Finding:
 
 
 def verdict_of(found: Finding, adjusted: float, alpha: float) -> Verdict:
-    """Undecided unless the adjusted p is at most alpha; then the way that the finding leans."""
-    if not adjusted <= alpha:
+    """Return undecided unless the adjusted p is at most alpha and nothing unseen turns it; else the way it leans."""
+    if not adjusted <= alpha or found.unseen.turns:
         return "undecided"
     return "supported" if found.supports else "contradicted"
 

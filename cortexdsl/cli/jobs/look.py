@@ -22,6 +22,7 @@ from cortexdsl.cli.jobs.join import check_cells
 from cortexdsl.cli.jobs.score import cell_scores
 from cortexdsl.errors import InputError
 from cortexdsl.plan import Plan
+from cortexdsl.plan.cost.most import most_of_question
 from cortexdsl.plan.kept.ledger import read_ledger
 from cortexdsl.plan.kept.looks import SCHEMA_VERSION, batches_by_cell, live_in
 from cortexdsl.records import read_debates
@@ -51,6 +52,7 @@ def run(args: argparse.Namespace) -> int:
     asked = _asked(plan, batches)
     keys = zip(frame["dataset"], frame["cell"], strict=True)
     table = score_table(frame.assign(**{ASKED: [asked[key] for key in keys]}), plan.layout.look_scores("*"))
+    table = table.with_most(most_of_question(plan))
     declared, stopping = read_ledger(plan.layout).claims, plan.stopping
     arms = [Arm(cell.name, cell.method, cell.aliases, cell.axes) for cell in plan.cells]
     rule: dict[str, Any] = {

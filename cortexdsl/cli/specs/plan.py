@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cortexdsl.cli.arguments import add_spec
 from cortexdsl.plan import Plan
+from cortexdsl.plan.cost.most import most_of_question
 from cortexdsl.plan.cost.rehearse import is_bound, rehearse_plan
 from cortexdsl.plan.cost.windows import too_long
 from cortexdsl.plan.kept.declaration import declaration_of
@@ -42,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
 
         refuse_unanswerable(plan)
     total, by_cell = rehearse_plan(plan)
-    record = plan_record(plan, total, by_cell)
+    record = plan_record(plan, total, by_cell, most_of_question(plan))
     if args.out or args.declare:
         declare(plan.layout, declaration_of(plan))
         trainings = {training.name: training.shards for training in plan.trainings}

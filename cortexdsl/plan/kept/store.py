@@ -15,13 +15,27 @@ from cortexdsl.plan.rehearsal.estimate import Estimate
 from cortexdsl.plan.training.phases import Training, slug_of
 from cortexdsl.records.files import write_lines
 from cortexdsl.spec.claims.language import claims_digest
-from cortexdsl.terms import Cell, Family
+from cortexdsl.terms import EMPTY, Cell, Family
 
 SCHEMA_VERSION = 1
 
 
-def plan_record(plan: Plan, estimate: Estimate, by_cell: Mapping[str, Estimate]) -> dict[str, Any]:
-    """Return a plan as plain values, in the order of the contract."""
+def plan_record(
+    plan: Plan,
+    estimate: Estimate,
+    by_cell: Mapping[str, Estimate],
+    most: Mapping[str, Mapping[str, float]] = EMPTY,
+) -> dict[str, Any]:
+    """Return a plan as plain values, in the order of the contract.
+
+    Parameters
+    ----------
+    plan : Plan
+    estimate : Estimate
+    by_cell : mapping of cell name to Estimate
+    most : mapping of cell name to mapping
+        The most that one question can take; see `cortexdsl.plan.cost.most.most_of_question`.
+    """
     return {
         "schema_version": SCHEMA_VERSION,
         "experiment": plan.experiment,
@@ -36,7 +50,7 @@ def plan_record(plan: Plan, estimate: Estimate, by_cell: Mapping[str, Estimate])
             for label, task in plan.tasks.items()
         },
         "agents": _agents(plan),
-        "cells": [_cell(cell, by_cell.get(cell.name)) for cell in plan.cells],
+        "cells": [_cell(cell, by_cell.get(cell.name), most.get(cell.name)) for cell in plan.cells],
         "shards": {
             label: [asdict(shard) | {"label": shard.label} for shard in cut] for label, cut in plan.shards.items()
         },
@@ -85,6 +99,11 @@ def families_of(record: Mapping[str, Any]) -> tuple[Family, ...]:
     )
 
 
+def most_in(record: Mapping[str, Any]) -> dict[str, Mapping[str, float]]:
+    """Return the most that one question of each cell can take, from a plan record; earlier records lack it."""
+    return {cell["cell"]: cell["most"] for cell in record["cells"] if cell.get("most")}
+
+
 def _training(training: Training) -> dict[str, Any]:
     said = training.said
     return {
@@ -113,7 +132,7 @@ def _family(family: Family) -> dict[str, Any]:
     return asdict(family) | {"compare": list(family.compare)}
 
 
-def _cell(cell: Cell, estimate: Estimate | None) -> dict[str, Any]:
+def _cell(cell: Cell, estimate: Estimate | None, most: Mapping[str, float] | None) -> dict[str, Any]:
     return {
         "cell": cell.name,
         "slug": cell.slug,
@@ -127,6 +146,7 @@ def _cell(cell: Cell, estimate: Estimate | None) -> dict[str, Any]:
         "match": asdict(cell.match) if cell.match else None,
         "digest": cell.digest,
         "estimate": asdict(estimate) if estimate else None,
+        "most": None if most is None else dict(most),
     }
 
 

@@ -82,6 +82,24 @@ _LOWER = (
 )  # fmt: skip
 
 
+_AT_MOST_CALLS = (
+    "calls", "extra_calls", "failures", "cut", "repetitive", "refused", "empty", "tool_calls", "other_language",
+    "unparsed", "unparsed_turns", "strict_unparsed", "lenient_unparsed", "unmeasured", "flips", "wrong_to_right",
+    "right_to_wrong", "wrong_to_wrong", "cvr",
+)  # fmt: skip
+_AT_MOST_WRITTEN = ("output_tokens", "reasoning_tokens", "extra_output_tokens", "output_tokens_per_agent")
+_AT_MOST_READ = ("input_tokens", "extra_input_tokens", "input_tokens_per_agent")
+_PLANNED: Mapping[str, str] = {
+    "rounds": "rounds", **dict.fromkeys(_AT_MOST_CALLS, "calls"), **dict.fromkeys(_AT_MOST_WRITTEN, "output_tokens"),
+    **dict.fromkeys(_AT_MOST_READ, "input_tokens"), "total_tokens": "total_tokens",
+}  # fmt: skip
+
+
+def bound_of(metric: str) -> str:
+    """Return what in a plan bounds the metric of one question, such as `calls` or `output_tokens`; or nothing."""
+    return _PLANNED.get(metric, "")
+
+
 def range_of(metric: str) -> tuple[float, float]:
     """The values that the mean of a metric can have; of a name that is no metric of ours, any."""
     if metric in _FRACTIONS:
