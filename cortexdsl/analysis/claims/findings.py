@@ -18,7 +18,7 @@ from cortexdsl.analysis.tests.contrasts import Outcome, contrast_outcomes, gap_o
 from cortexdsl.analysis.tests.corrections import reaching
 from cortexdsl.analysis.tests.joint import joint_p
 from cortexdsl.analysis.tests.signflip import DRAWS
-from cortexdsl.analysis.tests.unseen import Unseen, Value, unseen_in
+from cortexdsl.analysis.tests.unseen import NOTHING_UNSEEN, Unseen, Value, unseen_in
 from cortexdsl.analysis.units.table import ScoreTable
 from cortexdsl.analysis.units.units import Units, bounded
 from cortexdsl.spec.claims.designs import Design
@@ -65,7 +65,7 @@ class Finding:
     doubtful: tuple[int, int] = (0, 0)
     null: str = ""
     even: bool = False
-    unseen: Unseen = Unseen()
+    unseen: Unseen = NOTHING_UNSEEN
 
 
 @dataclass(frozen=True, slots=True)

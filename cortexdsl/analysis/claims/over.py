@@ -19,7 +19,7 @@ from cortexdsl.analysis.claims.findings import (
 )
 from cortexdsl.analysis.tests.contrasts import gap_of, untested
 from cortexdsl.analysis.tests.random_effects import random_effect
-from cortexdsl.analysis.tests.unseen import Unseen, Value, unseen_in
+from cortexdsl.analysis.tests.unseen import NOTHING_UNSEEN, Unseen, Value, unseen_in
 from cortexdsl.analysis.units.table import ScoreTable
 from cortexdsl.analysis.units.units import Units
 from cortexdsl.spec.claims.designs import Design
@@ -58,7 +58,7 @@ def find_over(design: Design, scene: Scene) -> Finding:
 
 def _unseen(samples: Sequence[Units], places: Sequence[tuple[Design, ScoreTable]], estimate: float) -> Unseen:
     """Say what large values would do that were not seen, taken to be as common in all groups as one can hide them."""
-    found = Unseen()
+    found = NOTHING_UNSEEN
     for sample, (part, table) in zip(samples, places, strict=True):
         plain = value_of(part, part.weights[0])
         at = plain(sample.means)

@@ -1,12 +1,12 @@
 """Large values that no question showed, and what they would do to a result.
 
-No test knows values that its sample lacks: where one question in a hundred costs forty times as much as the others, most
+No test knows values that its sample lacks: if one question in a hundred costs forty times as much as the others, most
 samples of fifty questions hold none of them, and their mean is too low. What n questions can say is how rare such
 questions are: a share q of them is missed by all n with a probability of (1 - q)^n. So the share q at which that is
 2.5 % (about 3.7 / n) is put at the largest value that one question can have, in one cell at a time, and a result whose
 estimate this takes to the other side of its bound is not decided.
 
-The largest value is what the plan allows (`ScoreTable.most`). If no bound is known, `MULTIPLE` times the mean is assumed.
+The largest value is what the plan allows (`ScoreTable.most`). If that is unknown, `MULTIPLE` times the mean is assumed.
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ class Unseen:
 
     turns: bool = False
     note: str = ""
+
+
+NOTHING_UNSEEN = Unseen()
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +169,9 @@ def _turned(extreme: Extreme, questions: float, share: float, one: float, turned
         else f"no bound is known, and {value} ({MULTIPLE:g} times the mean) is assumed"
     )
     return (
-        f"values that no question showed could turn this: {extreme.metric} of {extreme.cell} reaches {extreme.seen:,.4g}"
-        f" here, but {allowed}; one more question like that makes the estimate {one:.4g}, and {questions:,.0f} questions"
-        f" cannot rule out that {share:.2g} of all are like that, which makes it {turned:.4g}"
+        f"values that no question showed could turn this: {extreme.metric} of {extreme.cell} reaches "
+        f"{extreme.seen:,.4g} here, but {allowed}; one more question like that makes the estimate {one:.4g}, and "
+        f"{questions:,.0f} questions cannot rule out that {share:.2g} of all are like that, which makes it {turned:.4g}"
     )
 
 

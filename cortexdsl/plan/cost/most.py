@@ -64,11 +64,11 @@ async def _rehearsed(plan: Plan, cell: Cell, dataset: str) -> dict[str, float]:
     made = await debate(longest(method), question, hands.hands(), seed=plan.seed, replicate=1)
     calls = sum(1 + len(turn.asides) for turn in made.turns)
     written = [call.model for call in hands.asked if not call.model.is_tool]
-    limits = [model.options.get("max_tokens") for model in written]
+    limits = [int(model.options.get("max_tokens", 0)) for model in written]
     found = {"rounds": float(made.rounds), "calls": float(calls)}
-    if None in limits:
+    if 0 in limits:  # a model may write as much as it likes
         return found
-    output = float(sum(map(int, limits)))
+    output = float(sum(limits))
     found["output_tokens"] = output
     if output > _REHEARSED:
         return found

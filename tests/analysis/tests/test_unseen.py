@@ -38,7 +38,7 @@ def test_the_share_that_questions_can_miss() -> None:
 
 @pytest.mark.parametrize(("most", "verdict"), [(150.0, "supported"), (16_000.0, "undecided")])
 def test_the_bound_of_the_plan_decides(most: float, verdict: str) -> None:
-    """Means of 70 and 100 of 50 questions: 7.1 % of questions at 150 add 5.7 to the first, at 16,000 more than 1,100."""
+    """Means of 70 and 100 of 50 questions: 7.1 % of questions at 150 add 5.7 to the first, at 16,000 over 1,100."""
     found = row(table(*spent(50, 0.7), most=most), "output_tokens(a) < output_tokens(b)")
     assert (found["verdict"], found["p"] < 0.01) == (verdict, True)
     assert ("16,000" in found["note"]) is (verdict == "undecided")
