@@ -64,9 +64,10 @@ def _open(design: Design, table: ScoreTable, planned: Mapping[str, int], level: 
     leaves, wanted = leaves_of(design, table), []
     for leaf in leaves:
         found = finding_of(leaf, table, planned)
-        if not found.supports and found.p * len(leaves) <= level:
+        is_open = found.unseen.turns
+        if not (found.supports or is_open) and found.p * len(leaves) <= level:
             return []
-        if not (found.supports and found.p <= level):
+        if is_open or not (found.supports and found.p <= level):
             wanted.append(set(leaf.design.cells))
     return wanted
 

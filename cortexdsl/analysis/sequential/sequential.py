@@ -12,15 +12,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from cortexdsl.analysis.claims.findings import ONE_FAILS, Finding, all_of, null_of, side_of
+from cortexdsl.analysis.claims.findings import (
+    ONE_FAILS,
+    Finding,
+    all_of,
+    conclusion_of,
+    null_of,
+    side_of,
+    value_of,
+)
 from cortexdsl.analysis.claims.hypotheses import COLUMNS, row_of, verdict_of, withdrawn_note
 from cortexdsl.analysis.sequential.evidence import Mean, anytime_p, ratio_interval
 from cortexdsl.analysis.sequential.streams import Stream, asked_so_far, stream_of
 from cortexdsl.analysis.tests.corrections import adjust
+from cortexdsl.analysis.tests.unseen import Unseen, moved_by
 from cortexdsl.analysis.units.table import ScoreTable, score_table
 from cortexdsl.errors import InputError
 from cortexdsl.spec.claims.arms import Arm, arms_of
@@ -96,7 +106,8 @@ def judge_anytime(
     found = [_examine(design_of(claim, known), table, sizes, alpha) for claim in parsed]
     p = adjust([one.p for one in found], correction, withdrawn)
     absent = withdrawn_note(withdrawn, correction)
-    notes = ["; ".join(filter(None, [one.note, absent])) for one in found]
+    unseen = [one.unseen.note if q <= alpha else "" for one, q in zip(found, p, strict=True)]
+    notes = ["; ".join(filter(None, [large, one.note, absent])) for one, large in zip(found, unseen, strict=True)]
     rows = [
         row_of(claim, replace(one, note=note), q, verdict_of(one, q, alpha), False)
         for claim, one, q, note in zip(parsed, found, p, notes, strict=True)
@@ -228,10 +239,22 @@ def _find(
     if not stream.values.shape[1]:
         return Finding(np.nan, np.nan, np.nan, means[0].name, False, 1.0, "no question of every dataset so far")
     if design.joint:
-        return _joint(means, design)
+        found = _joint(means, design)
+        return replace(found, unseen=_unseen(stream, design, _largest(means)))
     if design.ratio:
-        return _ratio(stream, means[0], design, alpha)
-    return all_of([_one(mean, design, note, alpha) for mean, note in zip(means, design.notes, strict=True)])
+        return replace(_ratio(stream, means[0], design, alpha), unseen=_unseen(stream, design, 0))
+    each = [_one(mean, design, note, alpha) for mean, note in zip(means, design.notes, strict=True)]
+    return all_of([replace(found, unseen=_unseen(stream, design, i)) for i, found in enumerate(each)])
+
+
+def _unseen(stream: Stream, design: Design, row: int) -> Unseen:
+    """Return what large values that were not seen would do to one contrast."""
+    value, side = value_of(design, design.weights[row]), partial(conclusion_of, design)
+    return moved_by(stream.extremes, stream.values.mean(axis=1), stream.questions, value, side)
+
+
+def _largest(means: Sequence[Mean]) -> int:
+    return int(np.argmax([abs(mean.values.mean()) for mean in means]))
 
 
 def _contrast(stream: Stream, row: Floats) -> Mean:
@@ -293,7 +316,8 @@ def _within(mean: Mean, design: Design, margin: float, note: str) -> Finding:
 def _joint(means: Sequence[Mean], design: Design) -> Finding:
     """Evidence that not all contrasts are 0: the mean of all e-values, of both sides."""
     sides = [side for mean in means for side in (mean.above(0.0), mean.below(0.0))]
-    estimates = [float(mean.values.mean()) for mean in means]
-    largest = int(np.argmax(np.abs(estimates)))
+    largest = _largest(means)
     p = anytime_p(float(np.logaddexp.reduce(sides) - np.log(len(sides))), 1)
-    return Finding(estimates[largest], np.nan, np.nan, means[largest].name, True, p, design.notes[largest])
+    return Finding(
+        float(means[largest].values.mean()), np.nan, np.nan, means[largest].name, True, p, design.notes[largest]
+    )

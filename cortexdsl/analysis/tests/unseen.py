@@ -11,7 +11,7 @@ The largest value is what the plan allows (`ScoreTable.most`). If that is unknow
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -132,13 +132,13 @@ def unseen_in(
 
 
 def moved_by(
-    values: Iterator[Extreme], means: Floats, questions: float, value: Value, side: Callable[[float], object]
+    values: Iterable[Extreme], means: Floats, questions: float, value: Value, side: Callable[[float], object]
 ) -> Unseen:
     """Say what a share of questions at extreme values would do to an estimate; see `unseen_in`.
 
     Parameters
     ----------
-    values : iterator of Extreme
+    values : iterable of Extreme
     means : (quantities,) array
     questions : float
         How many questions there are; of datasets of different sizes, as if all were as small as the smallest.
