@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.cli.main import main
+from cortexdsl.errors import SpecError
 from cortexdsl.plan import compile_spec
 from cortexdsl.plan.cost.most import most_of_question
 from cortexdsl.plan.kept.store import most_in
@@ -53,3 +54,33 @@ def test_nothing_is_rehearsed_for_claims_about_answers(spec: str) -> None:
     text = Path(spec).read_text().replace("calls(full) < calls(longer)", "accuracy(full) < accuracy(longer)")
     Path(spec).write_text(f"{text}analysis: {{metrics: [accuracy]}}\n")
     assert most_of_question(compile_spec(spec)) == {}
+
+
+@pytest.mark.parametrize(
+    ("claim", "told"),
+    [
+        ("output_tokens(full) < output_tokens(longer)", "nothing bounds output_tokens"),
+        ("debates(full) < debates(longer)", "nothing bounds debates"),
+        ("calls(full) < calls(longer)", None),
+        ("accuracy(full) < accuracy(longer)", None),
+    ],
+)
+def test_claims_without_bounds_are_not_looked_at_early(spec: str, claim: str, told: str | None) -> None:
+    """With max_tokens at every model the first of them is."""
+    text = Path(spec).read_text().replace("calls(full) < calls(longer)", claim)
+    text = f"{text}stopping: {{fewest: 2, batch: 2}}\n"
+    Path(spec).write_text(text)
+    if told is None:
+        assert compile_spec(spec).stopping is not None
+        return
+    with pytest.raises(SpecError, match=told):
+        compile_spec(spec)
+    cut = text.replace("skill: 0.4,", "skill: 0.4, max_tokens: 100,").replace(
+        "skill: 0.7,", "skill: 0.7, max_tokens: 9,"
+    )
+    Path(spec).write_text(cut)
+    if claim.startswith("output"):
+        assert compile_spec(spec).stopping is not None
+    else:
+        with pytest.raises(SpecError, match=told):
+            compile_spec(spec)
