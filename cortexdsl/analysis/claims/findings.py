@@ -53,6 +53,8 @@ class Finding:
         The estimate lies on the value that it is held against, so that it leans neither way.
     unseen : Unseen
         Whether large values that no question showed would turn the finding; it then decides nothing.
+    corrected : float
+        The estimate, corrected for looks that could have stopped the experiment; NaN if there were none.
     """
 
     estimate: float
@@ -66,6 +68,7 @@ class Finding:
     null: str = ""
     even: bool = False
     unseen: Unseen = NOTHING_UNSEEN
+    corrected: float = float("nan")
 
 
 @dataclass(frozen=True, slots=True)

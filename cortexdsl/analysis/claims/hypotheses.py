@@ -25,7 +25,7 @@ from cortexdsl.terms import Floats
 
 COLUMNS = (
     "claim", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "verdict", "test", "exploratory", "note", "null",
-    "leans",
+    "leans", "corrected",
 )  # fmt: skip
 UNTESTED = "none: "
 """How the name of a test begins where there was none; why not comes behind it."""
@@ -132,7 +132,8 @@ def row_of(claim: Claim, found: Finding, adjusted: float, verdict: Verdict, expl
     """A row of hypotheses.csv, in the order of `COLUMNS`.
 
     `leans` says of an undecided claim on which side of it the estimate lies; empty where nothing was tested, and of an
-    interaction, which has no side.
+    interaction, which has no side. `corrected` is the estimate corrected for looks that could have stopped the
+    experiment; NaN if there were none.
     """
     numbers = (found.estimate, found.low, found.high, found.p, adjusted)
     leans = ""
@@ -140,7 +141,7 @@ def row_of(claim: Claim, found: Finding, adjusted: float, verdict: Verdict, expl
         leans = f"leans {_WAYS[found.even, found.supports]}"
         if found.unseen.turns:  # perhaps by a small p as well: the note says why that does not decide
             leans = leans.removesuffix(", by its estimate alone")
-    return (claim.text, *numbers, verdict, found.test, exploratory, found.note, found.null, leans)
+    return (claim.text, *numbers, verdict, found.test, exploratory, found.note, found.null, leans, found.corrected)
 
 
 _WAYS = {

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from cortexdsl.analysis.sequential.sequential import finding_of, judge_anytime, leaves_of, look_ends, sizes_of
+from cortexdsl.analysis.sequential.leaves import finding_of, leaves_of
+from cortexdsl.analysis.sequential.sequential import judge_anytime, look_ends, sizes_of
 from cortexdsl.analysis.sequential.streams import asked_so_far
 from cortexdsl.analysis.units.table import ScoreTable, score_table
 from cortexdsl.spec.claims.arms import Arm, arms_of

@@ -111,10 +111,14 @@ def asked_so_far(table: ScoreTable, ends: Mapping[str, int], planned: Mapping[st
 
 def _blocks(values: Floats, size: int, blocks: int) -> Floats:
     """Means of the finished blocks of a dataset of `size` questions, of which `values` are the first."""
-    ends = np.arange(1, blocks + 1) * size // blocks
-    starts = np.concatenate([[0], ends[:-1]])
-    whole = int((ends <= values.shape[1]).sum())
+    whole = whole_blocks(values.shape[1], size, blocks)
     if not whole:
         return values[:, :0]
-    ends, starts = ends[:whole], starts[:whole]
+    ends = np.arange(1, whole + 1) * size // blocks
+    starts = np.concatenate([[0], ends[:-1]])
     return np.asarray(np.add.reduceat(values[:, : ends[-1]], starts, axis=1) / (ends - starts))
+
+
+def whole_blocks(asked: int, size: int, blocks: int) -> int:
+    """Return how many of a dataset's blocks are finished when so many of its `size` questions were asked."""
+    return int((np.arange(1, blocks + 1) * size // blocks <= asked).sum())

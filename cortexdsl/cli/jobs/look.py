@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Collection, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -82,12 +81,15 @@ def anytime_verdicts(
     planned: Mapping[str, int],
     alpha: float,
     correction: str,
+    looks: Sequence[int] = (),
 ) -> pd.DataFrame:
     """Answer claims validly at any look: declared ones adjusted among themselves, exploratory ones among all."""
     withdrawn = withdrawn_claims(claims, declared)
-    judge = partial(
-        judge_anytime, scores, arms=arms, planned=planned, alpha=alpha, correction=correction, withdrawn=withdrawn
-    )
+    how: dict[str, Any] = {"alpha": alpha, "correction": correction, "looks": looks}
+
+    def judge(these: Sequence[str]) -> pd.DataFrame:
+        return judge_anytime(scores, these, arms, planned=planned, withdrawn=withdrawn, **how)
+
     found = judge(claims)
     names = {" ".join(claim.split()) for claim in declared}
     early = found["claim"].map(lambda claim: " ".join(claim.split()) in names).to_numpy(dtype=bool)

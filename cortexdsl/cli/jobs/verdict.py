@@ -11,6 +11,7 @@ import pandas as pd
 
 from cortexdsl.analysis.claims.hypotheses import judge_claims
 from cortexdsl.analysis.metrics.table import metrics_table
+from cortexdsl.analysis.sequential.sequential import look_ends
 from cortexdsl.analysis.tests.compare import compare_families, missing_bounds
 from cortexdsl.analysis.tests.datasets import rank_table
 from cortexdsl.analysis.tests.omnibus import omnibus_families
@@ -57,9 +58,9 @@ def run(args: argparse.Namespace) -> int:
     if stopping:
         alpha = stopping["alpha"]
         planned = {dataset: len(ids) for dataset, ids in plan["questions"].items()}
-        found = anytime_verdicts(
-            scores, claims, arms, declared=declared, planned=planned, alpha=alpha, correction=correction
-        )
+        looks = look_ends(max(planned.values()), stopping["batch"], stopping["fewest"])
+        rule: dict[str, Any] = {"planned": planned, "alpha": alpha, "correction": correction, "looks": looks}
+        found = anytime_verdicts(scores, claims, arms, declared=declared, **rule)
     else:
         how = {"alpha": alpha, "correction": correction, "finished": True}
         found = judge_claims(scores, claims, seed, arms, declared=declared, **how)
