@@ -72,7 +72,8 @@ def joint_power(powers: Sequence[float], correlation: Floats) -> float:
         return float(powers[0])
     values, vectors = np.linalg.eigh(correlation)
     statistics = _normals(len(powers)) @ (vectors * np.sqrt(np.maximum(values, 0))).T
-    return float((statistics <= stats.norm.ppf(powers)).all(axis=1).mean())
+    simulated = float((statistics <= stats.norm.ppf(powers)).all(axis=1).mean())
+    return min(simulated, *powers)
 
 
 @lru_cache(maxsize=8)
