@@ -125,8 +125,10 @@ def _find(
 def _corrected(found: Finding, mean: Mean, design: Design, stream: Stream, course: Course) -> Finding:
     """Return a finding with its estimate corrected for the looks; that of a ratio by the mean of `top - null * bottom`.
 
-    A ratio of means r is null + mean(top - null * bottom) / mean(bottom).
+    A ratio of means r is null + mean(top - null * bottom) / mean(bottom). One look needs no correction.
     """
+    if len(course.looks) < 2:
+        return found
     estimate = course.estimate(mean, 0.0 if design.ratio else design.null)
     if design.ratio:
         estimate = design.null + estimate / float(stream.values[1].mean())

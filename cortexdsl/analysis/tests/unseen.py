@@ -127,8 +127,8 @@ def unseen_in(
     value : function from (quantities,) means to the estimate
     side : function from the estimate to what is concluded from it
     """
-    heaviest = 1 / (len(sample.sizes) * float(sample.sizes.min()))
-    return moved_by(extremes(table, quantities, sample.values), sample.means, 1 / heaviest, value, side)
+    questions = len(sample.sizes) * float(sample.sizes.min())
+    return moved_by(extremes(table, quantities, sample.values), sample.means, questions, value, side)
 
 
 def moved_by(
@@ -155,7 +155,7 @@ def moved_by(
 
 
 def _moved(means: Floats, extreme: Extreme, share: float) -> Floats:
-    """The means, with a share of the questions of one at its extreme value."""
+    """Return the means, with a share of the questions of one at its extreme value."""
     moved = means.copy()
     moved[extreme.at] += share * (extreme.value - means[extreme.at])
     return moved
@@ -163,11 +163,10 @@ def _moved(means: Floats, extreme: Extreme, share: float) -> Floats:
 
 def _turned(extreme: Extreme, questions: float, share: float, one: float, turned: float) -> str:
     value = f"{extreme.value:,.0f}" if abs(extreme.value) >= 1000 else f"{extreme.value:.4g}"
-    allowed = (
-        f"the plan allows one question {value}"
-        if extreme.is_known
-        else f"no bound is known, and {value} ({MULTIPLE:g} times the mean) is assumed"
-    )
+    allowed = f"the plan allows one question {value}"
+    if not extreme.is_known:
+        why = "the most extreme one seen" if extreme.value == extreme.seen else f"{MULTIPLE:g} times the mean"
+        allowed = f"no bound is known, and {value} ({why}) is assumed"
     return (
         f"values that no question showed could turn this: {extreme.metric} of {extreme.cell} reaches "
         f"{extreme.seen:,.4g} here, but {allowed}; one more question like that makes the estimate {one:.4g}, and "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from numpy.random import Generator
 
 from cortexdsl.analysis.sequential.sequential import judge_anytime, stopping_point
 from cortexdsl.analysis.units.table import ScoreTable
+from cortexdsl.cli.main import main
 from cortexdsl.terms import Floats
 from tests.analysis.tables import long_table, planned
 
@@ -42,6 +44,19 @@ def test_tokens_are_held_to_what_no_question_showed(most: float, verdict: str) -
         found = judge_anytime(table(pair, "output_tokens", most), [claim]).iloc[0]
         assert (found["verdict"], found["p"] < 0.05) == (verdict, True)
         assert ("no question showed" in found["note"]) is (verdict == "undecided")
+
+
+def test_compare_prints_what_is_assumed_and_corrected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    random = np.random.default_rng(0)
+    cells = {"a": 20 * random.normal(1, 0.1, (1, 200)), "b": 100 * random.normal(1, 0.1, (1, 200))}
+    path = tmp_path / "scores.csv"
+    long_table(cells, "tokens").assign(score=1).to_csv(path, index=False)
+    claim = "tokens(a) < tokens(b)"
+    assert main(["compare", str(path), "--to", "b", "--draws", "99", "--claim", claim, "--stopping", "20"]) == 0
+    shown = " ".join(capsys.readouterr().out.partition("stopping early")[2].split())
+    early = shown.partition("claims, p")[0]
+    assert "no bound of tokens is known" in early
+    assert "corrected for" in early
 
 
 def rounds_more(random: Generator) -> Pair:
