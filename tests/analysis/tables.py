@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from cortexdsl.analysis.units.table import ScoreTable, score_table
+
 
 def long_table(values: dict[str, NDArray[np.float64]], metric: str = "score", **columns: object) -> pd.DataFrame:
     """A table from (replicates, questions) arrays by cell."""
@@ -24,6 +26,13 @@ def long_table(values: dict[str, NDArray[np.float64]], metric: str = "score", **
             )
         )
     return pd.concat(rows, ignore_index=True)
+
+
+def planned(frame: pd.DataFrame, most: float) -> ScoreTable:
+    """The table of an experiment whose plan allows one question of each cell `most` rounds, calls and output tokens."""
+    table = score_table(frame)
+    bounds = dict.fromkeys(("rounds", "calls", "output_tokens"), most)
+    return table.with_most(dict.fromkeys(table.cells, bounds))
 
 
 def two_by_two(both: int, first: int, second: int, neither: int) -> dict[str, NDArray[np.float64]]:

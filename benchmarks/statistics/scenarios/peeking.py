@@ -11,6 +11,7 @@ from cortexdsl.analysis.sequential import asymptotic
 from cortexdsl.analysis.sequential.betting import evidence_above, evidence_below
 from cortexdsl.analysis.sequential.sequential import stopping_point
 from cortexdsl.analysis.tests.signflip import sign_flip
+from cortexdsl.analysis.tests.unseen import unseen_share
 from cortexdsl.terms import Floats
 from scenarios.made import Marks, Scenario, answers, chances, table
 
@@ -56,6 +57,31 @@ def _largest(values: Floats) -> Floats:
     return np.maximum(asymptotic.evidence_above(values, 0.0), asymptotic.evidence_below(values, 0.0))
 
 
+def peeking_rarely(random: Generator) -> Marks:
+    """Means made by rare questions, looked at after each of 500 questions from the 20th; the claim is on its bound."""
+    marks, count = {}, np.arange(1, 501)
+    share = np.array([unseen_share(int(n)) for n in count])
+    two, base = np.full(500, 2.0), random.lognormal(-0.08, 0.4, 500)
+    cases = {
+        "one round more in 5 %": (two + (random.random(500) < 0.05), two + 0.05, 5.0),
+        "three rounds more in 3 %": (two + 3 * (random.random(500) < 0.03), two + 0.09, 5.0),
+        "1 % of replies 40 times as long": (np.where(random.random(500) < 0.01, 40, base), 1.39 * base, 40.0),
+        "4 % of replies 10 times as long": (np.where(random.random(500) < 0.04, 10, base), 1.36 * base, 10.0),
+    }
+    for name, (a, b, most) in cases.items():
+        values, bound = a - b, np.log(2 / 0.05)
+        up, down = asymptotic.evidence_above(values, 0.0) >= bound, asymptotic.evidence_below(values, 0.0) >= bound
+        marks[f"(asymptotic evidence alone, {name})"] = bool((up | down)[19:].any())
+        if "rounds" in name or "round " in name:  # counts: bets within the bounds of the plan
+            up, down = evidence_above(values, 0.0, -most) >= bound, evidence_below(values, 0.0, most) >= bound
+        else:  # tokens: what may be unseen at the bound of the plan must not turn it
+            mean, first, second = (np.cumsum(x) / count for x in (values, a, b))
+            up &= mean - share * np.maximum(most - second, 0) > 0
+            down &= mean + share * np.maximum(most - first, 0) < 0
+        marks[f"error: {name}"] = bool((up | down)[19:].any())
+    return marks
+
+
 def peeking_datasets(random: Generator) -> Marks:
     """Equal methods on two datasets of 60 and 300 questions, looked at six times by the whole path."""
     frames = []
@@ -69,5 +95,6 @@ def peeking_datasets(random: Generator) -> Marks:
 SCENARIOS: dict[str, Scenario] = {
     "looking all the time": peeking,
     "looking 49 times, at tokens": peeking_tokens,
+    "looking all the time, at rare large values": peeking_rarely,
     "looking six times, at two datasets": peeking_datasets,
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -18,9 +19,11 @@ from cortexdsl.analysis.tests.contrasts import Outcome, contrast_outcomes, gap_o
 from cortexdsl.analysis.tests.corrections import reaching
 from cortexdsl.analysis.tests.joint import joint_p
 from cortexdsl.analysis.tests.signflip import DRAWS
+from cortexdsl.analysis.tests.unseen import NOTHING_UNSEEN, Unseen, Value, unseen_in
 from cortexdsl.analysis.units.table import ScoreTable
 from cortexdsl.analysis.units.units import Units, bounded
 from cortexdsl.spec.claims.designs import Design
+from cortexdsl.terms import Floats
 
 LEVEL, LEVEL_EQUIVALENCE = 0.95, 0.90
 _FEW, _VERY_FEW, _SKEWED = 50, 10, 1.5
@@ -47,6 +50,10 @@ class Finding:
         What p tests.
     even : bool
         The estimate lies on the value that it is held against, so that it leans neither way.
+    unseen : Unseen
+        Whether large values that no question showed would turn the finding; it then decides nothing.
+    corrected : float
+        The estimate, corrected for looks that could have stopped the experiment; NaN if there were none.
     """
 
     estimate: float
@@ -59,6 +66,8 @@ class Finding:
     doubtful: tuple[int, int] = (0, 0)
     null: str = ""
     even: bool = False
+    unseen: Unseen = NOTHING_UNSEEN
+    corrected: float = float("nan")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +121,7 @@ def _find(design: Design, scene: Scene, sample: Units) -> Finding:
         side = side_of(outcome.estimate, design.null)
         found = found_of(outcome, design.sign * side > 0, sample, _with_means(note, design, sample))
         findings.append(replace(found, even=side == 0))
-    return all_of(findings)
+    return all_of(_with_unseen(findings, design, scene, sample))
 
 
 def side_of(estimate: float, null: float) -> float:
@@ -136,7 +145,35 @@ def deciding(findings: Sequence[Finding]) -> tuple[int, Finding]:
         worst = min(against, key=lambda i: findings[i].p)
         return worst, replace(findings[worst], p=min(1.0, findings[worst].p * len(findings)))
     weakest = max(places, key=lambda i: findings[i].p)
-    return weakest, findings[weakest]
+    unseen = next((found.unseen for found in findings if found.unseen.turns), findings[weakest].unseen)
+    return weakest, replace(findings[weakest], unseen=unseen)
+
+
+def value_of(design: Design, row: Floats) -> Value:
+    """Return what a contrast of a design is, as a function of its means; NaN for a ratio of means not above 0."""
+    if not design.ratio:
+        return lambda means: float(row @ means) * design.scale
+    return lambda means: float(np.prod(means**row)) if (means > 0).all() else np.nan
+
+
+def conclusion_of(design: Design, estimate: float) -> object:
+    """Return what an estimate says of a contrast: its side of the null value, or whether it is within the margin."""
+    if design.margin is not None:
+        return abs(estimate - design.null) < design.margin
+    return side_of(estimate, design.null)
+
+
+def _with_unseen(findings: Sequence[Finding], design: Design, scene: Scene, sample: Units) -> list[Finding]:
+    """Return findings, one a contrast, with what large values that were not seen would do to each."""
+    return [
+        replace(
+            found,
+            unseen=unseen_in(
+                sample, scene.table, design.quantities, value_of(design, row), partial(conclusion_of, design)
+            ),
+        )
+        for found, row in zip(findings, design.weights, strict=True)
+    ]
 
 
 def null_of(design: Design) -> str:
@@ -178,14 +215,16 @@ def _equivalence(design: Design, sample: Units, scene: Scene, margin: float) -> 
         p = max(lower.above, upper.below) if inside else min(1.0, 2 * min(upper.above, lower.below))
         found = found_of(lower, inside, sample, phrasing.joined(note, "90 % interval"))
         findings.append(replace(found, p=p, test=f"two one-sided tests, {lower.test}"))
-    return all_of(findings)
+    return all_of(_with_unseen(findings, design, scene, sample))
 
 
 def _jointly(design: Design, sample: Units, scene: Scene) -> Finding:
     """That not all contrasts are 0; the largest is shown."""
     outcomes = _outcomes(design, sample, scene, 0.0, LEVEL)
     largest = int(np.argmax([abs(outcome.estimate) for outcome in outcomes]))
+    row = replace(design, weights=design.weights[[largest]])
     found = found_of(outcomes[largest], True, sample, design.notes[largest])
+    (found,) = _with_unseen([found], row, scene, sample)
     if len(outcomes) == 1:
         return found
     p, test = joint_p(sample, sample.parts.T @ design.weights.T, scene.seed, scene.draws)

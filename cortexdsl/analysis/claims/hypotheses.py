@@ -27,7 +27,7 @@ from cortexdsl.terms import Floats
 
 COLUMNS = (
     "claim", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "verdict", "test", "exploratory", "note", "null",
-    "leans",
+    "leans", "corrected",
 )  # fmt: skip
 Verdict: TypeAlias = Literal["supported", "contradicted", "undecided"]
 
@@ -94,7 +94,9 @@ def judge_claims(
     for i, (claim, found) in enumerate(zip(parsed, plain, strict=True)):
         group, adjusted = groups[not early[i]], float(adjusted_in[not early[i]][i])
         verdict = verdict_of(found, adjusted, alpha)
-        note = phrasing.joined(phrasing.untested(found.test), found.note, phrasing.withdrawn(withdrawn, correction))
+        unseen = found.unseen.note if adjusted <= alpha else ""
+        absent = phrasing.withdrawn(withdrawn, correction)
+        note = phrasing.joined(phrasing.untested(found.test), unseen, found.note, absent)
         if any(found.doubtful):
             bounds = [_examined(designs[i], scene, finished) for scene in scenes[1:]]
             cases = [verdict_of(b, _adjusted(p, i, b.p, group, correction, withdrawn), alpha) for b in bounds]
@@ -129,13 +131,14 @@ def row_of(claim: Claim, found: Finding, adjusted: float, verdict: Verdict, expl
     """A row of hypotheses.csv, in the order of `COLUMNS`.
 
     `leans` says of an undecided claim on which side of it the estimate lies; empty where nothing was tested, and of an
-    interaction, which has no side.
+    interaction, which has no side. `corrected` is the estimate corrected for looks that could have stopped the
+    experiment; NaN if there were none.
     """
     numbers = (found.estimate, found.low, found.high, found.p, adjusted)
     leans = ""
     if verdict == "undecided" and not np.isnan(found.p) and found.null != NO_INTERACTION:
         leans = phrasing.leaning(supports=found.supports, even=found.even)
-    return (claim.text, *numbers, verdict, found.test, exploratory, found.note, found.null, leans)
+    return (claim.text, *numbers, verdict, found.test, exploratory, found.note, found.null, leans, found.corrected)
 
 
 def examine(design: Design, scene: Scene) -> Finding:
@@ -181,8 +184,8 @@ def _all_parts(design: Design, scene: Scene) -> Finding:
 
 
 def verdict_of(found: Finding, adjusted: float, alpha: float) -> Verdict:
-    """Undecided unless the adjusted p is at most alpha; then the way that the finding leans."""
-    if not adjusted <= alpha:
+    """Return undecided unless the adjusted p is at most alpha and nothing unseen turns it; else the way it leans."""
+    if not adjusted <= alpha or found.unseen.turns:
         return "undecided"
     return "supported" if found.supports else "contradicted"
 

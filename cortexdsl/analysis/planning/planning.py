@@ -9,6 +9,7 @@ import pandas as pd
 from scipy import optimize
 
 from cortexdsl.analysis.planning.basis import Basis, Expected, basis_of, to_be_known
+from cortexdsl.analysis.planning.joint import Part, correlation_of, directions_of, joint_power
 from cortexdsl.analysis.planning.power import (
     bonett_price_inflation,
     equivalence_power,
@@ -68,51 +69,86 @@ def _row(
     runs: int,
     seed: int,
 ) -> tuple[object, ...]:
+    each = [design] if not isinstance(design.claim, All) else design.parts
+    options = (questions, replicates, expected, alpha, runs if len(each) == 1 else 0, seed)
+    found = [_alone(part, *options) for part in each]
+    named = [dict(zip(COLUMNS, row, strict=True)) for row, _ in found]
+    hardest = min(named, key=lambda row: np.nan_to_num(float(str(row["power"])), nan=-1.0))
+    parts = [part for _, parts in found for part in parts]
+    row = hardest | {"claim": design.claim.text}
+    if len(each) > 1:
+        row["note"] = _joined(f"its hardest part is {hardest['claim']}", hardest["note"])
+    if len(parts) == 1 or any(not own for _, own in found):
+        return tuple(row.values())
+    total = sum(n for name, n in questions.items() if any(_is_asked(part.claim, name) for part in each))
+    correlation = correlation_of([part.direction for part in parts], expected.earlier)
+
+    def power(factor: float) -> float:
+        return joint_power([part.power(factor) for part in parts], correlation)
+
+    reached = power(1.0)
+    needed = _needed(lambda count: power(count / total) - expected.power)
+    note = _joined(f"power is that of all {len(parts)} contrasts at once, the rest that of one", row["note"])
+    row |= {"questions": total, "power": reached, "needed": needed, "answerable": bool(reached >= expected.power)}
+    row |= {"note": note, "simulated": np.nan, "simulated_low": np.nan, "simulated_high": np.nan}
+    return tuple(row.values())
+
+
+def _joined(*notes: object) -> str:
+    return "; ".join(str(note) for note in notes if note)
+
+
+def _is_asked(claim: Claim, dataset: str) -> bool:
+    return claim.dataset in (None, EVERY, NONE, dataset)
+
+
+def _alone(
+    design: Design,
+    questions: Mapping[str, int],
+    replicates: int,
+    expected: Expected,
+    alpha: float,
+    runs: int,
+    seed: int,
+) -> tuple[tuple[object, ...], list[Part]]:
+    """Return the row of a claim without parts as if it had one contrast, and its contrasts if their power is known."""
     claim, nan = design.claim, float("nan")
-    if isinstance(claim, All):
-        return _hardest(
-            [_row(part, questions, replicates, expected, alpha, runs, seed) for part in design.parts], claim
-        )
-    sizes = [n for name, n in questions.items() if claim.dataset in (None, EVERY, NONE, name)]
+    sizes = [n for name, n in questions.items() if _is_asked(claim, name)]
     if not sizes:
         raise InputError(f"the claim {claim.text!r}: no dataset {claim.dataset!r}; there are {', '.join(questions)}")
     effective = min(sizes) if claim.dataset in (EVERY, NONE) else round(len(sizes) ** 2 / sum(1 / n for n in sizes))
     total, head = sum(sizes), (claim.text, sum(sizes), replicates, alpha)
     basis = basis_of(design, replicates, expected)
     if basis is None:
-        return *head, "none", nan, nan, nan, nan, nan, nan, nan, nan, None, to_be_known(design)
+        return (*head, "none", nan, nan, nan, nan, nan, nan, nan, nan, None, to_be_known(design)), []
 
     def power(distance: float, count: int) -> float:
         return _power(design, basis, distance, count, replicates, alpha)
 
     detectable = _smallest(lambda distance: power(distance, effective) - expected.power, basis, design)
     distance = _distance(design, basis.expected)
-    note = "power is that of one contrast" if len(design.weights) > 1 else ""
+    note = ""
     if claim.over is not None:
         note = f"power is that for the {claim.over} of this plan: what {claim.over} differ by comes on top"
     if np.isnan(distance):
-        return *head, basis.text, basis.deviation, detectable, nan, nan, nan, nan, nan, nan, None, note
+        return (*head, basis.text, basis.deviation, detectable, nan, nan, nan, nan, nan, nan, None, note), []
     if distance <= 0:
-        note = "; ".join(filter(None, ["expected not to hold", note]))
-        return *head, basis.text, basis.deviation, detectable, basis.expected, 0.0, nan, nan, nan, nan, False, note
+        note = _joined("expected not to hold", note)
+        known = (basis.text, basis.deviation, detectable, basis.expected)
+        return (*head, *known, 0.0, nan, nan, nan, nan, False, note), []
     reached = power(distance, effective)
+    parts = [
+        Part(lambda factor: power(distance, max(1, round(factor * effective))), direction)
+        for direction in directions_of(design, list(questions))
+    ]
     checked = (nan, nan, nan)
-    if runs and basis.truth is not None:
+    if runs and len(parts) == 1 and basis.truth is not None:
         options = {"alpha": alpha, "null": design.null, "sign": design.sign, "runs": runs, "seed": seed}
         checked = simulated_power(basis.truth, effective, replicates, margin=design.margin, **options)  # type: ignore[arg-type]
     needed = _needed(lambda count: power(distance, count) - expected.power)
     numbers = (basis.expected, reached, *checked, np.ceil(needed * total / effective))
-    return *head, basis.text, basis.deviation, detectable, *numbers, bool(reached >= expected.power), note
-
-
-def _hardest(rows: Sequence[tuple[object, ...]], claim: All) -> tuple[object, ...]:
-    """The row of the part that is hardest to show: a claim that all hold has at most its power."""
-
-    named = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
-    hardest = min(named, key=lambda row: np.nan_to_num(float(str(row["power"])), nan=-1.0))
-    note = f"that of its hardest part, {hardest['claim']}"
-    joined = "; ".join(filter(None, [note, str(hardest["note"])]))
-    return tuple((hardest | {"claim": claim.text, "note": joined}).values())
+    row = (*head, basis.text, basis.deviation, detectable, *numbers, bool(reached >= expected.power), note)
+    return row, parts
 
 
 def _power(design: Design, basis: Basis, distance: float, count: int, replicates: int, alpha: float) -> float:

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from cortexdsl.analysis.sequential.sequential import finding_of, judge_anytime, leaves_of, look_ends, sizes_of
+from cortexdsl.analysis.sequential.leaves import finding_of, leaves_of
+from cortexdsl.analysis.sequential.sequential import judge_anytime, look_ends, sizes_of
 from cortexdsl.analysis.sequential.streams import asked_so_far
 from cortexdsl.analysis.units.table import ScoreTable, score_table
 from cortexdsl.spec.claims.arms import Arm, arms_of
@@ -64,9 +65,10 @@ def _open(design: Design, table: ScoreTable, planned: Mapping[str, int], level: 
     leaves, wanted = leaves_of(design, table), []
     for leaf in leaves:
         found = finding_of(leaf, table, planned)
-        if not found.supports and found.p * len(leaves) <= level:
+        is_open = found.unseen.turns
+        if not (found.supports or is_open) and found.p * len(leaves) <= level:
             return []
-        if not (found.supports and found.p <= level):
+        if is_open or not (found.supports and found.p <= level):
             wanted.append(set(leaf.design.cells))
     return wanted
 

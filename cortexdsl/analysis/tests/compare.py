@@ -13,11 +13,13 @@ from cortexdsl.analysis.tests.corrections import adjust, reaching, simultaneous_
 from cortexdsl.analysis.tests.effects import d_z, discordant_odds_ratio
 from cortexdsl.analysis.tests.intervals import LEVEL
 from cortexdsl.analysis.tests.signflip import DRAWS
+from cortexdsl.analysis.tests.unseen import Unseen, extremes, moved_by
 from cortexdsl.analysis.units.replicates import absent_of
 from cortexdsl.analysis.units.table import ALL, ScoreTable, score_table
 from cortexdsl.analysis.units.units import Units, bounded, units
 from cortexdsl.errors import InputError
 from cortexdsl.spec.claims.arms import Arm, arms_of, find_arm
+from cortexdsl.spec.claims.language import Quantity
 from cortexdsl.terms import Family, Floats
 
 COLUMNS = (
@@ -167,6 +169,10 @@ def _family(
         for row, found in zip(rows, together, strict=True):
             row["ci_low_simultaneous"], row["ci_high_simultaneous"] = _interval(found, level)
             row["note"] = _note(row, level, table.datasets, absent)
+        unseen = [one for sample in samples for one in _unseen(sample, table)]
+        for row, one in zip(rows, unseen, strict=True):
+            if one.note and row["p_adjusted"] <= 1 - LEVEL:
+                row["note"] = "; ".join(filter(None, [one.note, row["note"]]))
     return rows
 
 
@@ -175,6 +181,18 @@ def _outcomes(sample: Units, seed: int, draws: int, level: float) -> list[Outcom
     cells = len(sample.cells) - 1
     weights = np.hstack([np.eye(cells), -np.ones((cells, 1))])
     return contrast_outcomes(sample, weights, [0.0] * cells, seed, draws, level)
+
+
+def _unseen(sample: Units, table: ScoreTable) -> list[Unseen]:
+    """What large values that were not seen would do to each difference of a family."""
+    found = []
+    for cell in range(len(sample.cells) - 1):
+        pair = [cell, len(sample.cells) - 1]
+        quantities = [Quantity(sample.metric, sample.cells[i]) for i in pair]
+        values = extremes(table, quantities, sample.values[pair]) if not sample.gaps[pair].any() else iter(())
+        questions = len(sample.sizes) * float(sample.sizes.min())
+        found.append(moved_by(values, sample.means[pair], questions, lambda means: float(means[0] - means[1]), np.sign))
+    return found
 
 
 def _interval(found: Outcome, level: float) -> tuple[float, float]:

@@ -6,8 +6,8 @@ is counted where it would have stood (see `cortexdsl.analysis.units.units`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,9 @@ import pandas as pd
 from cortexdsl.analysis.metrics.registry import metric_named
 from cortexdsl.analysis.units.columns import PARSED, Ints, clusters_of, codes_of, number_of
 from cortexdsl.errors import DataError, InputError
-from cortexdsl.terms import Bools, Floats
+from cortexdsl.spec.claims.language import Quantity
+from cortexdsl.spec.claims.metric_names import bound_of
+from cortexdsl.terms import EMPTY, Bools, Floats
 from cortexdsl.terms.metrics import Metric
 
 ALL = "all"
@@ -46,6 +48,8 @@ class ScoreTable:
     unparsed : (rows,) bool array
     answers : pandas.DataFrame or None
         Every answer of every debater (`cortexdsl.analysis.units.answers`), where it is known.
+    most : mapping of cell to mapping
+        What the plan allows one question at most (`rounds`, `calls`, `output_tokens` ...). Empty if there is no plan.
     """
 
     source: str
@@ -60,6 +64,15 @@ class ScoreTable:
     clusters: tuple[Ints, ...]
     unparsed: Bools
     answers: pd.DataFrame | None = None
+    most: Mapping[str, Mapping[str, float]] = field(default_factory=lambda: EMPTY)
+
+    def with_most(self, most: Mapping[str, Mapping[str, float]]) -> ScoreTable:
+        """Return the same table with what its plan allows one question of each cell (`most`)."""
+        return replace(self, most=most)
+
+    def most_of(self, quantity: Quantity) -> float | None:
+        """Return the largest value that the plan allows one question; None if the plan does not bound the metric."""
+        return self.most.get(quantity.name, {}).get(bound_of(quantity.metric))
 
     @property
     def metrics(self) -> tuple[str, ...]:

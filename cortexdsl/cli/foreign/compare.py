@@ -243,6 +243,7 @@ def _print_stopping(found: Stopping) -> None:
         "verdicts that hold at any time:"
     )
     print(found.verdicts[["claim", "verdict", "estimate", "p_adjusted", "test"]].to_string(index=False))
+    _print_notes(found.verdicts[["claim", "note"]].astype(str).itertuples(index=False, name=None))
 
 
 def _print_bounds(bounds: pd.DataFrame) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Collection, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from cortexdsl.cli.jobs.join import check_cells
 from cortexdsl.cli.jobs.score import cell_scores
 from cortexdsl.errors import InputError
 from cortexdsl.plan import Plan
+from cortexdsl.plan.cost.most import most_of_question
 from cortexdsl.plan.kept.ledger import read_ledger
 from cortexdsl.plan.kept.looks import SCHEMA_VERSION, batches_by_cell, live_in
 from cortexdsl.plan.kept.table_seals import check_tables, seal_tables
@@ -54,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
     asked = _asked(plan, batches)
     keys = zip(frame["dataset"], frame["cell"], strict=True)
     table = score_table(frame.assign(**{ASKED: [asked[key] for key in keys]}), plan.layout.look_scores("*"))
+    table = table.with_most(most_of_question(plan))
     declared, stopping = read_ledger(plan.layout).claims, plan.stopping
     arms = [Arm(cell.name, cell.method, cell.aliases, cell.axes) for cell in plan.cells]
     rule: dict[str, Any] = {
@@ -84,12 +85,15 @@ def anytime_verdicts(
     planned: Mapping[str, int],
     alpha: float,
     correction: str,
+    looks: Sequence[int] = (),
 ) -> pd.DataFrame:
     """Answer claims validly at any look: declared ones adjusted among themselves, exploratory ones among all."""
     withdrawn = withdrawn_claims(claims, declared)
-    judge = partial(
-        judge_anytime, scores, arms=arms, planned=planned, alpha=alpha, correction=correction, withdrawn=withdrawn
-    )
+    how: dict[str, Any] = {"alpha": alpha, "correction": correction, "looks": looks}
+
+    def judge(these: Sequence[str]) -> pd.DataFrame:
+        return judge_anytime(scores, these, arms, planned=planned, withdrawn=withdrawn, **how)
+
     found = judge(claims)
     names = {" ".join(claim.split()) for claim in declared}
     early = found["claim"].map(lambda claim: " ".join(claim.split()) in names).to_numpy(dtype=bool)

@@ -12,6 +12,7 @@ import pandas as pd
 from cortexdsl.analysis.claims.hypotheses import judge_claims
 from cortexdsl.analysis.metrics.table import metrics_table
 from cortexdsl.analysis.planning.needed import questions_needed
+from cortexdsl.analysis.sequential.sequential import look_ends
 from cortexdsl.analysis.tests.compare import compare_families, missing_bounds
 from cortexdsl.analysis.tests.datasets import rank_table
 from cortexdsl.analysis.tests.omnibus import omnibus_families
@@ -20,7 +21,7 @@ from cortexdsl.analysis.units.table import ScoreTable, read_table
 from cortexdsl.cli.jobs.history import families_with_history, with_history
 from cortexdsl.cli.jobs.look import anytime_verdicts
 from cortexdsl.plan.kept.ledger import read_ledger, record_verdicts
-from cortexdsl.plan.kept.store import families_of, read_plan
+from cortexdsl.plan.kept.store import families_of, most_in, read_plan
 from cortexdsl.plan.kept.table_seals import check_parts, check_tables, seal_tables
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.spec.claims.arms import Arm
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     layout = Layout(args.results.rstrip("/"))
     plan = read_plan(Path(layout.plan))
     check_tables(layout, [layout.table("scores")])
-    scores = read_table(Path(layout.table("scores")))
+    scores = read_table(Path(layout.table("scores"))).with_most(most_in(plan))
     history = read_ledger(layout)
     arms = [Arm.of(cell) for cell in plan["cells"]]
     seed, metrics = plan["seed"], plan["metrics"]
@@ -63,9 +64,9 @@ def run(args: argparse.Namespace) -> int:
     if stopping:
         alpha = stopping["alpha"]
         planned = {dataset: len(ids) for dataset, ids in plan["questions"].items()}
-        found = anytime_verdicts(
-            scores, claims, arms, declared=declared, planned=planned, alpha=alpha, correction=correction
-        )
+        looks = look_ends(max(planned.values()), stopping["batch"], stopping["fewest"])
+        rule: dict[str, Any] = {"planned": planned, "alpha": alpha, "correction": correction, "looks": looks}
+        found = anytime_verdicts(scores, claims, arms, declared=declared, **rule)
     else:
         how = {"alpha": alpha, "correction": correction, "finished": True}
         found = judge_claims(scores, claims, seed, arms, declared=declared, **how)

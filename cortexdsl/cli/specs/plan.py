@@ -10,6 +10,7 @@ from pathlib import Path
 from cortexdsl.cli.arguments import add_spec
 from cortexdsl.models.transports.prices import PRICE_REMEDY, has_price, known_price
 from cortexdsl.plan import Plan
+from cortexdsl.plan.cost.most import most_of_question
 from cortexdsl.plan.cost.raced import race_in_words
 from cortexdsl.plan.cost.rehearse import is_bound, rehearse_plan
 from cortexdsl.plan.cost.windows import models_of as chat_models
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
         refuse_unanswerable(plan)
     total, by_cell = rehearse_plan(plan)
-    record = plan_record(plan, total, by_cell)
+    record = plan_record(plan, total, by_cell, most_of_question(plan))
     if args.out or args.declare:
         declare(plan.layout, declaration_of(plan))
         trainings = {training.name: training.shards for training in plan.trainings}

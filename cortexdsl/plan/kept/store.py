@@ -16,7 +16,7 @@ from cortexdsl.plan.training.phases import Training, slug_of
 from cortexdsl.records.files import write_lines
 from cortexdsl.spec.claims.language import claims_digest
 from cortexdsl.tasks.task import Task
-from cortexdsl.terms import Cell, Family
+from cortexdsl.terms import EMPTY, Cell, Family
 
 SCHEMA_VERSION = 1
 
@@ -25,8 +25,22 @@ class LaterPlanError(RecordError):
     """A plan of a later version of cortexdsl: it is not read, and not replaced either."""
 
 
-def plan_record(plan: Plan, estimate: Estimate, by_cell: Mapping[str, Estimate]) -> dict[str, Any]:
-    """Return a plan as plain values, in the order of the contract."""
+def plan_record(
+    plan: Plan,
+    estimate: Estimate,
+    by_cell: Mapping[str, Estimate],
+    most: Mapping[str, Mapping[str, float]] = EMPTY,
+) -> dict[str, Any]:
+    """Return a plan as plain values, in the order of the contract.
+
+    Parameters
+    ----------
+    plan : Plan
+    estimate : Estimate
+    by_cell : mapping of cell name to Estimate
+    most : mapping of cell name to mapping
+        The most that one question can take; see `cortexdsl.plan.cost.most.most_of_question`.
+    """
     return {
         "schema_version": SCHEMA_VERSION,
         "experiment": plan.experiment,
@@ -39,7 +53,7 @@ def plan_record(plan: Plan, estimate: Estimate, by_cell: Mapping[str, Estimate])
         "question_digests": {label: list(task.question_digests) for label, task in plan.tasks.items()},
         "datasets": {label: _dataset(task) for label, task in plan.tasks.items()},
         "agents": _agents(plan),
-        "cells": [_cell(cell, by_cell.get(cell.name)) for cell in plan.cells],
+        "cells": [_cell(cell, by_cell.get(cell.name), most.get(cell.name)) for cell in plan.cells],
         "shards": {
             label: [asdict(shard) | {"label": shard.label} for shard in cut] for label, cut in plan.shards.items()
         },
@@ -90,6 +104,11 @@ def families_of(record: Mapping[str, Any]) -> tuple[Family, ...]:
     )
 
 
+def most_in(record: Mapping[str, Any]) -> dict[str, Mapping[str, float]]:
+    """Return the most that one question of each cell can take, from a plan record; earlier records lack it."""
+    return {cell["cell"]: cell["most"] for cell in record["cells"] if cell.get("most")}
+
+
 def _dataset(task: Task) -> dict[str, Any]:
     """Return what a dataset is; of a file the name alone, since its folder is nobody else's."""
     origin = task.origin
@@ -133,7 +152,7 @@ def _family(family: Family) -> dict[str, Any]:
     return asdict(family) | {"compare": list(family.compare)}
 
 
-def _cell(cell: Cell, estimate: Estimate | None) -> dict[str, Any]:
+def _cell(cell: Cell, estimate: Estimate | None, most: Mapping[str, float] | None) -> dict[str, Any]:
     return {
         "cell": cell.name,
         "slug": cell.slug,
@@ -147,6 +166,7 @@ def _cell(cell: Cell, estimate: Estimate | None) -> dict[str, Any]:
         "match": asdict(cell.match) if cell.match else None,
         "digest": cell.digest,
         "estimate": asdict(estimate) if estimate else None,
+        "most": None if most is None else dict(most),
     }
 
 

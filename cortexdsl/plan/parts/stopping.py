@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from cortexdsl.errors import SpecError
 from cortexdsl.plan.parts.judging import JUDGED
 from cortexdsl.spec.claims.checks import unlookable
+from cortexdsl.spec.claims.language import Claim
+from cortexdsl.spec.claims.metric_names import bound_of, range_of
 from cortexdsl.spec.load import Spec
 from cortexdsl.spec.text.nodes import Route
 from cortexdsl.tasks.task import Task
 from cortexdsl.terms import StoppingRule
+
+
+def _unbounded(claim: Claim, spec: Spec) -> str:
+    """Return the first metric of a claim that neither its own range nor the plan bounds, or nothing."""
+    is_cut = all("max_tokens" in model.options for model in spec.models.values())
+    for metric in claim.metrics:
+        has_end = math.isfinite(range_of(metric)[1]) or bound_of(metric) in ("rounds", "calls")
+        if not (has_end or (is_cut and bound_of(metric))):
+            return metric
+    return ""
 
 
 def stopping_of(spec: Spec, tasks: Mapping[str, Task]) -> StoppingRule | None:
@@ -19,8 +32,8 @@ def stopping_of(spec: Spec, tasks: Mapping[str, Task]) -> StoppingRule | None:
     Raises
     ------
     SpecError
-        A claim cannot be looked at early, questions share clusters, or there are so few that the first look would be
-        the only one.
+        A claim cannot be looked at early, its metric has no bound, questions share clusters, or there are so few that
+        the first look would be the only one.
     """
     said = spec.text.stopping
     if said is None:
@@ -30,6 +43,13 @@ def stopping_of(spec: Spec, tasks: Mapping[str, Task]) -> StoppingRule | None:
         if why:
             what = f"the claim {claim.text!r} cannot be looked at early, as stopping does: {why}"
             raise SpecError([spec.problem(("hypotheses", i), what, "claim something else, or remove stopping")])
+        if metric := _unbounded(claim, spec):
+            what = (
+                f"the claim {claim.text!r} cannot be looked at early, as stopping does: nothing bounds {metric}, so "
+                "that a few questions of a size not seen yet could be the whole mean"
+            )
+            remedy = "give every model max_tokens" if bound_of(metric) else "claim something else"
+            raise SpecError([spec.problem(("hypotheses", i), what, f"{remedy}, or remove stopping")])
     for label, task in tasks.items():
         clusters = {question.cluster or f"\0{question.id}" for question in task.questions}
         if 1 < len(clusters) < len(task.questions):

@@ -31,6 +31,12 @@ def canonical(metric: str) -> str:
     return known.name if known else metric
 
 
+def bound_of(metric: str) -> str:
+    """Return what in a plan bounds the metric of one question, such as `calls` or `output_tokens`; or nothing."""
+    known = declared(metric)
+    return known.bound if known else ""
+
+
 def range_of(metric: str) -> tuple[float, float]:
     """Return the values that the mean of a metric can have; for a name that is not a metric of ours, any."""
     known = declared(metric)

@@ -55,7 +55,7 @@ def test_a_verdict_needs_a_p_of_at_most_alpha(adjusted: float, supports: bool, v
 # ---------------------------------------------------------------- too few
 def note(values: Floats, **columns: object) -> str:
     frame = long_table({"a": 50 + values[None], "b": np.full((1, len(values)), 50.0)}, "tokens", **columns)
-    return str(row(frame, "tokens(a) > tokens(b)")["note"])
+    return str(row(frame, "tokens(a) > tokens(b)", alpha=1e-12)["note"])  # undecided: nothing else to say
 
 
 def skewed(questions: int, skewness: float) -> Floats:

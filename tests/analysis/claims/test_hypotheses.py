@@ -9,9 +9,10 @@ from statsmodels.stats.weightstats import ttost_paired
 
 from cortexdsl.analysis.claims.hypotheses import COLUMNS, judge_claims
 from cortexdsl.analysis.tests.corrections import adjust
+from cortexdsl.analysis.units.table import ScoreTable
 from cortexdsl.errors import InputError
 from cortexdsl.spec.claims.arms import Arm
-from tests.analysis.tables import long_table, two_by_two
+from tests.analysis.tables import long_table, planned, two_by_two
 
 
 def _grid() -> pd.DataFrame:
@@ -26,7 +27,7 @@ def _grid() -> pd.DataFrame:
     return long_table(values)
 
 
-def _verdict(frame: pd.DataFrame, claim: str, **options: object) -> pd.Series:
+def _verdict(frame: pd.DataFrame | ScoreTable, claim: str, **options: object) -> pd.Series:
     return judge_claims(frame, [claim], seed=1, **options).iloc[0]  # type: ignore[arg-type]
 
 
@@ -57,7 +58,7 @@ def test_equivalence_of_numbers_agrees_with_the_paired_t_tost() -> None:
     second = first + random.normal(0.5, 4, (1, 150))
     row = _verdict(long_table({"a": first, "b": second}, "tokens"), "tokens(a) == tokens(b) +- 1.2")
     assert row["p"] == pytest.approx(ttost_paired(first[0], second[0], -1.2, 1.2)[0], abs=0.01)
-    assert row["note"] == "90 % interval"
+    assert row["note"].endswith("; 90 % interval")
 
 
 def test_ratio() -> None:
@@ -166,7 +167,7 @@ def test_what_cannot_be_tested_is_undecided_and_says_why() -> None:
 
 def test_methods_that_always_differ_alike_leave_no_doubt() -> None:
     """Thirty questions of 12 calls against 6: the differences have no spread, so all signs agree: p = 2 / 2^30."""
-    frame = long_table({"a": np.full((1, 30), 12.0), "b": np.full((1, 30), 6.0)}, "calls")
+    frame = planned(long_table({"a": np.full((1, 30), 12.0), "b": np.full((1, 30), 6.0)}, "calls"), 12)
     claims = {
         "calls(a) > calls(b) + 5": "supported",
         "calls(a) == calls(b) +- 1": "contradicted",

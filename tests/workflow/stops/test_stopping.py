@@ -47,7 +47,8 @@ def _looks(bench: Bench) -> list[dict[str, object]]:
 
 def _verdicts(bench: Bench) -> pd.DataFrame:
     """Without their history."""
-    return pd.read_csv(bench.results("early") / "hypotheses.csv", keep_default_na=False)[list(COLUMNS)]
+    found = pd.read_csv(bench.results("early") / "hypotheses.csv", keep_default_na=False)[list(COLUMNS)]
+    return found.assign(corrected=pd.to_numeric(found["corrected"]))
 
 
 @pytest.mark.workflow
@@ -88,7 +89,9 @@ def test_a_large_difference_stops_early_an_edited_claim_looks_again_and_a_null_r
     scores = pd.read_csv(fresh.results("early") / "scores.csv")
     assert Counter(scores["cell"]) == {"low": 60, "high": 60, "same": 60}
     note = "claims declared before the run and withdrawn since: 1, counted in the correction"
-    expected = judge_anytime(scores, [NULL], withdrawn=1).assign(exploratory=True, note=note)
+    expected = judge_anytime(scores, [NULL], withdrawn=1, looks=[20, 35, 50, 60]).assign(exploratory=True)
+    assert expected["note"][0].startswith("corrected for 4 looks")
+    assert expected["note"][0].endswith(note)
     pd.testing.assert_frame_equal(_verdicts(fresh), expected, check_dtype=False)
     assert expected["verdict"].tolist() == ["undecided"]
     assert "Nothing to be done" in fresh.snakemake("--dry-run").text

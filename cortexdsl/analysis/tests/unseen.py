@@ -1,0 +1,181 @@
+"""Large values that no question showed, and what they would do to a result.
+
+No test knows values that its sample lacks: if one question in a hundred costs forty times as much as the others, most
+samples of fifty questions hold none of them, and their mean is too low. What n questions can say is how rare such
+questions are: a share q of them is missed by all n with a probability of (1 - q)^n. So the share q at which that is
+2.5 % (about 3.7 / n) is put at the largest value that one question can have, in one cell at a time, and a result whose
+estimate this takes to the other side of its bound is not decided.
+
+The largest value is what the plan allows (`ScoreTable.most`). If that is unknown, `MULTIPLE` times the mean is assumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cortexdsl.analysis.units.answers import lies_in_answers
+from cortexdsl.analysis.units.table import ScoreTable
+from cortexdsl.analysis.units.units import Units
+from cortexdsl.spec.claims.language import Quantity
+from cortexdsl.spec.claims.metric_names import range_of
+from cortexdsl.terms import Floats
+
+MISSED = 0.025
+MULTIPLE = 8.0
+
+Value = Callable[[Floats], float]
+"""From the means of a contrast to its value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """What large values that no question showed would do to a result.
+
+    Attributes
+    ----------
+    turns : bool
+        They would take the estimate to the other side.
+    note : str
+        What is assumed, and what they would do; empty if the bound is known and nothing changes.
+    """
+
+    turns: bool = False
+    note: str = ""
+
+
+NOTHING_UNSEEN = Unseen()
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """The largest (or smallest) value that one question of one mean can have.
+
+    Attributes
+    ----------
+    at : int
+        The mean's place among those of the contrast.
+    cell, metric : str
+    value : float
+    seen : float
+        The most extreme value of the sample on that side.
+    is_known : bool
+        The plan says so; otherwise `MULTIPLE` times the mean is assumed.
+    """
+
+    at: int
+    cell: str
+    metric: str
+    value: float
+    seen: float
+    is_known: bool
+
+
+def unseen_share(questions: float) -> float:
+    """Return the share of all questions that so many questions miss altogether with a probability of 2.5 %."""
+    return float(1 - MISSED ** (1 / questions))
+
+
+def is_open_ended(table: ScoreTable, quantity: Quantity, values: Floats) -> bool:
+    """Say whether a question can have any value, however large: tokens, calls, seconds, dollars.
+
+    Shares are not, in percent neither; nor are columns of other programs whose values lie in [0, 1].
+    """
+    if lies_in_answers(table, quantity) or table.metric(quantity.metric).per is not None:
+        return False
+    low, high = range_of(quantity.metric)
+    if np.isfinite([low, high]).all():
+        return bool((values > 100 * high).any())
+    return not (low == -np.inf and ((values >= 0) & (values <= 1)).all())
+
+
+def extremes(table: ScoreTable, quantities: Sequence[Quantity], values: Floats) -> Iterator[Extreme]:
+    """Yield the extreme values that one question of each mean can have; none for means that have bounds of their own.
+
+    Parameters
+    ----------
+    table : ScoreTable
+    quantities : sequence of Quantity
+    values : (quantities, questions) array
+        What was seen of each.
+    """
+    for at, (quantity, own) in enumerate(zip(quantities, values, strict=True)):
+        if not is_open_ended(table, quantity, own):
+            continue
+        size, largest, smallest = float(np.abs(own).mean()), float(own.max()), float(own.min())
+        most = table.most_of(quantity)
+        is_known = most is not None and most >= largest
+        value = most if most is not None and is_known else max(MULTIPLE * size, largest)
+        yield Extreme(at, quantity.name, quantity.metric, value, largest, is_known)
+        if smallest < 0:
+            yield Extreme(at, quantity.name, quantity.metric, min(-MULTIPLE * size, smallest), smallest, False)
+
+
+def unseen_in(
+    sample: Units, table: ScoreTable, quantities: Sequence[Quantity], value: Value, side: Callable[[float], object]
+) -> Unseen:
+    """Say what large values that no question showed would do to an estimate.
+
+    Parameters
+    ----------
+    sample : Units
+        A row for each quantity.
+    table : ScoreTable
+    quantities : sequence of Quantity
+    value : function from (quantities,) means to the estimate
+    side : function from the estimate to what is concluded from it
+    """
+    questions = len(sample.sizes) * float(sample.sizes.min())
+    return moved_by(extremes(table, quantities, sample.values), sample.means, questions, value, side)
+
+
+def moved_by(
+    values: Iterable[Extreme], means: Floats, questions: float, value: Value, side: Callable[[float], object]
+) -> Unseen:
+    """Say what a share of questions at extreme values would do to an estimate; see `unseen_in`.
+
+    Parameters
+    ----------
+    values : iterable of Extreme
+    means : (quantities,) array
+    questions : float
+        How many questions there are; of datasets of different sizes, as if all were as small as the smallest.
+    """
+    share, estimate = unseen_share(questions), value(means)
+    assumed: list[Extreme] = []
+    for extreme in values:
+        turned = value(_moved(means, extreme, share))
+        if side(turned) != side(estimate):
+            one = value(_moved(means, extreme, 1 / (questions + 1)))
+            return Unseen(True, _turned(extreme, questions, share, one, turned))
+        assumed += [extreme] * (not extreme.is_known)
+    return Unseen(False, _assumed(assumed))
+
+
+def _moved(means: Floats, extreme: Extreme, share: float) -> Floats:
+    """Return the means, with a share of the questions of one at its extreme value."""
+    moved = means.copy()
+    moved[extreme.at] += share * (extreme.value - means[extreme.at])
+    return moved
+
+
+def _turned(extreme: Extreme, questions: float, share: float, one: float, turned: float) -> str:
+    value = f"{extreme.value:,.0f}" if abs(extreme.value) >= 1000 else f"{extreme.value:.4g}"
+    allowed = f"the plan allows one question {value}"
+    if not extreme.is_known:
+        why = "the most extreme one seen" if extreme.value == extreme.seen else f"{MULTIPLE:g} times the mean"
+        allowed = f"no bound is known, and {value} ({why}) is assumed"
+    return (
+        f"values that no question showed could turn this: {extreme.metric} of {extreme.cell} reaches "
+        f"{extreme.seen:,.4g} here, but {allowed}; one more question like that makes the estimate {one:.4g}, and "
+        f"{questions:,.0f} questions cannot rule out that {share:.2g} of all are like that, which makes it {turned:.4g}"
+    )
+
+
+def _assumed(extremes_: Sequence[Extreme]) -> str:
+    if not extremes_:
+        return ""
+    metrics = " and ".join(dict.fromkeys(extreme.metric for extreme in extremes_))
+    return f"no bound of {metrics} is known: at most {MULTIPLE:g} times the mean is assumed of a question not seen"
