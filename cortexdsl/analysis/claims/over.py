@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from cortexdsl.analysis.claims.findings import Finding, Scene, found_of, null_of, side_of
-from cortexdsl.analysis.tests.contrasts import gap_of, untested
+from cortexdsl.analysis.tests.contrasts import gap_of
+from cortexdsl.analysis.tests.outcome import untested
 from cortexdsl.analysis.tests.random_effects import random_effect
 from cortexdsl.analysis.units.table import ScoreTable
 from cortexdsl.spec.claims.designs import Design
@@ -32,7 +33,7 @@ def find_over(design: Design, scene: Scene) -> Finding:
         contributions = sample.parts.T @ part.weights[0]
         groups.append(np.asarray(contributions * len(contributions)))
         samples.append(sample)
-    outcome, note = random_effect(groups, claim.over, design.null)
+    outcome, note = random_effect(groups, claim.over, design.null, scene.level)
     side = side_of(outcome.estimate, design.null)
     found = replace(found_of(outcome, design.sign * side > 0, samples[0], note), even=side == 0)
     doubtful = (sum(int(s.missing.sum()) for s in samples), sum(int(s.unparsed.sum()) for s in samples))

@@ -30,7 +30,7 @@ from scipy import stats
 
 from cortexdsl.analysis.metrics.registry import Metric
 from cortexdsl.analysis.tests.bootstrap import Resampled, bca
-from cortexdsl.analysis.tests.intervals import LEVEL, few_units, wilson
+from cortexdsl.analysis.tests.intervals import LEVEL, bias_reduction, few_units, satterthwaite, wilson
 from cortexdsl.terms import Floats
 
 FEW, MANY = 20, 2000
@@ -75,10 +75,21 @@ class Sums:
         return int((self.bottom > 0).sum())
 
     @property
+    def weights(self) -> Floats:
+        """Share of each informative unit in the weights; sums to 1."""
+        return np.asarray(self.bottom[self.bottom > 0] / self.bottom.sum())
+
+    @property
     def error(self) -> float:
-        """Standard error of the estimate (linearised, factor C / (C - 1) over informative units)."""
-        n = self.informative
-        return float(np.sqrt(n / (n - 1) * (self.influence**2).sum())) if n > 1 else float("nan")
+        """Standard error of the estimate: linearised, CR2 over informative units (`intervals.standard_error`)."""
+        if self.informative < 2:
+            return float("nan")
+        return float(np.sqrt(bias_reduction(self.weights) @ self.influence[self.bottom > 0] ** 2))
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of the standard error."""
+        return satterthwaite(self.weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +139,7 @@ def _wilson(part: Sums, level: float) -> tuple[float, float]:
     if not single:  # where each unit is one yes or no, p says its variance
         alike = part.rows if 0 < p < 1 else units
         trials = min(p * (1 - p) / error**2, part.rows) if error > 0 else alike
-        trials = few_units(trials, units - 1, level)
+        trials = few_units(trials, part.freedom, level)
     low, high = wilson(p * trials, trials, level)
     return 0.0 if p == 0 else low, 1.0 if p == 1 else high  # exact there, but for rounding
 
@@ -139,7 +150,7 @@ def _mover(values: Floats, limits: Floats) -> tuple[float, float]:
 
 
 def _student(parts: Sequence[Sums], level: float) -> tuple[float, float]:
-    freedom = sum(part.informative - 1 for part in parts)
+    freedom = sum(part.freedom for part in parts)
     error = float(np.sqrt(sum(part.error**2 for part in parts))) / len(parts)
     value = float(np.mean([part.estimate for part in parts]))
     reach = float(stats.t.isf((1 - level) / 2, freedom)) * error

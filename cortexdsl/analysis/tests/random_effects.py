@@ -15,8 +15,8 @@ import numpy as np
 from scipy import stats
 from statsmodels.stats.meta_analysis import combine_effects
 
-from cortexdsl.analysis.tests.contrasts import Outcome, untested
 from cortexdsl.analysis.tests.intervals import LEVEL
+from cortexdsl.analysis.tests.outcome import Outcome, untested
 from cortexdsl.errors import InputError
 from cortexdsl.spec.claims.checks import FEWEST
 from cortexdsl.terms import Floats

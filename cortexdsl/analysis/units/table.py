@@ -6,8 +6,8 @@ is counted where it would have stood (see `cortexdsl.analysis.units.units`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ import pandas as pd
 from cortexdsl.analysis.metrics.registry import Metric, metric_named
 from cortexdsl.analysis.units.columns import PARSED, Ints, clusters_of, codes_of, number_of
 from cortexdsl.errors import DataError, InputError
-from cortexdsl.terms import Bools, Floats
+from cortexdsl.terms import EMPTY, Bools, Floats
 
 ALL = "all"
 ASKED = "asked"
@@ -45,6 +45,8 @@ class ScoreTable:
     unparsed : (rows,) bool array
     answers : pandas.DataFrame or None
         Every answer of every debater (`cortexdsl.analysis.units.answers`), where it is known.
+    fixed : mapping of cell to mapping
+        Metrics (`rounds`, `calls`) that the plan leaves no choice, and their value. Empty if there is no plan.
     """
 
     source: str
@@ -59,6 +61,7 @@ class ScoreTable:
     clusters: tuple[Ints, ...]
     unparsed: Bools
     answers: pd.DataFrame | None = None
+    fixed: Mapping[str, Mapping[str, float]] = field(default_factory=lambda: EMPTY)
 
     @property
     def metrics(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from cortexdsl.analysis.units.table import ScoreTable, read_table
 from cortexdsl.cli.jobs.history import with_history
 from cortexdsl.cli.jobs.look import anytime_verdicts
 from cortexdsl.plan.kept.ledger import read_ledger, record_verdicts
-from cortexdsl.plan.kept.store import families_of, read_plan
+from cortexdsl.plan.kept.store import families_of, fixed_in, read_plan
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.spec.claims.arms import Arm
 from cortexdsl.spec.claims.checks import needs_answers
@@ -35,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     layout = Layout(args.results.rstrip("/"))
     plan = read_plan(Path(layout.plan))
-    scores = read_table(Path(layout.table("scores")))
+    scores = replace(read_table(Path(layout.table("scores"))), fixed=fixed_in(plan))
     arms = [Arm.of(cell) for cell in plan["cells"]]
     seed, metrics = plan["seed"], plan["metrics"]
     metrics_table(scores, seed=seed).to_csv(layout.metrics, index=False)

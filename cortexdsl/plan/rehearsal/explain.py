@@ -59,7 +59,7 @@ def explain(method: Method, *, draws: str = "") -> str:
         *([f"  at most {method.rounds_cap} rounds of answers"] if method.rounds_cap else []),
         f"decide: {decision_in_words(method)}",
         *([f"confidence: {confidence_in_words(method.confidence)}"] if method.confidence != STATED else []),
-        f"calls: {calls_of(debated)} at most" + (_fewer(method)),
+        f"calls: {calls_of(debated)} at most" + (fewer(method)),
         "who hears whom (numbers are turns; replies are made up, so graphs that depend on them are examples)",
         *listening_trace(debated, "  ", silent=partial(_silent, method)),
         *(["what other replies change", *beside] if beside else []),
@@ -130,8 +130,8 @@ def _turn(turn: Turn) -> str:
     return ", ".join(parts)
 
 
-def _fewer(method: Method) -> str:
-    """Say why a debate may have fewer calls than the rehearsed one."""
+def fewer(method: Method) -> str:
+    """Say why a debate may have fewer calls than the rehearsed one; empty if it cannot."""
     ends = any(isinstance(part, Repeat) and {part.until, part.unless} != {NEVER} for part in parts(method.schedule))
     speak = {step.role for step in method.steps.values()}.union(principal_roles(method))
     harmless = {part for part in choices(method.schedule) if keeps_a_number(part) or part.role not in speak}
