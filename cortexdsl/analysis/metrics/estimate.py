@@ -81,15 +81,9 @@ class Sums:
 
     @property
     def error(self) -> float:
-        """Standard error of the estimate: linearised, CR2 over informative units (`intervals.standard_error`)."""
-        if self.informative < 2:
-            return float("nan")
-        return float(np.sqrt(bias_reduction(self.weights) @ self.influence[self.bottom > 0] ** 2))
-
-    @property
-    def freedom(self) -> float:
-        """Degrees of freedom of the standard error."""
-        return satterthwaite(self.weights)
+        """Standard error of the estimate (linearised, factor C / (C - 1) over informative units)."""
+        n = self.informative
+        return float(np.sqrt(n / (n - 1) * (self.influence**2).sum())) if n > 1 else float("nan")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +127,14 @@ def estimate(metric: Metric, parts: Sequence[Sums], seed: int, level: float = LE
 
 
 def _wilson(part: Sums, level: float) -> tuple[float, float]:
-    p, error, units = part.estimate, part.error, part.informative
+    p, units = part.estimate, part.informative
+    variance = float(bias_reduction(part.weights) @ part.influence[part.bottom > 0] ** 2)
     trials = float(units)
     single = units == part.questions and np.isin(part.top[part.bottom > 0], (0, 1)).all()
     if not single:  # where each unit is one yes or no, p says its variance
         alike = part.rows if 0 < p < 1 else units
-        trials = min(p * (1 - p) / error**2, part.rows) if error > 0 else alike
-        trials = few_units(trials, part.freedom, level)
+        trials = min(p * (1 - p) / variance, part.rows) if variance > 0 else alike
+        trials = few_units(trials, satterthwaite(part.weights), level)
     low, high = wilson(p * trials, trials, level)
     return 0.0 if p == 0 else low, 1.0 if p == 1 else high  # exact there, but for rounding
 
@@ -150,7 +145,7 @@ def _mover(values: Floats, limits: Floats) -> tuple[float, float]:
 
 
 def _student(parts: Sequence[Sums], level: float) -> tuple[float, float]:
-    freedom = sum(part.freedom for part in parts)
+    freedom = sum(part.informative - 1 for part in parts)
     error = float(np.sqrt(sum(part.error**2 for part in parts))) / len(parts)
     value = float(np.mean([part.estimate for part in parts]))
     reach = float(stats.t.isf((1 - level) / 2, freedom)) * error

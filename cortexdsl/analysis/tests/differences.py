@@ -53,9 +53,9 @@ def adjusted(sample: Units, weights: Floats, reach: Floats) -> Adjusted:
     With one replicate and two methods k = 1: the interval of Bonett and Price. k shrinks with the contrasts when
     replicates are averaged, so that the added spread is always that of about two questions that differ.
 
-    The quantiles are Student's with n + 1 degrees of freedom, one less than the questions with pseudo-questions. Those of
-    the normal distribution hold at 5 %, but at the small levels of a correction the test then errs up to five times as
-    often as stated. With clusters the standard error is CR2, with Satterthwaite's degrees of freedom.
+    The quantiles are Student's with n + 1 degrees of freedom, one less than the questions and two pseudo-questions.
+    Those of the normal distribution hold at 5 %, but at the small levels of a correction the test then errs up to five
+    times as often as stated. With clusters the standard error is CR2, with Satterthwaite's degrees of freedom.
 
     Parameters
     ----------

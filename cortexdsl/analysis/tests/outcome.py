@@ -10,6 +10,7 @@ UNTESTED = "none: "
 """How the name of a test begins if nothing was tested; the reason follows."""
 CERTAIN = "certain by the plan: every debate has the same number"
 """The name of the test of a metric that the plan leaves no choice."""
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +55,10 @@ def untested(why: str, estimate: float = np.nan) -> Outcome:
 
 def certain(estimate: float, null: float) -> Outcome:
     """Return the outcome for a number that the plan fixes: p is 0 or 1, and the interval has no width."""
-    above, below = float(estimate <= null), float(estimate >= null)
-    p = float(above and below)
-    return Outcome(estimate, estimate, estimate, CERTAIN, np.nan, above, below, p)
+    if abs(estimate - null) <= _ROUNDING * max(1.0, abs(null)):
+        return Outcome(estimate, estimate, estimate, CERTAIN, np.nan, 1.0, 1.0, 1.0)
+    above = float(estimate < null)
+    return Outcome(estimate, estimate, estimate, CERTAIN, np.nan, above, 1 - above, 0.0)
 
 
 def two_sided(above: float, below: float) -> float:

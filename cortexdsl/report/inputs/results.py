@@ -225,7 +225,8 @@ def read_results(folder: Path) -> Results:
         Verdict(
             row["claim"], row.number("estimate"), row.number("ci_low"), row.number("ci_high"), row.number("p"),
             row.number("p_adjusted"), row["verdict"], row.truth("exploratory"), row.get("note"),
-            row.get("test"), row.get("null"), row.get("leans"),
+            row.get("test"), row.get("null"), row.get("leans"), row.number("ci_low_simultaneous"),
+            row.number("ci_high_simultaneous"),
         )
         for row in read_rows(folder / "hypotheses.csv")
     )  # fmt: skip
