@@ -52,7 +52,7 @@ class Areas:
     def end(self, alpha: float, side: float) -> float:
         """Return the lower (side -1) or upper (1) confidence limit of the contrast, with an error of alpha."""
         reach = side * np.sign(self.weights) * stats.t.isf(alpha, self.freedom) * self.error
-        moved = self.weights * (special.expit(special.logit(self.area) + reach) - self.area)
+        moved = self.weights * np.abs(special.expit(special.logit(self.area) + reach) - self.area)
         return self.centre + side * float(np.sqrt(max(moved @ self.correlation @ moved, 0.0)))
 
     def sides(self, null: float) -> tuple[float, float]:

@@ -108,7 +108,8 @@ def run(args: argparse.Namespace) -> int:
         _print_stopping(early)
     if args.claim:
         print(f"claims, p {how_adjusted(args.correction, len(claims))}:")
-        print(verdicts[["claim", "verdict", "estimate", "ci_low", "ci_high", "p_adjusted"]].to_string(index=False))
+        columns = ["claim", "verdict", "estimate", *HEADS, "p_adjusted"]
+        print(verdicts[columns].rename(columns=HEADS).to_string(index=False))
         said = verdicts[["claim", "test", "null", "leans", "note"]].itertuples(index=False, name=None)
         _print_notes((claim, _beside(*texts)) for claim, *texts in said)
     return 0

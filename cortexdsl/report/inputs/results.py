@@ -80,6 +80,8 @@ class Verdict:
     test: str = ""
     null: str = ""
     leans: str = ""
+    together_low: float | None = None
+    together_high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cortexdsl.errors import SpecError
 from cortexdsl.report.inputs.results import Contrast, Results, Verdict
@@ -79,8 +79,21 @@ def answer(row: Verdict) -> Answer:
     p = row.p if row.p_adjusted is None else row.p_adjusted
     finding = ", ".join(part for part in (shown.strip(), p_clause(p, adjusted) if p is not None else "") if part)
     tested = f"p tests {row.null}" if row.null else ""
-    note = "; ".join(filter(None, [tested, row.leans, row.note]))
+    widened = adjusted_interval(row)
+    beside = f"adjusted as p is, the interval is {widened}" if widened else ""
+    note = "; ".join(filter(None, [tested, row.leans, beside, row.note]))
     return Answer(row.claim, words, row.verdict, MARKS.get(row.verdict, "?"), finding, note, row.exploratory)
+
+
+def adjusted_interval(row: Verdict) -> str:
+    """Return the interval that belongs to the adjusted decision; empty if it is that of the claim alone."""
+    if row.together_low is None or (row.together_low, row.together_high) == (row.low, row.high):
+        return ""
+    try:
+        shown = _shown(parse_claim(row.claim), replace(row, low=row.together_low, high=row.together_high))
+    except SpecError:
+        shown = interval(row.together_low, row.together_high, "number")
+    return shown[shown.index("[") :] if "[" in shown else ""
 
 
 def claim_in_words(claim: Claim) -> str:
