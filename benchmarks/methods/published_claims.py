@@ -16,7 +16,7 @@ import pandas as pd
 import yaml
 from scipy import optimize, stats
 
-from cortexdsl.analysis.planning.power import mcnemar_difference, miller_questions
+from cortexdsl.analysis.planning.power import miller_questions, paired_difference
 from cortexdsl.analysis.tests.corrections import adjust
 from cortexdsl.analysis.tests.datasets import critical_difference, rank_methods
 
@@ -107,7 +107,7 @@ def main() -> None:
          "questions for 2.33 points", "for 5.33 points")  # fmt: skip
     for share in SHARES:
         needed = [f"{miller_questions(d, share - d**2):,.0f}" for d in (0.0233, 0.0533)]
-        row_of(f"{share:.0%}", f"{100 * mcnemar_difference(100, share):.1f}", *needed)
+        row_of(f"{share:.0%}", f"{100 * paired_difference(100, share):.1f}", *needed)
 
     spread = np.array(list(figures["variance"].values())) * 1.5
     accuracies = np.array(list(figures["accuracy"].values())) / 100

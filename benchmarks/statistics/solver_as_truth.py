@@ -21,7 +21,7 @@ from statsmodels.stats.proportion import proportion_confint
 from cortexdsl.analysis.claims.hypotheses import judge_claims
 from cortexdsl.analysis.planning.basis import Expected
 from cortexdsl.analysis.planning.planning import plan_power
-from cortexdsl.analysis.planning.power import sign_flip_power
+from cortexdsl.analysis.planning.power import bonett_price_inflation, normal_power
 from cortexdsl.analysis.units.table import score_table
 from cortexdsl.models.solver.solver import solve
 from cortexdsl.spec.claims.arms import arms_of
@@ -74,8 +74,11 @@ def main() -> None:
     size = int(plan["needed"])
     print(f"skills {SKILLS[0]} and {SKILLS[1]}: accuracies {weak.mean():.3f} and {strong.mean():.3f}; ", end="")
     many = draw(np.random.default_rng(1), strong, weak, 500_000)
-    deviation = float((many["a"].mean(axis=0) - many["b"].mean(axis=0)).std())
-    stated = sign_flip_power(size, float(truth), deviation, REPLICATES)
+    moved = many["a"].mean(axis=0) - many["b"].mean(axis=0)
+    deviation, added = float(moved.std()), float((moved**2).sum() / (moved != 0).sum())
+    stated = normal_power(
+        size, float(truth), deviation, inflation=bonett_price_inflation(size, deviation, added), freedom=size + 1
+    )
     print(f"the plan asks for {size} questions x {REPLICATES} replicates.")
     print(f"It counts on a spread of {plan['deviation']:.3f}, from one earlier run of {QUESTIONS} questions.")
     print(f"The pool's own spread is {deviation:.3f}; with it the stated power is {stated:.1%}.\n")

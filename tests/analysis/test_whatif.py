@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from cortexdsl.analysis.units.scores import Row
 from cortexdsl.analysis.whatif.branches import ASKED_BESIDE, CHANGED, branch_rows
@@ -107,7 +108,7 @@ def rows(cell: str, scores: list[float], **more: float) -> list[Row]:
 
 
 def test_an_effect_is_the_paired_difference_with_what_is_left_out() -> None:
-    """8 of 10 with it, 5 of 10 without; by hand: effect 0.3, three questions differ, all one way: p = 2 * 0.5**3."""
+    """8 of 10 with it, 5 of 10 without; by hand: effect 0.3, three questions differ, all one way."""
     whole, without = [1.0] * 8 + [0.0] * 2, [1.0] * 5 + [0.0] * 5
     table = effects(
         [*rows("full", whole), *rows("full without agent=a", without, changed=0.3, asked_beside=2)],
@@ -116,9 +117,9 @@ def test_an_effect_is_the_paired_difference_with_what_is_left_out() -> None:
     (row,) = table.to_dict("records")
     assert (row["whole"], row["left_out"], row["changed"], row["asked"]) == pytest.approx((0.8, 0.5, 0.3, 20))
     assert row["effect"] == pytest.approx(0.3)
-    assert row["p"] == pytest.approx(0.25)
+    assert row["p"] == pytest.approx(2 * stats.t.sf(3 / np.sqrt(3 + 2 - 9 / 12), 11))
     assert row["ci_low"] < 0.3 < row["ci_high"]
-    assert row["test"].startswith("McNemar exact")
+    assert row["test"] == "Bonett-Price (McNemar exact p 0.25)"
 
 
 def test_a_dataset_has_its_own_means_beside_those_of_all() -> None:

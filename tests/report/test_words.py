@@ -6,8 +6,9 @@ import math
 
 import pytest
 
+from cortexdsl.report.inputs.results import Verdict
 from cortexdsl.report.words.numbers import Kind, difference, estimate, interval, number, p_clause, p_value
-from cortexdsl.report.words.sentences import claim_in_words
+from cortexdsl.report.words.sentences import adjusted_interval, answer, claim_in_words
 from cortexdsl.spec.claims.language import parse_claim
 
 
@@ -119,3 +120,17 @@ def test_an_end_shows_on_which_side_of_the_tested_value_it_lies(
 ) -> None:
     """One decimal would write -0.04 points as 0, and 1,233.6 as the 1,234 that was tested."""
     assert plain(interval(*ends, kind, signed=True, null=(null, null))) == text
+
+
+def test_the_adjusted_interval_of_a_claim_stands_in_its_note() -> None:
+    """Only if it differs from that of the claim alone; tables of earlier versions have none."""
+    alone = ("accuracy(a) > accuracy(b)", 0.1, 0.02, 0.18, 0.02, 0.04, "supported", False, "")
+    row = Verdict(*alone, "Bonett-Price", "a difference of 0", "", 0.005, 0.195)
+    assert plain(adjusted_interval(row)) == "[+0.5, +19.5]"
+    assert "adjusted as p is, the interval is [+0.5, +19.5]" in plain(answer(row).note)
+    assert adjusted_interval(Verdict(*alone)) == ""
+    assert adjusted_interval(Verdict(*alone, "", "", "", 0.02, 0.18)) == ""
+    ratio = Verdict(
+        "tokens(a) <= 0.9 * tokens(b)", 0.862, 0.851, 0.873, 0.02, 0.06, "undecided", False, "", "", "", "", 0.84, 0.91
+    )
+    assert adjusted_interval(ratio) == "[0.840, 0.910]"

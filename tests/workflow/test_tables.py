@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from tests.workflow.bench import Bench
 
@@ -138,7 +139,7 @@ def test_rounds_tell_consensus_after_each_round(original: Bench) -> None:
 def test_comparisons_are_paired_by_question_and_corrected_within_their_family(
     original: Bench, measures: dict[str, Callable[[Debate], float]]
 ) -> None:
-    """All 2^6 sign patterns of six differences, all 6^6 resamples where they are tokens, and Holm's steps."""
+    """Bonett and Price's test of answers, all 6^6 resamples of tokens, certainty by the plan, and Holm's steps."""
     rows = original.rows("small", "comparisons.csv")
     families: defaultdict[str, list[dict[str, str]]] = defaultdict(list)
     for row in rows:
@@ -148,28 +149,33 @@ def test_comparisons_are_paired_by_question_and_corrected_within_their_family(
         assert float(row["difference"]) == pytest.approx(mean(differences), abs=1e-12)
         if "bootstrap" in row["test"]:  # of drawn resamples: 4 standard errors of 10,000 draws at most
             assert float(row["p"]) == pytest.approx(resampled(differences), abs=0.02), row
+        elif row["test"].startswith("none: no question differs"):
+            assert np.ptp(differences) <= 1e-12
+            assert row["p"] == row["p_adjusted"] == ""
+        elif row["test"].startswith("certain by the plan"):
+            assert len(set(differences)) == 1
+            assert float(row["p"]) == float(differences[0] == 0)
         else:
-            assert float(row["p"]) == pytest.approx(flipped(differences), abs=1e-12), row
+            assert float(row["p"]) == pytest.approx(bonett_price(differences), abs=1e-12), row
         assert int(row["discordant"]) == sum(abs(difference) > 1e-12 for difference in differences)
         families[row["family"]].append(row)
     assert {name: len(members) for name, members in families.items()} == {"main": 9, "ablation": 3}
     for name, members in families.items():
-        adjusted = holm([float(row["p"]) for row in members])
-        assert [float(row["p_adjusted"]) for row in members] == pytest.approx(adjusted, abs=1e-12)
+        adjusted = holm([float(row["p"] or 1) for row in members])
+        assert [float(row["p_adjusted"] or 1) for row in members] == pytest.approx(adjusted, abs=1e-12)
         table = shown(original, f"comparisons-{name}")
         assert [(row["cell"], row["metric"], row["p_adjusted"]) for row in table] == [
             (row["cell"], row["metric"], row["p_adjusted"]) for row in members
         ]
 
 
-def flipped(differences: list[float]) -> float:
-    """The share of all sign patterns whose sum is as far from 0."""
-    observed = abs(sum(differences)) - 1e-9
-    sums = [
-        abs(sum(sign * value for sign, value in zip(signs, differences, strict=True)))
-        for signs in itertools.product((1, -1), repeat=len(differences))
-    ]
-    return sum(value >= observed for value in sums) / len(sums)
+def bonett_price(differences: list[float]) -> float:
+    """With k questions more at +1 and at -1 the sum over its standard error, by Student's t with n + 1 degrees."""
+    square, differing = sum(d * d for d in differences), sum(abs(d) > 1e-12 for d in differences)
+    added = (square + 1) / (differing + 1)
+    total = sum(differences)
+    statistic = total / math.sqrt(square + 2 * added - total**2 / (len(differences) + 2 * added))
+    return float(2 * stats.t.sf(abs(statistic), len(differences) + 1))
 
 
 def resampled(differences: list[float]) -> float:

@@ -10,7 +10,7 @@ from cortexdsl.analysis.planning.simulate import Truth, simulated_differences
 from cortexdsl.analysis.sequential import asymptotic
 from cortexdsl.analysis.sequential.betting import evidence_above, evidence_below
 from cortexdsl.analysis.sequential.sequential import stopping_point
-from cortexdsl.analysis.tests.signflip import sign_flip
+from cortexdsl.analysis.tests.signflip import mcnemar_p
 from cortexdsl.analysis.tests.unseen import unseen_share
 from cortexdsl.terms import Floats
 from scenarios.made import Marks, Scenario, answers, chances, table
@@ -21,7 +21,8 @@ def peeking(random: Generator) -> Marks:
     values = np.asarray(simulated_differences(Truth(0.25), 1000, 1, 1, int(random.integers(2**31)))[0])
     bound = np.log(2 / 0.05)
     means = evidence_above(values, 0.0, -1.0).max() >= bound or evidence_below(values, 0.0, 1.0).max() >= bound
-    looks = [sign_flip(values[:end, None], 1.0, 0)[0].p <= 0.05 for end in range(50, 1001, 50)]
+    splits = [(int((values[:end] > 0).sum()), int((values[:end] < 0).sum())) for end in range(50, 1001, 50)]
+    looks = [mcnemar_p(*split) <= 0.05 for split in splits]
     gain = simulated_differences(Truth(0.25, 0.1), 1000, 1, 1, int(random.integers(2**31)))[0]
     found = evidence_above(gain, 0.0, -1.0) >= bound
     return {"error: e-process of the mean, looked at 1,000 times": bool(means),

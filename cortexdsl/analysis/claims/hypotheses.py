@@ -13,7 +13,9 @@ from cortexdsl.analysis import phrasing
 from cortexdsl.analysis.claims.findings import Finding, Scene, deciding, find
 from cortexdsl.analysis.claims.over import find_over
 from cortexdsl.analysis.phrasing import NO_INTERACTION, ONE_FAILS, UNTESTED
-from cortexdsl.analysis.tests.corrections import adjust
+from cortexdsl.analysis.tests.compare import by_steps
+from cortexdsl.analysis.tests.corrections import adjust, simultaneous_level
+from cortexdsl.analysis.tests.intervals import LEVEL
 from cortexdsl.analysis.tests.signflip import DRAWS
 from cortexdsl.analysis.units.answers import NoAnswerError, lies_in_answers
 from cortexdsl.analysis.units.columns import Ints
@@ -27,7 +29,7 @@ from cortexdsl.terms import Floats
 
 COLUMNS = (
     "claim", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "verdict", "test", "exploratory", "note", "null",
-    "leans", "corrected",
+    "leans", "corrected", "ci_low_simultaneous", "ci_high_simultaneous",
 )  # fmt: skip
 Verdict: TypeAlias = Literal["supported", "contradicted", "undecided"]
 
@@ -70,7 +72,8 @@ def judge_claims(
     DataFrame
         The columns of hypotheses.csv (`COLUMNS`). Declared claims are adjusted among themselves, exploratory
         ones among all; a declared claim that is no longer made still counts in both. The note says where missing or
-        unreadable answers would change the verdict.
+        unreadable answers would change the verdict. `ci_low` and `ci_high` are of the claim alone, at 95 %; those
+        named simultaneous belong to the adjusted decision at `alpha` (`corrections.simultaneous_level`).
 
     Raises
     ------
@@ -90,19 +93,35 @@ def judge_claims(
     p = np.array([found.p for found in plain])
     groups = [np.flatnonzero(early), np.arange(len(parsed))]
     adjusted_in = [dict(zip(group.tolist(), adjust(p[group], correction, withdrawn), strict=True)) for group in groups]
+    levels = [simultaneous_level(p[group], correction, 1 - alpha, withdrawn) for group in groups]
     rows = []
     for i, (claim, found) in enumerate(zip(parsed, plain, strict=True)):
         group, adjusted = groups[not early[i]], float(adjusted_in[not early[i]][i])
         verdict = verdict_of(found, adjusted, alpha)
+        level = levels[not early[i]]
+        together = _together(designs[i], scenes[0], found, level, finished)
         unseen = found.unseen.note if adjusted <= alpha else ""
+        steps = f"decided {by_steps(correction)}" if verdict != "undecided" and found.p > 1 - level else ""
         absent = phrasing.withdrawn(withdrawn, correction)
-        note = phrasing.joined(phrasing.untested(found.test), unseen, found.note, absent)
+        note = phrasing.joined(phrasing.untested(found.test), unseen, found.note, steps, absent)
         if any(found.doubtful):
-            bounds = [_examined(designs[i], scene, finished) for scene in scenes[1:]]
-            cases = [verdict_of(b, _adjusted(p, i, b.p, group, correction, withdrawn), alpha) for b in bounds]
+            ends = [_examined(designs[i], scene, finished) for scene in scenes[1:]]
+            cases = [verdict_of(end, _adjusted(p, i, end.p, group, correction, withdrawn), alpha) for end in ends]
             note = phrasing.joined(note, phrasing.doubtful_answers(*found.doubtful, verdict, *cases))
-        rows.append(row_of(claim, replace(found, note=note), adjusted, verdict, not early[i]))
+        rows.append(row_of(claim, replace(found, note=note), adjusted, verdict, not early[i], together))
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _together(design: Design, scene: Scene, found: Finding, level: float, finished: bool) -> tuple[float, float]:
+    """Return the interval that belongs to the adjusted decision about a claim.
+
+    If several tests share the error of saying that the claim does not hold, it is wider by their number.
+    """
+    level = 1 - (1 - level) / found.parts
+    if level == LEVEL or np.isnan(found.p):
+        return found.low, found.high
+    widened = _examined(design, replace(scene, level=level), finished)
+    return widened.low, widened.high
 
 
 def _examined(design: Design, scene: Scene, finished: bool) -> Finding:
@@ -127,8 +146,13 @@ def _check_scale(table: ScoreTable, claim: Claim) -> None:
     check_ranges(claim, "the claim")
 
 
-def row_of(claim: Claim, found: Finding, adjusted: float, verdict: Verdict, exploratory: bool) -> tuple[object, ...]:
-    """A row of hypotheses.csv, in the order of `COLUMNS`.
+def row_of(
+    claim: Claim, found: Finding, adjusted: float, verdict: Verdict, exploratory: bool,
+    together: tuple[float, float] = (np.nan, np.nan),
+) -> tuple[object, ...]:  # fmt: skip
+    """Return a row of hypotheses.csv, in the order of `COLUMNS`.
+
+    `together` is the interval that belongs to the adjusted decision.
 
     `leans` says of an undecided claim on which side of it the estimate lies; empty where nothing was tested, and of an
     interaction, which has no side. `corrected` is the estimate corrected for looks that could have stopped the
@@ -138,7 +162,8 @@ def row_of(claim: Claim, found: Finding, adjusted: float, verdict: Verdict, expl
     leans = ""
     if verdict == "undecided" and not np.isnan(found.p) and found.null != NO_INTERACTION:
         leans = phrasing.leaning(supports=found.supports, even=found.even)
-    return (claim.text, *numbers, verdict, found.test, exploratory, found.note, found.null, leans, found.corrected)
+    texts = (verdict, found.test, exploratory, found.note, found.null, leans)
+    return (claim.text, *numbers, *texts, found.corrected, *together)
 
 
 def examine(design: Design, scene: Scene) -> Finding:

@@ -17,7 +17,8 @@ from cortexdsl.analysis.claims.findings import (
     side_of,
     value_of,
 )
-from cortexdsl.analysis.tests.contrasts import gap_of, untested
+from cortexdsl.analysis.tests.contrasts import gap_of
+from cortexdsl.analysis.tests.outcome import untested
 from cortexdsl.analysis.tests.random_effects import random_effect
 from cortexdsl.analysis.tests.unseen import NOTHING_UNSEEN, Unseen, Value, unseen_in
 from cortexdsl.analysis.units.table import ScoreTable
@@ -46,7 +47,7 @@ def find_over(design: Design, scene: Scene) -> Finding:
         groups.append(np.asarray(contributions * len(contributions)))
         samples.append(sample)
         places.append((part, place.table))
-    outcome, note = random_effect(groups, claim.over, design.null)
+    outcome, note = random_effect(groups, claim.over, design.null, scene.level)
     side = side_of(outcome.estimate, design.null)
     found = replace(found_of(outcome, design.sign * side > 0, samples[0], note), even=side == 0)
     doubtful = (sum(int(s.missing.sum()) for s in samples), sum(int(s.unparsed.sum()) for s in samples))

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from cortexdsl.analysis.tests.bootstrap import Resampled, bca
-from cortexdsl.analysis.tests.intervals import LEVEL, few_units, wilson
+from cortexdsl.analysis.tests.intervals import LEVEL, bias_reduction, few_units, satterthwaite, wilson
 from cortexdsl.terms import Floats
 from cortexdsl.terms.metrics import Metric
 
@@ -73,6 +73,11 @@ class Sums:
     def informative(self) -> int:
         """Units that count with a weight."""
         return int((self.bottom > 0).sum())
+
+    @property
+    def weights(self) -> Floats:
+        """Share of each informative unit in the weights; sums to 1."""
+        return np.asarray(self.bottom[self.bottom > 0] / self.bottom.sum())
 
     @property
     def error(self) -> float:
@@ -122,13 +127,14 @@ def estimate(metric: Metric, parts: Sequence[Sums], seed: int, level: float = LE
 
 
 def _wilson(part: Sums, level: float) -> tuple[float, float]:
-    p, error, units = part.estimate, part.error, part.informative
+    p, units = part.estimate, part.informative
+    variance = float(bias_reduction(part.weights) @ part.influence[part.bottom > 0] ** 2)
     trials = float(units)
     single = units == part.questions and np.isin(part.top[part.bottom > 0], (0, 1)).all()
     if not single:  # where each unit is one yes or no, p says its variance
         alike = part.rows if 0 < p < 1 else units
-        trials = min(p * (1 - p) / error**2, part.rows) if error > 0 else alike
-        trials = few_units(trials, units - 1, level)
+        trials = min(p * (1 - p) / variance, part.rows) if variance > 0 else alike
+        trials = few_units(trials, satterthwaite(part.weights), level)
     low, high = wilson(p * trials, trials, level)
     return 0.0 if p == 0 else low, 1.0 if p == 1 else high  # exact there, but for rounding
 

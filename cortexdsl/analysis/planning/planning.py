@@ -13,9 +13,8 @@ from cortexdsl.analysis.planning.joint import Part, correlation_of, directions_o
 from cortexdsl.analysis.planning.power import (
     bonett_price_inflation,
     equivalence_power,
-    mcnemar_power,
     normal_power,
-    sign_flip_power,
+    paired_power,
 )
 from cortexdsl.analysis.planning.simulate import RUNS, simulated_power
 from cortexdsl.errors import InputError
@@ -154,14 +153,14 @@ def _alone(
 def _power(design: Design, basis: Basis, distance: float, count: int, replicates: int, alpha: float) -> float:
     """Of showing a claim whose contrast lies `distance` beyond its null value (inside its margin)."""
     truth, spread = basis.truth, basis.deviation
-    inflation = bonett_price_inflation(count, spread) if truth is not None else 1.0
+    inflation, freedom = 1.0, np.inf
+    if truth is not None:
+        inflation, freedom = bonett_price_inflation(count, spread, truth.added(count, replicates)), count + 1.0
     if design.margin is not None:
-        return equivalence_power(count, design.margin, spread, design.margin - distance, alpha, inflation)
-    if truth is not None and design.null == 0:
-        if replicates == 1 or truth.correlation == 1:
-            return mcnemar_power(count, max(truth.discordance, distance), distance, alpha)
-        return sign_flip_power(count, distance, spread, replicates, alpha)
-    return normal_power(count, distance, spread, alpha, inflation)
+        return equivalence_power(count, design.margin, spread, design.margin - distance, alpha, inflation, freedom)
+    if truth is not None and design.null == 0 and (replicates == 1 or truth.correlation == 1):
+        return paired_power(count, max(truth.discordance, distance), distance, alpha)
+    return normal_power(count, distance, spread, alpha, inflation, freedom)
 
 
 def _distance(design: Design, expected: float) -> float:

@@ -5,8 +5,6 @@ Differences are in units of the metric (0.05 is five points of accuracy), errors
 
 from __future__ import annotations
 
-from math import ceil
-
 import numpy as np
 from scipy import optimize, stats
 from statsmodels.stats.power import TTestPower
@@ -68,10 +66,11 @@ def t_test_questions(effect: float, alpha: float = ALPHA, power: float = POWER) 
     return float(TTestPower().solve_power(effect_size=effect, alpha=alpha, power=power))
 
 
-def mcnemar_power(questions: int, discordance: float, difference: float, alpha: float = ALPHA) -> float:
-    """The power of McNemar's exact test, exactly.
+def paired_power(questions: int, discordance: float, difference: float, alpha: float = ALPHA) -> float:
+    """Return the power of Bonett and Price's test that two accuracies are equal, one replicate, exactly.
 
-    Sums, over the number m of discordant questions (binomial), the probability that their split is significant.
+    Sums, over the number m of discordant questions (binomial), the probability that their split is significant: that
+    wins less losses exceed t ((m + 2) / (1 + t^2 / (n + 2)))^(1/2) in size, with Student's t of n + 1 degrees.
 
     Parameters
     ----------
@@ -91,38 +90,19 @@ def mcnemar_power(questions: int, discordance: float, difference: float, alpha: 
     low, high = (int(np.clip(questions * discordance + s * spread, 0, questions)) for s in (-1, 1))
     discordant = np.arange(low, high + 1)
     chance = stats.binom.pmf(discordant, questions, discordance)
-    bound = stats.binom.ppf(alpha / 2, discordant, 0.5) - 1  # the largest split with 2 P(X <= split) <= alpha
-    bound += 2 * stats.binom.cdf(bound + 1, discordant, 0.5) <= alpha
+    bound = float(stats.t.isf(alpha / 2, questions + 1))
+    lead = bound * np.sqrt((discordant + 2) / (1 + bound**2 / (questions + 2)))
+    fewer = np.floor((discordant - lead) / 2 + 1e-9)  # the most questions that the worse method may win
     win = (1 + difference / discordance) / 2
-    reject = stats.binom.cdf(bound, discordant, win) + stats.binom.cdf(bound, discordant, 1 - win)
-    return float((chance * np.where(bound >= 0, reject, 0)).sum())
+    reject = stats.binom.cdf(fewer, discordant, win) + stats.binom.cdf(fewer, discordant, 1 - win)
+    return float((chance * np.where(fewer >= 0, reject, 0)).sum())
 
 
-def mcnemar_questions(discordance: float, difference: float, alpha: float = ALPHA, power: float = POWER) -> int:
-    """The fewest questions from which on McNemar's exact test has the power; its power is not quite monotone."""
-    if difference == 0:
-        raise InputError("no number of questions shows a difference of 0")
-    guess = _deviates(alpha, power) ** 2 * discordance / difference**2
-    high = max(8, ceil(1.5 * guess))
-    while mcnemar_power(high, discordance, difference, alpha) < power:
-        high *= 2
-    low = 1
-    while low < high:
-        middle = (low + high) // 2
-        if mcnemar_power(middle, discordance, difference, alpha) >= power:
-            high = middle
-        else:
-            low = middle + 1
-    while mcnemar_power(low + 1, discordance, difference, alpha) < power:
-        low += 1
-    return low
-
-
-def mcnemar_difference(questions: int, discordance: float, alpha: float = ALPHA, power: float = POWER) -> float:
-    """The smallest difference that McNemar's exact test shows with the power; NaN where none can be shown."""
+def paired_difference(questions: int, discordance: float, alpha: float = ALPHA, power: float = POWER) -> float:
+    """Return the smallest difference that one replicate shows with the power; NaN if none can be shown."""
 
     def lacking(difference: float) -> float:
-        return mcnemar_power(questions, discordance, difference, alpha) - power
+        return paired_power(questions, discordance, difference, alpha) - power
 
     if lacking(discordance) < 0:
         return float("nan")
@@ -130,54 +110,39 @@ def mcnemar_difference(questions: int, discordance: float, alpha: float = ALPHA,
 
 
 def normal_power(
-    questions: int, distance: float, deviation: float, alpha: float = ALPHA, inflation: float = 1.0
-) -> float:
-    """The power of a two-sided test of a mean `distance` away from its null value, in the right direction.
+    questions: int, distance: float, deviation: float, alpha: float = ALPHA, inflation: float = 1.0,
+    freedom: float = np.inf,
+) -> float:  # fmt: skip
+    """Return the power of a two-sided test of a mean `distance` away from its null value, in the right direction.
 
-    `inflation` is what the test's standard error is of the true one.
+    `inflation` is what the test's standard error is of the true one, `freedom` that of its Student's t.
     """
     if deviation <= 0:
         return 1.0 if distance else 0.0
-    bound = inflation * stats.norm.isf(alpha / 2)
+    bound = inflation * stats.t.isf(alpha / 2, freedom)
     return float(stats.norm.cdf(abs(distance) * np.sqrt(questions) / deviation - bound))
 
 
-def bonett_price_inflation(questions: int, deviation: float) -> float:
-    """How much Bonett and Price's two pseudo-questions widen the standard error of a paired difference."""
-    if deviation <= 0:
-        return 1.0
-    adjusted = np.sqrt(questions * deviation**2 + 2) / (questions + 2)
-    return float(adjusted * np.sqrt(questions) / deviation)
+def bonett_price_inflation(questions: int, deviation: float, added: float = 1.0) -> float:
+    """Return how much the pseudo-questions widen the standard error of a paired difference.
 
-
-def sign_flip_power(
-    questions: int, difference: float, deviation: float, replicates: int, alpha: float = ALPHA
-) -> float:
-    """The power of the sign-flip test of mean differences over replicates, in the right direction.
-
-    The normal approximation to it: the spread under sign flips is that around 0, and half a step of the lattice of
-    sums (1 / replicates) is lost.
-
-    Parameters
-    ----------
-    deviation : float
-        Standard deviation over questions of the mean difference.
+    `added` is how many join on either side: 1 with one replicate (Bonett and Price), fewer with several.
     """
     if deviation <= 0:
-        return normal_power(questions, difference, deviation, alpha)
-    root = np.sqrt(questions)
-    reached = (abs(difference) - 1 / (replicates * questions)) * root / deviation
-    return float(stats.norm.cdf(reached - stats.norm.isf(alpha / 2) * np.sqrt(1 + (difference / deviation) ** 2)))
+        return 1.0
+    widened = np.sqrt(questions * deviation**2 + 2 * added) / (questions + 2 * added)
+    return float(widened * np.sqrt(questions) / deviation)
 
 
 def equivalence_power(
-    questions: int, margin: float, deviation: float, difference: float, alpha: float = ALPHA, inflation: float = 1.0
-) -> float:
-    """The power of two one-sided tests to show a difference within +- margin, by the normal distribution."""
+    questions: int, margin: float, deviation: float, difference: float, alpha: float = ALPHA, inflation: float = 1.0,
+    freedom: float = np.inf,
+) -> float:  # fmt: skip
+    """Return the power of two one-sided tests to show a difference within +- margin; see `normal_power`."""
     if deviation <= 0:
         return float(abs(difference) < margin)
     error = deviation / np.sqrt(questions)
-    reach = margin - inflation * stats.norm.isf(alpha) * error
+    reach = margin - inflation * stats.t.isf(alpha, freedom) * error
     if reach <= 0:
         return 0.0
     return float(stats.norm.cdf((reach - difference) / error) - stats.norm.cdf((-reach - difference) / error))

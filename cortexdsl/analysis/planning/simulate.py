@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from cortexdsl.analysis.tests.intervals import quantile, tail
-from cortexdsl.analysis.tests.signflip import sign_flip
 from cortexdsl.errors import InputError
 from cortexdsl.terms import Floats
 
@@ -43,6 +43,19 @@ class Truth:
         once = self.discordance - self.difference**2
         return float(np.sqrt(once * (self.correlation + (1 - self.correlation) / replicates)))
 
+    def added(self, questions: int, replicates: int) -> float:
+        """Return how many pseudo-questions join on either side, on average (`tests.differences.adjusted`)."""
+        square = questions * (self.deviation(replicates) ** 2 + self.difference**2)
+        return float((square + 1) / (questions * self._differing(replicates) + 1))
+
+    def _differing(self, replicates: int) -> float:
+        """Return the probability that the mean difference on a question is not 0."""
+        better, worse = (self.discordance + self.difference) / 2, (self.discordance - self.difference) / 2
+        wins = np.arange(replicates // 2 + 1)
+        splits = np.stack([wins, wins, replicates - 2 * wins], axis=1)
+        equal = float(stats.multinomial.pmf(splits, replicates, [better, worse, 1 - better - worse]).sum())
+        return self.correlation * self.discordance + (1 - self.correlation) * (1 - equal)
+
 
 def simulated_differences(truth: Truth, questions: int, replicates: int, runs: int, seed: int) -> Floats:
     """Mean differences over replicates of simulated experiments, (runs, questions)."""
@@ -61,35 +74,31 @@ def simulated_power(
     truth: Truth, questions: int, replicates: int, *, alpha: float = 0.05, null: float = 0.0,
     margin: float | None = None, sign: float = 1.0, runs: int = RUNS, seed: int = 0,
 ) -> tuple[float, float, float]:  # fmt: skip
-    """The share of simulated experiments in which a claim comes out supported, and its 95 % interval.
+    """Return the share of simulated experiments in which a claim comes out supported, and its 95 % interval.
 
-    The tests are those of the verdicts: exact sign-flips at a null value of 0, Bonett-Price at others, two
-    one-sided tests within a margin.
+    The tests are those of the verdicts: Bonett-Price, generalised; two one-sided tests within a margin.
 
     Returns
     -------
     share, low, high : float
         With Clopper and Pearson's interval for the number of runs.
     """
-    differences = simulated_differences(truth, questions, replicates, runs, seed)
+    centre, error = _adjusted(simulated_differences(truth, questions, replicates, runs, seed))
+    freedom = questions + 1.0
     if margin is not None:
-        centre, error = _adjusted(differences)
-        p = np.maximum(tail((centre - null + margin) / error, np.inf), tail((null + margin - centre) / error, np.inf))
+        p = np.maximum(tail((centre - null + margin) / error, freedom), tail((null + margin - centre) / error, freedom))
         supported = p <= alpha
-    elif null == 0:
-        p = np.array([flip.p for flip in sign_flip(differences.T, 1 / replicates, seed)])
-        supported = (p <= alpha) & (sign * differences.sum(axis=1) > 0)
     else:
-        centre, error = _adjusted(differences)
-        supported = sign * (centre - null) / error >= quantile(np.inf, 1 - alpha)
+        supported = sign * (centre - null) / error >= quantile(freedom, 1 - alpha)
     wins = int(supported.sum())
     low, high = proportion_confint(wins, runs, method="beta")
     return wins / runs, float(low), float(high)
 
 
 def _adjusted(differences: Floats) -> tuple[Floats, Floats]:
-    """Bonett and Price's centre and standard error of each experiment."""
-    size = differences.shape[1] + 2
+    """Return the centre and standard error of each experiment, as `tests.differences.adjusted` has them."""
+    square = (differences**2).sum(axis=1)
+    added = (square + 1) / ((differences != 0).sum(axis=1) + 1)
+    size = differences.shape[1] + 2 * added
     centre = differences.sum(axis=1) / size
-    square = (differences**2).sum(axis=1) + 2
-    return centre, np.sqrt(square / size - centre**2) / np.sqrt(size)
+    return centre, np.sqrt((square + 2 * added) / size - centre**2) / np.sqrt(size)

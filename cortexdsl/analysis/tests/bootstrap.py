@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from cortexdsl.analysis.tests.intervals import LEVEL, standard_error
+from cortexdsl.analysis.tests.intervals import LEVEL, bias_reduction, standard_error
 from cortexdsl.analysis.tests.signflip import DRAWS
 from cortexdsl.analysis.units.units import Units
 from cortexdsl.terms import Floats
@@ -66,20 +66,22 @@ def resample(sample: Units, contributions: Floats, seed: int, draws: int = DRAWS
     estimate = contributions.sum(axis=0)
     error = np.where(rounding, 0.0, standard_error(sample, contributions))
     first, second = [], []
+    strata = strata_of(sample)
+    factor = np.empty(len(sample.share))
+    for rows in strata:
+        factor[rows] = bias_reduction(sample.share[rows] / sample.share[rows].sum())
+    square = factor[:, None] * centred**2
     for counts in resample_counts(sample, draws, seed):
         moved = counts @ centred
-        spread = counts @ centred**2
-        for rows in strata_of(sample):
-            count = len(rows)
-            spread -= (counts[:, rows] @ centred[rows]) ** 2 / count
+        spread = counts @ square
+        for rows in strata:
+            spread -= (counts[:, rows] @ centred[rows]) ** 2 * (factor[rows].mean() / len(rows))
         first.append(moved)
         second.append(spread)
-    size = float(np.mean(np.bincount(sample.stratum)))
-    spread = np.maximum(np.concatenate(second), 0) * size / max(size - 1, 1)
+    spread = np.maximum(np.concatenate(second), 0)
     cube = (centred**3).sum(axis=0)
-    square = (centred**2).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        skew = np.nan_to_num(cube / (6 * square**1.5))
+        skew = np.nan_to_num(cube / (6 * (centred**2).sum(axis=0) ** 1.5))
     return Resampled(estimate, error, estimate + np.concatenate(first), np.sqrt(spread), skew)
 
 
@@ -148,19 +150,23 @@ def studentised(found: Resampled, null: Floats, level: float = LEVEL) -> Student
     upward = observed > 0
     above = np.maximum(over, np.where(upward, beyond / 2, 1 - beyond / 2)) * fixed
     below = np.maximum(under, np.where(upward, 1 - beyond / 2, beyond / 2)) * fixed
-    both, side = _rank(1 - level, draws), _rank((1 - level) / 2, draws)
-    reach = np.partition(size, -both, axis=0)[-both]
-    ends = np.partition(deviation, (side - 1, -side), axis=0)
-    up, down = np.maximum(reach, ends[-side]), np.maximum(reach, -ends[side - 1])
+    reach = _largest(size, 1 - level)
+    up, down = (np.maximum(reach, _largest(way, (1 - level) / 2)) for way in (deviation, -deviation))
     with np.errstate(invalid="ignore"):
         low = found.estimate - np.where(spread, up * found.error, 0.0)
         high = found.estimate + np.where(spread, down * found.error, 0.0)
     return Studentised(above, below, np.minimum(1.0, 2 * np.minimum(above, below)), low, high)
 
 
-def _rank(share: float, draws: int) -> int:
-    """Which largest of the drawn deviations an observed one must exceed for a p of at most `share`."""
-    return max(1, int(np.floor(share * (draws + 1) + 1e-9)))
+def _largest(deviations: Floats, share: float) -> Floats:
+    """Return the drawn deviation that an observed one must exceed for a p of at most `share`, (tests,).
+
+    Infinite if the draws are too few for so small a p.
+    """
+    rank = int(np.floor(share * (len(deviations) + 1) + 1e-9))
+    if rank < 1:
+        return np.full(deviations.shape[1], np.inf)
+    return np.asarray(np.partition(deviations, -rank, axis=0)[-rank])
 
 
 def log_ratio(sample: Units, powers: Floats, seed: int, draws: int = DRAWS) -> Resampled:

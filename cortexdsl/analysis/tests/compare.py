@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cortexdsl.analysis.tests.contrasts import Outcome, contrast_outcomes
-from cortexdsl.analysis.tests.corrections import adjust, reaching, simultaneous_level
+from cortexdsl.analysis.tests.contrasts import contrast_outcomes
+from cortexdsl.analysis.tests.corrections import adjust, simultaneous_level
 from cortexdsl.analysis.tests.effects import d_z, discordant_odds_ratio
 from cortexdsl.analysis.tests.intervals import LEVEL
+from cortexdsl.analysis.tests.outcome import Outcome
 from cortexdsl.analysis.tests.signflip import DRAWS
 from cortexdsl.analysis.tests.unseen import Unseen, extremes, moved_by
 from cortexdsl.analysis.units.replicates import absent_of
@@ -63,10 +64,10 @@ def compare_families(
         The columns of comparisons.csv (`COLUMNS`): one row per family, metric, dataset and cell, and with
         several datasets one more for their mean (`all`). `p_adjusted` counts every row of the family.
         `difference` and its intervals are in the metric's units: `ci_low` and `ci_high` of this difference alone,
-        those named simultaneous of all of the family together (`corrections.simultaneous_level`). Both reach 0 where
-        their own p, adjusted in one step or not at all, is above alpha. `null` is what `p` tests; `note` says where
-        a step-wise correction and the simultaneous interval disagree, and what a cell lacks. Where nothing can be
-        tested, `test` says why.
+        those named simultaneous of all of the family together (`corrections.simultaneous_level`). Each interval
+        holds 0 exactly if its own p, adjusted in one step or not at all, is above alpha. `null` is what `p` tests;
+        `note` says if a step-wise correction and the simultaneous interval disagree, and what a cell lacks. If
+        nothing can be tested, `test` says why.
 
     Raises
     ------
@@ -167,7 +168,7 @@ def _family(
         absent = absent_of(table)
         together = [found for sample in samples for found in _outcomes(sample, seed, draws, level)]
         for row, found in zip(rows, together, strict=True):
-            row["ci_low_simultaneous"], row["ci_high_simultaneous"] = _interval(found, level)
+            row["ci_low_simultaneous"], row["ci_high_simultaneous"] = found.low, found.high
             row["note"] = _note(row, level, table.datasets, absent)
         unseen = [one for sample in samples for one in _unseen(sample, table)]
         for row, one in zip(rows, unseen, strict=True):
@@ -184,7 +185,7 @@ def _outcomes(sample: Units, seed: int, draws: int, level: float) -> list[Outcom
 
 
 def _unseen(sample: Units, table: ScoreTable) -> list[Unseen]:
-    """What large values that were not seen would do to each difference of a family."""
+    """Return what large values that were not seen would do to each difference of a family."""
     found = []
     for cell in range(len(sample.cells) - 1):
         pair = [cell, len(sample.cells) - 1]
@@ -195,18 +196,13 @@ def _unseen(sample: Units, table: ScoreTable) -> list[Unseen]:
     return found
 
 
-def _interval(found: Outcome, level: float) -> tuple[float, float]:
-    return reaching(found.low, found.high, 0.0, found.p, level)
-
-
 def _note(
     row: dict[str, Any], level: float, datasets: Sequence[str], absent: Mapping[tuple[str, str], tuple[str, ...]]
 ) -> str:
     """What the reader of one comparison must know besides."""
     notes = []
-    if row["p_adjusted"] <= 1 - LEVEL and row["ci_low_simultaneous"] <= 0 <= row["ci_high_simultaneous"]:
-        steps = f"by the steps of {row['correction']}" if row["p"] > 1 - level else "by its own test"
-        notes.append(f"significant {steps}; the simultaneous interval, of another procedure, still reaches 0")
+    if row["p_adjusted"] <= 1 - LEVEL and row["p"] > 1 - level:
+        notes.append(f"significant {by_steps(row['correction'])}")
     here = datasets if row["dataset"] == ALL else (row["dataset"],)
     for cell in (row["cell"], row["reference"]):
         lacking = [f"{', '.join(found)} on {name}" for name in here if (found := absent.get((name, cell)))]
@@ -215,12 +211,16 @@ def _note(
     return "; ".join(notes)
 
 
+def by_steps(correction: str) -> str:
+    """Say that a result is significant although its simultaneous interval reaches the null value."""
+    return f"by the steps of {correction}; the simultaneous interval, of one step, still reaches the null value"
+
+
 def _row(family: Family, sample: Units, cell: int, found: Outcome) -> dict[str, Any]:
     effect, size = _effect(sample, sample.values[cell] - sample.values[-1], cell)
-    low, high = _interval(found, LEVEL)
     return {
         "family": family.name, "dataset": sample.dataset, "metric": sample.metric, "cell": sample.cells[cell],
-        "reference": sample.cells[-1], "difference": found.estimate, "ci_low": low, "ci_high": high,
+        "reference": sample.cells[-1], "difference": found.estimate, "ci_low": found.low, "ci_high": found.high,
         "test": found.test, "statistic": found.statistic, "p": found.p, "correction": family.correction,
         "effect": effect, "effect_size": size, "n_questions": int(sample.sizes.sum()),
         "discordant": found.discordant, "null": NULL, "_missing": int(sample.missing[cell] + sample.missing[-1]),

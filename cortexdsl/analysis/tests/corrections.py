@@ -48,34 +48,26 @@ def adjust(p: Sequence[float] | Floats, correction: str = "holm", absent: int = 
     return adjusted
 
 
-def simultaneous_level(p: Sequence[float] | Floats, correction: str = "holm", level: float = LEVEL) -> float:
-    """At which level each interval stands, so that all of a family hold together.
+def simultaneous_level(
+    p: Sequence[float] | Floats, correction: str = "holm", level: float = LEVEL, absent: int = 0
+) -> float:
+    """Return the level of each interval with which all of a family hold together.
 
     Under `holm` and `hommel` that is Bonferroni's 1 - alpha / m: all intervals cover at once in at least `level` of
     experiments. Holm's own regions (Guilbaud 2008) say of a rejected difference its sign alone as long as one other
     is not rejected; the reader wants its size. Under `bh` and `by` it is 1 - r alpha / m with r significant ones: the
     expected share of significant differences whose interval misses is at most alpha. With `none` it is `level`.
+    `absent` tests belong to the family and are not among `p`, as in `adjust`.
 
     References
     ----------
     Dunn 1961, JASA 56:52; Guilbaud 2008, Biometrical J 50:678; Benjamini and Yekutieli 2005, JASA 100:71.
     """
-    tests, alpha = len(p), 1 - level
+    tests, alpha = len(p) + absent, 1 - level
     if correction == "none" or tests < 2:
         return level
     if correction in ("holm", "hommel"):
         return 1 - alpha / tests
-    found = max(int((adjust(p, correction) <= alpha).sum()), 1)
+    found = max(int((adjust(p, correction, absent) <= alpha).sum()), 1)
     weaker = float((1 / np.arange(1, tests + 1)).sum()) if correction == "by" else 1.0
     return 1 - alpha * found / (tests * weaker)
-
-
-def reaching(low: float, high: float, null: float, p: float, level: float = LEVEL) -> tuple[float, float]:
-    """An interval of the values that a test does not reject, where the null value has a test of its own.
-
-    0 is tested exactly (McNemar, sign-flips), other values by Bonett and Price. Where the exact test does not reject,
-    0 belongs to the values that are not rejected, and the interval reaches to it; it only grows, so that it covers.
-    """
-    if p > 1 - level:
-        return min(low, null), max(high, null)
-    return low, high

@@ -1,8 +1,8 @@
-"""Intervals of one proportion and of a paired difference that hold at small samples.
+"""Standard errors, degrees of freedom and intervals that hold at small samples.
 
-No interval here is estimate +- 1.96 standard errors. A proportion gets Wilson's interval, at the effective
-sample size where several replicates or clusters change what a question is worth. A paired difference of
-proportions gets the interval of Bonett and Price, which adds one question in favour of each side.
+No interval here is estimate +- 1.96 standard errors. One proportion gets Wilson's interval, at the effective
+sample size if replicates or clusters change what a question is worth. Clusters of different sizes get
+standard errors and degrees of freedom that allow for it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,12 @@ def wilson(successes: float, trials: float, level: float = LEVEL) -> tuple[float
     low, high = proportion_confint(successes, trials, alpha=1 - level, method="wilson")
     # Rounding leaves 1e-17 where the end is 0, above an estimate of 0.
     return (0.0 if successes <= 0 else float(low)), (1.0 if successes >= trials else float(high))
+
+
+def clopper_pearson(successes: int, trials: int, level: float = LEVEL) -> tuple[float, float]:
+    """Return the shares that the exact binomial test does not reject (Clopper and Pearson 1934, Biometrika 26:404)."""
+    low, high = proportion_confint(successes, trials, alpha=1 - level, method="beta")
+    return float(low), float(high)
 
 
 def effective_trials(sample: Units, cell: int) -> float:
@@ -54,7 +60,10 @@ def few_units(trials: float, freedom: float, level: float = LEVEL) -> float:
 
 
 def standard_error(sample: Units, contributions: Floats) -> Floats:
-    """Standard errors of the sums of contributions, units independent within their datasets.
+    """Return standard errors of the sums of contributions, units independent within their datasets.
+
+    The squared residual of a unit is divided by 1 - w, where w is its share of its dataset's questions: without
+    clusters that is the factor n / (n - 1), with clusters the estimator CR2 for a mean.
 
     Parameters
     ----------
@@ -63,64 +72,73 @@ def standard_error(sample: Units, contributions: Floats) -> Floats:
     Returns
     -------
     (tests,) array
-        With clusters the cluster-robust one with the factor C / (C - 1), as statsmodels' OLS gives it.
 
     References
     ----------
-    Miller 2024, arXiv 2411.00640, Eq. 4 (without the factor).
+    Bell and McCaffrey 2002, Survey Methodology 28:169; Pustejovsky and Tipton 2018, J Bus Econ Stat 36:672.
     """
     variance = np.zeros(contributions.shape[1])
     for stratum in range(len(sample.sizes)):
         rows = sample.stratum == stratum
-        share = sample.share[rows][:, None]
-        mean = contributions[rows].sum(axis=0) / share.sum()
-        count = int(rows.sum())
-        variance += count / max(count - 1, 1) * ((contributions[rows] - mean * share) ** 2).sum(axis=0)
+        weights = sample.share[rows] / sample.share[rows].sum()
+        residual = contributions[rows] - contributions[rows].sum(axis=0) * weights[:, None]
+        variance += bias_reduction(weights) @ residual**2
     return np.asarray(np.sqrt(variance))
 
 
-def adjusted_difference(sample: Units, contributions: Floats, reach: Floats) -> tuple[Floats, Floats, float]:
-    """Centre, standard error and degrees of freedom of the Bonett-Price interval, generalised.
-
-    One pseudo-question at `+reach` and one at `-reach` join each dataset. For two methods with one replicate
-    that is Bonett and Price's interval; for means over replicates the same shrinkage, a little conservative.
+def bias_reduction(weights: Floats) -> Floats:
+    """Return the factors 1 / (1 - w) of squared residuals (CR2); 1 for a unit that is alone.
 
     Parameters
     ----------
-    contributions : (units, tests) array
-    reach : (tests,) array
-        The largest difference that one question can show: 1 for two methods.
+    weights : (units,) array
+        Shares of the questions of one dataset; they sum to 1.
+    """
+    return np.asarray(1 / np.where(weights < 1, 1 - weights, 1.0))
 
-    Returns
-    -------
-    centre, error : (tests,) arrays
-    freedom : float
-        Infinite (the normal distribution) without clusters; clusters less datasets with them.
+
+def satterthwaite(weights: Floats) -> float:
+    """Return the degrees of freedom of the CR2 variance of a mean: one less than the number of equal clusters.
+
+    For independent questions of equal variance, the variance estimate is a quadratic form with the matrix
+    B[i, j] = (g[i] g[j])^(1/2) (w[i] [i = j] - w[i] w[j]), g = 1 / (1 - w), and the degrees of freedom are
+    tr(B)^2 / tr(B^2) = 1 / (sum w^2 + (sum g w^2)^2 - sum g^2 w^4).
+
+    Parameters
+    ----------
+    weights : (units,) array
+        Shares of the questions of one dataset; they sum to 1.
 
     References
     ----------
-    Bonett and Price 2012, J Educ Behav Stat 37:479; Fagerland, Lydersen and Laake 2014, Stat Med 33:2850.
+    Bell and McCaffrey 2002, Survey Methodology 28:169, section 4; Satterthwaite 1946, Biometrics 2:110.
     """
-    centre, variance = np.zeros(contributions.shape[1]), np.zeros(contributions.shape[1])
-    for stratum, size in enumerate(sample.sizes):
-        rows = sample.stratum == stratum
-        scale = size / (size + 2)
-        weight = 1 / len(sample.sizes)
-        mean = contributions[rows].sum(axis=0) * scale
-        residual = contributions[rows] * scale - mean * sample.share[rows][:, None] / weight * scale
-        pseudo = ((reach * weight / (size + 2) - mean / (size + 2)) ** 2) + (
-            (-reach * weight / (size + 2) - mean / (size + 2)) ** 2
-        )
-        count = int(rows.sum())
-        factor = count / max(count - 1, 1) if sample.clustered else 1.0
-        centre += mean
-        variance += factor * (residual**2).sum(axis=0) + pseudo
-    freedom = float(len(sample.share) - len(sample.sizes)) if sample.clustered else np.inf
-    return centre, np.sqrt(variance), freedom
+    if len(weights) < 2:
+        return 0.0
+    pull = bias_reduction(weights) * weights**2
+    return float(1 / ((weights**2).sum() + pull.sum() ** 2 - (pull**2).sum()))
+
+
+def freedom_of(sample: Units, added: int = 0) -> float:
+    """Return the degrees of freedom of the variance of a mean over the units of one or several datasets.
+
+    Several datasets are combined by Satterthwaite's formula, each with a variance of 1 over its questions.
+
+    Parameters
+    ----------
+    sample : Units
+    added : int
+        Further units of each dataset (pseudo-questions).
+    """
+    parts = [sample.share[sample.stratum == stratum] for stratum in range(len(sample.sizes))]
+    each = [satterthwaite(part / part.sum()) + added for part in parts]
+    if not all(each):
+        return 0.0
+    return float((1 / sample.sizes).sum() ** 2 / (1 / (sample.sizes**2 * np.array(each))).sum())
 
 
 def quantile(freedom: float, level: float = LEVEL) -> float:
-    """How many standard errors a two-sided interval reaches: Student's t, or the normal at infinite freedom."""
+    """Return how many standard errors a two-sided interval reaches: Student's t, or normal at infinite freedom."""
     return float(stats.norm.isf((1 - level) / 2) if np.isinf(freedom) else stats.t.isf((1 - level) / 2, freedom))
 
 

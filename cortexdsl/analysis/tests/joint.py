@@ -17,7 +17,7 @@ from cortexdsl.terms import Floats
 _RIDGE = 1e-9
 
 
-def joint_p(sample: Units, contributions: Floats, seed: int, draws: int = DRAWS) -> tuple[float, str]:
+def joint_p(sample: Units, contributions: Floats, seed: int, draws: int = DRAWS) -> tuple[float, str] | None:
     """Test that all sums of contributions are 0.
 
     Parameters
@@ -31,12 +31,17 @@ def joint_p(sample: Units, contributions: Floats, seed: int, draws: int = DRAWS)
         The p-value.
     str
         The test's name.
+    None
+        In place of both: contrasts of numbers of which one is not 0 and the same for every question, so that nothing
+        is known of its spread.
     """
-    constant = np.ptp(contributions / sample.share[:, None], axis=0) <= 1e-12 * np.abs(contributions).max(initial=0)
-    if sample.binary or (constant & (contributions != 0).any(axis=0)).any():
+    if sample.binary:
         flip = joint_sign_flip(contributions, seed, draws)[1]
         precision = "exact" if flip.error is None else f"({draws} draws, se {flip.error:.2g})"
         return flip.p, f"joint sign-flip {precision}"
+    constant = np.ptp(contributions / sample.share[:, None], axis=0) <= 1e-12 * np.abs(contributions).max(initial=0)
+    if constant.all() or (constant & (contributions != 0).any(axis=0)).any():
+        return None
     return joint_bootstrap(sample, contributions, seed, draws)[1], f"joint studentised bootstrap ({draws} draws)"
 
 

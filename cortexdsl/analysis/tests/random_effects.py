@@ -16,8 +16,8 @@ from scipy import stats
 from statsmodels.stats.meta_analysis import combine_effects
 
 from cortexdsl.analysis.phrasing import real_variation
-from cortexdsl.analysis.tests.contrasts import Outcome, untested
 from cortexdsl.analysis.tests.intervals import LEVEL
+from cortexdsl.analysis.tests.outcome import Outcome, untested
 from cortexdsl.errors import InputError
 from cortexdsl.spec.claims.checks import FEWEST
 from cortexdsl.terms import Floats

@@ -19,7 +19,7 @@ from scipy import stats
 from cortexdsl.analysis.metrics.measures.calibration import BINS, bin_of
 from cortexdsl.analysis.units.answer_table import WHAT
 from cortexdsl.analysis.units.columns import Ints
-from cortexdsl.analysis.units.layer import Layer
+from cortexdsl.analysis.units.layer import NO_AREA, Layer
 from cortexdsl.analysis.units.table import ScoreTable
 from cortexdsl.errors import DataError
 from cortexdsl.spec.claims.language import Quantity
@@ -47,11 +47,11 @@ def answer_layer(table: ScoreTable, quantity: Quantity, dataset: int) -> Layer:
     replicates, count = rows["replicate"].nunique(), len(codes)
     if quantity.metric in CALIBRATION_METRICS:
         confidence, right = _confidences(rows, quantity.metric)
-        told = ~np.isnan(confidence)
-        values = (calibration_errors if quantity.metric.startswith("ece") else _areas)(
-            confidence[told], right[told], question[told], table.clusters[dataset]
-        )
-        return Layer.of(values, replicates, 0 if np.isfinite(values).all() else count)
+        told, clusters = ~np.isnan(confidence), table.clusters[dataset]
+        of_area = quantity.metric.startswith("auroc")
+        values = (_areas if of_area else calibration_errors)(confidence[told], right[told], question[told], clusters)
+        rarer = _rarer(right[told], clusters[question[told]]) if of_area else NO_AREA
+        return Layer.of(values, replicates, 0 if np.isfinite(values).all() else count, rarer=rarer)
     if quantity.metric in _BRIER:
         confidence, right = _confidences(rows, quantity.metric)
         rows = rows.assign(value=(confidence - right) ** 2)
@@ -157,6 +157,11 @@ def _areas(confidence: Floats, right: Floats, question: Ints, clusters: Ints) ->
     influence = np.bincount(question[is_right], (over - area) / len(ahead), count)
     influence += np.bincount(question[~is_right], (under - area) / len(behind), count)
     return np.asarray(area + count * influence)
+
+
+def _rarer(right: Floats, unit: Ints) -> int:
+    """Count the units that have right answers, and those that have wrong ones; return the smaller number."""
+    return min(len(np.unique(unit[right > 0])), len(np.unique(unit[right <= 0])))
 
 
 def _share_below(values: Floats, of: Floats) -> Floats:

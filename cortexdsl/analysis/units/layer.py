@@ -10,6 +10,9 @@ import numpy as np
 from cortexdsl.analysis.units.columns import Ints
 from cortexdsl.terms import Bools, Floats
 
+NO_AREA = -1
+"""In place of a number of questions of the rarer kind, for a metric that is not an area."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layer:
@@ -20,6 +23,7 @@ class Layer:
     values, spare : (rows, questions) arrays
     replicates, gaps, missing, unparsed : (rows,) int arrays
     yes_no, scored : (rows,) bool arrays
+    rarer : (rows,) int array
     """
 
     values: Floats
@@ -30,6 +34,7 @@ class Layer:
     unparsed: Ints
     yes_no: Bools
     scored: Bools
+    rarer: Ints
 
     @staticmethod
     def stacked(layers: Sequence[Layer]) -> Layer:
@@ -37,11 +42,11 @@ class Layer:
         return Layer(*(np.concatenate([getattr(layer, f.name) for layer in layers]) for f in fields(Layer)))
 
     @staticmethod
-    def of(values: Floats, replicates: int, gaps: int, is_yes_no: bool = False) -> Layer:
-        """One row of values that nothing can stand in for."""
+    def of(values: Floats, replicates: int, gaps: int, is_yes_no: bool = False, rarer: int = NO_AREA) -> Layer:
+        """Make one row of values that nothing can stand in for."""
         return Layer(
             values[None], np.zeros((1, len(values))), np.array([replicates]), np.array([gaps]), np.array([0]),
-            np.array([0]), np.array([is_yes_no]), np.array([False]),
+            np.array([0]), np.array([is_yes_no]), np.array([False]), np.array([rarer]),
         )  # fmt: skip
 
     def row(self, index: int) -> Layer:

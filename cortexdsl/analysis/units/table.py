@@ -50,6 +50,8 @@ class ScoreTable:
         Every answer of every debater (`cortexdsl.analysis.units.answers`), where it is known.
     most : mapping of cell to mapping
         What the plan allows one question at most (`rounds`, `calls`, `output_tokens` ...). Empty if there is no plan.
+    fixed : mapping of cell to mapping
+        Metrics (`rounds`, `calls`) that the plan leaves no choice, and their value. Empty if there is no plan.
     """
 
     source: str
@@ -65,6 +67,7 @@ class ScoreTable:
     unparsed: Bools
     answers: pd.DataFrame | None = None
     most: Mapping[str, Mapping[str, float]] = field(default_factory=lambda: EMPTY)
+    fixed: Mapping[str, Mapping[str, float]] = field(default_factory=lambda: EMPTY)
 
     def with_most(self, most: Mapping[str, Mapping[str, float]]) -> ScoreTable:
         """Return the same table with what its plan allows one question of each cell (`most`)."""

@@ -7,16 +7,15 @@ passage, template or subject that is declared as their cluster, the cluster is w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from math import lcm
 
 import numpy as np
 
 from cortexdsl.analysis.units.answers import answer_layer, lies_in_answers
 from cortexdsl.analysis.units.columns import Ints
-from cortexdsl.analysis.units.layer import Layer
+from cortexdsl.analysis.units.layer import NO_AREA, Layer
 from cortexdsl.analysis.units.table import ScoreTable
 from cortexdsl.errors import DataError
 from cortexdsl.spec.claims.language import Quantity
@@ -53,8 +52,10 @@ class Units:
     yes_no, scored : (cells,) bool arrays
         Every row of the cell is 0 or 1; lies in [0, 1] and is a score. What a comparison is depends on its own
         cells, never on others that happen to stand in the same table.
-    step : float
-        Unit contributions of binary rows are whole multiples of it.
+    rarer : (cells,) int array
+        Of an AUROC: units with answers of the rarer kind, right or wrong; below 0 for any other metric.
+    fixed : (cells,) bool array
+        The plan leaves the value of a debate no choice.
     """
 
     dataset: str
@@ -72,7 +73,8 @@ class Units:
     unparsed: Ints
     yes_no: Bools
     scored: Bools
-    step: float
+    rarer: Ints
+    fixed: Bools
     _unit: Ints
     _weight: Floats
 
@@ -146,7 +148,6 @@ def units_of(table: ScoreTable, quantities: Sequence[Quantity], datasets: Sequen
     unit = np.concatenate([c + offset for c, offset in zip(clusters, np.cumsum([0, *counts[:-1]]), strict=True)])
     values = np.concatenate([layer.values for layer in layers], axis=1)
     count = sum(counts)
-    repeats = [int(r) for layer in layers for r in layer.replicates]
     return Units(
         dataset=datasets[0] if len(datasets) == 1 else "all",
         metric=quantities[0].metric if len({q.metric for q in quantities}) == 1 else "the claim",
@@ -163,10 +164,18 @@ def units_of(table: ScoreTable, quantities: Sequence[Quantity], datasets: Sequen
         unparsed=np.sum([layer.unparsed for layer in layers], axis=0),
         yes_no=np.all([layer.yes_no for layer in layers], axis=0),
         scored=np.all([layer.scored for layer in layers], axis=0),
-        step=1 / (len(sizes) * lcm(*map(int, sizes)) * lcm(*repeats)),
+        rarer=np.stack([layer.rarer for layer in layers]).min(axis=0),
+        fixed=np.array([_is_fixed(table, one, row) for one, row in zip(quantities, values, strict=True)]),
         _unit=unit,
         _weight=weight,
     )
+
+
+def _is_fixed(table: ScoreTable, quantity: Quantity, values: Floats) -> bool:
+    """Say whether the plan fixes a mean of whole debates, and every debate kept to the plan."""
+    is_whole = quantity.round is None and quantity.agent is None
+    value = table.fixed.get(quantity.name, {}).get(quantity.metric)
+    return is_whole and value is not None and bool((values == value).all())
 
 
 def bounded(sample: Units, raised: Sequence[float]) -> Units:
@@ -232,8 +241,12 @@ def _layer(table: ScoreTable, column: Floats, is_score: bool, cells: Sequence[st
     spare = np.where(fill[:, None], (absent + unparsed) / replicates[:, None], 0.0)
     missing = np.where(fill, absent.sum(axis=1), 0)
     left = np.where(fill, unparsed.sum(axis=1), 0)
-    layer = Layer(values, spare, replicates, gaps, missing, left, some & ~between & ~beyond, scored)
+    layer = Layer(values, spare, replicates, gaps, missing, left, some & ~between & ~beyond, scored, _no_areas(own))
     return layer if len(own) == len(cells) else Layer.stacked([layer.row(own[name]) for name in cells])
+
+
+def _no_areas(cells: Sized) -> Ints:
+    return np.full(len(cells), NO_AREA)
 
 
 def _ratio(top: Layer, bottom: Layer) -> Layer:

@@ -117,7 +117,8 @@ def run(args: argparse.Namespace) -> int:
         _print_stopping(early)
     if args.claim:
         print(f"claims, p {how_adjusted(args.correction, len(claims))}:")
-        print(verdicts[["claim", "verdict", "estimate", "ci_low", "ci_high", "p_adjusted"]].to_string(index=False))
+        columns = ["claim", "verdict", "estimate", *HEADS, "p_adjusted"]
+        print(verdicts[columns].rename(columns=HEADS).to_string(index=False))
         needed = questions_needed(table, verdicts, arms, alpha=0.05, correction=args.correction)
         _print_notes(_claims_in_words(verdicts.assign(questions_needed=needed)))
         _print_wrapped(claims_tested(".05", len(claims), args.correction))

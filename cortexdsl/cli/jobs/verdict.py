@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from cortexdsl.analysis.units.table import ScoreTable, read_table
 from cortexdsl.cli.jobs.history import families_with_history, with_history
 from cortexdsl.cli.jobs.look import anytime_verdicts
 from cortexdsl.plan.kept.ledger import read_ledger, record_verdicts
-from cortexdsl.plan.kept.store import families_of, most_in, read_plan
+from cortexdsl.plan.kept.store import families_of, fixed_in, most_in, read_plan
 from cortexdsl.plan.kept.table_seals import check_parts, check_tables, seal_tables
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.spec.claims.arms import Arm
@@ -39,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     layout = Layout(args.results.rstrip("/"))
     plan = read_plan(Path(layout.plan))
     check_tables(layout, [layout.table("scores")])
-    scores = read_table(Path(layout.table("scores"))).with_most(most_in(plan))
+    scores = replace(read_table(Path(layout.table("scores"))), most=most_in(plan), fixed=fixed_in(plan))
     history = read_ledger(layout)
     arms = [Arm.of(cell) for cell in plan["cells"]]
     seed, metrics = plan["seed"], plan["metrics"]

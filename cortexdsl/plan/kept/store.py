@@ -12,6 +12,7 @@ from cortexdsl.debate.roles import members
 from cortexdsl.errors import RecordError
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.rehearsal.estimate import Estimate
+from cortexdsl.plan.rehearsal.fixed import fixed_counts
 from cortexdsl.plan.training.phases import Training, slug_of
 from cortexdsl.records.files import write_lines
 from cortexdsl.spec.claims.language import claims_digest
@@ -104,6 +105,11 @@ def families_of(record: Mapping[str, Any]) -> tuple[Family, ...]:
     )
 
 
+def fixed_in(record: Mapping[str, Any]) -> dict[str, Mapping[str, float]]:
+    """Return the counts that the plan fixes for each cell, from a plan record; earlier records lack them."""
+    return {cell["cell"]: cell["fixed"] for cell in record["cells"] if cell.get("fixed")}
+
+
 def most_in(record: Mapping[str, Any]) -> dict[str, Mapping[str, float]]:
     """Return the most that one question of each cell can take, from a plan record; earlier records lack it."""
     return {cell["cell"]: cell["most"] for cell in record["cells"] if cell.get("most")}
@@ -167,6 +173,7 @@ def _cell(cell: Cell, estimate: Estimate | None, most: Mapping[str, float] | Non
         "digest": cell.digest,
         "estimate": asdict(estimate) if estimate else None,
         "most": None if most is None else dict(most),
+        "fixed": fixed_counts(cell),
     }
 
 

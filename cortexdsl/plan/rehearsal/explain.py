@@ -64,7 +64,7 @@ def explain(method: Method, *, draws: str = "") -> str:
         *([f"  at most {method.rounds_cap} rounds of answers"] if method.rounds_cap else []),
         f"decide: {decision_in_words(method)}",
         *([f"confidence: {confidence_in_words(method.confidence)}"] if method.confidence != STATED else []),
-        f"calls: {calls_of(debated)} at most" + (_fewer(method, never)),
+        f"calls: {calls_of(debated)} at most" + fewer(method, never),
         *(["warnings", *(f"  {each.what}\n    {each.remedy}" for each in ineffective)] if ineffective else []),
         "who hears whom (numbers are turns; replies are made up, so graphs that depend on them are examples)",
         *listening_trace(debated, "  ", silent=partial(_silent, method)),
@@ -136,8 +136,11 @@ def _turn(turn: Turn) -> str:
     return ", ".join(parts)
 
 
-def _fewer(method: Method, never: Collection[SitePlace]) -> str:
-    """Say why a debate may have fewer calls than the rehearsed one; conditions at the places in `never` end nothing."""
+def fewer(method: Method, never: Collection[SitePlace] = ()) -> str:
+    """Say why a debate may have fewer calls than the rehearsed one; empty if it cannot.
+
+    Conditions at the places in `never` end nothing.
+    """
     loops = [part for part in parts(method.schedule) if isinstance(part, Repeat)]
     ends = any(
         text != NEVER and (word, loop) not in never

@@ -84,6 +84,8 @@ class Verdict:
     null: str = ""
     leans: str = ""
     questions_needed: int | None = None
+    together_low: float | None = None
+    together_high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

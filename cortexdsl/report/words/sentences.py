@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cortexdsl.errors import SpecError
 from cortexdsl.plan.kept.ledger import Ledger
@@ -98,7 +98,9 @@ def answer(row: Verdict, ledger: Ledger | None = None) -> Answer:
     finding = ", ".join(filter(None, [estimated, p_clause(p, adjusted) if p is not None else ""]))
     runs = runs_in_words(ledger, row.claim, row.verdict) if ledger else ""
     mark = MARKS.get(row.verdict, "?")
-    said = (_sentences(evidence(claim, row)), _sentences(row.note))
+    widened = adjusted_interval(row)
+    beside = f"adjusted as p is, the interval is {widened}" if widened else ""
+    said = (_sentences("; ".join(filter(None, [evidence(claim, row), beside]))), _sentences(row.note))
     return Answer(row.claim, words, row.verdict, runs, mark, shown, finding, *said, row.exploratory)
 
 
@@ -134,6 +136,16 @@ def _briefly(said: Answer) -> str:
     details = ", ".join(filter(None, [said.estimate, "exploratory" if said.is_exploratory else "", runs]))
     link = "that" if said.verdict in _LEADS else "whether"
     return f"{link} {words[:1].lower()}{words[1:]} ({details})"
+
+
+def adjusted_interval(row: Verdict) -> str:
+    """Return the interval that belongs to the adjusted decision; empty if it is that of the claim alone."""
+    if row.together_low is None or (row.together_low, row.together_high) == (row.low, row.high):
+        return ""
+    try:
+        return _shown(parse_claim(row.claim), replace(row, low=row.together_low, high=row.together_high))[1]
+    except SpecError:
+        return interval(row.together_low, row.together_high, "number")
 
 
 def claim_in_words(claim: Claim) -> str:

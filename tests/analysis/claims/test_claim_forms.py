@@ -41,12 +41,12 @@ def _by_round() -> pd.DataFrame:
     return frame.assign(**{"score@0": before[0]})
 
 
-def test_after_a_round_is_mcnemars_test_of_the_same_debates() -> None:
-    """Nine to one: exact McNemar p = 2 P(Binomial(10, 1/2) <= 1) = 22 / 1024."""
+def test_after_a_round_is_a_paired_test_of_the_same_debates() -> None:
+    """Nine to one of thirty: 8 / sqrt(10 + 2 - 64 / 32) against t of 31; McNemar's exact p is 22 / 1024."""
     row = _row(_by_round(), "accuracy(full, round=0) < accuracy(full)")
-    assert row["p"] == pytest.approx(22 / 1024)
+    assert row["p"] == pytest.approx(2 * stats.t.sf(8 / np.sqrt(10), 31))
     assert row["estimate"] == pytest.approx(-8 / 30)
-    assert row["test"].startswith("McNemar exact")
+    assert row["test"] == "Bonett-Price (McNemar exact p 0.02148)"
     assert row["verdict"] == "supported"
 
 
@@ -129,7 +129,7 @@ def test_every_other_is_each_of_the_other_cells() -> None:
     frame = _two()
     each = judge_claims(frame, ["accuracy(a) > accuracy(b)", "accuracy(a) > accuracy(c)"], seed=1)
     row = _row(frame, "accuracy(a) > accuracy(every other)")
-    assert row["p"] == each["p"].max()
+    assert row["p"] == pytest.approx(each["p"].max())
     assert row["verdict"] == "supported"
     assert "the rival that decides" in row["note"]
     beaten = _row(frame, "accuracy(b) > accuracy(every other)")
@@ -149,17 +149,18 @@ def test_on_no_dataset_is_the_opposite_on_every_one() -> None:
     assert _row(both, "score(a) > score(b) on every dataset")["verdict"] == "contradicted"
 
 
-def test_a_difference_of_differences_is_an_exact_sign_flip() -> None:
-    """Six questions, each (1 - 0) - (0 - 0) = 1: all signs agree, p = 2 / 2^6; the estimate is 1."""
+def test_a_difference_of_differences_has_pseudo_questions_of_its_own_size() -> None:
+    """Six questions, each (1 - 0) - (0 - 0) = 1 of at most 2: k = (6 / 4 + 1) / 7 on either side, at 2 and -2."""
     one, zero = np.ones((1, 6)), np.zeros((1, 6))
     frame = long_table({"a": one, "b": zero, "c": zero, "d": zero})
     row = _row(frame, "score(a) - score(b) > score(c) - score(d)")
-    assert (row["estimate"], row["p"]) == (pytest.approx(1), pytest.approx(2 / 64))
-    assert row["test"].startswith("sign-flip exact")
+    k = 2.5 / 7
+    statistic = 6 / np.sqrt(6 + 2 * k * 4 - 36 / (6 + 2 * k))
+    assert (row["estimate"], row["p"]) == (pytest.approx(1), pytest.approx(2 * stats.t.sf(statistic, 7)))
+    assert row["test"] == "Bonett-Price"
 
 
-def test_a_sum_that_is_not_its_own_mirror_image_is_not_sign_flipped() -> None:
-    """(a + b) / 2 - c of three equal methods is no symmetric thing: Bonett and Price's test stands in."""
+def test_a_sum_that_is_not_its_own_mirror_image_is_tested_alike() -> None:
     frame = _two(0.0)
     row = _row(frame, "(accuracy(a) + accuracy(b)) / 2 > accuracy(c)")
     means = frame.groupby("cell")["score"].mean()

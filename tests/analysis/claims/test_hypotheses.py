@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from statsmodels.stats.weightstats import ttost_paired
 
 from cortexdsl.analysis.claims.hypotheses import COLUMNS, judge_claims
+from cortexdsl.analysis.tests.contrasts import NO_SPREAD
 from cortexdsl.analysis.tests.corrections import adjust
-from cortexdsl.analysis.units.table import ScoreTable
+from cortexdsl.analysis.units.table import ScoreTable, score_table
 from cortexdsl.errors import InputError
 from cortexdsl.spec.claims.arms import Arm
-from tests.analysis.tables import long_table, planned, two_by_two
+from tests.analysis.tables import long_table, two_by_two
 
 
 def _grid() -> pd.DataFrame:
@@ -165,23 +168,31 @@ def test_what_cannot_be_tested_is_undecided_and_says_why() -> None:
         assert (row["verdict"], row["test"]) == ("undecided", "none: a lacks 1 of 2 values of tokens")
 
 
-def test_methods_that_always_differ_alike_leave_no_doubt() -> None:
-    """Thirty questions of 12 calls against 6: the differences have no spread, so all signs agree: p = 2 / 2^30."""
-    frame = planned(long_table({"a": np.full((1, 30), 12.0), "b": np.full((1, 30), 6.0)}, "calls"), 12)
+def test_methods_that_always_differ_alike_are_certain_only_by_the_plan() -> None:
+    """Thirty questions of 12 calls against 6 prove nothing of the next; a plan without early stops does."""
+    plain = score_table(long_table({"a": np.full((1, 30), 12.0), "b": np.full((1, 30), 6.0)}, "calls"))
+    frame = replace(plain, fixed={"a": {"calls": 12.0}, "b": {"calls": 6.0}})
     claims = {
         "calls(a) > calls(b) + 5": "supported",
         "calls(a) == calls(b) +- 1": "contradicted",
         "calls(b) <= 0.6 * calls(a)": "supported",
         "calls(b) >= 0.5 * calls(a)": "undecided",
+        "calls(b) > 0.51 * calls(a)": "contradicted",
         "calls(a) < 12.5": "supported",
     }
     for claim, verdict in claims.items():
-        assert _verdict(frame, claim)["verdict"] == verdict
-    assert _verdict(frame, "calls(a) > calls(b) + 5")["p"] == pytest.approx(2 / 2**30)
+        row = _verdict(frame, claim)
+        assert row["verdict"] == verdict, claim
+        assert row["p"] == (1.0 if verdict == "undecided" else 0.0)
+        assert "certain by the plan" in row["test"]
+        without = _verdict(plain, claim)
+        assert (without["verdict"], without["test"]) == ("undecided", f"none: {NO_SPREAD}")
+    broken = replace(plain, fixed={"a": {"calls": 13.0}, "b": {"calls": 6.0}})
+    assert _verdict(broken, "calls(a) > calls(b)")["verdict"] == "undecided", "the debates do not keep to the plan"
 
 
 def test_the_interval_of_a_claim_reaches_0_exactly_where_its_p_is_above_alpha() -> None:
-    """Six wins to none: McNemar's p is .031; five to none: .0625, and Bonett-Price alone would leave out 0."""
+    """Six wins to none of twenty are significant, five are not."""
     for wins, inside in ((6, False), (5, True)):
         frame = long_table(two_by_two(9, wins, 0, 11 - wins))
         row = judge_claims(frame, ["accuracy(a) > accuracy(b)"], seed=1).iloc[0]

@@ -11,7 +11,7 @@ import pytest
 
 from cortexdsl.analysis.planning.basis import Expected
 from cortexdsl.analysis.planning.planning import COLUMNS, plan_power
-from cortexdsl.analysis.planning.power import mcnemar_difference, mcnemar_questions
+from cortexdsl.analysis.planning.power import paired_difference, paired_power
 from cortexdsl.analysis.planning.simulate import Truth, simulated_differences, simulated_power
 from cortexdsl.analysis.units.table import ScoreTable, score_table
 from cortexdsl.cli.main import main
@@ -59,15 +59,16 @@ def test_equivalence_power_is_reached_in_simulation() -> None:
     assert row["simulated_low"] - 0.03 < row["power"] < row["simulated_high"] + 0.03
 
 
-def test_one_replicate_is_mcnemars_power_at_the_corrected_level() -> None:
+def test_one_replicate_is_exact_power_at_the_corrected_level() -> None:
     """Two claims: each is counted on at 0.025."""
     claims = ["accuracy(a) > accuracy(b)", "accuracy(a) > 0.65"]
     expected = Expected(discordance=0.25, differences={claims[0]: 0.1}, accuracy=0.7)
     found = plan_power(claims, ARMS, {"d": 200}, 1, expected, runs=0)
     assert tuple(found.columns) == COLUMNS
     assert found["alpha"].tolist() == [0.025, 0.025]
-    assert found["detectable"][0] == pytest.approx(mcnemar_difference(200, 0.25, 0.025), abs=1e-3)
-    assert found["needed"][0] == pytest.approx(mcnemar_questions(0.25, 0.1, 0.025), abs=8)
+    assert found["detectable"][0] == pytest.approx(paired_difference(200, 0.25, 0.025), abs=1e-3)
+    needed = int(found["needed"][0])
+    assert paired_power(needed, 0.25, 0.1, 0.025) >= 0.8 > paired_power(needed - 12, 0.25, 0.1, 0.025)
     assert found["answerable"].tolist() == [False, False]
 
 

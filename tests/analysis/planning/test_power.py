@@ -10,14 +10,12 @@ from cortexdsl.analysis.planning.planning import _needed
 from cortexdsl.analysis.planning.power import (
     bonett_price_inflation,
     equivalence_power,
-    mcnemar_difference,
-    mcnemar_power,
-    mcnemar_questions,
     miller_difference,
     miller_questions,
     normal_power,
+    paired_difference,
+    paired_power,
     replicate_saving,
-    sign_flip_power,
     t_test_questions,
 )
 from cortexdsl.analysis.planning.simulate import Truth, simulated_power
@@ -47,44 +45,31 @@ def test_paired_t_test() -> None:
     assert t_test_questions(0.2) == pytest.approx(198.151, abs=1e-3)
 
 
-def test_mcnemars_power_by_hand() -> None:
-    """Six questions, all discordant, p(win) = 0.9: only 6 : 0 (p = 1/32) is significant: 0.9^6 + 0.1^6."""
-    assert mcnemar_power(6, 1.0, 0.8) == pytest.approx(0.9**6 + 0.1**6)
-    assert mcnemar_power(5, 1.0, 0.8) == 0
+def test_the_power_of_one_replicate_by_hand() -> None:
+    """Six questions, all discordant, p(win) = 0.9: of leads 6 and 4 only 6 / sqrt(8 - 36 / 8) exceeds t of 7, 2.365."""
+    assert paired_power(6, 1.0, 0.8) == pytest.approx(0.9**6 + 0.1**6)
+    assert paired_power(2, 1.0, 0.8) == 0, "two wins of two: 2 / sqrt(4 - 1) is not significant"
 
 
-def test_a_split_whose_p_is_exactly_alpha_is_significant() -> None:
-    """6 : 0 has a p of 2 / 64, and so much is allowed."""
-    assert mcnemar_power(6, 1.0, 0.8, alpha=2 / 64) == pytest.approx(0.9**6 + 0.1**6)
-    assert mcnemar_power(6, 1.0, 0.8, alpha=1.9 / 64) == 0
+def test_the_size_of_one_replicate_is_about_nominal() -> None:
+    for questions in (20, 50, 100, 500):
+        assert paired_power(questions, 0.2, 0.0) <= 0.053
 
 
-def test_mcnemars_size_is_at_most_nominal() -> None:
-    for questions in (50, 100, 500):
-        assert mcnemar_power(questions, 0.2, 0.0) <= 0.05
+def test_the_power_of_one_replicate_is_what_the_test_does() -> None:
+    """Of every split of 120 questions, with its probability, whether the test of the verdicts is significant."""
+    share = 0.0
+    for m in range(121):
+        chance, wins = stats.binom.pmf(m, 120, 0.28), np.arange(m + 1)
+        statistic = (2 * wins - m) / np.sqrt(m + 2 - (2 * wins - m) ** 2 / 122)
+        significant = 2 * stats.t.sf(np.abs(statistic), 121) <= 0.05
+        share += chance * stats.binom.pmf(wins, m, 0.2 / 0.28)[significant].sum()
+    assert paired_power(120, 0.28, 0.12) == pytest.approx(share, abs=1e-9)
 
 
-def test_mcnemars_power_is_what_simulation_finds() -> None:
-    """20,000 experiments of 120 questions: within four standard errors."""
-    random = np.random.default_rng(1)
-    wins, losses, _ = random.multinomial(120, [0.2, 0.08, 0.72], 20_000).T
-    p = np.minimum(1, 2 * stats.binom.cdf(np.minimum(wins, losses), wins + losses, 0.5))
-    assert mcnemar_power(120, 0.28, 0.12) == pytest.approx((p <= 0.05).mean(), abs=4 * 0.0035)
-
-
-def test_questions_and_differences_are_inverse() -> None:
-    questions = mcnemar_questions(0.25, 0.1)
-    assert mcnemar_power(questions, 0.25, 0.1) >= 0.8 > mcnemar_power(questions - 12, 0.25, 0.1)
-    assert mcnemar_difference(questions, 0.25) == pytest.approx(0.1, abs=0.003)
-    assert np.isnan(mcnemar_difference(10, 0.1))
-
-
-@pytest.mark.parametrize("case", [(0.25, 0.1), (0.2, 0.08), (0.3, 0.15), (0.1, 0.06), (0.4, 0.2), (0.15, 0.1)])
-def test_the_questions_asked_for_are_the_first_from_which_on_the_power_is_there(case: tuple[float, float]) -> None:
-    """The power is a saw: of the sizes about the one asked for, it is the first whose next has the power, too."""
-    found = mcnemar_questions(*case)
-    enough = {n: mcnemar_power(n, *case) >= 0.8 for n in range(found - 4, found + 2)}
-    assert [n for n in range(found - 4, found + 1) if enough[n] and enough[n + 1]] == [found]
+def test_power_and_difference_are_inverse() -> None:
+    assert paired_power(200, 0.25, paired_difference(200, 0.25)) == pytest.approx(0.8, abs=1e-3)
+    assert np.isnan(paired_difference(10, 0.1))
 
 
 def test_normal_approximations() -> None:
@@ -104,24 +89,26 @@ def test_equivalence_power_has_two_ends() -> None:
 
 def test_impossible_expectations_are_refused() -> None:
     with pytest.raises(InputError, match="at most that"):
-        mcnemar_power(100, 0.1, 0.2)
-    with pytest.raises(InputError, match="difference of 0"):
-        mcnemar_questions(0.1, 0.0)
+        paired_power(100, 0.1, 0.2)
     with pytest.raises(InputError, match="difference of 0"):
         miller_questions(0.0, 0.1)
 
 
-def test_sign_flip_power_by_hand() -> None:
-    """(.1 - 1 / 200) 10 / .4 = 2.375 of errors; the flips' own spread is sqrt(1 + .0625) of it: Phi(2.375 - 2.0203)."""
-    assert sign_flip_power(100, 0.1, 0.4, 2) == pytest.approx(0.6386, abs=1e-4)
-    assert sign_flip_power(100, -0.1, 0.4, 2) == sign_flip_power(100, 0.1, 0.4, 2)
+def test_the_pseudo_questions_of_replicates_by_hand() -> None:
+    """Two replicates of discordance .2, independent: they differ on 1 - .8^2 - 2 x .1^2 = .34 of questions."""
+    truth = Truth(0.2)
+    assert truth.deviation(2) ** 2 == pytest.approx(0.1)
+    assert truth.added(100, 2) == pytest.approx((100 * 0.1 + 1) / (100 * 0.34 + 1))
+    assert truth.added(100, 1) == pytest.approx(1), "of one replicate: Bonett and Price"
 
 
-def test_sign_flip_power_is_what_simulation_finds() -> None:
+def test_the_power_of_replicates_is_what_simulation_finds() -> None:
     """4,000 experiments of 120 questions and three replicates: within the simulation's interval and a point."""
     truth = Truth(0.25, 0.1, 0.4)
     _, low, high = simulated_power(truth, 120, 3, runs=4000)
-    assert low - 0.01 < sign_flip_power(120, 0.1, truth.deviation(3), 3) < high + 0.01
+    inflation = bonett_price_inflation(120, truth.deviation(3), truth.added(120, 3))
+    power = normal_power(120, 0.1, truth.deviation(3), inflation=inflation, freedom=121)
+    assert low - 0.01 < power < high + 0.01
 
 
 @pytest.mark.parametrize("enough", [1, 2, 3, 5, 8, 9, 16, 17, 100, 129])
@@ -137,9 +124,8 @@ def test_more_questions_than_anybody_asks_are_endless() -> None:
 def test_what_never_varies_is_certain() -> None:
     """A spread of 0: any distance is shown, none is not; pseudo-questions widen nothing."""
     assert (normal_power(10, 0.1, 0.0), normal_power(10, 0.0, 0.0)) == (1.0, 0.0)
-    assert (sign_flip_power(10, 0.1, 0.0, 2), sign_flip_power(10, 0.0, 0.0, 2)) == (1.0, 0.0)
     assert bonett_price_inflation(10, 0.0) == 1.0
-    assert mcnemar_power(10, 0.0, 0.0) == 0.0
+    assert paired_power(10, 0.0, 0.0) == 0.0
 
 
 def test_two_pseudo_questions_widen_by_hand() -> None:
@@ -152,6 +138,6 @@ def test_two_pseudo_questions_widen_by_hand() -> None:
 
 def test_all_of_a_discordance_in_one_direction_is_possible() -> None:
     """Six questions, all discordant, all won: significant only if all six are, which they are."""
-    assert mcnemar_power(6, 1.0, 1.0) == pytest.approx(1.0)
-    assert mcnemar_power(5, 1.0, 1.0) == 0.0
-    assert mcnemar_power(6, 1.0, 0.0) == pytest.approx(2 / 64)
+    assert paired_power(6, 1.0, 1.0) == pytest.approx(1.0)
+    assert paired_power(2, 1.0, 1.0) == 0.0
+    assert paired_power(6, 1.0, 0.0) == pytest.approx(2 / 64)

@@ -10,11 +10,12 @@ import pytest
 from scipy import stats
 
 from cortexdsl.analysis.tests.compare import compare_families
-from cortexdsl.analysis.tests.contrasts import Outcome, contrast_outcomes, gap_of, mean_outcome, ratio_outcome
-from cortexdsl.analysis.tests.corrections import adjust, reaching, simultaneous_level
+from cortexdsl.analysis.tests.contrasts import contrast_outcomes, gap_of, mean_outcome, ratio_outcome
+from cortexdsl.analysis.tests.corrections import adjust, simultaneous_level
 from cortexdsl.analysis.tests.effects import cliffs_delta, d_z, discordant_odds_ratio
 from cortexdsl.analysis.tests.intervals import effective_trials, few_units, quantile, standard_error, tail, wilson
 from cortexdsl.analysis.tests.omnibus import cochrans_q, omnibus_families
+from cortexdsl.analysis.tests.outcome import Outcome
 from cortexdsl.analysis.units.table import score_table
 from cortexdsl.analysis.units.units import Units, units
 from cortexdsl.errors import InputError
@@ -33,23 +34,33 @@ def contrast(values: dict[str, Floats], metric: str = "score", null: float = 0.0
 
 
 # ---------------------------------------------------------------- answers
-def test_mcnemar_counts_the_smaller_side_and_the_discordant() -> None:
+def _wins_and_losses(n: int, total: float, square: float, differing: int) -> float:
+    """The statistic of sums and squares: k = (sum of squares + 1) / (differing + 1) pseudo-questions on either side."""
+    added = (square + 1) / (differing + 1)
+    size = n + 2 * added
+    return float(total / np.sqrt(square + 2 * added - total**2 / size))
+
+
+def test_one_replicate_is_bonett_price_with_mcnemars_p_for_reference() -> None:
+    """Two won and seven lost of twenty: -5 / sqrt(9 + 2 - 25 / 22), against t with 21 degrees of freedom."""
     found = contrast(two_by_two(10, 2, 7, 1))
-    assert (found.statistic, found.discordant) == (2.0, 9)
-    assert (found.above, found.below) == pytest.approx((1 - found.p / 2, found.p / 2))
-    assert found.test == "McNemar exact (mid-p 0.1094)"  # 2 (P(X <= 2) - P(X = 2) / 2) = 2 (46 - 18) / 512
+    statistic = -5 / np.sqrt(11 - 25 / 22)
+    assert (found.statistic, found.discordant) == (pytest.approx(statistic), 9)
+    assert (found.above, found.below) == pytest.approx((stats.t.cdf(-statistic, 21), stats.t.cdf(statistic, 21)))
+    assert found.p == pytest.approx(2 * stats.t.cdf(statistic, 21))
+    assert found.test == "Bonett-Price (McNemar exact p 0.1797)"  # 2 (1 + 9 + 36) / 512
     equal = contrast(two_by_two(10, 3, 3, 1))
-    assert (equal.p, equal.above, equal.below, equal.statistic) == (1.0, 0.5, 0.5, 3.0)
+    assert (equal.p, equal.above, equal.below, equal.statistic) == (1.0, 0.5, 0.5, 0.0)
 
 
-def test_averaged_answers_are_a_sum_over_its_spread_under_flips() -> None:
-    """Differences of two replicates 1, 1/2, -1/2, 0: their sum 1 over the root of 1.5 is .8165; five of eight signs."""
+def test_averaged_answers_have_pseudo_questions_of_their_own_size() -> None:
+    """Differences of two replicates 1, 1/2, -1/2, 0: k = (1.5 + 1) / (3 + 1) on either side; t with 5 degrees."""
     first = np.array([[1.0, 1, 0, 1], [1, 1, 0, 0]])
     second = np.array([[0.0, 1, 1, 0], [0, 0, 0, 1]])
     found = contrast({"a": first, "b": second})
-    assert found.statistic == pytest.approx(1 / np.sqrt(1.5))
-    assert found.test == "sign-flip exact"
-    assert found.p == pytest.approx(0.75)  # of the eight patterns of 1, 1/2 and 1/2 six add up to 1 or more in size
+    assert found.statistic == pytest.approx(_wins_and_losses(4, 1.0, 1.5, 3))
+    assert found.test == "Bonett-Price"
+    assert found.p == pytest.approx(2 * stats.t.sf(found.statistic, 5))
     assert found.discordant == 3
     none = contrast({"a": first, "b": first})
     assert (none.statistic, none.p, none.discordant) == (0.0, 1.0, 0)
@@ -57,14 +68,14 @@ def test_averaged_answers_are_a_sum_over_its_spread_under_flips() -> None:
 
 def test_over_clusters_the_name_says_so() -> None:
     columns = {"cluster": np.repeat(np.arange(5), 4)}
-    assert contrast(two_by_two(10, 6, 2, 2), **columns).test == "sign-flip over clusters exact"
+    assert contrast(two_by_two(10, 6, 2, 2), **columns).test == "Bonett-Price over clusters"
     assert contrast(two_by_two(10, 6, 2, 2), null=0.1, **columns).test == "Bonett-Price over clusters"
 
 
 def test_several_datasets_are_no_mcnemar() -> None:
     frame = pd.concat([long_table(two_by_two(5, 6, 2, 7), dataset=name) for name in "xy"])
     found = contrast_outcomes(units(score_table(frame), "score", ["a", "b"]), PAIR, [0.0], seed=1)[0]
-    assert found.test == "sign-flip exact"
+    assert found.test == "Bonett-Price"
 
 
 def test_an_interval_of_answers_ends_at_what_can_be() -> None:
@@ -98,7 +109,7 @@ def test_contrasts_of_different_kinds_keep_their_places() -> None:
     tests = [found.test for found in contrast_outcomes(here, weights, [0.0] * 3, seed=1, draws=99)]
     assert tests[0] == "studentised bootstrap (99 draws)"
     assert tests[1] == "none: d lacks 12 of 12 values of score"
-    assert tests[2].startswith("McNemar exact")
+    assert tests[2].startswith("Bonett-Price (McNemar exact")
     assert gap_of(here, (0, 1, 2)) == ""
 
 
@@ -111,7 +122,7 @@ def test_a_mean_against_what_is_certain(null: float, above: float, below: float)
     found = mean_outcome(sample({"a": np.array([[1.0] * 8 + [0.0] * 2])}), 0, null, seed=1)
     assert (found.above, found.below) == pytest.approx((above, below), abs=1e-15)
     assert np.isnan(found.statistic)
-    assert (found.low, found.high) == pytest.approx(wilson(8, 10))
+    assert (found.low, found.high) == pytest.approx((0.443905, 0.974789), abs=1e-6)  # R: binom.test(8, 10)
     assert found.test == "binomial exact"
 
 
@@ -166,13 +177,46 @@ def test_a_ratio_of_nothing_is_not_tested() -> None:
     assert ratio_outcome(sample(gap, "calls"), PAIR[0], 1.0, seed=1).test == "none: a lacks 1 of 2 values of calls"
 
 
-@pytest.mark.parametrize(("null", "above", "below"), [(1.5, 1 / 64, 63 / 64), (2.5, 63 / 64, 1 / 64), (2.0, 0.5, 0.5)])
-def test_a_ratio_without_spread_is_flipped(null: float, above: float, below: float) -> None:
-    """Six questions of four calls against two: the ratio is 2, all signs agree, p = 2 / 2^6."""
-    found = ratio_outcome(sample({"a": np.full((1, 6), 4.0), "b": np.full((1, 6), 2.0)}, "calls"), PAIR[0], null, 1)
-    assert (found.low, found.estimate, found.high) == pytest.approx((2, 2, 2))
-    assert (found.above, found.below) == pytest.approx((above, below))
-    assert found.test == "sign-flip exact"
+def test_a_ratio_without_spread_is_not_tested_unless_the_plan_fixes_both() -> None:
+    """Six questions of four calls against two say nothing of the seventh; a plan without early stops does."""
+    here = sample({"a": np.full((1, 6), 4.0), "b": np.full((1, 6), 2.0)}, "calls")
+    found = ratio_outcome(here, PAIR[0], 1.5, 1)
+    assert (found.estimate, found.test) == (2.0, "none: no question differs, so nothing is known of the spread")
+    assert np.isnan([found.p, found.low, found.high]).all()
+    planned = replace(here, fixed=np.array([True, True]))
+    for null, sides in ((1.5, (0.0, 1.0)), (2.5, (1.0, 0.0)), (2.0, (1.0, 1.0))):
+        found = ratio_outcome(planned, PAIR[0], null, 1)
+        assert (found.above, found.below, found.low, found.high) == (*sides, 2.0, 2.0)
+        assert found.test.startswith("certain by the plan")
+
+
+def test_a_ratio_of_accuracies_is_a_difference_against_zero() -> None:
+    """Right on 12 and 15 of 20, both on 9: a - .9 b is .1, 1 and -.9; its interval is where p passes 5 %."""
+    here = sample(two_by_two(9, 3, 6, 2))
+    found = ratio_outcome(here, PAIR[0], 0.9, 1)
+    assert found.estimate == pytest.approx(12 / 15)
+    square, reach = 3 + 6 * 0.81, (1 + 0.81) / 2
+    added = (square / reach + 1) / (9 + 1)
+    total, size = 12 - 0.9 * 15, 20 + 2 * added
+    spread = square + 9 * 0.01 + 2 * added * reach - total**2 / size
+    assert found.below == pytest.approx(stats.t.cdf(total / np.sqrt(spread), 21))
+    assert found.test == "Bonett-Price of a - r b"
+    for end in (found.low, found.high):
+        assert ratio_outcome(here, PAIR[0], end, 1).p == pytest.approx(0.05, abs=1e-6)
+
+
+def test_twenty_questions_that_are_all_right_prove_no_ratio() -> None:
+    here = sample({"a": np.ones((1, 20)), "b": np.ones((1, 20))})
+    found = ratio_outcome(here, PAIR[0], 0.95, 1)
+    assert found.estimate == 1
+    assert found.above > 0.05
+    assert found.low < 0.9 < 1.1 < found.high
+
+
+def test_a_ratio_to_an_accuracy_that_may_be_zero_has_no_upper_end() -> None:
+    found = ratio_outcome(sample(two_by_two(0, 12, 1, 7)), PAIR[0], 1.0, 1)
+    assert found.high == np.inf
+    assert found.low > 1
 
 
 def test_the_statistic_of_a_ratio_is_that_of_its_log() -> None:
@@ -204,15 +248,6 @@ def test_reach_and_tail_are_students_or_normal() -> None:
     assert quantile(9, 0.9) == pytest.approx(1.833113, abs=1e-6)
     assert tail(np.array(1.959964), np.inf) == pytest.approx(0.025, abs=1e-6)
     assert tail(np.array(1.833113), 9.0) == pytest.approx(0.05, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("p", "expected"), [(0.05, (0.1, 0.3)), (0.0501, (0.0, 0.3)), (0.9, (0.0, 0.3)), (np.nan, (0.1, 0.3))]
-)
-def test_an_interval_grows_to_a_null_that_is_not_rejected(p: float, expected: tuple[float, float]) -> None:
-    level = 1 - 0.05
-    assert reaching(0.1, 0.3, 0.0, p, level) == expected
-    assert reaching(-0.3, -0.1, 0.0, p, level) == (-0.3, -expected[0])
 
 
 # ---------------------------------------------------------------- corrections

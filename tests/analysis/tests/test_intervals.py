@@ -11,7 +11,16 @@ from scipy import stats
 from cortexdsl.analysis.metrics.table import metrics_table
 from cortexdsl.analysis.tests.bootstrap import bca, log_ratio, resample, studentised
 from cortexdsl.analysis.tests.contrasts import contrast_outcomes, mean_outcome, ratio_outcome
-from cortexdsl.analysis.tests.intervals import adjusted_difference, effective_trials, few_units, standard_error, wilson
+from cortexdsl.analysis.tests.differences import adjusted
+from cortexdsl.analysis.tests.intervals import (
+    bias_reduction,
+    clopper_pearson,
+    effective_trials,
+    few_units,
+    satterthwaite,
+    standard_error,
+    wilson,
+)
 from cortexdsl.analysis.units.table import score_table
 from cortexdsl.analysis.units.units import units
 from tests.analysis.tables import long_table, two_by_two
@@ -44,13 +53,12 @@ def test_standard_error_without_clusters() -> None:
 
 
 def test_bonett_price_by_hand() -> None:
-    """(122 - 60) / 316 = 0.196203 +- 1.959964 sqrt((182 / 316 - 0.196203^2) / 316) = [0.115372, 0.277033]."""
+    """(122 - 60) / 316 = 0.196203 +- 1.967524 sqrt((182 / 316 - 0.196203^2) / 316) = [0.115060, 0.277345]; t of 315."""
     sample = units(score_table(long_table(two_by_two(101, 121, 59, 33))), "score", ["a", "b"])
     found = contrast_outcomes(sample, PAIR, [0.0], seed=1)[0]
     assert found.estimate == pytest.approx(62 / 314)
-    assert (found.low, found.high) == pytest.approx((0.115372, 0.277033), abs=1e-6)
-    assert found.test == "McNemar exact (mid-p 3.267e-06)"
-    assert found.p == pytest.approx(4.434449e-6, rel=1e-6)
+    assert (found.low, found.high) == pytest.approx((0.115060, 0.277345), abs=1e-6)
+    assert found.test == "Bonett-Price (McNemar exact p 4.434e-06)"
 
 
 def test_effective_trials_are_the_questions_of_one_replicate() -> None:
@@ -87,16 +95,14 @@ def test_wilson_over_few_clusters_covers() -> None:
 
 
 def test_the_interval_of_a_metric_is_that_of_a_claim_about_it() -> None:
-    """Two programs, one interval: metrics.csv and a claim about one accuracy.
-
-    Over eight clusters, and of twelve answers.
-    """
+    """Two programs, one interval over clusters; of twelve answers the claim has the interval of its exact test."""
     table = score_table(_clusters(8, np.random.default_rng(3)))
     found, shown = mean_outcome(units(table, "score", ["a"]), 0, 0.7, 1), metrics_table(table, ["accuracy"]).iloc[0]
     assert (shown["ci_low"], shown["ci_high"]) == pytest.approx((found.low, found.high))
     once = score_table(long_table({"a": np.array([CLUSTERED], dtype=float)}))
     found, shown = mean_outcome(units(once, "score", ["a"]), 0, 0.7, 1), metrics_table(once, ["accuracy"]).iloc[0]
-    assert (shown["ci_low"], shown["ci_high"]) == pytest.approx((found.low, found.high)) == wilson(7, 12)
+    assert (shown["ci_low"], shown["ci_high"]) == pytest.approx(wilson(7, 12))
+    assert (found.low, found.high) == pytest.approx(clopper_pearson(7, 12)), "that which its exact test inverts"
 
 
 def test_bca_is_scipys() -> None:
@@ -182,8 +188,8 @@ def test_one_mean_against_a_value_is_the_binomial_test() -> None:
     assert mean_outcome(sample, 0, 0.5, seed=1).above == pytest.approx(56 / 1024)
 
 
-def test_a_constant_difference_has_an_interval_without_width_only_where_nothing_is_bounded() -> None:
-    """All equal: token differences leave no doubt, right answers do (twenty questions are not all questions)."""
+def test_a_constant_difference_of_answers_has_an_interval_and_one_of_numbers_has_none() -> None:
+    """Twenty questions that are all equal are not all questions: answers have an interval, tokens are not tested."""
     same = np.ones((1, 20))
     answers = units(score_table(long_table({"a": same, "b": same})), "score", ["a", "b"])
     tokens = units(score_table(long_table({"a": same * 7, "b": same * 5}, "tokens")), "tokens", ["a", "b"])
@@ -191,7 +197,11 @@ def test_a_constant_difference_has_an_interval_without_width_only_where_nothing_
     assert (found.estimate, found.p) == (0, 1)
     assert -0.15 < found.low < -0.05 < 0.05 < found.high < 0.15
     other = contrast_outcomes(tokens, PAIR, [0.0], seed=1)[0]
-    assert (other.low, other.estimate, other.high) == pytest.approx((2, 2, 2))
+    assert (other.estimate, other.test) == (
+        pytest.approx(2),
+        "none: no question differs, so nothing is known of the spread",
+    )
+    assert np.isnan([other.low, other.high, other.p]).all()
 
 
 def test_two_questions_have_no_interval_of_numbers() -> None:
@@ -210,13 +220,13 @@ def test_bonett_price_over_clusters_by_hand() -> None:
     b = np.array([[0.0, 0, 1, 0, 0, 1, 1, 0]])
     frame = long_table({"a": a, "b": b}).assign(cluster=np.tile(np.repeat(range(4), 2), 2))
     sample = units(score_table(frame), "score", ["a", "b"])
-    centre, error, freedom = adjusted_difference(sample, (PAIR @ sample.parts).T, np.ones(1))
-    assert centre[0] == pytest.approx(0.2)
-    assert error[0] ** 2 == pytest.approx(0.0504 * 4 / 3 + 0.0208)
-    assert freedom == 3
+    found = adjusted(sample, PAIR, np.ones(1))
+    assert found.centre[0] == pytest.approx(0.2)
+    assert found.error[0] ** 2 == pytest.approx(0.0504 * 4 / 3 + 0.0208)
+    assert found.freedom == pytest.approx(3)
     two = pd.concat([frame.assign(dataset="x"), frame.assign(dataset="y")])
     both = units(score_table(two), "score", ["a", "b"])
-    assert adjusted_difference(both, (PAIR @ both.parts).T, np.ones(1))[2] == 6  # eight clusters less two datasets
+    assert adjusted(both, PAIR, np.ones(1)).freedom == pytest.approx(6)  # eight clusters less two datasets
 
 
 def test_the_score_test_of_averaged_answers_by_hand() -> None:
@@ -231,3 +241,29 @@ def test_the_score_test_of_averaged_answers_by_hand() -> None:
     assert (found.above, found.below) == pytest.approx((stats.t.sf(statistic, 9), stats.t.cdf(statistic, 9)))
     assert found.p == pytest.approx(2 * stats.t.sf(statistic, 9))
     assert np.isnan(mean_outcome(sample, 0, 0.0, seed=1).statistic)
+
+
+def test_unequal_clusters_are_cr2_by_hand() -> None:
+    """Weights .5, .3, .2: residuals squared over 1 - w; degrees of freedom 1 / (sum w^2 + sum over pairs of g w^2)."""
+    weights = np.array([0.5, 0.3, 0.2])
+    assert bias_reduction(weights) == pytest.approx([2, 1 / 0.7, 1.25])
+    pull = [0.25 / 0.5, 0.09 / 0.7, 0.04 / 0.8]
+    pairs = 2 * (pull[0] * pull[1] + pull[0] * pull[2] + pull[1] * pull[2])
+    assert satterthwaite(weights) == pytest.approx(1 / (0.38 + pairs))
+    assert satterthwaite(np.full(8, 1 / 8)) == pytest.approx(7), "equal clusters have one degree less than their number"
+    right = np.array([[1, 1, 0, 1, 0, 0, 1, 1, 1, 0]], dtype=float)
+    frame = long_table({"a": right}).assign(cluster=[0] * 5 + [1] * 3 + [2] * 2)
+    sample = units(score_table(frame), "score", ["a"])
+    residual = np.array([3 - 5 * 0.6, 2 - 3 * 0.6, 1 - 2 * 0.6]) / 10
+    expected = np.sqrt((residual**2 / (1 - weights)).sum())
+    assert standard_error(sample, sample.parts.T)[0] == pytest.approx(expected)
+
+
+def test_cr2_and_its_freedom_are_those_of_the_quadratic_form() -> None:
+    """With questions of variance 1 the mean of CR2 is the variance, and 2 mean^2 / variance its degrees of freedom."""
+    sizes = np.array([15, 15, 6, 2, 1, 1])
+    weights = sizes / sizes.sum()
+    centring = np.eye(6) - np.outer(weights, np.ones(6))
+    form = centring.T @ np.diag(bias_reduction(weights)) @ centring @ np.diag(weights)
+    assert np.trace(form) == pytest.approx(1)
+    assert satterthwaite(weights) == pytest.approx(np.trace(form) ** 2 / np.trace(form @ form))

@@ -42,10 +42,12 @@ def _judged(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, str]:
 
 def test_claims_about_confidences_and_agents_on_any_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scores, answers = _made(tmp_path)
-    claims = ["ece(calm) < ece(bold)", "brier(bold, agent=ann) > brier(calm, agent=ann)", "auroc(calm) == 0.5 +- 0.1"]
+    claims = ["ece(calm) < ece(bold)", "brier(bold, agent=ann) > brier(calm, agent=ann)"]
     words = [word for claim in claims for word in ("--claim", claim)]
     found = _judged(capsys, str(scores), "--answers", str(answers), *words)
     assert found == dict.fromkeys(claims, "supported")
+    same = "auroc(calm) == 0.5 +- 0.1"  # of answers that are all as confident nothing can be said
+    assert _judged(capsys, str(scores), "--answers", str(answers), "--claim", same) == {same: "undecided"}
 
 
 def test_an_experiments_folder_has_its_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

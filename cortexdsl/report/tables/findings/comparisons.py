@@ -10,7 +10,7 @@ from cortexdsl.report.tables.written.table import Column, Entry, Table, words
 from cortexdsl.report.words.families import correction_in_words, is_exploratory, references, table_notes
 from cortexdsl.report.words.names import slug
 from cortexdsl.report.words.numbers import NOTHING, difference, interval, number, p_value, wording
-from cortexdsl.report.words.sentences import answer
+from cortexdsl.report.words.sentences import adjusted_interval, answer
 
 _EFFECTS = {"d_z": "d", "odds_ratio": "OR"}
 _MEANINGS = {
@@ -86,6 +86,7 @@ def claim_table(results: Results) -> Iterator[Table]:
         Column("Claim", ("claim",), is_numeric=False),
         Column("Verdict", ("verdict",), is_numeric=False),
         Column("Estimate", ("estimate", "ci_low", "ci_high")),
+        Column("Adjusted interval", ("ci_low_simultaneous", "ci_high_simultaneous")),
         Column("p", ("p",)),
         Column("Adjusted p", ("p_adjusted",)),
         Column("What p tests", ("test", "null"), is_numeric=False),
@@ -99,6 +100,7 @@ def claim_table(results: Results) -> Iterator[Table]:
             words(row.claim),
             Entry(row.verdict, (row.verdict,), row.verdict != "undecided"),
             Entry(said.estimate, (row.estimate, row.low, row.high), more=f"[{between}]" if between else ""),
+            Entry(adjusted_interval(row) or NOTHING, (row.together_low, row.together_high)),
             Entry(p_value(row.p), (row.p,)),
             Entry(p_value(row.p_adjusted), (row.p_adjusted,)),
             Entry(row.null or NOTHING, (row.test, row.null)),
