@@ -6,8 +6,8 @@ puts several into one cell, and the report makes sentences of them.
 
 from __future__ import annotations
 
-UNTESTED = "none: "
-"""How the name of a test begins if there was none; the reason follows."""
+from cortexdsl.analysis.tests.outcome import UNTESTED
+
 NO_INTERACTION = "no interaction"
 ONE_FAILS = "at least one part does not hold, shown is "
 

@@ -12,10 +12,11 @@ import pandas as pd
 from cortexdsl.analysis import phrasing
 from cortexdsl.analysis.claims.findings import Finding, Scene, deciding, find
 from cortexdsl.analysis.claims.over import find_over
-from cortexdsl.analysis.phrasing import NO_INTERACTION, ONE_FAILS, UNTESTED
+from cortexdsl.analysis.phrasing import NO_INTERACTION, ONE_FAILS
 from cortexdsl.analysis.tests.compare import by_steps
 from cortexdsl.analysis.tests.corrections import adjust, simultaneous_level
 from cortexdsl.analysis.tests.intervals import LEVEL
+from cortexdsl.analysis.tests.outcome import UNTESTED
 from cortexdsl.analysis.tests.signflip import DRAWS
 from cortexdsl.analysis.units.answers import NoAnswerError, lies_in_answers
 from cortexdsl.analysis.units.columns import Ints
