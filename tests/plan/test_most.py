@@ -33,9 +33,17 @@ def test_rounds_and_calls_of_a_question(spec: str) -> None:
     assert all("output_tokens" not in most for most in found.values()), "no model has max_tokens"
 
 
+def with_max_tokens(text: str, weak: int, strong: int) -> str:
+    """Return a spec whose models are on a server and have limits; the built-in solver has none."""
+    for skill, limit in (("0.4", weak), ("0.7", strong)):
+        server = f"openai/model, api_base: 'http://127.0.0.1:9/v1', max_tokens: {limit},"
+        assert f"builtin/solver, skill: {skill}," in text
+        text = text.replace(f"builtin/solver, skill: {skill},", server)
+    return text
+
+
 def test_what_is_written_is_at_most_max_tokens_a_call(spec: str) -> None:
-    text = Path(spec).read_text().replace("skill: 0.4,", "skill: 0.4, max_tokens: 100,")
-    Path(spec).write_text(text.replace("skill: 0.7,", "skill: 0.7, max_tokens: 1000,"))
+    Path(spec).write_text(with_max_tokens(Path(spec).read_text(), 100, 1000))
     found = most_of_question(compile_spec(spec))
     assert found["full"]["output_tokens"] == 3 * (3 * 100 + 1000)
     assert found["samples"]["output_tokens"] == 5 * 1000
@@ -75,10 +83,7 @@ def test_claims_without_bounds_are_not_looked_at_early(spec: str, claim: str, to
         return
     with pytest.raises(SpecError, match=told):
         compile_spec(spec)
-    cut = text.replace("skill: 0.4,", "skill: 0.4, max_tokens: 100,").replace(
-        "skill: 0.7,", "skill: 0.7, max_tokens: 9,"
-    )
-    Path(spec).write_text(cut)
+    Path(spec).write_text(with_max_tokens(text, 100, 9))
     if claim.startswith("output"):
         assert compile_spec(spec).stopping is not None
     else:

@@ -125,12 +125,26 @@ def test_an_end_shows_on_which_side_of_the_tested_value_it_lies(
 def test_the_adjusted_interval_of_a_claim_stands_in_its_note() -> None:
     """Only if it differs from that of the claim alone; tables of earlier versions have none."""
     alone = ("accuracy(a) > accuracy(b)", 0.1, 0.02, 0.18, 0.02, 0.04, "supported", False, "")
-    row = Verdict(*alone, "Bonett-Price", "a difference of 0", "", 0.005, 0.195)
+    row = Verdict(*alone, "Bonett-Price", "a difference of 0", "", None, 0.005, 0.195)
     assert plain(adjusted_interval(row)) == "[+0.5, +19.5]"
-    assert "adjusted as p is, the interval is [+0.5, +19.5]" in plain(answer(row).note)
+    assert "adjusted as p is, the interval is [+0.5, +19.5]" in plain(answer(row).evidence).lower()
     assert adjusted_interval(Verdict(*alone)) == ""
-    assert adjusted_interval(Verdict(*alone, "", "", "", 0.02, 0.18)) == ""
+    assert adjusted_interval(Verdict(*alone, "", "", "", None, 0.02, 0.18)) == ""
     ratio = Verdict(
-        "tokens(a) <= 0.9 * tokens(b)", 0.862, 0.851, 0.873, 0.02, 0.06, "undecided", False, "", "", "", "", 0.84, 0.91
+        "tokens(a) <= 0.9 * tokens(b)",
+        0.862,
+        0.851,
+        0.873,
+        0.02,
+        0.06,
+        "undecided",
+        False,
+        "",
+        "",
+        "",
+        "",
+        None,
+        0.84,
+        0.91,
     )
     assert adjusted_interval(ratio) == "[0.840, 0.910]"

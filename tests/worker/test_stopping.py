@@ -32,15 +32,21 @@ def child(code):
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
 
 
+def heed_signals() -> None:
+    """Undo what a shell in the background or nohup ignores."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @contextmanager
 def program(code: str) -> Iterator[subprocess.Popen[str]]:
-    """Run the program in a process of its own, which heeds SIGINT at its start."""
+    """Run the program in a process of its own, which heeds signals at its start."""
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM + code],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+        preexec_fn=heed_signals,  # noqa: PLW1509
     ) as process:
         try:
             yield process

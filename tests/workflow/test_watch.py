@@ -34,7 +34,7 @@ def test_the_display_and_status_count_what_the_server_counted(fresh: Bench) -> N
     assert counts["asked"] == seen["distinct_bodies"]
     assert counts["asked"] + counts["retried"] == seen["calls"]
     assert said["all"]["retries"] == {"rate_limit": counts["retried"]}
-    assert said["all"]["tokens"] == {"input": 7 * counts["asked"], "output": 5 * counts["asked"]}
+    assert said["all"]["tokens"] == {"input": 7 * counts["asked"], "output": 5 * counts["asked"], "cached": 0}
     assert (said["state"], said["all"]["debates"]) == ("done", {"done": 12, "total": 12})
     last = re.search(r"^remote: 12 of 12 debates, (\d+) calls sent, (\d+) replies reused", run.text, re.MULTILINE)
     assert last is not None, run.text

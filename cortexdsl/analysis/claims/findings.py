@@ -19,7 +19,7 @@ from cortexdsl.analysis.tests.areas import near_one
 from cortexdsl.analysis.tests.contrasts import NO_SPREAD, contrast_outcomes, gap_of, mean_outcome, ratio_outcome
 from cortexdsl.analysis.tests.intervals import LEVEL
 from cortexdsl.analysis.tests.joint import joint_p
-from cortexdsl.analysis.tests.outcome import UNTESTED, Outcome, untested
+from cortexdsl.analysis.tests.outcome import CERTAIN, UNTESTED, Outcome, untested
 from cortexdsl.analysis.tests.signflip import DRAWS
 from cortexdsl.analysis.tests.unseen import NOTHING_UNSEEN, Unseen, Value, unseen_in
 from cortexdsl.analysis.units.table import ScoreTable
@@ -174,9 +174,14 @@ def conclusion_of(design: Design, estimate: float) -> object:
 
 
 def _with_unseen(findings: Sequence[Finding], design: Design, scene: Scene, sample: Units) -> list[Finding]:
-    """Return findings, one a contrast, with what large values that were not seen would do to each."""
+    """Return findings, one a contrast, with what large values that were not seen would do to each.
+
+    What the plan makes certain has no other values.
+    """
     return [
-        replace(
+        found
+        if found.test == CERTAIN
+        else replace(
             found,
             unseen=unseen_in(
                 sample, scene.table, design.quantities, value_of(design, row), partial(conclusion_of, design)

@@ -6,7 +6,8 @@ questions are: a share q of them is missed by all n with a probability of (1 - q
 2.5 % (about 3.7 / n) is put at the largest value that one question can have, in one cell at a time, and a result whose
 estimate this takes to the other side of its bound is not decided.
 
-The largest value is what the plan allows (`ScoreTable.most`). If that is unknown, `MULTIPLE` times the mean is assumed.
+The largest value is what the plan allows (`ScoreTable.most`). If that is unknown, one more question at `MULTIPLE` times
+the mean is assumed, and the result says so.
 """
 
 from __future__ import annotations
@@ -134,7 +135,9 @@ def unseen_in(
 def moved_by(
     values: Iterable[Extreme], means: Floats, questions: float, value: Value, side: Callable[[float], object]
 ) -> Unseen:
-    """Say what a share of questions at extreme values would do to an estimate; see `unseen_in`.
+    """Say what questions at extreme values would do to an estimate; see `unseen_in`.
+
+    At a bound of the plan it is the share that cannot be ruled out, at an assumed value one more question.
 
     Parameters
     ----------
@@ -143,12 +146,12 @@ def moved_by(
     questions : float
         How many questions there are; of datasets of different sizes, as if all were as small as the smallest.
     """
-    share, estimate = unseen_share(questions), value(means)
+    share, one_more, estimate = unseen_share(questions), 1 / (questions + 1), value(means)
     assumed: list[Extreme] = []
     for extreme in values:
-        turned = value(_moved(means, extreme, share))
+        one = value(_moved(means, extreme, one_more))
+        turned = value(_moved(means, extreme, share)) if extreme.is_known else one
         if side(turned) != side(estimate):
-            one = value(_moved(means, extreme, 1 / (questions + 1)))
             return Unseen(True, _turned(extreme, questions, share, one, turned))
         assumed += [extreme] * (not extreme.is_known)
     return Unseen(False, _assumed(assumed))
@@ -163,14 +166,17 @@ def _moved(means: Floats, extreme: Extreme, share: float) -> Floats:
 
 def _turned(extreme: Extreme, questions: float, share: float, one: float, turned: float) -> str:
     value = f"{extreme.value:,.0f}" if abs(extreme.value) >= 1000 else f"{extreme.value:.4g}"
-    allowed = f"the plan allows one question {value}"
+    reached = (
+        f"values that no question showed could turn this: {extreme.metric} of {extreme.cell} reaches "
+        f"{extreme.seen:,.4g} here"
+    )
     if not extreme.is_known:
         why = "the most extreme one seen" if extreme.value == extreme.seen else f"{MULTIPLE:g} times the mean"
-        allowed = f"no bound is known, and {value} ({why}) is assumed"
+        return f"{reached}, no bound is known, and one more question of {value} ({why}) makes the estimate {one:.4g}"
     return (
-        f"values that no question showed could turn this: {extreme.metric} of {extreme.cell} reaches "
-        f"{extreme.seen:,.4g} here, but {allowed}; one more question like that makes the estimate {one:.4g}, and "
-        f"{questions:,.0f} questions cannot rule out that {share:.2g} of all are like that, which makes it {turned:.4g}"
+        f"{reached}, but the plan allows one question {value}; one more question like that makes the estimate "
+        f"{one:.4g}, and {questions:,.0f} questions cannot rule out that {share:.2g} of all are like that, which makes it "
+        f"{turned:.4g}"
     )
 
 
@@ -178,4 +184,7 @@ def _assumed(extremes_: Sequence[Extreme]) -> str:
     if not extremes_:
         return ""
     metrics = " and ".join(dict.fromkeys(extreme.metric for extreme in extremes_))
-    return f"no bound of {metrics} is known: at most {MULTIPLE:g} times the mean is assumed of a question not seen"
+    return (
+        f"no bound of {metrics} is known: one more question of {MULTIPLE:g} times the mean would not turn this, but "
+        "rare larger values could"
+    )

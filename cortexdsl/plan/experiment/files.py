@@ -93,10 +93,20 @@ class Files(Content):
         cells = [path for table in PARTS for path in self.parts(table)]
         pools = [path for dataset in self.tasks for cell in self.cells for path in self.pools(dataset, cell)]
         phases = [(each.name, phase) for each in self.trainings for phase in each.phases]
-        learned = [path for name, phase in phases for path in (*self.trajectories_of(name, phase.label), phase.made)]
+        learned = [path for name, phase in phases for path in self.trajectories_of(name, phase.label)]
+        methods = [cell.debate for cell in self.cells] + [phase.method for _, phase in phases]
+        weights = [path for method in methods for path in self._trained(method)]
         judged = [*self.judgements(), self.layout.agreement] if self.judging else []
         whatif = [self.layout.effects, self.layout.shapley] if self.whatifs else []
-        return [*dict.fromkeys(pools), *cells, *learned, *self.kept_tables, *judged, *whatif, *self.layout.products]
+        return [
+            *dict.fromkeys((*pools, *weights)),
+            *cells,
+            *learned,
+            *self.kept_tables,
+            *judged,
+            *whatif,
+            *self.layout.products,
+        ]
 
     @property
     def answers_asked(self) -> list[str]:

@@ -13,7 +13,8 @@ _BRACKETED = re.compile(
 # What a placeholder says and a value does not: `<agree or disagree>`, `<a whole number from 1 to 10>`, `<0-10>`.
 _OFFER = re.compile(r"\b(?:or|to|from|if|numbers?)\b|^\s?[01]\s?(?:-|–|\.\.)\s?(?:1|10|100)\s?$", re.IGNORECASE)
 _RANGE = re.compile(
-    r"\b(?:score|rating|similarity|confidence)\W{1,6}[01](?:\.0)?\s?(?:to|-|–|\.\.)\s?(?:1|10|100)\b(?!\s?[/%])",
+    r"\b(?:score|rating|similarity|confidence)\W{1,6}[01](?:\.0)?\s?(?:to|-|–|\.\.)\s?(?:1|10|100)\b(?!\s?[/%])"
+    r"(?![)\]]?\W{0,4}:\W{0,4}\d)",  # `Score (1-10): 7` has a value
     re.IGNORECASE,
 )
 _WORD = r"(?:(?:not |dis)?agree|yes|no|(?:in)?correct|right|wrong)"

@@ -52,7 +52,7 @@ def test_compare_prints_what_is_assumed_and_corrected(tmp_path: Path, capsys: py
     path = tmp_path / "scores.csv"
     long_table(cells, "tokens").assign(score=1).to_csv(path, index=False)
     claim = "tokens(a) < tokens(b)"
-    assert main(["compare", str(path), "--to", "b", "--draws", "99", "--claim", claim, "--stopping", "20"]) == 0
+    assert main(["compare", str(path), "--to", "b", "--draws", "99", "--claim", claim, "--stopping", "4"]) == 0
     shown = " ".join(capsys.readouterr().out.partition("stopping early")[2].split())
     early = shown.partition("claims, p")[0]
     assert "no bound of tokens is known" in early

@@ -67,11 +67,14 @@ def test_enough_questions_decide_whatever_the_bound() -> None:
 
 
 def test_a_metric_without_a_known_bound_says_what_is_assumed() -> None:
-    """Means of 20 and 100: 8 times 20 is 160, and 7.1 % of questions at that make it 30; of 70 they make it 105."""
-    found = row(table(*spent(50, 0.2), "input_tokens"), "input_tokens(a) < input_tokens(b)")
+    """One more question at 8 times the mean: 560 makes a mean of 70 one of 80, 744 makes one of 93 one of 106."""
+    claim = "input_tokens(a) < input_tokens(b)"
+    found = row(table(*spent(50, 0.7), "input_tokens"), claim)
     assert found["verdict"] == "supported"
-    assert f"no bound of input_tokens is known: at most {MULTIPLE:g} times the mean is assumed" in found["note"]
-    assert row(table(*spent(50, 0.7), "input_tokens"), "input_tokens(a) < input_tokens(b)")["verdict"] == "undecided"
+    assert f"no bound of input_tokens is known: one more question of {MULTIPLE:g} times the mean" in found["note"]
+    found = row(table(*spent(50, 0.93), "input_tokens"), claim)
+    assert (found["verdict"], found["p"] < 0.05) == ("undecided", True)
+    assert "(8 times the mean) makes the estimate" in found["note"]
 
 
 def test_a_bound_that_was_exceeded_is_not_believed() -> None:

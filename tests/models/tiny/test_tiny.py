@@ -23,6 +23,7 @@ from cortexdsl.models.tiny.exact import DOUBLE, Matrix, bits_of, wholes
 from cortexdsl.models.tiny.folder import Folder
 from cortexdsl.models.tiny.llama import Cache, Llama
 from cortexdsl.models.tiny.sampling import Sampling, draw
+from cortexdsl.models.transports.prices import Usage
 from cortexdsl.models.transports.tiny import TinyTransport
 from cortexdsl.models.transports.transport import Raw
 from cortexdsl.terms import Call, Model
@@ -230,7 +231,7 @@ def test_a_reply_without_a_word_fails_once_since_it_would_be_the_same_again(
     with pytest.raises(Failure, match="empty reply") as caught:
         asyncio.run(_send(_ask(folder, "1+1")))
     assert (caught.value.kind, caught.value.is_certain) == (Kind.MALFORMED, True)
-    assert caught.value.counted == (len(Chat(folder).tokens(_ask(folder, "1+1").messages)), 1)
+    assert caught.value.usage == Usage(len(Chat(folder).tokens(_ask(folder, "1+1").messages)), 1)
 
 
 def test_the_usual_ways_know_tiny_models() -> None:

@@ -102,7 +102,9 @@ class Stopping(Bench):
 
 
 def heed_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Start a run that heeds signals also if these tests run in the background or under nohup, which ignore some."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def with_a_full_disk() -> None:

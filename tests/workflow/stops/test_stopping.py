@@ -48,7 +48,8 @@ def _looks(bench: Bench) -> list[dict[str, object]]:
 def _verdicts(bench: Bench) -> pd.DataFrame:
     """Without their history."""
     found = pd.read_csv(bench.results("early") / "hypotheses.csv", keep_default_na=False)[list(COLUMNS)]
-    return found.assign(corrected=pd.to_numeric(found["corrected"]))
+    numbers = ("corrected", "ci_low_simultaneous", "ci_high_simultaneous")  # empty if there is none
+    return found.assign(**{name: pd.to_numeric(found[name]) for name in numbers})
 
 
 @pytest.mark.workflow
@@ -88,7 +89,7 @@ def test_a_large_difference_stops_early_an_edited_claim_looks_again_and_a_null_r
     assert [look["decided"] for look in _looks(fresh)] == [False] * 4
     scores = pd.read_csv(fresh.results("early") / "scores.csv")
     assert Counter(scores["cell"]) == {"low": 60, "high": 60, "same": 60}
-    note = "claims declared before the run and withdrawn since: 1, counted in the correction"
+    note = "1 claim that was declared before the run is no longer made, and the correction counts this"
     expected = judge_anytime(scores, [NULL], withdrawn=1, looks=[20, 35, 50, 60]).assign(exploratory=True)
     assert expected["note"][0].startswith("corrected for 4 looks")
     assert expected["note"][0].endswith(note)
