@@ -175,8 +175,8 @@ def _turned(extreme: Extreme, questions: float, share: float, one: float, turned
         return f"{reached}, no bound is known, and one more question of {value} ({why}) makes the estimate {one:.4g}"
     return (
         f"{reached}, but the plan allows one question {value}; one more question like that makes the estimate "
-        f"{one:.4g}, and {questions:,.0f} questions cannot rule out that {share:.2g} of all are like that, which makes it "
-        f"{turned:.4g}"
+        f"{one:.4g}, and {questions:,.0f} questions cannot rule out that {share:.2g} of all are like that, which makes "
+        f"it {turned:.4g}"
     )
 
 
