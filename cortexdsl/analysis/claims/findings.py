@@ -261,6 +261,10 @@ def _thin(design: Design, sample: Units) -> str:
     """Return a warning if the units are too few, or too unequal, for a test to err as rarely as it says."""
     if warning := near_one(sample) or _dominated(sample):
         return warning
+    count, what = len(sample.share), "clusters" if sample.clustered else "questions"
+    is_joint = design.joint and len(design.weights) > 1
+    if is_joint and count < _FEW:
+        return phrasing.few_units(count, what, None)
     if (sample.rarer >= 0).any() or sample.binary or sample.gaps.any() or not len(design.weights):
         return ""
     means = np.where(sample.means > 0, sample.means, np.nan) if design.ratio else np.ones(len(sample.cells))
@@ -269,8 +273,7 @@ def _thin(design: Design, sample: Units) -> str:
     spread = centred.std(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         skew = float(np.nanmax(np.abs((centred**3).mean(axis=0) / spread**3), initial=0))
-    count, what = len(sample.share), "clusters" if sample.clustered else "questions"
-    few = _FEW_JOINTLY if design.joint and len(design.weights) > 1 else _FEW
+    few = _FEW_JOINTLY if is_joint else _FEW
     if not (spread > 0).any() or (count >= _VERY_FEW and (count >= few or skew < _SKEWED)):
         return ""
     return phrasing.few_units(count, what, skew if skew >= _SKEWED else None)
