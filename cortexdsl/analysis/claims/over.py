@@ -8,7 +8,6 @@ from functools import partial
 
 import numpy as np
 
-from cortexdsl.analysis import phrasing
 from cortexdsl.analysis.claims.findings import (
     Finding,
     Scene,
@@ -27,8 +26,6 @@ from cortexdsl.analysis.units.units import Units
 from cortexdsl.spec.claims.designs import Design
 from cortexdsl.spec.claims.language import Comparison
 from cortexdsl.terms import Floats
-
-_FEW = 5  # three seeds, teams or datasets err in 6 to 8 % (docs/benchmarks/statistics.md)
 
 
 def find_over(design: Design, scene: Scene) -> Finding:
@@ -51,8 +48,6 @@ def find_over(design: Design, scene: Scene) -> Finding:
         samples.append(sample)
         places.append((part, place.table))
     outcome, note = random_effect(groups, claim.over, design.null, scene.level)
-    if len(groups) < _FEW:
-        note = phrasing.joined(note, phrasing.few_units(len(groups), claim.over, None))
     side = side_of(outcome.estimate, design.null)
     found = replace(found_of(outcome, design.sign * side > 0, samples[0], note), even=side == 0)
     doubtful = (sum(int(s.missing.sum()) for s in samples), sum(int(s.unparsed.sum()) for s in samples))

@@ -177,7 +177,7 @@ def heterogeneity(found: Pooled, over: str) -> str:
     )
     if found.groups >= FEW:
         return said
-    return f"{said}; with only {found.groups} {over} this is a rough guess, which the interval allows for"
+    return f"{said}; with only {found.groups} {over} this is a rough guess, and the test may err in 6 to 8 %, not 5 %"
 
 
 def _outcome(found: Pooled, over: str, null: float, level: float) -> Outcome:
