@@ -27,6 +27,7 @@ from cortexdsl.analysis.units.units import Units, bounded
 from cortexdsl.spec.claims.designs import Design
 from cortexdsl.terms import Floats
 
+_EFFECTIVE, _UNEQUAL = 12, 2  # six clusters of 15 and 18 of 1 count like 8.5 equal ones, and err in up to 6.8 %
 _DOMINANT = 0.25  # tests err in up to 6.4 % with Zipf's sizes, of which the largest holds 30 %
 _FEW, _VERY_FEW, _SKEWED = 50, 10, 1.5
 _ROUNDING = 1e-12
@@ -280,11 +281,17 @@ def _thin(design: Design, sample: Units) -> str:
 
 
 def _dominated(sample: Units) -> str:
-    """Return a warning if one cluster holds a large share of the questions."""
-    largest = float((sample.share * len(sample.sizes)).max())
-    if not sample.clustered or largest < _DOMINANT:
+    """Return a warning if one cluster holds a large share of the questions, or clusters differ much in size."""
+    if not sample.clustered:
         return ""
-    return f"one cluster holds {largest:.0%} of the questions: the test may err in 6 to 7 %, not 5 %"
+    errs = ": the test may err in 6 to 7 %, not 5 %"
+    largest = float((sample.share * len(sample.sizes)).max())
+    if largest >= _DOMINANT:
+        return f"one cluster holds {largest:.0%} of the questions{errs}"
+    count, effective = len(sample.share), 1 / float((sample.share**2).sum())
+    if effective < _EFFECTIVE and count > _UNEQUAL * effective:
+        return f"{count} clusters of such different sizes count like {effective:.0f}{errs}"
+    return ""
 
 
 def found_of(outcome: Outcome, supports: bool, sample: Units, note: str) -> Finding:

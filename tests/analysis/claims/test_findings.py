@@ -177,3 +177,22 @@ def test_parts_of_a_claim_show_the_doubt_of_the_part_that_has_most() -> None:
     said = row(frame.drop(index=lost), "score(a) > score(b) and score(a) > score(c)")
     assert "4 missing answers" in said["note"]
     assert said["null"] == ("at least one part does not hold, shown is a difference of 0, two-sided")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "note"),
+    [
+        ((10,) * 8, ""),
+        ((15,) * 6 + (1,) * 18, "24 clusters of such different sizes count like 9: the test may err"),
+        ((15,) * 3 + (1,) * 9, "one cluster holds 28% of the questions: the test may err"),
+    ],
+)
+def test_clusters_of_very_different_sizes_are_warned_of(sizes: tuple[int, ...], note: str) -> None:
+    """By Kish's effective number: 108 questions in 6 clusters of 15 and 18 of 1 are 108^2 / (6 x 225 + 18) = 8.5."""
+    clusters = np.repeat(np.arange(len(sizes)), sizes)
+    random = np.random.default_rng(0)
+    frame = long_table({cell: (random.random((1, len(clusters))) < 0.6).astype(float) for cell in "ab"})
+    frame = frame.assign(cluster=clusters[frame["question_id"].str[1:].astype(int)])
+    said = row(frame, "score(a) >= score(b) - 0.1")["note"]
+    assert said.startswith(note)
+    assert bool(said) == bool(note)
