@@ -6,8 +6,8 @@ questions are: a share q of them is missed by all n with a probability of (1 - q
 2.5 % (about 3.7 / n) is put at the largest value that one question can have, in one cell at a time, and a result whose
 estimate this takes to the other side of its bound is not decided.
 
-The largest value is what the plan allows (`ScoreTable.most`). If that is unknown, one more question at `MULTIPLE` times
-the mean is assumed, and the result says so.
+The largest value is what the plan or the user states (`ScoreTable.most`). If that is unknown, one more question at
+`MULTIPLE` times the mean is assumed, and the result says so.
 """
 
 from __future__ import annotations

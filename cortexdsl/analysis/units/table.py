@@ -74,8 +74,9 @@ class ScoreTable:
         return replace(self, most=most)
 
     def most_of(self, quantity: Quantity) -> float | None:
-        """Return the largest value that the plan allows one question; None if the plan does not bound the metric."""
-        return self.most.get(quantity.name, {}).get(bound_of(quantity.metric))
+        """Return the largest value that one question can have, stated or by the plan; None if nothing bounds it."""
+        most = self.most.get(quantity.name, {})
+        return most.get(quantity.metric, most.get(bound_of(quantity.metric)))
 
     @property
     def metrics(self) -> tuple[str, ...]:

@@ -67,6 +67,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "auroc and single agents: columns cell, question_id, right, stated (and agent, round ...); "
         "an experiment's own results have it",
     )  # fmt: skip
+    parser.add_argument(
+        "--most", action="append", default=[], metavar="COLUMN=NUMBER",
+        help="the most that one question can have of a column without bounds, such as tokens=16000: claims are "
+        "undecided if values that no question showed could turn them; may be repeated",
+    )  # fmt: skip
     parser.add_argument("--rope", type=float, metavar="WIDTH", help="also give probabilities of worse, same, better")
     parser.add_argument(
         "--stopping",
@@ -87,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     if len(args.scores) > 1:
         return _pool(args)
     claims = [parse_claim(text, "--claim") for text in args.claim]
-    table = _table(args, claims)
+    table = _with_bounds(_table(args, claims), args.most)
     arms = arms_of(table.cells)
     reference = find_arm(arms, args.to).cell
     cells = tuple(args.cells or (cell for cell in table.cells if cell != reference))
@@ -145,6 +150,25 @@ def _table(args: argparse.Namespace, claims: Sequence[Claim]) -> ScoreTable:
     found = answers_beside(path) if any(needs_answers(claim) for claim in claims) else []
     check_parts(Layout(path.parent.as_posix()), found)
     return with_answers(table, found) if found else table
+
+
+def _with_bounds(table: ScoreTable, stated: Sequence[str]) -> ScoreTable:
+    """Return the table with the most that one question can have of some columns.
+
+    Raises
+    ------
+    InputError
+        Not written as COLUMN=NUMBER, or an unknown column.
+    """
+    bounds: dict[str, float] = {}
+    for text in stated:
+        name, _, number = text.partition("=")
+        try:
+            bounds[table.metric(name.strip()).name] = float(number)
+        except ValueError:
+            raise InputError(f"--most {text}: write COLUMN=NUMBER, such as tokens=16000") from None
+    most = {cell: {**table.most.get(cell, {}), **bounds} for cell in table.cells}
+    return table.with_most(most) if bounds else table
 
 
 def _scores(path: Path) -> Path:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +13,7 @@ from cortexdsl.analysis.claims.hypotheses import judge_claims
 from cortexdsl.analysis.tests.compare import compare_families
 from cortexdsl.analysis.tests.unseen import MULTIPLE, unseen_share
 from cortexdsl.analysis.units.table import ScoreTable, score_table
+from cortexdsl.cli.main import main
 from cortexdsl.terms import Family, Floats
 from tests.analysis.tables import long_table
 
@@ -125,3 +129,21 @@ def test_claims_over_seeds_are_held_to_it() -> None:
     for most, verdict in ((150.0, "supported"), (16_000.0, "undecided")):
         scores = score_table(frame).with_most({cell: {"output_tokens": most} for cell in "ab"})
         assert row(scores, "output_tokens(a) < output_tokens(b) over seeds")["verdict"] == verdict
+
+
+def test_compare_takes_a_bound_that_is_stated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Means of 70 and 100 of 50 questions, as in a plan with the same bound."""
+    path, claim = tmp_path / "scores.csv", "tokens(a) < tokens(b)"
+    cells = {cell: values[None] for cell, values in zip("ab", spent(50, 0.7), strict=True)}
+    long_table(cells, "tokens").assign(score=1).to_csv(path, index=False)
+    words = ["compare", str(path), "--to", "b", "--draws", "99", "--json", "--claim", claim]
+    for more, verdict in (
+        ([], "supported"),
+        (["--most", "tokens=150"], "supported"),
+        (["--most", "tokens=16000"], "undecided"),
+    ):
+        assert main([*words, *more]) == 0
+        (found,) = [one for one in map(json.loads, capsys.readouterr().out.splitlines()) if "claim" in one]
+        assert found["verdict"] == verdict
+    assert main([*words, "--most", "tokens"]) == 2
+    assert "--most tokens: write COLUMN=NUMBER" in capsys.readouterr().err
