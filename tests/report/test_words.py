@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
-from cortexdsl.report.inputs.results import Verdict
+from cortexdsl.report.inputs.results import Verdict, verdict_of
+from cortexdsl.report.inputs.rows import Row
 from cortexdsl.report.words.numbers import Kind, difference, estimate, interval, number, p_clause, p_value
 from cortexdsl.report.words.sentences import adjusted_interval, answer, claim_in_words
 from cortexdsl.spec.claims.language import parse_claim
@@ -127,8 +129,12 @@ def test_the_adjusted_interval_of_a_claim_stands_in_its_note() -> None:
     alone = ("accuracy(a) > accuracy(b)", 0.1, 0.02, 0.18, 0.02, 0.04, "supported", False, "")
     row = Verdict(*alone, "Bonett-Price", "a difference of 0", "", None, 0.005, 0.195)
     assert plain(adjusted_interval(row)) == "[+0.5, +19.5]"
-    assert "adjusted as p is, the interval is [+0.5, +19.5]" in plain(answer(row).evidence).lower()
+    assert "widened for all claims together, the interval is [+0.5, +19.5]" in plain(answer(row).evidence).lower()
     assert adjusted_interval(Verdict(*alone)) == ""
+    names = ("claim", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "verdict", "exploratory", "note")
+    written = {name: str(value) for name, value in zip(names, alone, strict=True)}
+    read = Row(Path("hypotheses.csv"), 1, written | {"ci_low_simultaneous": "0.005", "ci_high_simultaneous": "0.195"})
+    assert plain(adjusted_interval(verdict_of(read))) == "[+0.5, +19.5]"
     assert adjusted_interval(Verdict(*alone, "", "", "", None, 0.02, 0.18)) == ""
     ratio = Verdict(
         "tokens(a) <= 0.9 * tokens(b)",

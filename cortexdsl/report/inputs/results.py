@@ -250,6 +250,7 @@ def verdict_of(row: Row) -> Verdict:
         row["claim"], row.number("estimate"), row.number("ci_low"), row.number("ci_high"), row.number("p"),
         row.number("p_adjusted"), row["verdict"], row.truth("exploratory"), row.get("note"),
         row.get("test"), row.get("null"), row.get("leans"), row.whole("questions_needed"),
+        row.number("ci_low_simultaneous"), row.number("ci_high_simultaneous"),
     )  # fmt: skip
 
 

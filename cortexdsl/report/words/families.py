@@ -68,7 +68,11 @@ def is_exploratory(rows: Sequence[Contrast]) -> bool:
 
 def own_notes(rows: Sequence[Contrast]) -> tuple[str, ...]:
     """Say what single comparisons of a family must say, and that some or all are exploratory."""
-    apart = (f"{row.cell}, {wording(row.metric).noun}, {row.dataset}: {row.note}." for row in rows if row.note)
+    cells: dict[tuple[str, str, str], list[str]] = {}
+    for row in rows:
+        if row.note:
+            cells.setdefault((wording(row.metric).noun, row.dataset, row.note), []).append(row.cell)
+    apart = (f"{', '.join(named)}, {noun}, {dataset}: {note}." for (noun, dataset, note), named in cells.items())
     late = [f"{row.cell}, {wording(row.metric).noun}" for row in rows if row.is_exploratory]
     if not late:
         return tuple(apart)

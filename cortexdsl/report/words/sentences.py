@@ -99,7 +99,7 @@ def answer(row: Verdict, ledger: Ledger | None = None) -> Answer:
     runs = runs_in_words(ledger, row.claim, row.verdict) if ledger else ""
     mark = MARKS.get(row.verdict, "?")
     widened = adjusted_interval(row)
-    beside = f"adjusted as p is, the interval is {widened}" if widened else ""
+    beside = f"widened for all claims together, the interval is {widened}" if widened else ""
     said = (_sentences("; ".join(filter(None, [evidence(claim, row), beside]))), _sentences(row.note))
     return Answer(row.claim, words, row.verdict, runs, mark, shown, finding, *said, row.exploratory)
 
