@@ -18,19 +18,18 @@ import argparse
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import pandas as pd
 from numpy.random import Generator
+from scenarios.forms import answered
 from scenarios.made import DRAWS, answers, table
 from scipy import stats
 
 from cortexdsl.analysis.claims.hypotheses import judge_claims
-from cortexdsl.analysis.units.answer_table import COLUMNS
-from cortexdsl.analysis.units.table import ScoreTable, score_table
-from cortexdsl.terms import Floats
+from cortexdsl.analysis.units.table import ScoreTable
 
 WARNING = "may err"
 """What notes say of a test that does not hold its level."""
@@ -93,22 +92,6 @@ def sure(questions: int, random: Generator) -> ScoreTable:
 
 
 # ---------------------------------------------------------------- AUROC
-def answered(cells: Mapping[str, tuple[Floats, Floats]]) -> ScoreTable:
-    """A table with every answer, from (questions, answers) confidences and rights of each cell."""
-    frames = []
-    for cell, (confidence, right) in cells.items():
-        questions, each = confidence.shape
-        rows = {
-            "dataset": "data", "cell": cell, "replicate": 0,
-            "question_id": np.repeat(np.arange(questions), each).astype(str),
-            "agent": np.tile([f"a{k}" for k in range(each)], questions), "round": 0, "score": right.ravel(),
-            "right": right.ravel(), "stated": confidence.ravel(), "recalibrated": confidence.ravel(),
-        }  # fmt: skip
-        frames.append(pd.DataFrame(rows, columns=list(COLUMNS)))
-    scores = table({cell: right.mean(axis=1)[None] for cell, (_, right) in cells.items()})
-    return replace(score_table(scores), answers=pd.concat(frames, ignore_index=True))
-
-
 def confident(chances: Mapping[str, float], questions: int, each: int, shift: float, random: Generator) -> ScoreTable:
     """Right answers are more confident by `shift` standard deviations; confidences are multiples of 5 %.
 

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from cortexdsl.numbers import HARD, NOTHING, THIN, estimate, interval
 from cortexdsl.report.inputs.beside import Beside, read_beside
 from cortexdsl.report.inputs.health import health_line
 from cortexdsl.report.inputs.history import History, read_history
@@ -19,7 +20,7 @@ from cortexdsl.report.words.evidence import differences_tested
 from cortexdsl.report.words.families import families_in_words
 from cortexdsl.report.words.losses import losses_line, unread_line
 from cortexdsl.report.words.names import grouped
-from cortexdsl.report.words.numbers import HARD, NOTHING, THIN, estimate, interval, wording
+from cortexdsl.report.words.numbers import wording
 from cortexdsl.report.words.sentences import answer, short_answer
 
 COLUMNS = 96

@@ -235,6 +235,12 @@ def declared(name: str) -> Metric | None:
     return _BY_NAME.get(name)
 
 
+def is_share(name: str) -> bool:
+    """Return whether a metric is a share of 1; a column that is not a metric of ours is taken for one."""
+    known = declared(name)
+    return known is None or known.unit == "share"
+
+
 def names_of(metrics: Iterable[Metric]) -> tuple[str, ...]:
     """Return the names and aliases of metrics, each metric's name first."""
     return tuple(name for metric in metrics for name in metric.names)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from cortexdsl.numbers import Kind, difference, estimate, interval, number, p_clause, p_value
 from cortexdsl.report.inputs.results import Verdict, verdict_of
 from cortexdsl.report.inputs.rows import Row
-from cortexdsl.report.words.numbers import Kind, difference, estimate, interval, number, p_clause, p_value
 from cortexdsl.report.words.sentences import adjusted_interval, answer, claim_in_words
 from cortexdsl.spec.claims.language import parse_claim
 

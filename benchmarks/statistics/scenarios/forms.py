@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -115,7 +115,8 @@ def _confident(random: Generator, bias: Floats, questions: int) -> tuple[Floats,
     return CONFIDENCES[level], (draw < CONFIDENCES[level] - bias[level]).astype(float)
 
 
-def _answered(cells: dict[str, tuple[Floats, Floats]]) -> ScoreTable:
+def answered(cells: Mapping[str, tuple[Floats, Floats]]) -> ScoreTable:
+    """A table with every answer, from (questions, answers) confidences and rights of each cell."""
     frames = []
     for cell, (confidence, right) in cells.items():
         questions, each = confidence.shape
@@ -143,7 +144,7 @@ def confidences(random: Generator) -> Marks:
                     "brier(a, agent=a0) < brier(b, agent=a0)": f"error: Brier score of an agent, {size} questions",
                     "auroc(a) > auroc(b)": f"error: AUROC, {size} questions",
                 }
-            marks |= decided(_answered(cells), claims)
+            marks |= decided(answered(cells), claims)
     return marks
 
 

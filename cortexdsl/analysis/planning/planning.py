@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import optimize
 
+from cortexdsl.analysis.phrasing import joined
 from cortexdsl.analysis.planning.basis import Basis, Expected, basis_of, to_be_known
 from cortexdsl.analysis.planning.joint import Part, correlation_of, directions_of, joint_power
 from cortexdsl.analysis.planning.power import (
@@ -76,7 +77,7 @@ def _row(
     parts = [part for _, parts in found for part in parts]
     row = hardest | {"claim": design.claim.text}
     if len(each) > 1:
-        row["note"] = _joined(f"its hardest part is {hardest['claim']}", hardest["note"])
+        row["note"] = joined(f"its hardest part is {hardest['claim']}", str(hardest["note"]))
     if len(parts) == 1 or any(not own for _, own in found):
         return tuple(row.values())
     total = sum(n for name, n in questions.items() if any(_is_asked(part.claim, name) for part in each))
@@ -87,14 +88,10 @@ def _row(
 
     reached = power(1.0)
     needed = _needed(lambda count: power(count / total) - expected.power)
-    note = _joined(f"power is that of all {len(parts)} contrasts at once, the rest that of one", row["note"])
+    note = joined(f"power is that of all {len(parts)} contrasts at once, the rest that of one", str(row["note"]))
     row |= {"questions": total, "power": reached, "needed": needed, "answerable": bool(reached >= expected.power)}
     row |= {"note": note, "simulated": np.nan, "simulated_low": np.nan, "simulated_high": np.nan}
     return tuple(row.values())
-
-
-def _joined(*notes: object) -> str:
-    return "; ".join(str(note) for note in notes if note)
 
 
 def _is_asked(claim: Claim, dataset: str) -> bool:
@@ -132,7 +129,7 @@ def _alone(
     if np.isnan(distance):
         return (*head, basis.text, basis.deviation, detectable, nan, nan, nan, nan, nan, nan, None, note), []
     if distance <= 0:
-        note = _joined("expected not to hold", note)
+        note = joined("expected not to hold", note)
         known = (basis.text, basis.deviation, detectable, basis.expected)
         return (*head, *known, 0.0, nan, nan, nan, nan, False, note), []
     reached = power(distance, effective)

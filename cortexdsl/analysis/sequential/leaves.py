@@ -20,6 +20,7 @@ from cortexdsl.analysis.claims.findings import (
     side_of,
     value_of,
 )
+from cortexdsl.analysis.phrasing import joined
 from cortexdsl.analysis.sequential.corrected import Course
 from cortexdsl.analysis.sequential.evidence import Mean, anytime_p, ratio_interval
 from cortexdsl.analysis.sequential.streams import Stream, stream_of
@@ -133,7 +134,7 @@ def _corrected(found: Finding, mean: Mean, design: Design, stream: Stream, cours
     if design.ratio:
         estimate = design.null + estimate / float(stream.values[1].mean())
     note = f"corrected for {len(course.looks)} looks, any of which could have ended the run: {estimate:.4g}"
-    return replace(found, corrected=estimate, note="; ".join(filter(None, [found.note, note])))
+    return replace(found, corrected=estimate, note=joined(found.note, note))
 
 
 def _unseen(stream: Stream, design: Design, row: int) -> Unseen:

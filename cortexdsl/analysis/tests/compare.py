@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cortexdsl.analysis.phrasing import joined
 from cortexdsl.analysis.tests.contrasts import contrast_outcomes
 from cortexdsl.analysis.tests.corrections import adjust, simultaneous_level
 from cortexdsl.analysis.tests.effects import d_z, discordant_odds_ratio
@@ -173,7 +174,7 @@ def _family(
         unseen = [one for sample in samples for one in _unseen(sample, table)]
         for row, one in zip(rows, unseen, strict=True):
             if one.note and row["p_adjusted"] <= 1 - LEVEL:
-                row["note"] = "; ".join(filter(None, [one.note, row["note"]]))
+                row["note"] = joined(one.note, row["note"])
     return rows
 
 

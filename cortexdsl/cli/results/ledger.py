@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cortexdsl.cli.place import results_place
 from cortexdsl.errors import InputError
+from cortexdsl.numbers import counted
 from cortexdsl.plan.kept.current import spec_changes
 from cortexdsl.plan.kept.declaration import changes
 from cortexdsl.plan.kept.entries import Entry
@@ -18,7 +19,6 @@ from cortexdsl.plan.kept.table_seals import edited_tables
 from cortexdsl.plan.kept.twins import find_twins
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.report.words.history import change_of, changes_in_words, declaration_in_words, twin_in_words
-from cortexdsl.report.words.numbers import counted
 
 COLUMNS = 96
 PUBLISH = (

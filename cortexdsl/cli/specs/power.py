@@ -16,10 +16,11 @@ from cortexdsl.analysis.planning.simulate import RUNS
 from cortexdsl.analysis.units.answer_table import answers_beside, with_answers
 from cortexdsl.analysis.units.table import ScoreTable, read_table
 from cortexdsl.errors import InputError
+from cortexdsl.numbers import counted
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.cost.rehearse import is_bound, rehearse_plan
 from cortexdsl.plan.kept.table_seals import check_own_table
-from cortexdsl.report.words.numbers import counted, wording
+from cortexdsl.report.words.numbers import wording
 from cortexdsl.spec.claims.arms import Arm
 from cortexdsl.spec.claims.language import Claim, Comparison, parse_claim
 from cortexdsl.spec.grammar.sheet import ExpectedText

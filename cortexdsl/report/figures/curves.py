@@ -9,10 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 
+from cortexdsl.numbers import THIN, estimate, number
 from cortexdsl.report.figures.drawing import MUTED, Drawing, Sheet, colours, drawn, label_points, spread, tick
 from cortexdsl.report.inputs.results import Results, Round
 from cortexdsl.report.words.names import brief, grouped
-from cortexdsl.report.words.numbers import THIN, estimate, number, wording
+from cortexdsl.report.words.numbers import wording
 
 MANY = 60  # lines that a panel has room for
 COSTS = ("input_tokens_per_agent", "input_tokens", "total_tokens", "calls")

@@ -10,10 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from cortexdsl.numbers import THIN, Kind, difference, estimate, interval
 from cortexdsl.report.figures.drawing import ACCENT, INK, MUTED, PAPER, Drawing, Sheet, drawn, tick
 from cortexdsl.report.inputs.results import Contrast, Metric, Results
 from cortexdsl.report.words.names import Name, folded, grouped
-from cortexdsl.report.words.numbers import THIN, Kind, difference, estimate, interval, wording
+from cortexdsl.report.words.numbers import wording
 
 PITCH = 0.21  # inches from row to row
 ACROSS = 3  # panels side by side

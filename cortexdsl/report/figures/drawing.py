@@ -27,7 +27,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
-from cortexdsl.report.words.numbers import MINUS
+from cortexdsl.numbers import MINUS
 
 INK, MUTED, FAINT, PAPER, ACCENT = "#1d2026", "#6a7079", "#dcdfe3", "#fefefe", "#0067a5"
 # Okabe and Ito's palette (2008) without its yellow, which is too faint for lines; dark enough on white.

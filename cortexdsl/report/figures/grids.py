@@ -10,10 +10,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from cortexdsl.analysis.metrics.tables.levels import Level
+from cortexdsl.numbers import THIN, difference
 from cortexdsl.report.figures.drawing import INK, MUTED, Drawing, Sheet, drawn, tick
 from cortexdsl.report.inputs.results import Results
 from cortexdsl.report.words.names import brief
-from cortexdsl.report.words.numbers import THIN, difference, wording
+from cortexdsl.report.words.numbers import wording
 
 ACROSS = 3
 _PITCH = 0.2

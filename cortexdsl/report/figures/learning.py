@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from cortexdsl.numbers import THIN, number
 from cortexdsl.report.figures.drawing import Drawing, Sheet, colours, drawn, tick
 from cortexdsl.report.inputs.learned import Learned
 from cortexdsl.report.words.names import brief
-from cortexdsl.report.words.numbers import THIN, number
 
 
 def learning_figure(learned: Sequence[Learned]) -> Drawing | None:

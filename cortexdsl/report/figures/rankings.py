@@ -8,10 +8,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from cortexdsl.analysis.tests.datasets import draw_ranks
+from cortexdsl.numbers import HARD
 from cortexdsl.report.figures.drawing import ACCENT, INK, Drawing, Sheet, drawn
 from cortexdsl.report.inputs.beside import Ranks
 from cortexdsl.report.words.names import brief
-from cortexdsl.report.words.numbers import HARD, wording
+from cortexdsl.report.words.numbers import wording
 
 
 def ranks_figure(ranked: Sequence[Ranks]) -> Drawing | None:

@@ -11,10 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from cortexdsl.numbers import estimate
 from cortexdsl.report.figures.drawing import MUTED, PALETTE, Drawing, Sheet, colours, drawn
 from cortexdsl.report.inputs.results import Bucket, Results
 from cortexdsl.report.words.names import Name, brief, grouped
-from cortexdsl.report.words.numbers import estimate
 
 _Dashes: TypeAlias = Literal["-"] | tuple[float, Sequence[float]]
 _DASHES: Mapping[str, _Dashes] = {

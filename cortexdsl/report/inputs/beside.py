@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cortexdsl.numbers import counted, number, p_clause
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.report.inputs.rows import Row, read_rows
-from cortexdsl.report.words.numbers import counted, number, p_clause, wording
+from cortexdsl.report.words.numbers import wording
 
 SHOWN = 3  # comparisons, or cells, that a sentence names
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cortexdsl.analysis.units.replicates import absent_replicates, said_absent
+from cortexdsl.numbers import counted, number
 from cortexdsl.report.inputs.rows import read_rows
-from cortexdsl.report.words.numbers import counted, number
 
 OUTCOMES = {
     "cut": "cut at their length limit",

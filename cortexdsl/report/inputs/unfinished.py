@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cortexdsl.numbers import counted
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.records.tallies import Tallies
-from cortexdsl.report.words.numbers import counted
 from cortexdsl.watch.expected import expected_from
 from cortexdsl.watch.progress import Progress, Row
 from cortexdsl.watch.watched import Watched

@@ -7,6 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from cortexdsl.numbers import p_value
 from cortexdsl.report.figures.drawing import SHEETS, Drawing
 from cortexdsl.report.inputs.beside import Beside
 from cortexdsl.report.inputs.health import health_line
@@ -26,7 +27,7 @@ from cortexdsl.report.words import provenance
 from cortexdsl.report.words.evidence import differences_tested
 from cortexdsl.report.words.families import correction_in_words, families_in_words
 from cortexdsl.report.words.losses import losses_line
-from cortexdsl.report.words.numbers import p_value, wording
+from cortexdsl.report.words.numbers import wording
 from cortexdsl.report.words.sentences import answer, short_answer
 
 FOLDED = 12  # a longer table is folded away

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from cortexdsl.numbers import counted
 from cortexdsl.plan.kept.declaration import SEED, Declaration
 from cortexdsl.plan.kept.entries import Entry
 from cortexdsl.plan.kept.ledger import EARLIER, Ledger
 from cortexdsl.plan.kept.twins import Twin
-from cortexdsl.report.words.numbers import counted
 
 
 def history_in_words(ledger: Ledger, faults: Sequence[str]) -> Iterator[str]:

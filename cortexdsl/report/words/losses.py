@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from cortexdsl.numbers import counted
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.records.tallies import Tallies
 from cortexdsl.records.unread import mostly_unread, unread_sentences
 from cortexdsl.report.inputs.health import Health
 from cortexdsl.report.inputs.results import Results
-from cortexdsl.report.words.numbers import counted
 from cortexdsl.terms import Limits
 
 

@@ -1,43 +1,11 @@
-"""Metrics as a reader meets them, and the numbers of `cortexdsl.numbers`, which the report writes them in."""
+"""How a report calls and writes each metric."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cortexdsl.numbers import (
-    HARD,
-    MINUS,
-    NOTHING,
-    THIN,
-    Kind,
-    counted,
-    difference,
-    estimate,
-    interval,
-    number,
-    p_clause,
-    p_value,
-    percent,
-)
-from cortexdsl.terms.metrics import declared
-
-__all__ = [
-    "HARD",
-    "MINUS",
-    "NOTHING",
-    "THIN",
-    "Kind",
-    "Wording",
-    "counted",
-    "difference",
-    "estimate",
-    "interval",
-    "number",
-    "p_clause",
-    "p_value",
-    "percent",
-    "wording",
-]
+from cortexdsl.numbers import Kind
+from cortexdsl.terms.metrics import declared, is_share
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,5 +34,6 @@ def wording(metric: str) -> Wording:
     """Return how a metric is called; a score column that is no registered metric keeps its own name."""
     known = declared(metric)
     noun = (known.noun if known else "") or metric.replace("_", " ")
-    is_share = known is None or known.unit == "share"
-    return Wording(noun[:1].upper() + noun[1:], noun, "share" if is_share else "number", known.summary if known else "")
+    return Wording(
+        noun[:1].upper() + noun[1:], noun, "share" if is_share(metric) else "number", known.summary if known else ""
+    )

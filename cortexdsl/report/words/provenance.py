@@ -11,9 +11,9 @@ from typing import Any
 
 from cortexdsl import __version__
 from cortexdsl.errors import SpecError
+from cortexdsl.numbers import counted, number, p_value
 from cortexdsl.report.inputs.results import Results
 from cortexdsl.report.words.evidence import claims_tested
-from cortexdsl.report.words.numbers import counted, number, p_value
 from cortexdsl.spec.text.extends import read_extended
 
 PACKAGES = ("litellm", "snakemake", "numpy", "scipy", "statsmodels", "scikit-posthocs", "pandas", "matplotlib")

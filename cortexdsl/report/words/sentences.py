@@ -7,21 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cortexdsl.errors import SpecError
+from cortexdsl.numbers import THIN, Kind, counted, difference, estimate, interval, number, p_clause
 from cortexdsl.plan.kept.ledger import Ledger
 from cortexdsl.report.inputs.results import Verdict
 from cortexdsl.report.words.evidence import evidence
 from cortexdsl.report.words.history import runs_in_words
-from cortexdsl.report.words.numbers import (
-    THIN,
-    Kind,
-    counted,
-    difference,
-    estimate,
-    interval,
-    number,
-    p_clause,
-    wording,
-)
+from cortexdsl.report.words.numbers import wording
 from cortexdsl.spec.claims.language import (
     OTHERS,
     All,

@@ -12,7 +12,7 @@ from cortexdsl.spec.claims.arms import Arm
 from cortexdsl.spec.claims.designs import design_of
 from cortexdsl.spec.claims.language import parse_claim
 from cortexdsl.spec.claims.meaning import estimate_unit
-from cortexdsl.terms.metrics import METRICS
+from cortexdsl.terms.metrics import is_share
 from cortexdsl.view.pages.meaning import meaning
 from cortexdsl.view.places import Place
 from cortexdsl.view.tables import number, read_rows
@@ -36,7 +36,7 @@ def overview(place: Place) -> dict[str, Any]:
         "agents": plan.get("agents") or [],
         "cells": cells,
         "metrics": [
-            row | {"unit": "share" if _is_share(str(row["metric"])) else "number"}
+            row | {"unit": "share" if is_share(str(row["metric"])) else "number"}
             for row in _rows(root / "metrics.csv", ("dataset", "cell", "metric"), ("estimate", "ci_low", "ci_high"))
         ],
         "verdicts": _verdicts(place, plan),
@@ -64,14 +64,9 @@ def _verdicts(place: Place, plan: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _is_share(metric: str) -> bool:
-    known = METRICS.get(metric)
-    return known is None or known.unit == "share"
-
-
 def _claim_unit(text: str) -> str:
     try:
-        return estimate_unit(parse_claim(text), _is_share)
+        return estimate_unit(parse_claim(text), is_share)
     except CortexError:  # a claim of another program or version
         return "number"
 

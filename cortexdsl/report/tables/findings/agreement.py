@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cortexdsl.numbers import estimate, number
 from cortexdsl.report.inputs.rows import read_rows
 from cortexdsl.report.tables.written.table import Column, Entry, Table, words
-from cortexdsl.report.words.numbers import estimate, number
 
 NAME = "agreement"
 _SHARES = (("Correct", "correct"), ("Exact match", "exact"), ("Agree", "agree"))

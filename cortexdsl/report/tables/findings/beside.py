@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from cortexdsl.numbers import estimate
 from cortexdsl.report.inputs.published import published
 from cortexdsl.report.inputs.results import Results
 from cortexdsl.report.tables.findings.metrics import metric_entry
 from cortexdsl.report.tables.written.table import Column, Entry, Table, words
-from cortexdsl.report.words.numbers import estimate, wording
+from cortexdsl.report.words.numbers import wording
 
 NAME = "published"
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from cortexdsl.numbers import NOTHING, difference, interval, number, p_value
 from cortexdsl.records.links import find_link
 from cortexdsl.report.inputs.results import Contrast, Results
 from cortexdsl.report.tables.written.table import Column, Entry, Table, words
 from cortexdsl.report.words.families import correction_in_words, is_exploratory, references, table_notes
 from cortexdsl.report.words.names import slug
-from cortexdsl.report.words.numbers import NOTHING, difference, interval, number, p_value, wording
+from cortexdsl.report.words.numbers import wording
 from cortexdsl.report.words.sentences import adjusted_interval, answer
 
 _EFFECTS = {"d_z": "d", "odds_ratio": "OR"}

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cortexdsl.analysis.metrics.tables.levels import Level
+from cortexdsl.numbers import THIN, difference, estimate, interval, number
 from cortexdsl.records.links import find_link
 from cortexdsl.report.inputs.results import Results
 from cortexdsl.report.tables.written.table import Column, Entry, Table, words
-from cortexdsl.report.words.numbers import THIN, difference, estimate, interval, number, wording
+from cortexdsl.report.words.numbers import wording
 
 NAME = "grid"
 LINKED = 12  # cells that an address names

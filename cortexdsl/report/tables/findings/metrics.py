@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from cortexdsl.numbers import NOTHING, THIN, counted, estimate, interval
 from cortexdsl.records.links import find_link
 from cortexdsl.report.inputs.results import Metric, Results
 from cortexdsl.report.tables.written.table import Column, Entry, Table, words
 from cortexdsl.report.words.names import grouped
-from cortexdsl.report.words.numbers import NOTHING, THIN, Wording, counted, estimate, interval, wording
+from cortexdsl.report.words.numbers import Wording, wording
 
 ABREAST = 4  # cells side by side, where cells are columns
 FEW = 15  # cells of which all are columns; of more only those of no grid

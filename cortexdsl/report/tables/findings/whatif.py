@@ -7,9 +7,10 @@ from itertools import groupby
 from pathlib import Path
 
 from cortexdsl.analysis.units.table import ALL
+from cortexdsl.numbers import difference, estimate, interval, number, p_value
 from cortexdsl.report.inputs.rows import Row, read_rows
 from cortexdsl.report.tables.written.table import Column, Entry, Table, words
-from cortexdsl.report.words.numbers import Wording, difference, estimate, interval, number, p_value, wording
+from cortexdsl.report.words.numbers import Wording, wording
 
 EFFECTS, SHAPLEY = "whatif", "shapley"
 ACCURACY = wording("accuracy")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cortexdsl.numbers import estimate, number
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.records.links import find_link
 from cortexdsl.report.inputs.results import Results
 from cortexdsl.report.inputs.rows import Row, read_rows
 from cortexdsl.report.tables.talk.debates import rank
 from cortexdsl.report.tables.written.table import Column, Entry, Table, words
-from cortexdsl.report.words.numbers import estimate, number
 
 NAME = "calibration"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from cortexdsl.numbers import HARD, THIN, estimate, interval, number
 from cortexdsl.records.links import Mark, Outcome, find_link
 from cortexdsl.report.inputs.results import Results
 from cortexdsl.report.tables.written.table import Column, Entry, Table, words
-from cortexdsl.report.words.numbers import HARD, THIN, estimate, interval, number
 
 _TROUBLES: tuple[tuple[str, tuple[str, ...], Mark], ...] = (
     ("No reply", ("failures",), "failed"),

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from cortexdsl.numbers import number
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.report.inputs.rows import read_rows
 from cortexdsl.report.tables.written.table import Column, Entry, Table, words
-from cortexdsl.report.words.numbers import number
 
 NAME = "kept"
 _COUNTS = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cortexdsl.numbers import NOTHING, estimate, number
 from cortexdsl.report.inputs.learned import Learned, Look
 from cortexdsl.report.tables.written.table import Column, Entry, Table, words
-from cortexdsl.report.words.numbers import NOTHING, estimate, number
 from cortexdsl.watch.words import duration
 
 NAME = "learning"

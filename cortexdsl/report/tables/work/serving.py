@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from cortexdsl.numbers import NOTHING, number
 from cortexdsl.records.served import COUNTS, Served
 from cortexdsl.records.tallies import Spending
 from cortexdsl.report.inputs.debated import Debated
 from cortexdsl.report.tables.written.table import Column, Entry, Table, words
-from cortexdsl.report.words.numbers import NOTHING, number
 from cortexdsl.watch.words import duration
 
 SEEDS = {"honoured": "kept", "ignored": "not kept", "refused": "none taken"}

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from cortexdsl.numbers import NOTHING, counted, number
 from cortexdsl.plan.parts.layout import Layout
 from cortexdsl.records.served import settled
 from cortexdsl.records.tallies import Spending, Tallies, Tally, total_of
 from cortexdsl.report.inputs.debated import Debated, read_debated
 from cortexdsl.report.tables.work.serving import savings_table, servers_said, servers_table
 from cortexdsl.report.tables.written.table import Column, Entry, Table, words
-from cortexdsl.report.words.numbers import NOTHING, counted, number
 from cortexdsl.watch.words import duration
 
 NAME = "spent"
