@@ -8,11 +8,11 @@ Prints one figure a line. What is counted:
 - single importers: modules that exactly one other module imports.
 - folder cycles: pairs of folders (parents included) whose modules import each other.
 - homonyms: public classes whose name another public class has.
-- files naming X: code files in which a word of the language occurs in quotes, for one example of each kind of extension.
-  It is the number of files that somebody who adds another of the kind has to look at.
-- carriers of X (with `--trace`): functions in which an argument or the result holds the value, in whatever it is wrapped
-  up to four levels deep, while a small experiment is checked, planned, debated, and scored. Containers such as the whole
-  spec count, so that these are upper bounds.
+- files naming X: code files in which a word of the language occurs in quotes, for one example of each kind of
+  extension: the files that somebody who adds another of the kind has to look at.
+- carriers of X (with `--trace`): functions in which an argument or the result holds the value, up to four levels deep in
+  whatever wraps it, while a small experiment is checked, planned, and debated. Containers such as the whole spec
+  count, so that these are upper bounds.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -59,19 +59,57 @@ limits: {{calls: {CALLS}}}
 """
 
 
-def packages(root: Path) -> list[Path]:
-    """Return the packages of a checkout: the core and what lies beside it."""
-    return sorted(path.parent for path in root.glob("cortexdsl*/__init__.py"))
-
-
 def module_name(path: Path, root: Path) -> str:
     """Return the dotted name of a module."""
     parts = list(path.relative_to(root).with_suffix("").parts)
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imported(tree: ast.AST, names: set[str]) -> Iterator[str]:
-    """Yield the modules of the checkout that a module imports."""
+class Code:
+    """The modules of a checkout: those of the core package and of the packages beside it."""
+
+    def __init__(self, root: Path) -> None:
+        packages = sorted(path.parent for path in root.glob("cortexdsl*/__init__.py"))
+        self.root = root
+        self.paths = [path for package in packages for path in sorted(package.rglob("*.py"))]
+        self.modules = [path for path in self.paths if path.name != "__init__.py"]
+        self.sources = {path: path.read_text(encoding="utf-8") for path in self.paths}
+        self.trees = {module_name(path, root): ast.parse(text) for path, text in self.sources.items()}
+
+    def lines(self, paths: Iterable[Path]) -> list[int]:
+        """Return how many lines each of some files has."""
+        return [self.sources[path].count("\n") for path in paths]
+
+    def core(self, paths: Iterable[Path]) -> list[Path]:
+        """Return those files that belong to the core package."""
+        return [path for path in paths if path.relative_to(self.root).parts[0] == "cortexdsl"]
+
+    def levels(self, path: Path) -> int:
+        """Return how many folders lie between the top package and a module."""
+        return len(path.relative_to(self.root).parts) - 2
+
+    def imports(self) -> set[tuple[str, str]]:
+        """Return the pairs of a module and another one that it imports."""
+        return {
+            (name, target)
+            for name, tree in self.trees.items()
+            for target in imported(tree, self.trees.keys())
+            if target in self.trees and target != name
+        }
+
+    def public_classes(self) -> Counter[str]:
+        """Return how often each name of a public class is defined."""
+        nodes = (node for tree in self.trees.values() for node in tree.body if isinstance(node, ast.ClassDef))
+        return Counter(node.name for node in nodes if not node.name.startswith("_"))
+
+    def files_with(self, pattern: str) -> int:
+        """Return how many code files and rule files hold a pattern."""
+        rules = (path.read_text(encoding="utf-8") for path in sorted((self.root / "workflows").glob("*.smk")))
+        return sum(re.search(pattern, text) is not None for text in (*self.sources.values(), *rules))
+
+
+def imported(tree: ast.AST, names: Collection[str]) -> Iterator[str]:
+    """Yield the modules that a module imports; `names` are those of the checkout."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             for alias in node.names:
@@ -83,35 +121,24 @@ def imported(tree: ast.AST, names: set[str]) -> Iterator[str]:
 
 def sizes(root: Path) -> Iterator[tuple[str, object]]:
     """Yield the figures that are read from the source."""
-    paths = [path for package in packages(root) for path in sorted(package.rglob("*.py"))]
-    sources = {path: path.read_text(encoding="utf-8") for path in paths}
-    trees = {module_name(path, root): ast.parse(text) for path, text in sources.items()}
-    lines = {path: text.count("\n") for path, text in sources.items()}
-    modules = [path for path in paths if path.name != "__init__.py"]
-    yield "lines", sum(lines.values())
-    yield "lines in the core package", sum(count for path, count in lines.items() if path.relative_to(root).parts[0] == "cortexdsl")
-    yield "modules", len(modules)
-    yield "modules in the core package", sum(path.relative_to(root).parts[0] == "cortexdsl" for path in modules)
-    yield "packages", sum(path.name == "__init__.py" for path in paths)
-    yield "levels below the top package", max(len(path.relative_to(root).parts) - 2 for path in modules)
-    yield "mean lines of a module", round(sum(lines[path] for path in modules) / len(modules))
-    yield "modules below 80 lines", sum(lines[path] < 80 for path in modules)
-    yield "modules above 400 lines", sum(lines[path] > 400 for path in modules)
-    yield "longest module", max(lines[path] for path in modules)
-    names = set(trees)
-    edges = {(name, target) for name, tree in trees.items() for target in imported(tree, names) if target in names - {name}}
+    code = Code(root)
+    lengths, edges = code.lines(code.modules), code.imports()
     importers = Counter(target for _, target in edges)
-    leaves = {module_name(path, root) for path in modules}
-    yield "modules with a single importer", sum(importers[name] == 1 for name in leaves)
+    yield "lines", sum(code.lines(code.paths))
+    yield "lines in the core package", sum(code.lines(code.core(code.paths)))
+    yield "modules", len(code.modules)
+    yield "modules in the core package", len(code.core(code.modules))
+    yield "packages", len(code.paths) - len(code.modules)
+    yield "levels below the top package", max(map(code.levels, code.modules))
+    yield "mean lines of a module", round(sum(lengths) / len(lengths))
+    yield "modules below 80 lines", sum(length < 80 for length in lengths)
+    yield "modules above 400 lines", sum(length > 400 for length in lengths)
+    yield "longest module", max(lengths)
+    yield "modules with a single importer", sum(importers[module_name(path, root)] == 1 for path in code.modules)
     yield "folder pairs that import each other", len(folder_cycles(edges))
-    classes = Counter(
-        node.name for tree in trees.values() for node in tree.body
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
-    )
-    yield "public class names used more than once", sum(count > 1 for count in classes.values())
+    yield "public class names used more than once", sum(count > 1 for count in code.public_classes().values())
     for label, pattern in EXTENSIONS.items():
-        code = [*sources.values(), *(path.read_text(encoding="utf-8") for path in sorted((root / "workflows").glob("*.smk")))]
-        yield f"files naming {label}", sum(re.search(pattern, text) is not None for text in code)
+        yield f"files naming {label}", code.files_with(pattern)
 
 
 def folder_cycles(edges: set[tuple[str, str]]) -> set[tuple[str, str]]:
@@ -137,7 +164,8 @@ class Carriers:
     def __call__(self, frame: Any, event: str, argument: Any) -> None:
         """Look at the arguments of a function that begins and at the result of one that ends."""
         code = frame.f_code
-        if self._busy or event not in ("call", "return") or "/cortexdsl" not in code.co_filename or code.co_name[0] == "<":
+        is_ours = "/cortexdsl" in code.co_filename and not code.co_name.startswith("<")
+        if self._busy or not is_ours or event not in ("call", "return"):
             return
         self._busy = True
         try:
@@ -163,14 +191,16 @@ def marks(value: Any, depth: int) -> set[str]:
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         inner = [getattr(value, field.name, None) for field in dataclasses.fields(value)]
     else:
-        inner = list(getattr(value, "__dict__", {}).values())[:50] if type(value).__module__.startswith("cortexdsl") else []
+        inner = (
+            list(getattr(value, "__dict__", {}).values())[:50] if type(value).__module__.startswith("cortexdsl") else []
+        )
     return set().union(*(marks(one, depth - 1) for one in inner)) if inner else set()
 
 
 class Server(BaseHTTPRequestHandler):
     """Answers every chat request with the marked reply."""
 
-    def do_POST(self) -> None:  # noqa: N802 - the name that the library calls
+    def do_POST(self) -> None:
         """Answer one request."""
         self.rfile.read(int(self.headers["Content-Length"]))
         message = {"role": "assistant", "content": f"{REPLY} The answer is 4."}
@@ -198,7 +228,11 @@ def trace(folder: Path) -> dict[str, tuple[int, int]]:
     out = "results/traced/debates/arithmetic/sparse/r1-s01.jsonl"
     job = ["--dataset", "arithmetic", "--cell", "sparse", "--shard", "r1-s01", "--out", out]
     carriers = Carriers()
-    for arguments in (["check", "specs/traced.yaml"], ["plan", "specs/traced.yaml"], ["debate", "specs/traced.yaml", *job]):
+    for arguments in (
+        ["check", "specs/traced.yaml"],
+        ["plan", "specs/traced.yaml"],
+        ["debate", "specs/traced.yaml", *job],
+    ):
         sys.setprofile(carriers)
         try:
             status = cli(arguments)

@@ -1,12 +1,13 @@
-"""Digests of everything that the shipped specs produce: the same code must give the same bytes.
+"""Digests of everything that the shipped specs produce: a change of the code alone must keep the bytes.
 
-Runs the quickstart and all examples through plain Snakemake in a temporary copy of the checkout (about three minutes), and prints a digest of each file that it wrote: records, scores, tables,
-verdicts, and reports. With `--against FILE` it compares them with an earlier output and says which files differ.
+Runs the quickstart and all examples through plain Snakemake in a temporary copy of a checkout (ten minutes of processor
+time), and prints a digest of each file that it wrote: records, scores, tables, verdicts, figures. With `--against FILE`
+it compares them with an earlier output and prints the files that differ.
 
     python benchmarks/house/results.py > before.txt
     python benchmarks/house/results.py --against before.txt
 
-Call logs, ledgers, and logs of jobs carry times and are left out. So are the times of a run in its plan and report.
+Call logs, ledgers, logs of jobs, and the pages of the report hold times and are left out.
 """
 
 from __future__ import annotations
@@ -33,9 +34,22 @@ def shipped_specs() -> list[str]:
     return [str(path.relative_to(specs).with_suffix("")) for path in paths]
 
 
+def copy_checkout(checkout: Path, folder: Path) -> None:
+    """Copy the files that git follows, so that a run leaves the checkout alone."""
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=checkout, capture_output=True, check=True).stdout.decode()
+    for name in filter(None, listing.split("\0")):
+        if (checkout / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(checkout / name, folder / name)
+
+
 def run_specs(names: list[str], folder: Path, cores: int) -> int:
     """Run specs with plain Snakemake in a folder, and return the exit status."""
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONPATH": str(folder)}
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(folder),
+    }
     config = f"spec={','.join(names)}"
     command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--quiet", "all", "--config", config]
     with (folder / "snakemake.log").open("w") as log:
@@ -61,8 +75,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / "checkout"
-        ignored = shutil.ignore_patterns(".git", ".venv", "results", "node_modules", ".mypy_cache", ".snakemake")
-        shutil.copytree(arguments.checkout, folder, ignore=ignored)
+        copy_checkout(arguments.checkout, folder)
         names = arguments.specs or shipped_specs()
         if run_specs(names, folder, arguments.cores):
             sys.exit(f"the run failed:\n{(folder / 'snakemake.log').read_text()[-4000:]}")
@@ -70,8 +83,10 @@ def main() -> None:
     if arguments.against is None:
         print("\n".join(lines))
         return
-    before, after = (dict(reversed(line.split("  ", 1)) for line in text) for text in
-                     (arguments.against.read_text().splitlines(), lines))
+    before, after = (
+        dict(reversed(line.split("  ", 1)) for line in text)
+        for text in (arguments.against.read_text().splitlines(), lines)
+    )
     differing = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
     for path in differing:
         print(f"{before.get(path, 'absent'):16}  {after.get(path, 'absent'):16}  {path}")
