@@ -1,4 +1,4 @@
-"""The error tree. An error says where, what and the remedy, and inherits from the built-in a caller expects.
+"""The errors of cortexdsl. A message says where, what and the remedy; classes inherit from fitting built-in ones.
 
 Exit status of the command line: `InputError` and its children are 2 (the input is wrong), every other
 `CortexError` is 1 (the experiment failed).
@@ -6,16 +6,17 @@ Exit status of the command line: `InputError` and its children are 2 (the input 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
 class CortexError(Exception):
-    """The root of everything that cortexdsl raises on purpose."""
+    """The base of all errors that cortexdsl raises."""
 
 
 class InputError(CortexError, ValueError):
-    """What the user gave is wrong: a spec, a data file, a table, an argument."""
+    """An input of the user is wrong: a spec, a data file, a table, an argument."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class DataError(InputError):
     Attributes
     ----------
     word : str
-        The word of a dataset entry that it is about (`size`, `file`); empty where it is about none alone.
+        The word of a dataset entry that is wrong (`size`, `file`); empty if it is not a single one.
     """
 
     def __init__(self, message: str, *, word: str = "") -> None:
@@ -69,7 +70,7 @@ class DataError(InputError):
 
 
 class SpecDataError(SpecError, DataError):
-    """A spec whose text is right, and whose data is wrong or not on this machine."""
+    """The text of a spec is right, but its data is wrong or not on this machine."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.word = ""
@@ -77,7 +78,7 @@ class SpecDataError(SpecError, DataError):
 
 
 class DebateError(CortexError, RuntimeError):
-    """A debate cannot go on as its protocol says; names the step, the round and the agent."""
+    """A debate cannot continue as its protocol says; names the step, the round and the agent."""
 
 
 class ModelError(CortexError, RuntimeError):
@@ -94,3 +95,12 @@ class BudgetError(CortexError, RuntimeError):
 
 class RecordError(CortexError, ValueError):
     """A stored record (debate, call log, plan) cannot be read or belongs to another version."""
+
+
+def nearest(word: object, allowed: Iterable[str], *, say: str = "allowed") -> str:
+    """Return the remedy for a word that is not allowed: the nearest spelling, and the allowed words."""
+    known = list(dict.fromkeys(allowed))
+    same = [one for one in known if one.casefold() == str(word).casefold()]
+    near = same or difflib.get_close_matches(str(word), known, 1, 0.6)
+    listed = ", ".join(known[:40]) + (" ..." if len(known) > 40 else "")
+    return (f"did you mean {near[0]}? " if near else "") + (f"{say}: {listed}" if known else "")

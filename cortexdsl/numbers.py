@@ -1,7 +1,7 @@
-"""Numbers as a reader meets them: one way to write each kind of number, and no digit too many.
+"""Numbers for readers: one way to write each kind of number, without needless digits.
 
 Thousands are separated by a comma, a minus is U+2212, percent signs follow a narrow space. The report, its tables and
-figures use this module; so can every other place that shows numbers to people.
+figures use this module, and so can every other part that shows numbers to people.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def estimate(value: float | None, kind: Kind) -> str:
-    """Write the estimate of a metric, with its unit where that is a percent."""
+    """Write the estimate of a metric, with its unit if that is a percent."""
     if value is None or math.isnan(value):
         return NOTHING
     return f"{100 * value:.1f}{THIN}%" if kind == "share" else number(value)
@@ -55,9 +55,9 @@ def interval(
 ) -> str:
     """Write an interval in brackets, in the units of its estimate.
 
-    `null` is what the lower and the upper end are held against (0 for a difference): an end gets as many digits as it
-    takes to show on which side of it the end lies. The ends get more digits if they would read alike. Empty if an end
-    is unknown, or if both are equal up to rounding (nothing varied).
+    `null` is the value to which the lower and the upper end are compared (0 for a difference): an end gets as many
+    digits as are needed to show its side. The ends get more digits if they would look equal. Empty if an end is
+    unknown, or if both are equal up to rounding (nothing varied).
     """
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return ""

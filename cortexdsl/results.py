@@ -1,6 +1,6 @@
 """The results of an experiment as data frames: `import cortexdsl as cx; run = cx.open("results/mine")`.
 
-Every table is read when it is first asked for, and kept.
+Each table is read on first use and cached.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from cortexdsl.analysis.tests.compare import compare_families
-from cortexdsl.analysis.tests.signflip import DRAWS
-from cortexdsl.analysis.units.table import read_table
+from cortexdsl.claims.arms import arms_of, find_arm
+from cortexdsl.core import Family
 from cortexdsl.errors import DataError
-from cortexdsl.plan.kept.store import read_plan
-from cortexdsl.plan.kept.table_seals import check_own_table
-from cortexdsl.plan.parts.layout import Layout
+from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.persistence.store import read_plan
+from cortexdsl.plan.persistence.table_checksums import check_own_table
 from cortexdsl.records import Record, debate_files, read_debates
-from cortexdsl.records.flat import edge_rows, turn_rows
-from cortexdsl.spec.claims.arms import arms_of, find_arm
-from cortexdsl.terms import Family
+from cortexdsl.records.rows import edge_rows, turn_rows
+from cortexdsl.stats.inference.bootstrap import DRAWS
+from cortexdsl.stats.inference.families import compare_families
+from cortexdsl.stats.tables.score_table import read_table
 
-_TEXT = ("question_id", "cluster", "group")  # ids that look like numbers stay what they are
+_TEXT = ("question_id", "cluster", "group")  # ids that look like numbers stay text
 
 
 class Results:
@@ -38,8 +38,7 @@ class Results:
     Raises
     ------
     DataError
-        There is no such folder; a table that is asked for is missing, cannot be read, or was edited after the
-        experiment wrote it.
+        The folder does not exist; a table is missing, cannot be read, or was edited after the experiment wrote it.
 
     Examples
     --------
@@ -136,7 +135,7 @@ class Results:
         Parameters
         ----------
         *cells : str
-            All others where none is named.
+            All others if none is named.
         to : str
             The cell that they are compared with.
         metric : str or several
@@ -150,7 +149,7 @@ class Results:
 
         Notes
         -----
-        What is compared after the results were seen is exploratory, whatever its p.
+        A comparison that is chosen after the results were seen is exploratory, whatever its p.
         """
         check_own_table(Path(self._layout.table("scores")))
         table = read_table(Path(self._layout.table("scores")))

@@ -2,7 +2,7 @@
 import { build } from "esbuild";
 import { copyFile } from "node:fs/promises";
 
-const out = process.argv[2] ?? "../cortexdsl/view/built";
+const out = process.argv[2] ?? "../cortexdsl/explorer/built";
 await build({
   entryPoints: { app: "src/main.tsx" },
   outdir: out,

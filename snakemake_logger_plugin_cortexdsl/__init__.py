@@ -1,8 +1,8 @@
 """Snakemake's logger plugin `cortexdsl`: the display of a run (`--logger cortexdsl`, in the default profile).
 
-Snakemake finds plugins by the names of top-level packages; what it does is in `cortexdsl.watch`.
+Snakemake finds plugins by the names of top-level packages; what it does is in `cortexdsl.display`.
 """
 
-from cortexdsl.watch.handler import LogHandler
+from cortexdsl.display.handler import LogHandler
 
 __all__ = ["LogHandler"]

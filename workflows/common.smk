@@ -1,4 +1,5 @@
-# What the rules share: which experiments are asked for, and what their specs mean.
+# What the rules share: the experiments of this run, their compiled specs, and the functions that rules take their
+# inputs, params and resources from.
 
 import os
 import sys
@@ -11,27 +12,27 @@ from snakemake.io import IOFile
 
 from cortexdsl.errors import CortexError, InputError
 from cortexdsl.plan import PARTS, TABLES, Layout, compile_spec, sound_experiments
-from cortexdsl.plan.jobs.again import failed_jobs, failed_judgements
-from cortexdsl.plan.outdated import outdated_outputs
-from cortexdsl.plan.kept.looks import batches_by_cell, live_in, read_look
-from cortexdsl.plan.jobs.waiting import (
+from cortexdsl.plan.jobs.schedule import failed_jobs, failed_judgements
+from cortexdsl.plan.jobs.schedule import outdated_outputs
+from cortexdsl.plan.persistence.store import batches_by_cell, live_in, read_look
+from cortexdsl.plan.jobs.schedule import (
     connections_per_job,
     debates_wait,
     judge_waits,
     pool_waits,
 )
-from cortexdsl.serve import tell_jobs_at_once, told_jobs_at_once
+from cortexdsl.jobs.serve import publish_jobs_at_once, read_jobs_at_once
 
-# Jobs find the command beside the Python that runs Snakemake, whether or not its environment is active; but not where
-# Snakemake makes an environment for each job (conda, a container): that one comes first, with a cortexdsl of its own.
+# Jobs use the command of the Python that runs Snakemake, whether or not its environment is active. If Snakemake makes
+# an environment for each job (conda, a container), jobs use the cortexdsl of that environment.
 DEPLOYED = bool(workflow.deployment_settings.deployment_method)
 BESIDE = (
     "" if DEPLOYED else f"export PATH={quote(str(Path(sys.executable).parent))}:$PATH; "
 )
 shell.prefix(f"set -euo pipefail; {BESIDE}")
 
-# Jobs of this machine start warm from a worker that the run has beside it; they run by themselves where it is not
-# wanted (`--config worker=false`), in environments of their own, and on a cluster.
+# Jobs on this machine are handed to the worker of the run. They run by themselves with `--config worker=false`, in
+# environments of their own, and on a cluster.
 IS_WARM = (
     workflow.is_main_process
     and workflow.local_exec
@@ -40,7 +41,7 @@ IS_WARM = (
 )
 
 
-# An experiment may lie in a folder (examples/groups), but not in a stage of another one.
+# The name of an experiment may have a folder (examples/groups), but not one that is a stage of another experiment.
 wildcard_constraints:
     experiment=r"(?:(?!/(?:calls|debates|judgements|looks|parts|pools|train)/)[^~])+?",
     dataset=r"[^/]+",
@@ -53,33 +54,46 @@ wildcard_constraints:
 
 
 def refuse(error):
-    """End with one clear message: Snakemake's own errors add where in the rules they were raised."""
+    """End with one message; Snakemake's own errors would add the place in the rules where they were raised."""
     print(f"error: {error}", file=sys.stderr)
     sys.exit(2 if isinstance(error, InputError) else 1)
 
 
-# A spec is compiled once a parse.
+# A spec is compiled once when the workflow is parsed.
 compiled = cache(compile_spec)
 
 
 @cache
 def plan_of(experiment):
-    """Return what a spec means."""
+    """Return the compiled spec of an experiment."""
     try:
         return compiled(EXPERIMENTS.get(experiment, experiment), experiment)
     except CortexError as error:
         refuse(error)
 
 
+def spec_path(wildcards):
+    """Return the path of the spec of a job's experiment."""
+    return plan_of(wildcards.experiment).spec_path
+
+
 def jobs_at_once():
-    """On this machine one a core, on a cluster as many as its profile says; where jobs run is known after parsing."""
+    """Return how many jobs run at once: one for each core, or on a cluster as its profile says.
+
+    It is known only after parsing where jobs run.
+    """
     if not workflow.is_main_process:
-        return told_jobs_at_once()
-    return tell_jobs_at_once(workflow.cores if workflow.local_exec else workflow.nodes)
+        return read_jobs_at_once()
+    return publish_jobs_at_once(
+        workflow.cores if workflow.local_exec else workflow.nodes
+    )
 
 
 def is_waiting(wildcards):
-    """Say whether a job only waits, in the worker's loop beside others: a debate, or what names a source or judges."""
+    """Return whether a job only waits for model servers, so that the worker runs it in its event loop.
+
+    Jobs with a shard are debates, jobs with a source build pools, the others judge.
+    """
     if not (IS_WARM and workflow.local_exec) or "training" in wildcards.keys():
         return False
     plan = plan_of(wildcards.experiment)
@@ -90,14 +104,19 @@ def is_waiting(wildcards):
     return judge_waits(plan)
 
 
+def threads_of(wildcards):
+    """Return the processors of a job: none if it only waits for model servers."""
+    return 0 if is_waiting(wildcards) else 1
+
+
 def connections(wildcards):
-    """Connections that a job takes of those that the run may have."""
+    """Return how many of the run's connections a job may use."""
     plan = plan_of(wildcards.experiment)
     return connections_per_job(plan, jobs_at_once(), is_warm=is_waiting(wildcards))
 
 
 def looks_of(experiment):
-    """The looks up to the one at which the experiment stops, taken one after the other; none without stopping."""
+    """Return the looks up to the one at which the experiment stops; none without `stopping`."""
     plan, looks = plan_of(experiment), []
     for batch in range(1, plan.batches + 1) if plan.stopping else ():
         taken = checkpoints.look.get(experiment=experiment, batch=str(batch))
@@ -108,7 +127,7 @@ def looks_of(experiment):
 
 
 def to_score(wildcards):
-    """What one cell's scores are made of: its debates, with stopping as far as the looks have asked for them."""
+    """Return the inputs of a cell's scores: its debates; with `stopping` those that the looks have asked for."""
     force_outdated(wildcards.experiment)
     plan, looks = plan_of(wildcards.experiment), looks_of(wildcards.experiment)
     batches = batches_by_cell(plan, len(looks))[wildcards.cell] if looks else None
@@ -116,7 +135,7 @@ def to_score(wildcards):
 
 
 def products_of(experiment):
-    """Return every file that an experiment ends with: one that is missing is made again."""
+    """Return every file that an experiment ends with."""
     plan = plan_of(experiment)
     cells = (
         SimpleNamespace(experiment=experiment, dataset=dataset, cell=cell.slug)
@@ -127,12 +146,12 @@ def products_of(experiment):
 
 
 def products(wildcards):
-    """Return everything that the experiments of this run end with."""
+    """Return every file that the experiments of this run end with."""
     return [path for name in EXPERIMENTS for path in products_of(name)]
 
 
 def to_look(wildcards):
-    """What a look reads: the debates of its batch. With racing the look before says whose they are."""
+    """Return the debates of a look's batch; with racing the previous look says of which cells."""
     plan, batch = plan_of(wildcards.experiment), int(wildcards.batch)
     if plan.is_racing and batch > 1:
         checkpoints.look.get(experiment=wildcards.experiment, batch=str(batch - 1))
@@ -141,7 +160,7 @@ def to_look(wildcards):
 
 
 def to_train(wildcards):
-    """What a phase learns from, and the models of earlier phases that it goes on from."""
+    """Return the examples that a phase learns from, and the models of earlier phases that it continues."""
     plan = plan_of(wildcards.experiment)
     training = plan.training(wildcards.training)
     phase = training.phase(wildcards.phase)
@@ -156,16 +175,16 @@ try:
 except CortexError as error:
     refuse(error)
 
-# The display names the reports that are there if nothing is left to be done.
+# The display names the existing reports if nothing has to be done.
 if workflow.is_main_process:
     reports = [Layout(f"results/{name}").report for name in EXPERIMENTS]
     there = [f"report: {path}" for path in reports if Path(path).exists()]
     logger.info(None, extra={"reports": there})
 
-# `--config errors_again=true` asks calls again that failed: debates that may have heard of one run again, with their
-# replies from the call logs. No param says so, or the next run without it would run them once more.
+# `--config errors_again=true` repeats failed calls: debates that failed calls may have influenced run again, with their
+# other replies from the call logs. This is not a param, because the next run without it would repeat these debates.
 ERRORS_AGAIN = str(config.get("errors_again", False)).lower() in ("true", "yes", "1")
-# `--config trust=package.module:function` (several with commas) lets tools of the specs call it.
+# `--config trust=package.module:function` (several with commas) lets tools of the specs call these functions.
 TRUST = "".join(
     f" --trust {quote(name.strip())}"
     for name in str(config.get("trust", "")).split(",")
@@ -174,17 +193,17 @@ TRUST = "".join(
 
 
 def is_unknown(path):
-    """Return whether a file is there, and `.snakemake` holds nothing about it."""
+    """Return whether a file exists without a record in `.snakemake`."""
     record = IOFile(path, rule=workflow.get_rule("plan"))
     return os.path.exists(path) and workflow.persistence.metadata(record) is None
 
 
 @cache
 def force_outdated(experiment):
-    """Have Snakemake make again what it cannot know to be outdated, once for each graph of jobs.
+    """Force the outputs that Snakemake cannot know to be outdated, once for each graph of jobs.
 
-    Results may come from elsewhere without `.snakemake`, which has the digests that Snakemake goes by. What asks models
-    is then made again if its own digests differ. Tables are always made again, which costs no call.
+    Results may have been copied without `.snakemake`, in which Snakemake keeps the digests. Outputs of jobs that call
+    models are then compared by their own digests; tables are always made again, which costs no call.
     """
     if not workflow.is_main_process:
         return
@@ -199,13 +218,13 @@ def force_outdated(experiment):
 
 
 def to_judge(wildcards):
-    """What a judge reads."""
+    """Return the inputs of a judge job."""
     force_outdated(wildcards.experiment)
     return to_score(wildcards)
 
 
 def to_debate(wildcards):
-    """What a debate job reads."""
+    """Return the inputs of a debate job."""
     force_outdated(wildcards.experiment)
     return plan_of(wildcards.experiment).debate_inputs(
         wildcards.dataset, wildcards.cell, wildcards.shard
@@ -213,13 +232,13 @@ def to_debate(wildcards):
 
 
 def to_plan(wildcards):
-    """What the plan reads: it tells the ledger of edits, which would else make what is another rule's output."""
+    """Return the input of rule `plan`: it writes edits into the ledger, which rule `declare` must have begun."""
     force_outdated(wildcards.experiment)
     return plan_of(wildcards.experiment).layout.declared
 
 
-# Connections are shared by the jobs that run at once: their sum is capped here, since a resource without a cap is
-# unlimited. A cap given with --resources stands.
+# The jobs that run at once share the connections. Their sum is limited here, because a resource without a limit is
+# unlimited in Snakemake; `--resources` takes precedence.
 CONNECTIONS = max(
     (plan_of(name).limits.connections for name in EXPERIMENTS), default=16
 )

@@ -1,10 +1,10 @@
-# One job debates one shard of questions under one cell. Its call log, which is no output, outlives a failed job.
+# One job debates one shard of questions under one cell. Its call log is not an output: it outlives a failed job.
 
 
 rule debate:
     input:
-        # Made once. Not ancient: behind a job that runs again, Snakemake (9.27) looks at no digest of jobs for which
-        # that job's output is ancient, and would leave debates as they were after an edit.
+        # Not `ancient`: if the job of an ancient input runs again, Snakemake (9.27) ignores changed digests of the jobs
+        # that read it, and debates would not run again after an edit.
         Layout("results/{experiment}").declared,
         to_debate,
     output:
@@ -13,12 +13,12 @@ rule debate:
         "results/{experiment}/logs/debates/{dataset}/{cell}/{shard}.log",
     conda:
         "../environment.yml"
-    # Beside a worker, a job that waits for model servers takes no core, but its share of the connections.
-    threads: lambda wildcards: 0 if is_waiting(wildcards) else 1
+    # With a worker, a job that waits for model servers takes no core, but its share of the connections.
+    threads: threads_of
     resources:
         connections=connections,
     params:
-        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
+        spec=spec_path,
         digest=lambda wildcards: plan_of(wildcards.experiment).debate_digest(
             wildcards.dataset, wildcards.cell, wildcards.shard
         ),

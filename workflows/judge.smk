@@ -1,5 +1,5 @@
-# Judgements: where `judged` is asked for, a model is asked about the answers of each cell. It is told the golds: its
-# calls lie in a folder of their own, where no debate looks.
+# Judgements: if the metrics include `judged`, a model judges the answers of each cell. It is told the golds, so its
+# calls are logged in a folder of their own, which no debate reads.
 
 
 rule judge:
@@ -11,11 +11,11 @@ rule judge:
         "results/{experiment}/logs/judgements/{dataset}/{cell}.log",
     conda:
         "../environment.yml"
-    threads: lambda wildcards: 0 if is_waiting(wildcards) else 1
+    threads: threads_of
     resources:
         connections=connections,
     params:
-        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
+        spec=spec_path,
         digest=lambda wildcards: plan_of(wildcards.experiment).judge_digest(
             wildcards.dataset, wildcards.cell
         ),
@@ -38,7 +38,7 @@ rule agreement:
     conda:
         "../environment.yml"
     params:
-        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
+        spec=spec_path,
     shell:
         "cortexdsl agreement {params.spec:q} --experiment {wildcards.experiment:q}"
         " > {log:q} 2>&1"

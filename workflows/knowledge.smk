@@ -1,4 +1,4 @@
-# Knowledge pools: what each source finds for a dataset's questions, kept with the experiment.
+# Knowledge pools: the passages that each source finds for the questions of a dataset, stored with the experiment.
 
 
 rule pool:
@@ -12,11 +12,11 @@ rule pool:
         "results/{experiment}/logs/pools/{dataset}/{source}.log",
     conda:
         "../environment.yml"
-    threads: lambda wildcards: 0 if is_waiting(wildcards) else 1
+    threads: threads_of
     resources:
         connections=connections,
     params:
-        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
+        spec=spec_path,
         digest=lambda wildcards: plan_of(wildcards.experiment).pool_digest(
             wildcards.dataset, wildcards.source
         ),

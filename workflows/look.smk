@@ -1,5 +1,5 @@
-# Stopping early: after each batch of questions a look asks whether every claim is decided. What it finds decides whether
-# the next batch is debated at all (docs/decisions/009-early-stopping.md).
+# Stopping early: after each batch of questions a look tests whether every claim is decided, and so whether the next
+# batch is needed (docs/decisions/009-early-stopping.md).
 
 
 checkpoint look:
@@ -13,7 +13,7 @@ checkpoint look:
     conda:
         "../environment.yml"
     params:
-        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
+        spec=spec_path,
         digest=lambda wildcards: plan_of(wildcards.experiment).look_digest,
     shell:
         "cortexdsl look {params.spec:q} --experiment {wildcards.experiment:q} --batch {wildcards.batch}"

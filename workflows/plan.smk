@@ -1,10 +1,10 @@
-# Before the run: the claims as they are declared, after every prompt was rendered once. And the plan: what will be run,
-# and what it will cost.
+# Rule `declare` records the claims before the run, after it has rendered every prompt once. Rule `plan` writes what will
+# run, and what it will cost.
 
 
 rule declare:
     output:
-        # Kept where the job runs again (the spec was moved): what is declared stays declared.
+        # Kept if the job runs again, for example because the spec was moved: what is declared stays declared.
         update(Layout("results/{experiment}").declared),
     log:
         "results/{experiment}/logs/declare.log",
@@ -12,7 +12,7 @@ rule declare:
     conda:
         "../environment.yml"
     params:
-        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
+        spec=spec_path,
     shell:
         "cortexdsl plan {params.spec:q} --experiment {wildcards.experiment:q} --declare"
         " > {log:q} 2>&1"
@@ -34,7 +34,7 @@ rule plan:
         mem_mb=2000,
         runtime=60,
     params:
-        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
+        spec=spec_path,
         digest=lambda wildcards: plan_of(wildcards.experiment).digest,
     shell:
         "cortexdsl plan {params.spec:q} --experiment {wildcards.experiment:q} --out {output:q}"

@@ -1,4 +1,4 @@
-# Scores and what else records tell: each cell's part of every table, then the tables of all cells.
+# Scores and other measures of the records: each cell's part of every table, then the tables of all cells.
 
 
 rule score:
@@ -21,7 +21,7 @@ rule score:
         mem_mb=2000,
         runtime=60,
     params:
-        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
+        spec=spec_path,
         digest=lambda wildcards: plan_of(wildcards.experiment).score_digest(
             wildcards.dataset, wildcards.cell
         ),
@@ -45,7 +45,7 @@ rule join:
     conda:
         "../environment.yml"
     params:
-        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
+        spec=spec_path,
         digest=lambda wildcards: plan_of(wildcards.experiment).join_digest,
     shell:
         "cortexdsl join {params.spec:q} --experiment {wildcards.experiment:q}"

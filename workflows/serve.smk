@@ -1,26 +1,30 @@
-# What runs beside the jobs, started when there is work and stopped whatever happens: model servers that a spec declares
-# (docs/decisions/002-model-servers.md), and the worker that jobs start warm from (docs/decisions/017-warm-worker.md).
+# What is started before the first job and stopped at the end of the run: the model servers that a spec declares
+# (docs/decisions/002-model-servers.md) and the worker (docs/decisions/017-warm-worker.md).
 
-from cortexdsl.plan.jobs.waiting import ways
-from cortexdsl.plan.known import refuse_other_questions
-from cortexdsl.serve import (
+from cortexdsl.plan.jobs.schedule import ways
+from cortexdsl.plan.persistence.history import refuse_other_questions
+from cortexdsl.jobs.serve import (
     refuse_paid,
     refuse_unset,
     start_servers,
     stop_servers,
     what_runs,
 )
-from cortexdsl.watch.expected import announce
-from cortexdsl.worker.alone import hold
-from cortexdsl.worker.start import start_worker, stop_workers
-from cortexdsl.worker.stopping import interrupt_on_signals, stop_on_signals
+from cortexdsl.display.expected import announce
+from cortexdsl.worker.run import (
+    interrupt_on_signals,
+    lock_experiment,
+    start_worker,
+    stop_on_signals,
+    stop_workers,
+)
 
 SERVERS, WORKERS, LOCKS = [], [], []
 RUNNING = []  # experiments of this run
 
 
 def begin(needed, experiments):
-    """Start what runs beside the jobs, and tell the display what is to be done."""
+    """Start the servers and the worker, and tell the display which jobs will run."""
     asking = {
         job.wildcards.experiment
         for job in needed
@@ -30,34 +34,36 @@ def begin(needed, experiments):
     if config.get("spec") is None and not set(workflow.dag_settings.targets) - {"all"}:
         refuse_paid([plan_of(name) for name in experiments])
         logger.info(what_runs(experiments))
-    LOCKS.extend(hold(Path(Layout(f"results/{name}").root)) for name in experiments)
+    LOCKS.extend(
+        lock_experiment(Path(Layout(f"results/{name}").root)) for name in experiments
+    )
     refuse_other_questions([plan_of(name) for name in sorted(asking)])
     refuse_unset([plan_of(name) for name in sorted(asking)])
     SERVERS.extend(start_servers([plan_of(name) for name in sorted(asking)]))
-    # Where jobs run is known after parsing. A job of another machine cannot watch this process, and must not try.
+    # Jobs on other machines must not be given the process id of this run, which they would watch.
     if IS_WARM and workflow.local_exec:
-        asked = {way for name in asking for way in ways(plan_of(name))}
+        needed_ways = {way for name in asking for way in ways(plan_of(name))}
         log = Path(Layout(f"results/{experiments[0]}").root) / "logs" / "worker.log"
-        WORKERS.extend(start_worker(sorted(asked), log))
+        WORKERS.extend(start_worker(sorted(needed_ways), log))
     announced = announce([plan_of(name) for name in sorted(asking)], needed)
     logger.info(None, extra={"announced": announced})
     RUNNING.extend(experiments)
 
 
 def beside():
-    """Return the processes that run beside the jobs."""
+    """Return the process ids of the servers and the worker."""
     servers = [server.process.pid for server in SERVERS if server.process]
     return [*servers, *(worker.process.pid for worker in WORKERS)]
 
 
 def stop(signal_name):
-    """Keep further jobs from starting; the run ends with those that run."""
+    """Start no further job; the run ends after those that run."""
     workflow.scheduler.exit_gracefully()
     logger.info(None, extra={"stopped_by": signal_name})
 
 
 def end():
-    """Stop what runs beside the jobs."""
+    """Stop the servers and the worker."""
     stop_workers(WORKERS)
     stop_servers(SERVERS)
 
@@ -86,17 +92,17 @@ onsuccess:
     end()
     for name in RUNNING:
         if Path(Layout(f"results/{name}").report).exists():
-            said = f"report: results/{name}/report.html (in words: cortexdsl report results/{name} --text)"
-            logger.info(said, extra={"is_last_word": True})
+            message = f"report: results/{name}/report.html (in words: cortexdsl report results/{name} --text)"
+            logger.info(message, extra={"is_last_word": True})
 
 
 onerror:
     end()
-    from cortexdsl.report.stopped import (
+    from cortexdsl.report.unfinished import (
         last_words,
     )  # a run that ends well need not pay for it
 
     for name in RUNNING:
-        said = last_words(name)
-        if said:
-            logger.info(said, extra={"is_last_word": True})
+        message = last_words(name)
+        if message:
+            logger.info(message, extra={"is_last_word": True})

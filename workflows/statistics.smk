@@ -1,4 +1,4 @@
-# The verdict: metrics with intervals, comparisons by family and what stands beside them, claims.
+# The verdict: metrics with intervals, comparisons by family with omnibus tests, bounds and ranks, and claims.
 
 
 rule verdict:

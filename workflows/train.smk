@@ -1,4 +1,5 @@
-# Learning from pairs (docs/training.md): one job a phase. Its checkpoints, which are no output, outlive a failed job.
+# Learning from pairs (docs/training.md): one job for each phase. Its checkpoints are not outputs: they outlive a failed
+# job.
 
 
 rule train:
@@ -14,7 +15,7 @@ rule train:
     conda:
         "../environment.yml"
     params:
-        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
+        spec=spec_path,
         digest=lambda wildcards: plan_of(wildcards.experiment)
         .training(wildcards.training)
         .phase(wildcards.phase)

@@ -1,5 +1,5 @@
-# Debates to learn from: what is said in them and might have been, and the preference pairs that this makes. A phase
-# debates with what the phases before it have trained.
+# Debates to learn from, with alternative replies, and the preference pairs made from them. A phase debates with the
+# models that the phases before it have trained.
 
 
 rule trajectories:
@@ -18,7 +18,7 @@ rule trajectories:
     resources:
         connections=connections,
     params:
-        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
+        spec=spec_path,
         digest=lambda wildcards: (
             plan_of(wildcards.experiment)
             .training(wildcards.training)
@@ -48,7 +48,7 @@ rule pairs:
     conda:
         "../environment.yml"
     params:
-        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
+        spec=spec_path,
         digest=lambda wildcards: (
             plan_of(wildcards.experiment)
             .training(wildcards.training)

@@ -1,5 +1,5 @@
-# Counterfactuals: finished debates once more without an agent, an edge, a round or a step. One job for an experiment:
-# most of its calls are in the logs.
+# Counterfactuals: finished debates repeated without an agent, an edge, a round or a step. One job for an experiment,
+# because most of its calls are in the logs.
 
 
 rule whatif:
@@ -18,7 +18,7 @@ rule whatif:
             plan_of(wildcards.experiment), jobs_at_once()
         ),
     params:
-        spec=lambda wildcards: plan_of(wildcards.experiment).spec_path,
+        spec=spec_path,
         digest=lambda wildcards: plan_of(wildcards.experiment).whatif_digest,
     shell:
         "cortexdsl whatif {params.spec:q} --experiment {wildcards.experiment:q}"

@@ -1,7 +1,7 @@
 # The small models, made from nothing but their recipes and seeds (docs/zoo.md):
 #
 #   snakemake --snakefile workflows/zoo.smk --cores 2
-#   snakemake --snakefile workflows/zoo.smk --cores 2 --config recipes=cortexdsl/zoo/miniature.yaml
+#   snakemake --snakefile workflows/zoo.smk --cores 2 --config recipes=cortexdsl_tiny/zoo/miniature.yaml
 #
 # They come to lie in zoo/<recipes>/shipped/. Training needs the extra: pip install ".[zoo]".
 
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from shlex import quote
 
-from cortexdsl.zoo.recipes import FILE, read_book
+from cortexdsl_tiny.zoo.recipes import FILE, read_book
 
 BOOK = Path(config.get("recipes", FILE)).absolute()
 SAID = read_book(BOOK)
@@ -60,7 +60,7 @@ rule questions:
         seed=SAID["questions"]["seed"],
         size=SAID["questions"]["size"],
     shell:
-        "python -m cortexdsl.zoo questions {params.folder:q} --seed {params.seed} --size {params.size}"
+        "python -m cortexdsl_tiny.zoo questions {params.folder:q} --seed {params.seed} --size {params.size}"
         " > {log:q} 2>&1"
 
 
@@ -78,7 +78,7 @@ rule lessons:
         said=lambda wildcards: SAID["lessons"][wildcards.part],
         options=lambda wildcards: lesson_options(SAID["lessons"][wildcards.part]),
     shell:
-        "python -m cortexdsl.zoo lessons {params.folder:q} --cells {params.said[cells]}"
+        "python -m cortexdsl_tiny.zoo lessons {params.folder:q} --cells {params.said[cells]}"
         " --size {params.said[size]} --seed {params.said[seed]} {params.options} --out {output:q}"
         " > {log:q} 2>&1"
 
@@ -93,7 +93,7 @@ rule drills:
     params:
         said=SAID["drills"],
     shell:
-        "python -m cortexdsl.zoo drills --size {params.said[size]} --seed {params.said[seed]} --out {output:q}"
+        "python -m cortexdsl_tiny.zoo drills --size {params.said[size]} --seed {params.said[seed]} --out {output:q}"
         " > {log:q} 2>&1"
 
 
@@ -109,7 +109,7 @@ rule pieces:
     params:
         said=SAID["vocabulary"],
     shell:
-        "python -m cortexdsl.zoo pieces {input:q} --size {params.said[size]}"
+        "python -m cortexdsl_tiny.zoo pieces {input:q} --size {params.said[size]}"
         " --phrases {params.said[phrases]} --out {output:q} > {log:q} 2>&1"
 
 
@@ -131,7 +131,7 @@ rule teach:
         folder=lambda wildcards, output: str(Path(output[0]).parent),
         parts=[f"{part}=lessons/{part}.jsonl" for part in PARTS],
     shell:
-        "python -m cortexdsl.zoo teach {wildcards.model} --recipes {params.book:q}"
+        "python -m cortexdsl_tiny.zoo teach {wildcards.model} --recipes {params.book:q}"
         " --lessons {params.parts:q} --pieces {input.pieces:q} --out {params.folder:q}"
         " > {log:q} 2>&1"
 
@@ -155,7 +155,7 @@ rule practise:
         folder=lambda wildcards, output: str(Path(output[0]).parent),
         parts=[f"{part}=lessons/{part}.jsonl" for part in PARTS],
     shell:
-        "python -m cortexdsl.zoo practise {wildcards.model} --begun {params.begun:q} --recipes {params.book:q}"
+        "python -m cortexdsl_tiny.zoo practise {wildcards.model} --begun {params.begun:q} --recipes {params.book:q}"
         " --lessons {params.parts:q} --pieces {input.pieces:q} --out {params.folder:q}"
         " > {log:q} 2>&1"
 
@@ -183,7 +183,7 @@ rule confidence:
         folder=lambda wildcards, output: str(Path(output[0]).parent),
         parts=[f"{part}=lessons/{part}.jsonl" for part in PARTS],
     shell:
-        "python -m cortexdsl.zoo confidence {wildcards.model} --begun {params.begun:q} --exam {input.exam:q}"
+        "python -m cortexdsl_tiny.zoo confidence {wildcards.model} --begun {params.begun:q} --exam {input.exam:q}"
         " --recipes {params.book:q} --lessons {params.parts:q} --pieces {input.pieces:q} --out {params.folder:q}"
         " > {log:q} 2>&1"
 
@@ -205,7 +205,7 @@ rule marks:
             f"--debating {input.debating[0]}" if input.debating else ""
         ),
     shell:
-        "python -m cortexdsl.zoo examine {params.folder:q} --exam {input.exam:q} {params.debating}"
+        "python -m cortexdsl_tiny.zoo examine {params.folder:q} --exam {input.exam:q} {params.debating}"
         " > {output:q} 2> {log:q}"
 
 
@@ -226,5 +226,5 @@ rule ship:
         ],
         out=lambda wildcards, output: str(Path(output[0]).parent),
     shell:
-        "python -m cortexdsl.zoo ship {params.models:q} --marks marks --out {params.out:q}"
+        "python -m cortexdsl_tiny.zoo ship {params.models:q} --marks marks --out {params.out:q}"
         " > {log:q} 2>&1"

@@ -32,9 +32,9 @@ from pathlib import Path
 import psutil
 from aiohttp import web
 
+from cortexdsl.jobs.serve import free_port
 from cortexdsl.models.probe import PROMPT
 from cortexdsl.models.servers import processes as servers
-from cortexdsl.serve import free_port
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 HANGS = 300.0

@@ -10,8 +10,8 @@ Prints one figure a line. What is counted:
 - homonyms: public classes whose name another public class has.
 - files naming X: code files in which a word of the language occurs in quotes, for one example of each kind of
   extension: the files that somebody who adds another of the kind has to look at.
-- carriers of X (with `--trace`): functions in which an argument or the result holds the value, up to four levels deep in
-  whatever wraps it, while a small experiment is checked, planned, and debated. Containers such as the whole spec
+- carriers of X (with `--trace`): functions in which an argument or the result holds the value, up to four levels deep
+  in whatever wraps it, while a small experiment is checked, planned, and debated. Containers such as the whole spec
   count, so that these are upper bounds.
 """
 

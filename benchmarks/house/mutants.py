@@ -35,7 +35,7 @@ from statsmodels.stats.proportion import proportion_confint
 ROOT = Path(__file__).resolve().parents[2]
 ANALYSIS = ("claims", "metrics", "planning", "sequential", "tests", "units", "whatif")
 ROOMS = {
-    "debate": ("cortexdsl/debate", "tests/debate"),
+    "debate": ("cortexdsl/engine", "tests/engine"),
     **{room: (f"cortexdsl/analysis/{room}", "tests/analysis") for room in ANALYSIS},
     "models": ("cortexdsl/models", "tests/models"),
     "records": ("cortexdsl/records", "tests/records"),

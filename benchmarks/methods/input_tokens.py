@@ -17,19 +17,20 @@ from pathlib import Path
 
 import yaml
 
-from cortexdsl.analysis.metrics.measures.usage import extra_input_tokens, input_tokens_per_agent, total_tokens
-from cortexdsl.analysis.metrics.tables.token_model import Sizes, best_groups, group_tokens, mad_tokens, sizes_of
-from cortexdsl.analysis.metrics.view import Graded, graded
-from cortexdsl.debate.engine import debate
-from cortexdsl.models.keys import call_key
+from cortexdsl.core import Agent, Call, Dataset, Method, Model, Ports, Reply
+from cortexdsl.engine.run import run_debate
+from cortexdsl.language.methods.casting import MethodChoice
+from cortexdsl.language.methods.resolve import resolve
+from cortexdsl.language.prompts.templates import Templates
+from cortexdsl.language.protocol.loader import load_protocol
+from cortexdsl.language.reader import parse
+from cortexdsl.metrics.replies import extra_input_tokens, input_tokens_per_agent, total_tokens
+from cortexdsl.metrics.token_model import Sizes, best_groups, group_tokens, mad_tokens, sizes_of
+from cortexdsl.metrics.view import DebateView, view_debate
+from cortexdsl.models.call_keys import call_key
 from cortexdsl.models.similarity.embeddings import Embedder
-from cortexdsl.models.solver.solver import solve
-from cortexdsl.protocols.method.resolve import Choice, resolve
-from cortexdsl.protocols.prompts.templates import Templates
-from cortexdsl.protocols.text.loader import load_protocol
-from cortexdsl.spec.text.reader import parse
+from cortexdsl.models.transports.builtin import solve
 from cortexdsl.tasks.load import load
-from cortexdsl.terms import Agent, Call, Dataset, Hands, Method, Model, Reply
 
 PUBLISHED = Path(__file__).with_name("published_cortexdebate.yaml")
 SKILLS = (0.40, 0.50, 0.60, 0.65, 0.70)  # those of the quickstart
@@ -71,7 +72,7 @@ def team(count: int) -> tuple[Agent, ...]:
 
 
 def method(protocol: str, settings: str, agents: int = 5) -> Method:
-    return resolve(load_protocol(protocol), Choice("methods.measured", parse(settings, "settings"), team(agents)))
+    return resolve(load_protocol(protocol), MethodChoice("methods.measured", parse(settings, "settings"), team(agents)))
 
 
 async def ask(call: Call) -> Reply:
@@ -79,20 +80,20 @@ async def ask(call: Call) -> Reply:
     return Reply(call_key(call), solved.text, solved.finish_reason, solved.prompt_tokens, solved.completion_tokens)
 
 
-async def debates(of: Method, questions: int, passage: int = 0) -> list[Graded]:
+async def debates(of: Method, questions: int, passage: int = 0) -> list[DebateView]:
     """Debate arithmetic questions, each with a passage of so many words that says nothing about it."""
     task, templates, embedder = load(Dataset("arithmetic", "arithmetic", size=questions)), Templates(), Embedder()
     done = []
     for question in task.questions:
         extra = {"answer_format": task.format_of(question.id)}
-        hands = Hands(
+        hands = Ports(
             ask,
             lambda prompt, view, extra=extra: templates.render(prompt, {**view, **extra}),  # type: ignore[misc]
             task.reader(question),
             embedder,
         )
         asked = replace(question, context=" ".join(["word"] * passage))
-        done.append(graded(await debate(of, asked, hands, seed=1, replicate=1), lambda *_: 0.0))
+        done.append(view_debate(await run_debate(of, asked, hands, seed=1, replicate=1), lambda *_: 0.0))
     return done
 
 
@@ -100,7 +101,7 @@ def mean(values: Sequence[float | None]) -> float:
     return sum(value or 0.0 for value in values) / len(values)
 
 
-def prompts_per_agent(seen: Sequence[Graded]) -> float:
+def prompts_per_agent(seen: Sequence[DebateView]) -> float:
     turns = sum(turn.speaker in view.debaters for view in seen for turn in view.debate.turns)
     return turns / sum(len(view.debaters) for view in seen)
 

@@ -18,18 +18,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.debate.adapt import with_pool
-from cortexdsl.debate.engine import debate
-from cortexdsl.models.keys import call_key
+from cortexdsl.core import Agent, Call, Dataset, Message, Method, Model, Ports, Question, Reply
+from cortexdsl.engine.methods import with_pool
+from cortexdsl.engine.run import run_debate
+from cortexdsl.language.methods.casting import MethodChoice
+from cortexdsl.language.methods.resolve import resolve
+from cortexdsl.language.prompts.templates import Templates
+from cortexdsl.language.protocol.loader import load_protocol
+from cortexdsl.language.reader import parse
+from cortexdsl.models.call_keys import call_key
 from cortexdsl.models.similarity.embeddings import Embedder
-from cortexdsl.models.solver.solver import solve
-from cortexdsl.protocols.method.resolve import Choice, resolve
-from cortexdsl.protocols.prompts.templates import Templates
-from cortexdsl.protocols.text.loader import load_protocol
-from cortexdsl.spec.text.reader import parse
+from cortexdsl.models.transports.builtin import solve
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task
-from cortexdsl.terms import Agent, Call, Dataset, Hands, Message, Method, Model, Question, Reply
 
 CHARACTERS, BLOCK = 4, 16
 AT_ONCE = 5  # questions in flight together: their prompts come in turns, as a job's do
@@ -101,8 +102,8 @@ async def shared(method: Method, task: Task, prompts: Templates) -> Cache:
             return prompts.render(prompt, {**view, "answer_format": task.format_of(question.id)})
 
         async with gate:
-            hands = Hands(ask, render, task.reader(question), Embedder())
-            await debate(method, question, hands, seed=7, replicate=1)
+            hands = Ports(ask, render, task.reader(question), Embedder())
+            await run_debate(method, question, hands, seed=7, replicate=1)
 
     await asyncio.gather(*map(one, task.questions))
     return cache
@@ -127,7 +128,7 @@ def main() -> None:
         if args.only not in (None, name):
             continue
         size = {"madke": 2, "acc": 2, "reflection": 1}.get(protocol, 5)
-        choice = Choice("methods.measured", parse(settings, "prefix.yaml"), team[:size])
+        choice = MethodChoice("methods.measured", parse(settings, "prefix.yaml"), team[:size])
         method = with_pool(resolve(load_protocol(protocol), choice), PASSAGES)
         cache = asyncio.run(shared(method, task, prompts))
         print(f"| {name} | {cache.tokens / args.questions:,.0f} | {cache.found / cache.tokens:.0%} |", flush=True)

@@ -16,9 +16,9 @@ import pandas as pd
 import yaml
 from scipy import optimize, stats
 
-from cortexdsl.analysis.planning.power import miller_questions, paired_difference
-from cortexdsl.analysis.tests.corrections import adjust
-from cortexdsl.analysis.tests.datasets import critical_difference, rank_methods
+from cortexdsl.stats.inference.families import adjust
+from cortexdsl.stats.inference.rankings import critical_difference, rank_methods
+from cortexdsl.stats.planning.power import miller_questions, paired_difference
 
 FIGURES = Path(__file__).with_name("published_cortexdebate.yaml")
 OURS = "cortexdebate"

@@ -10,13 +10,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from cortexdsl.debate.engine import debate
-from cortexdsl.models.keys import call_key
-from cortexdsl.models.solver.solver import solve
-from cortexdsl.protocols.prompts.templates import Templates
-from cortexdsl.tasks.load import load
-from cortexdsl.tasks.task import Task
-from cortexdsl.terms import (
+from cortexdsl.core import (
     Agent,
     Call,
     Dataset,
@@ -24,15 +18,21 @@ from cortexdsl.terms import (
     Decide,
     Everyone,
     Floats,
-    Hands,
     Method,
     Model,
+    Ports,
     Repeat,
     Reply,
     Ring,
     Step,
     Topology,
 )
+from cortexdsl.engine.run import run_debate
+from cortexdsl.language.prompts.templates import Templates
+from cortexdsl.models.call_keys import call_key
+from cortexdsl.models.transports.builtin import solve
+from cortexdsl.tasks.load import load
+from cortexdsl.tasks.task import Task
 
 AGENTS = 5
 ROUNDS = 3
@@ -65,10 +65,10 @@ async def debates(task: Task, plan: Method) -> list[Debate]:
     async def one(number: int) -> Debate:
         question = task.questions[number]
         extra = {"answer_format": task.format_of(question.id)}
-        hands = Hands(
+        hands = Ports(
             ask, lambda prompt, view: templates.render(prompt, {**view, **extra}), task.reader(question), no_similarity
         )
-        return await debate(plan, question, hands, seed=1, replicate=1)
+        return await run_debate(plan, question, hands, seed=1, replicate=1)
 
     return [await one(number) for number in range(len(task.questions))]
 

@@ -14,11 +14,11 @@ import time
 
 import numpy as np
 
-from cortexdsl.models.tiny.batching import Batcher
-from cortexdsl.models.tiny.config import Config
-from cortexdsl.models.tiny.llama import Cache, Llama
-from cortexdsl.models.tiny.sampling import Sampling
-from cortexdsl.zoo.learning.folders import random_weights
+from cortexdsl_tiny.folder import Config
+from cortexdsl_tiny.llama import Cache, Llama
+from cortexdsl_tiny.running import Batcher
+from cortexdsl_tiny.sampling import Sampling
+from cortexdsl_tiny.zoo.packaging import random_weights
 
 SIZES = {"0.1 M": (48, 2), "0.4 M": (96, 3), "1 M": (144, 4), "2 M": (192, 4), "4 M": (256, 5)}
 BATCHES = (1, 4, 16, 64)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import cortexdsl as cx
-from cortexdsl.debate.weights.mdm import credibility
-from cortexdsl.models.tiny.shelf import find, names
+from cortexdsl.engine.formulas import credibility
+from cortexdsl_tiny.folder import find, names
 
 RESULTS = Path("results/tiny")
 TASKS = ("arithmetic", "choice", "world")

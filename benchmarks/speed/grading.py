@@ -14,8 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from cortexdsl.tasks.rows import grade_rows
-from cortexdsl.tasks.summary import summarise
+from cortexdsl.tasks.replies import grade_rows, summarise
 
 OPTIONS = ["the first law", "the second law", "none of these", "12 J", "both laws", "a closed system"]
 REASONING = (

@@ -18,16 +18,15 @@ import tempfile
 import time
 from pathlib import Path
 
-from cortexdsl.models.door import open_door
-from cortexdsl.models.keys import call_key
-from cortexdsl.models.limits.budget import Budget
-from cortexdsl.models.limits.ledger import Spent
-from cortexdsl.models.logs.appendlog import AppendLog, whole_lines
-from cortexdsl.models.logs.calls import CallLogs
-from cortexdsl.models.logs.lines import call_record
-from cortexdsl.models.transports.transport import Raw
-from cortexdsl.terms import Call, Limits, Model
-from cortexdsl.worker.garbage import look_seldom
+from cortexdsl.core import Call, Limits, Model
+from cortexdsl.models.budget import Budget, Spending
+from cortexdsl.models.call_keys import call_key
+from cortexdsl.models.call_log.append_log import AppendLog, whole_lines
+from cortexdsl.models.call_log.folder import CallLogs
+from cortexdsl.models.call_log.records import call_record
+from cortexdsl.models.client import open_client
+from cortexdsl.models.transports.interface import Raw
+from cortexdsl.worker.process import collect_garbage_rarely
 
 WORDS = "The total is the sum of the parts, each of which was worked out before. " * 8
 
@@ -68,7 +67,7 @@ def added_up(path: Path) -> int:
 
 def resumed(path: Path) -> int:
     async def job() -> int:
-        async with open_door(path) as door:
+        async with open_client(path) as door:
             for number in range(sum(1 for _ in whole_lines(path))):
                 await door(call_of(number))
             return door.counts.replayed
@@ -79,7 +78,7 @@ def resumed(path: Path) -> int:
 def reserved(path: Path) -> int:
     budget = Budget(Limits(calls=10**9), path.parent / "spent")
     for _ in range(20_000):
-        budget.settle(budget.reserve(100), Spent(1, 120))
+        budget.settle(budget.reserve(100), Spending(1, 120))
     budget.close()
     return 20_000
 
@@ -101,7 +100,7 @@ def main() -> None:
     parser.add_argument("--only", choices=MEASURED)
     parser.add_argument("--log", type=Path)
     args = parser.parse_args()
-    look_seldom()  # as every job of a run
+    collect_garbage_rarely()  # as every job of a run
     if args.only:
         began, busy = time.perf_counter(), time.process_time()
         count = MEASURED[args.only](args.log)

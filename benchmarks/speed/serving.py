@@ -25,12 +25,12 @@ from typing import Any
 import psutil
 
 from cortexdsl.cli.main import main as cortexdsl
+from cortexdsl.core import Call, Model
+from cortexdsl.jobs.serve import start_servers, stop_servers
 from cortexdsl.models.transports.direct import body_of
-from cortexdsl.models.transports.transport import wire_seed
+from cortexdsl.models.transports.interface import wire_seed
 from cortexdsl.plan import Plan, compile_spec
-from cortexdsl.plan.cost.windows import models_of
-from cortexdsl.serve import start_servers, stop_servers
-from cortexdsl.terms import Call, Model
+from cortexdsl.plan.forecast.warnings import models_of
 
 Took = tuple[float, float, float]
 """Seconds by the clock, processor seconds of the server, processor seconds of this process."""

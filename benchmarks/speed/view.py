@@ -27,11 +27,11 @@ from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
+from cortexdsl.checksums import with_checksum
+from cortexdsl.explorer.experiment import OpenExperiment
+from cortexdsl.explorer.folders import ResultsFolder
 from cortexdsl.records import debate_files
 from cortexdsl.records.links import find_link
-from cortexdsl.seals import sealed
-from cortexdsl.view.opened import Opened
-from cortexdsl.view.places import Place
 
 SHAPES = Path("results/quickstart")
 STEPS = 30  # times that the next debate is asked for
@@ -76,7 +76,7 @@ def copy(root: Path, debates: int) -> None:
 def _again(record: dict[str, Any], number: int) -> str:
     changed = record | {"question_id": f"{record['question_id']}-{number}"}
     changed.pop("checksum", None)
-    return sealed(json.dumps(changed, separators=(",", ":"))) + "\n"
+    return with_checksum(json.dumps(changed, separators=(",", ":"))) + "\n"
 
 
 def _copy_table(path: Path, to: Path, copies: int) -> None:
@@ -91,7 +91,7 @@ def _copy_table(path: Path, to: Path, copies: int) -> None:
 def measure(root: Path) -> None:
     rows: list[tuple[str, str]] = []
     records = sum(path.stat().st_size for path in debate_files(root))
-    opened = Opened(Place("many", root))
+    opened = OpenExperiment(ResultsFolder("many", root))
     cpu = time.process_time()
     opened.catch_up()
     indexing = time.process_time() - cpu

@@ -15,10 +15,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from cortexdsl.debate.engine import debate
+from cortexdsl.core import Question
+from cortexdsl.engine.run import run_debate
 from cortexdsl.plan import compile_spec
 from cortexdsl.plan.rehearsal.estimate import Rehearsal
-from cortexdsl.terms import Question
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SPEC = """\
@@ -67,7 +67,9 @@ def engine_seconds(folder: Path, debates: int = 50) -> tuple[float, int]:
         turns = 0
         for k in range(debates):
             hands = Rehearsal(render).hands()
-            turns += len((await debate(plan.cells[0].debate, Question(str(k), "?"), hands, seed=k, replicate=1)).turns)
+            turns += len(
+                (await run_debate(plan.cells[0].debate, Question(str(k), "?"), hands, seed=k, replicate=1)).turns
+            )
         return turns
 
     begun = time.process_time()

@@ -9,8 +9,8 @@ import argparse
 
 import numpy as np
 
-from cortexdsl.analysis.sequential.corrected import median_unbiased
-from cortexdsl.analysis.sequential.evidence import Mean
+from cortexdsl.stats.sequential.evidence import Mean
+from cortexdsl.stats.sequential.streams import median_unbiased
 
 BOUND = float(np.log(2 / 0.05))
 CASES = ((0.05, 0.25, 500, 50), (0.05, 0.15, 1000, 50), (0.10, 0.30, 500, 50), (0.05, 0.10, 1000, 25))

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.random import Generator
 from scipy import stats
 
-from cortexdsl.analysis.metrics.measures.calibration import BINS, bin_of
-from cortexdsl.analysis.units.answers import calibration_errors
-from cortexdsl.terms import Floats
+from cortexdsl.core import Floats
+from cortexdsl.stats.tables.calibration import BINS, bin_of, linearised_errors
 
 LEVELS = np.array([0.55, 0.65, 0.75, 0.85, 0.95])
 SIZES = (50, 100, 300)
@@ -42,7 +41,7 @@ def answers(random: Generator, fault: float, questions: int) -> tuple[Floats, Fl
 
 
 def corrected(confidence: Floats, right: Floats, question: Floats) -> Floats:
-    return calibration_errors(confidence, right, question.astype(np.int64), np.arange(int(question.max()) + 1))
+    return linearised_errors(confidence, right, question.astype(np.int64), np.arange(int(question.max()) + 1))
 
 
 def plain(confidence: Floats, right: Floats, question: Floats) -> Floats:

@@ -1,8 +1,9 @@
 """Every form of claim on its bound: how often is it wrongly supported or contradicted, and does a note warn?
 
-Each group of simulated experiments (`scenarios/bounds.py`) has one table with all its claims, judged by `judge_claims`
-without correction at 5 %. Results are added to a CSV file in blocks of runs: the command can be stopped and started
-again, and shared (`--share 2/4` makes every fourth block from the second; files of several shares can be joined).
+Each group of simulated experiments (`scenarios/bounds.py`) has one table with all its claims, which
+`evaluate_claims` tests without correction at 5 %. Results are added to a CSV file in blocks of runs: the command can be
+stopped and started again, and shared (`--share 2/4` makes every fourth block from the second; files of several shares
+can be joined).
 
     python benchmarks/statistics/claim_forms.py --out forms.csv [--runs 1000] [--only TEXT] [--share 1/1]
     python benchmarks/statistics/claim_forms.py --out forms.csv --table
@@ -23,8 +24,8 @@ import numpy as np
 import pandas as pd
 from scenarios.bounds import Group, groups
 
-from cortexdsl.analysis.claims.hypotheses import judge_claims
-from cortexdsl.spec.claims.arms import arms_of
+from cortexdsl.claims.arms import arms_of
+from cortexdsl.stats.verdicts import evaluate_claims
 
 BLOCK, DRAWS, LIMIT = 250, 399, 0.06
 COLUMNS = (
@@ -64,7 +65,7 @@ def block_of(task: Task, block: int = BLOCK) -> list[dict[str, object]]:
         random = np.random.default_rng([number * BLOCK + run, questions, replicates, *name.encode()])
         made, claims = group.make(random, questions, replicates)
         texts = [claim for claim, _ in claims.values()]
-        found = judge_claims(made, texts, 1, arms_of(made.cells), correction="none", draws=DRAWS)
+        found = evaluate_claims(made, texts, 1, arms_of(made.cells), correction="none", draws=DRAWS)
         for (form, (_, wrong)), verdict, note in zip(claims.items(), found["verdict"], found["note"], strict=True):
             count = counts.setdefault(form, Counter())
             if verdict != "undecided" and wrong in ("both", verdict):

@@ -18,8 +18,7 @@ from numpy.random import Generator
 from scenarios.made import answers, table
 from statsmodels.stats.proportion import proportion_confint
 
-from cortexdsl.analysis.sequential.racing import race
-from cortexdsl.analysis.sequential.sequential import stopping_point
+from cortexdsl.stats.sequential.sequential import race, stopping_point
 
 CELLS, QUESTIONS, BATCH = 24, 300, 50
 CLAIM = "score(c0) > score(every other)"

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy import stats
 
-from cortexdsl.terms import Floats
+from cortexdsl.core import Floats
 
 DRAWS = 999
 SIZES = (20, 50, 100)

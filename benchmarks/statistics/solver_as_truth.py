@@ -18,15 +18,15 @@ import pandas as pd
 from numpy.random import Generator
 from statsmodels.stats.proportion import proportion_confint
 
-from cortexdsl.analysis.claims.hypotheses import judge_claims
-from cortexdsl.analysis.planning.basis import Expected
-from cortexdsl.analysis.planning.planning import plan_power
-from cortexdsl.analysis.planning.power import bonett_price_inflation, normal_power
-from cortexdsl.analysis.units.table import score_table
-from cortexdsl.models.solver.solver import solve
-from cortexdsl.spec.claims.arms import arms_of
+from cortexdsl.claims.arms import arms_of
+from cortexdsl.core import Dataset, Floats
+from cortexdsl.models.transports.builtin import solve
+from cortexdsl.stats.planning.expectations import Expectation
+from cortexdsl.stats.planning.planning import plan_power
+from cortexdsl.stats.planning.power import bonett_price_inflation, normal_power
+from cortexdsl.stats.tables.score_table import score_table
+from cortexdsl.stats.verdicts import evaluate_claims
 from cortexdsl.tasks.load import load
-from cortexdsl.terms import Dataset, Floats
 
 QUESTIONS, SEEDS, REPLICATES = 400, 24, 3
 SKILLS = (0.55, 0.62)
@@ -69,7 +69,7 @@ def main() -> None:
     weak, strong = (pool(skill) for skill in SKILLS)
     truth = strong.mean() - weak.mean()
     earlier = score_table(experiment(np.random.default_rng(0), strong, weak, QUESTIONS))
-    expected = Expected(differences={CLAIMS[0]: float(truth)}, earlier=earlier)
+    expected = Expectation(differences={CLAIMS[0]: float(truth)}, earlier=earlier)
     plan = plan_power(CLAIMS[:1], arms_of(["a", "b"]), {"d": 100}, REPLICATES, expected, runs=0).iloc[0]
     size = int(plan["needed"])
     print(f"skills {SKILLS[0]} and {SKILLS[1]}: accuracies {weak.mean():.3f} and {strong.mean():.3f}; ", end="")
@@ -89,7 +89,7 @@ def main() -> None:
         for run in range(runs):
             frame = experiment(np.random.default_rng([run, 1]), first, weak, size)
             for claim in CLAIMS:
-                found[claim][str(judge_claims(frame, [claim], seed=1)["verdict"][0])] += 1
+                found[claim][str(evaluate_claims(frame, [claim], seed=1)["verdict"][0])] += 1
         for claim, counts in found.items():
             shown = []
             for verdict in ("supported", "contradicted", "undecided"):

@@ -15,12 +15,12 @@ import time
 import numpy as np
 import pandas as pd
 
-from cortexdsl.analysis.claims.hypotheses import judge_claims
-from cortexdsl.analysis.tests.compare import compare_families, missing_bounds
-from cortexdsl.analysis.tests.omnibus import omnibus_families
-from cortexdsl.analysis.units.table import score_table
-from cortexdsl.spec.claims.arms import arms_of
-from cortexdsl.terms import Family
+from cortexdsl.claims.arms import arms_of
+from cortexdsl.core import Family
+from cortexdsl.stats.inference.families import compare_families, missing_bounds
+from cortexdsl.stats.inference.joint import omnibus_families
+from cortexdsl.stats.tables.score_table import score_table
+from cortexdsl.stats.verdicts import evaluate_claims
 
 CELLS, QUESTIONS, REPLICATES = 40, 1000, 3
 METRICS = ("accuracy", "input_tokens", "consensus")
@@ -64,7 +64,7 @@ def main() -> None:
         "comparisons": lambda: compare_families(table, families, METRICS, seed=1),
         "omnibus": lambda: omnibus_families(table, families, METRICS),
         "bounds": lambda: missing_bounds(table, families, METRICS, seed=1),
-        "claims": lambda: judge_claims(table, claims(cells), seed=1, arms=arms_of(cells)),
+        "claims": lambda: evaluate_claims(table, claims(cells), seed=1, arms=arms_of(cells)),
     }.items():
         at, used = time.perf_counter(), time.process_time()
         rows = len(task())

@@ -28,8 +28,8 @@ from scenarios.forms import answered
 from scenarios.made import DRAWS, answers, table
 from scipy import stats
 
-from cortexdsl.analysis.claims.hypotheses import judge_claims
-from cortexdsl.analysis.units.table import ScoreTable
+from cortexdsl.stats.tables.score_table import ScoreTable
+from cortexdsl.stats.verdicts import evaluate_claims
 
 WARNING = "may err"
 """What notes say of a test that does not hold its level."""
@@ -58,7 +58,7 @@ class Case:
 
 def outcomes_of(case: Case, random: Generator) -> Mapping[str, bool]:
     """Return what happened in one experiment: a mark for each of `SHOWN`."""
-    found = judge_claims(case.make(random), [case.claim], seed=1, correction="none", draws=DRAWS).iloc[0]
+    found = evaluate_claims(case.make(random), [case.claim], seed=1, correction="none", draws=DRAWS).iloc[0]
     low, high, verdict = found["ci_low"], found["ci_high"], found["verdict"]
     untested = str(found["test"]).startswith("none")
     holds = bool(low <= (case.truth if case.bound is None else case.bound) <= high)

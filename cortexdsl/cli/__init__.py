@@ -1,1 +1,1 @@
-"""The command line: one module a verb, imported only when that verb is asked for. `verbs` says in which folder."""
+"""The command line: parses arguments and calls. `verbs` has the table of verbs and the modules that run them."""

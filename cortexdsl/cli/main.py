@@ -1,14 +1,13 @@
-"""`cortexdsl VERB ...`: handed to the worker where this run has one, run here otherwise.
+"""`cortexdsl VERB ...`: handed to the worker of this run if there is one, run in this process otherwise.
 
-Imports nothing that a job which is handed over does not need: it is the start of every job.
+Every job starts here, so this imports only what a job needs that is handed over.
 """
 
 import sys
 from collections.abc import Sequence
 
 from cortexdsl.worker.client import hand_over
-from cortexdsl.worker.garbage import look_seldom
-from cortexdsl.worker.holder import end_with_run
+from cortexdsl.worker.process import collect_garbage_rarely, end_with_run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -19,8 +18,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if status is not None:
             return status
         end_with_run()
-        look_seldom()
-    from cortexdsl.cli.verbs import run  # measured: half of what the start of a job that is handed over costs
+        collect_garbage_rarely()
+    from cortexdsl.cli.verbs import run  # half of the start of a job that is handed over, as measured
 
     return run(arguments)
 

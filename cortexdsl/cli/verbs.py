@@ -1,4 +1,4 @@
-"""The verbs: finds a verb's module, runs it, and turns errors into one clear message and an exit status.
+"""The command line's verbs: find what runs a verb, run it, and turn errors into one message and an exit status.
 
 Exit status: 0 success; 1 the experiment failed; 2 the input is wrong.
 """
@@ -11,114 +11,141 @@ import os
 import signal
 import sys
 import textwrap
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
-from keyword import iskeyword
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from cortexdsl import __version__
 from cortexdsl.errors import CortexError, InputError
 
 if TYPE_CHECKING:
-    from cortexdsl.plan import Compiled
+    from cortexdsl.plan import Compiler
 
-ROOMS = {
-    "specs": {
-        "new": "write a new spec to start from",
-        "data": "list and sample datasets",
-        "check": "say at once what is wrong in a spec, and where",
-        "plan": "say what a spec will cost before anything is spent",
-        "power": "say what differences a plan can detect",
-        "explain": "draw a protocol's schedule and who hears whom",
-        "compile": "print what a spec means to Snakemake, as rules that run by themselves",
-        "schema": "print the JSON Schema of specs or protocols",
-        "completion": "print a script with which a shell completes this command",
-    },
-    "experiments": {
-        "run": "run an experiment to its report, and show how it goes",
-        "status": "say how far an experiment is, from any terminal",
-        "whatif": "leave an agent, edge, round or step out of finished debates, and say what that changes",
-        "regrade": "score finished debates again; no model is called",
-        "replay": "run an experiment again from its call logs alone",
-    },
-    "results": {
-        "report": "write or print the report of an experiment",
-        "ledger": "list what was declared, run and changed, and check that nothing was edited",
-        "view": "look at debates in a browser",
-        "show": "show debates as they were spoken",
-        "export": "write scores and records for other programs",
-    },
-    "foreign": {
-        "compare": "compare the cells of any table of scores",
-        "grade": "read and grade replies from any program",
-        "import": "bring transcripts from other programs in as debate records",
-    },
-    "jobs": {
-        "debate": "run one shard of debates (a workflow job)",
-        "pool": "build the knowledge pools of a dataset (a workflow job)",
-        "train": "let a model learn from the pairs of one phase (a workflow job)",
-        "judge": "have the answers of one cell judged by a model (a workflow job)",
-        "score": "score the debates of one cell (a workflow job)",
-        "join": "join the scores of all cells (a workflow job)",
-        "look": "ask whether every claim is decided already (a workflow job)",
-        "trajectories": "run the debates that a phase of a training learns from (a workflow job)",
-        "pairs": "choose what a phase of a training learns from (a workflow job)",
-        "agreement": "say how far the judge agrees with exact match (a workflow job)",
-        "verdict": "test the families and claims of an experiment (a workflow job)",
-    },
-}
-"""Every verb by the folder that its module lies in, and its line in the help."""
-VERBS = {verb: line for room in ROOMS.values() for verb, line in room.items()}
-DAILY = ("new", "check", "plan", "run", "status", "report")
-GROUPS = {
-    "every day": DAILY,
-    "specs and data": tuple(verb for verb in ROOMS["specs"] if verb not in DAILY),
-    "finished debates": tuple(verb for verb in ROOMS["experiments"] if verb not in DAILY),
-    "results": tuple(verb for verb in ROOMS["results"] if verb not in DAILY),
-    "tables and replies of other programs": tuple(ROOMS["foreign"]),
-}
-"""The verbs that people use, as the help groups them; jobs are called by the workflow alone."""
+DAILY, SPECS, DEBATES, RESULTS = "every day", "specs and data", "finished debates", "results"
+FOREIGN, JOBS = "tables and replies of other programs", "called by the workflow"
+"""The groups of verbs in the help; jobs are the rules of the workflow."""
 
-_WIDTH = max(len(verb) for group in GROUPS.values() for verb in group)
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A verb: the group and the line of the help, and the module that is imported only to run it.
+
+    The module has the functions `add_arguments` and `run`. If it has several verbs, their names have the verb in them:
+    `add_check_arguments` and `run_check`.
+    """
+
+    group: str
+    module: str
+    line: str
+
+
+VERBS: Mapping[str, Verb] = {
+    "new": Verb(DAILY, "cortexdsl.cli.specs", "write a new spec to start from"),
+    "check": Verb(DAILY, "cortexdsl.cli.check", "say at once what is wrong in a spec, and where"),
+    "plan": Verb(DAILY, "cortexdsl.cli.planning", "say what a spec will cost before anything is spent"),
+    "run": Verb(DAILY, "cortexdsl.cli.experiments", "run an experiment to its report, and show how it goes"),
+    "status": Verb(DAILY, "cortexdsl.cli.experiments", "say how far an experiment is, from any terminal"),
+    "report": Verb(DAILY, "cortexdsl.cli.results", "write or print the report of an experiment"),
+    "data": Verb(SPECS, "cortexdsl.cli.data", "list and sample datasets"),
+    "power": Verb(SPECS, "cortexdsl.cli.planning", "say what differences a plan can detect"),
+    "explain": Verb(SPECS, "cortexdsl.cli.specs", "draw a protocol's schedule and who hears whom"),
+    "compile": Verb(
+        SPECS, "cortexdsl.cli.specs", "print what a spec means to Snakemake, as rules that run by themselves"
+    ),
+    "schema": Verb(SPECS, "cortexdsl.cli.specs", "print the JSON Schema of specs or protocols"),
+    "completion": Verb(SPECS, "cortexdsl.cli.specs", "print a script with which a shell completes this command"),
+    "whatif": Verb(
+        DEBATES,
+        "cortexdsl.jobs.whatif",
+        "leave an agent, edge, round or step out of finished debates, and say what that changes",
+    ),
+    "regrade": Verb(DEBATES, "cortexdsl.jobs.regrade", "score finished debates again; no model is called"),
+    "replay": Verb(DEBATES, "cortexdsl.jobs.replay", "run an experiment again from its call logs alone"),
+    "ledger": Verb(
+        RESULTS, "cortexdsl.cli.results", "list what was declared, run and changed, and check that nothing was edited"
+    ),
+    "view": Verb(RESULTS, "cortexdsl.cli.results", "look at debates in a browser"),
+    "show": Verb(RESULTS, "cortexdsl.cli.records", "show debates as they were spoken"),
+    "export": Verb(RESULTS, "cortexdsl.cli.records", "write scores and records for other programs"),
+    "compare": Verb(FOREIGN, "cortexdsl.cli.compare", "compare the cells of any table of scores"),
+    "grade": Verb(FOREIGN, "cortexdsl.cli.foreign", "read and grade replies from any program"),
+    "import": Verb(FOREIGN, "cortexdsl.cli.foreign", "bring transcripts from other programs in as debate records"),
+    "debate": Verb(JOBS, "cortexdsl.jobs.debate", "run one shard of debates (a workflow job)"),
+    "pool": Verb(JOBS, "cortexdsl.jobs.pool", "build the knowledge pools of a dataset (a workflow job)"),
+    "train": Verb(JOBS, "cortexdsl_train.jobs.train", "let a model learn from the pairs of one phase (a workflow job)"),
+    "judge": Verb(JOBS, "cortexdsl.jobs.judge", "have the answers of one cell judged by a model (a workflow job)"),
+    "score": Verb(JOBS, "cortexdsl.jobs.score", "score the debates of one cell (a workflow job)"),
+    "join": Verb(JOBS, "cortexdsl.jobs.join", "join the scores of all cells (a workflow job)"),
+    "look": Verb(JOBS, "cortexdsl.jobs.look", "ask whether every claim is decided already (a workflow job)"),
+    "trajectories": Verb(
+        JOBS,
+        "cortexdsl_train.jobs.trajectories",
+        "run the debates that a phase of a training learns from (a workflow job)",
+    ),
+    "pairs": Verb(JOBS, "cortexdsl_train.jobs.pairs", "choose what a phase of a training learns from (a workflow job)"),
+    "agreement": Verb(
+        JOBS, "cortexdsl.jobs.agreement", "say how far the judge agrees with exact match (a workflow job)"
+    ),
+    "verdict": Verb(JOBS, "cortexdsl.jobs.verdict", "test the families and claims of an experiment (a workflow job)"),
+}
+"""Every verb in the order of the help."""
+
 _SUMMARY = "Multi-agent debate experiments: written as YAML, run by Snakemake, judged by significance tests."
 _USAGE = """cortexdsl VERB ...
        cortexdsl VERB --help
        cortexdsl --version"""
 
 
-def run(arguments: Sequence[str], compiled: Compiled | None = None) -> int:
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What a verb's module does for it: add its arguments to a parser, and run it to its exit status."""
+
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+def command_of(verb: str) -> Command:
+    """Import the module of a verb and return what it does."""
+    module = import_module(VERBS[verb].module)
+    run = getattr(module, f"run_{verb}", None)
+    if run is None:
+        return Command(module.add_arguments, module.run)
+    return Command(getattr(module, f"add_{verb}_arguments"), run)
+
+
+def run(arguments: Sequence[str], compiled: Compiler | None = None) -> int:
     """Run a command line and return its exit status; parameters as in `parse`."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # letters that a terminal lacks are no reason to fail
+        if isinstance(stream, TextIOWrapper):  # a terminal may lack some characters: escape them
             stream.reconfigure(errors="backslashreplace")
     try:
         parsed = parse(arguments, compiled)
         status: int = parsed.run(parsed)
         sys.stdout.flush()
-    except BrokenPipeError:  # `cortexdsl ... | head`: the reader has gone, which is no failure of ours
+    except BrokenPipeError:  # `cortexdsl ... | head`: the reader has ended, which is not an error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (CortexError, OSError) as error:
-        status, said = failure(error)
-        print(said, file=sys.stderr)
+        status, message = failure(error)
+        print(message, file=sys.stderr)
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     return status
 
 
 def failure(error: CortexError | OSError) -> tuple[int, str]:
-    """Return the exit status and the one message of an error."""
+    """Return the exit status and the message of an error."""
     if isinstance(error, CortexError):
         return 2 if isinstance(error, InputError) else 1, f"error: {error}"
-    # A full disk, a folder that may not be written.
+    # For example a full disk, or a folder that cannot be written.
     return 1, f"error: {error.filename or 'input or output'}: {error.strerror or error}"
 
 
-def parse(arguments: Sequence[str], compiled: Compiled | None = None) -> argparse.Namespace:
-    """Read a command line, to a value whose `run` runs its verb.
+def parse(arguments: Sequence[str], compiled: Compiler | None = None) -> argparse.Namespace:
+    """Parse a command line; the value's `run` runs the verb.
 
     Parameters
     ----------
@@ -126,17 +153,17 @@ def parse(arguments: Sequence[str], compiled: Compiled | None = None) -> argpars
     compiled : callable of (spec, experiment) or None
         Compiles the specs of workflow jobs; by default `cortexdsl.plan.compile_spec`.
     """
-    given = list(arguments)
-    asked = next((word for word in given if not word.startswith("-")), None)
-    # What stands after -- is for another program, here Snakemake (argparse would mix it with the verb's own).
-    end = given.index("--") if asked == "run" and "--" in given else len(given)
-    parser = _parser(asked)
-    if asked is not None and asked not in VERBS:
-        near = difflib.get_close_matches(asked, VERBS, n=1)
+    words = list(arguments)
+    verb = next((word for word in words if not word.startswith("-")), None)
+    # Words after -- are for Snakemake; argparse would mix them with the verb's own.
+    end = words.index("--") if verb == "run" and "--" in words else len(words)
+    parser = _parser(verb)
+    if verb is not None and verb not in VERBS:
+        near = difflib.get_close_matches(verb, VERBS, n=1)
         hint = f"did you mean {near[0]}?" if near else "cortexdsl --help lists all verbs"
-        parser.error(f"there is no verb {asked!r}; {hint}")
-    parsed = parser.parse_args(given[:end])
-    parsed.handed_on = given[end + 1 :]
+        parser.error(f"there is no verb {verb!r}; {hint}")
+    parsed = parser.parse_args(words[:end])
+    parsed.handed_on = words[end + 1 :]
     if compiled is not None:
         parsed.compiled = compiled
     return parsed
@@ -144,47 +171,50 @@ def parse(arguments: Sequence[str], compiled: Compiled | None = None) -> argpars
 
 @cache
 def _parser(verb: str | None) -> argparse.ArgumentParser:
-    """Return the parser for a command line about one verb; a worker reads many such lines."""
+    """Return the parser for command lines of one verb; a worker parses many of them."""
     return parser_of([verb])
 
 
-def parser_of(whole: Collection[str | None]) -> argparse.ArgumentParser:
-    """Return the parser of all verbs; only of some are the arguments looked up, which loads what they import."""
+def parser_of(complete: Collection[str | None]) -> argparse.ArgumentParser:
+    """Return the parser of all verbs, with the arguments of those in `complete`: each of these is imported."""
     parser = _Parser(prog="cortexdsl", usage=_USAGE)
     parser.add_argument("--version", action="version", version=f"cortexdsl {__version__}")
-    verbs = parser.add_subparsers(
+    parsers = parser.add_subparsers(
         dest="verb", metavar="VERB", required=True, prog="cortexdsl", parser_class=argparse.ArgumentParser
     )
-    for verb, summary in VERBS.items():
-        verb_parser = verbs.add_parser(verb, help=summary, description=summary[0].upper() + summary[1:] + ".")
-        if verb in whole:
-            module = module_of(verb)
-            module.add_arguments(verb_parser)
-            verb_parser.set_defaults(run=module.run)
+    for name, verb in VERBS.items():
+        verb_parser = parsers.add_parser(name, help=verb.line, description=verb.line[0].upper() + verb.line[1:] + ".")
+        if name in complete:
+            command = command_of(name)
+            command.add_arguments(verb_parser)
+            verb_parser.set_defaults(run=command.run)
     return parser
 
 
 class _Parser(argparse.ArgumentParser):
-    """The parser of the whole command: its help groups the verbs by what people do with them."""
+    """The parser of the whole command, whose help groups the verbs."""
 
     def format_help(self) -> str:
         """Return the help, at most 80 columns wide."""
         lines = [f"usage: {_USAGE}", "", *_wrapped(_SUMMARY, ""), ""]
-        for heading, verbs in GROUPS.items():
-            lines.append(f"{heading}:")
-            for verb in verbs:
-                first, *rest = _wrapped(VERBS[verb], " " * (_WIDTH + 4))
-                lines += [f"  {verb:<{_WIDTH}}  {first.lstrip()}", *rest]
-            lines.append("")
-        lines += ["called by the workflow:", *_wrapped(", ".join(ROOMS["jobs"]), "  "), ""]
+        groups = dict.fromkeys(verb.group for verb in VERBS.values())
+        width = max(len(name) for name, verb in VERBS.items() if verb.group != JOBS)
+        for group in groups:
+            lines += [f"{group}:", *_group_lines(group, width), ""]
         return "\n".join([*lines, "exit status: 0 success, 1 the experiment failed, 2 the input is wrong", ""])
+
+
+def _group_lines(group: str, width: int) -> Iterable[str]:
+    """Describe the verbs of a group; those that only the workflow calls are only named."""
+    verbs = {name: verb for name, verb in VERBS.items() if verb.group == group}
+    if group == JOBS:
+        return _wrapped(", ".join(verbs), "  ")
+    lines = []
+    for name, verb in verbs.items():
+        first, *rest = _wrapped(verb.line, " " * (width + 4))
+        lines += [f"  {name:<{width}}  {first.lstrip()}", *rest]
+    return lines
 
 
 def _wrapped(text: str, indent: str) -> list[str]:
     return textwrap.wrap(text, 80, initial_indent=indent, subsequent_indent=indent)
-
-
-def module_of(verb: str) -> ModuleType:
-    """Import the module of a verb: it has `add_arguments` and `run`."""
-    room = next(room for room, verbs in ROOMS.items() if verb in verbs)
-    return import_module(f"cortexdsl.cli.{room}.{verb}{'_' if iskeyword(verb) else ''}")

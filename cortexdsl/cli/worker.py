@@ -1,4 +1,4 @@
-"""`python -m cortexdsl.cli.worker`: the worker that a workflow starts for its jobs. Nobody calls it by hand."""
+"""`python -m cortexdsl.cli.worker`: the processes of a run's worker. The workflow starts them (`worker.run`)."""
 
 from __future__ import annotations
 
@@ -14,64 +14,66 @@ from contextlib import redirect_stderr, suppress
 from functools import partial
 from importlib import import_module
 
-from cortexdsl.cli.jobs import debate, judge, pool
-from cortexdsl.cli.verbs import failure, module_of, parse, run
+from cortexdsl.cli.verbs import failure, parse, run
 from cortexdsl.errors import CortexError
-from cortexdsl.models.commons import Commons
+from cortexdsl.jobs import debate, judge, pool
+from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.transports.litellm import load
 from cortexdsl.plan import compile_spec
 from cortexdsl.tasks.registry import registry
-from cortexdsl.worker.desk import DeclinedError, attend_all, warn_jobs
-from cortexdsl.worker.garbage import look_seldom
-from cortexdsl.worker.holder import end_with_parent
-from cortexdsl.worker.plans import Plans
-from cortexdsl.worker.zygote import Zygote
+from cortexdsl.worker.fork_server import ForkServer
+from cortexdsl.worker.job_server import DeclinedError, PlanCache, log_to_jobs, serve_jobs
+from cortexdsl.worker.process import collect_garbage_rarely, end_with_parent
 
-WARM = ("score", "join", "verdict", "report")
-"""Verbs in the order in which a run comes to need them, after the debates."""
-DRAWING = "cortexdsl.report.build"
+LATER = (
+    "cortexdsl.jobs.score",
+    "cortexdsl.jobs.join",
+    "cortexdsl.jobs.verdict",
+    "cortexdsl.cli.results",
+    "cortexdsl.report.terminal",
+    "cortexdsl.report.build",
+)
+"""What the jobs after the debates import, in the order in which a run needs it."""
 WAITING = {"debate": debate.attend, "judge": judge.attend, "pool": pool.attend}
-"""Verbs whose jobs may wait for servers beside others, in one loop."""
+"""Verbs whose jobs may wait for model servers in the event loop of the job server."""
 LITELLM = "litellm"
 
 
 def main() -> int:
     """Serve jobs until the run ends; in each fork, run its job.
 
-    The arguments are the files that listen and that end with the run, and the ways to the models that will be asked:
-    none where no job waits for a server.
+    The arguments are two file descriptors (the listening socket; the lifeline, which ends with the run) and the ways to
+    the models that jobs ask. Without a way no job waits for a server, and there is no job server.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     listener, lifeline, *ways = sys.argv[1:]
-    look_seldom()
-    desk = _desk([int(listener), int(lifeline)], ways) if ways else None
-    plans = Plans(compile_spec)
-    zygote = Zygote(socket.socket(fileno=int(listener)), int(lifeline), desk, partial(_compile, plans))
-    job = zygote.serve(_warming())
+    collect_garbage_rarely()
+    job_server = _job_server([int(listener), int(lifeline)], ways) if ways else None
+    plans = PlanCache(compile_spec)
+    server = ForkServer(socket.socket(fileno=int(listener)), int(lifeline), job_server, partial(_compile, plans))
+    job = server.serve(_imports())
     if job is None:
         return 0
     return run(job.arguments, plans if job.is_at_home else None)
 
 
-def _compile(plans: Plans, arguments: Sequence[str]) -> None:
-    """Compile the spec of a job before its fork, where it has one: all jobs find it compiled, its templates, too."""
-    with suppress(Exception):  # the job itself meets it again, and says what is wrong
+def _compile(plans: PlanCache, arguments: Sequence[str]) -> None:
+    """Compile the spec of a job before its fork, so that later forks find it compiled."""
+    with suppress(Exception):  # a verb without a spec, or an invalid one: the job reports it
         plans(arguments[1], arguments[arguments.index("--experiment") + 1])
 
 
-def _warming() -> Iterator[str]:
-    """Read what never changes and import what jobs need, one thing at a step."""
+def _imports() -> Iterator[str]:
+    """Load the list of datasets, then import one module a step."""
     registry()
     yield "datasets"
-    for verb in WARM:
-        module_of(verb)
-        yield verb
-    import_module(DRAWING)  # the verb imports it only where it draws
-    yield DRAWING
+    for module in LATER:
+        import_module(module)
+        yield module
 
 
-def _desk(files: Sequence[int], ways: Sequence[str]) -> socket.socket:
-    """Fork the process that attends to all jobs which wait for servers; return the channel to it."""
+def _job_server(files: Sequence[int], ways: Sequence[str]) -> socket.socket:
+    """Fork the process that runs all jobs which wait for model servers; return the channel to it."""
     channel, other = socket.socketpair()
     if os.fork():
         other.close()
@@ -83,10 +85,10 @@ def _desk(files: Sequence[int], ways: Sequence[str]) -> socket.socket:
     status = 1
     try:
         if LITELLM in ways:
-            load()  # seconds, while the run's first jobs are still on their way
-        warn_jobs()
-        look_seldom()
-        asyncio.run(_attend_all(other))
+            load()  # takes seconds, in which the first jobs of the run are being started
+        log_to_jobs()
+        collect_garbage_rarely()
+        asyncio.run(_serve(other))
         status = 0
     except Exception:
         traceback.print_exc()
@@ -94,9 +96,9 @@ def _desk(files: Sequence[int], ways: Sequence[str]) -> socket.socket:
         os._exit(status)
 
 
-async def _attend_all(channel: socket.socket) -> None:
-    plans = Plans(compile_spec)
-    async with Commons() as commons:
+async def _serve(channel: socket.socket) -> None:
+    plans = PlanCache(compile_spec)
+    async with SharedState() as commons:
 
         async def attend(arguments: Sequence[str]) -> tuple[int, str]:
             try:
@@ -105,12 +107,12 @@ async def _attend_all(channel: socket.socket) -> None:
                 return 0, await WAITING[arguments[0]](job, commons)
             except (CortexError, OSError) as error:
                 return failure(error)
-            except SystemExit as wrong:  # a command that is none, or asks for help: the job says it itself
+            except SystemExit as wrong:  # an invalid command, or --help: the job says it itself
                 raise DeclinedError from wrong
             except Exception:
                 return 1, traceback.format_exc()
 
-        await attend_all(channel, attend)
+        await serve_jobs(channel, attend)
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""The door to models: the only place where one is called."""
+"""Models: the client that calls them, the transports, the call log, the budget."""

@@ -1,4 +1,4 @@
-"""Whether a model is there and answers as its entry says: a few small requests, before anything is spent."""
+"""Checks that a model is there and behaves as its entry says, by a few small calls before anything is spent."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from cortexdsl.core import Call, Model
 from cortexdsl.errors import ModelError
-from cortexdsl.models.commons import Commons
-from cortexdsl.models.reach.failures import REMEDIES, Failure, Kind
-from cortexdsl.models.reach.reach import checked
-from cortexdsl.models.reach.secrets import shown
-from cortexdsl.models.tiny.shelf import window_of
+from cortexdsl.models.sender import check_reply
+from cortexdsl.models.shared_state import SharedState
+from cortexdsl.models.transports.failures import REMEDIES, Failure, FailureKind
+from cortexdsl.models.transports.interface import Raw, Transport
 from cortexdsl.models.transports.prices import context_of, has_price
-from cortexdsl.models.transports.transport import Raw, Transport
-from cortexdsl.terms import Call, Model
+from cortexdsl.models.transports.registry import window_of
+from cortexdsl.models.transports.wire import mask_url
 
 PROMPT = "Write one random number of twelve digits, and nothing else."
 FEW_TOKENS = 32
@@ -28,23 +28,23 @@ Seeds = Literal["honoured", "ignored", "refused", "unclear"]
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What was found of one model.
+    """The result of probing one model.
 
     Attributes
     ----------
     entry, model, address : str
         As the spec calls it; the address without anything secret.
     problem, remedy, kind : str
-        Empty where it answers; the kind of the failure as logs call it (`not_found`).
+        Empty if it answers; the kind of the failure as in logs (`not_found`).
     context : int or None
-        Tokens of prompt and reply together, as the server or litellm's list says; None where neither does.
+        Tokens of prompt and reply together, as the server or litellm's list says; None if neither does.
     seed : str
         `honoured`: one seed gave one reply twice and another seed another; `ignored`: one seed gave two replies;
         `refused`: the provider takes none; `unclear`: it replies the same whatever the seed, or did not answer.
     is_priced : bool
         Whether what a call costs is known.
     logprobs : str
-        Whether it gives the probabilities of its tokens: `given`, `none`; empty where its entry does not ask for them.
+        Whether it gives the probabilities of its tokens: `given`, `none`; empty if its entry does not ask for them.
         One that refuses them does not answer.
     """
 
@@ -60,54 +60,54 @@ class Probe:
     logprobs: Literal["", "given", "none"] = ""
 
 
-async def probe(models: Sequence[Model], commons: Commons | None = None) -> list[Probe]:
-    """Ask each model four small questions, all models at once; nothing is kept.
+async def probe(models: Sequence[Model], shared: SharedState | None = None) -> list[Probe]:
+    """Send four small calls to each model, all models at once; nothing is logged.
 
     Parameters
     ----------
     models : sequence of Model
-    commons : Commons or None
-        The ways to the models; by default the usual ones.
+    shared : SharedState or None
+        With opened transports; by default those of the registry.
     """
-    async with commons or Commons() as ways:
+    async with shared or SharedState() as ways:
         return list(await asyncio.gather(*(_probe(model, ways) for model in models)))
 
 
-async def _probe(model: Model, commons: Commons) -> Probe:
-    found = Probe(model.name, model.model, "", is_priced=has_price(model))
+async def _probe(model: Model, shared: SharedState) -> Probe:
+    result = Probe(model.name, model.model, "", is_priced=has_price(model))
     try:
-        address, key = commons.secrets.address(model), commons.secrets.key(model)
+        address, key = shared.secrets.address(model), shared.secrets.key(model)
     except ModelError as error:
         what, _, remedy = str(error).partition("\n")
-        return replace(found, problem=what, remedy=remedy.strip())
-    found = replace(found, address=shown(address))
+        return replace(result, problem=what, remedy=remedy.strip())
+    result = replace(result, address=mask_url(address))
     listed = await listed_models(address, key)
     served = listed.get(model.model.partition("/")[2]) or {}
-    said = next((served[name] for name in _WINDOWS if isinstance(served.get(name), int)), None)
-    found = replace(found, context=said or model.context or window_of(model.model) or context_of(model.model))
+    window = next((served[name] for name in _WINDOWS if isinstance(served.get(name), int)), None)
+    result = replace(result, context=window or model.context or window_of(model.model) or context_of(model.model))
 
-    async def ask(asked: Model, seed: int) -> Raw:
-        call = Call(asked, ({"role": "user", "content": PROMPT},), seed)
+    async def ask(small: Model, seed: int) -> Raw:
+        call = Call(small, ({"role": "user", "content": PROMPT},), seed)
         async with asyncio.timeout(SECONDS):
-            raw = await _sent(commons.transport(model), call, address, key)
-        # A model that reasons has not said anything yet after so few tokens: what it thinks tells as much.
-        return raw if raw.reasoning.strip() and not raw.text.strip() else checked(raw, commons.secrets)
+            raw = await _sent(shared.transport(model), call, address, key)
+        # A reasoning model has not begun its reply after so few tokens: its reasoning shows as much.
+        return raw if raw.reasoning.strip() and not raw.text.strip() else check_reply(raw, shared.secrets)
 
     try:
         first = await ask(_small(model), 1)
         if model.options.get("logprobs"):
-            found = replace(found, logprobs="given" if first.tokens else "none")
-        return replace(found, seed="refused" if first.seed_refused else await _seeds(model, ask))
+            result = replace(result, logprobs="given" if first.tokens else "none")
+        return replace(result, seed="refused" if first.seed_refused else await _seeds(model, ask))
     except Failure as failure:
         remedy = REMEDIES[failure.kind]
-        if failure.kind in (Kind.NOT_FOUND, Kind.BAD_REQUEST) and listed and not served:
+        if failure.kind in (FailureKind.NOT_FOUND, FailureKind.BAD_REQUEST) and listed and not served:
             near = difflib.get_close_matches(model.model.partition("/")[2], listed, 1, 0.3)
             remedy = (f"did you mean {near[0]}? " if near else "") + f"the server has: {', '.join(list(listed)[:10])}"
-        what = commons.secrets.clean(f"{failure.kind.value}: {failure.what}")
-        return replace(found, problem=what, remedy=remedy, kind=failure.kind.slug)
+        what = shared.secrets.clean(f"{failure.kind.value}: {failure.what}")
+        return replace(result, problem=what, remedy=remedy, kind=failure.kind.slug)
     except TimeoutError:
-        what = f"{Kind.TRANSIENT.value}: no answer within {SECONDS:.0f} s"
-        return replace(found, problem=what, remedy=REMEDIES[Kind.TRANSIENT], kind=Kind.TRANSIENT.slug)
+        what = f"{FailureKind.TRANSIENT.value}: no answer within {SECONDS:.0f} s"
+        return replace(result, problem=what, remedy=REMEDIES[FailureKind.TRANSIENT], kind=FailureKind.TRANSIENT.slug)
 
 
 async def _sent(transport: Transport, call: Call, address: str | None, key: str | None) -> Raw:
@@ -130,7 +130,7 @@ async def _seeds(model: Model, ask: Any) -> Seeds:
     try:
         replies = [await ask(hot, seed) for seed in (1, 1, 2)]
     except Failure as failure:
-        if failure.kind is not Kind.BAD_REQUEST:  # a model may take no temperature
+        if failure.kind is not FailureKind.BAD_REQUEST:  # a model may take no temperature
             raise
         return "unclear"
     one, again, other = [(reply.text, reply.reasoning) for reply in replies]
@@ -151,9 +151,9 @@ async def listed_models(address: str | None, key: str | None) -> Mapping[str, Ma
         async with aiohttp.ClientSession(timeout=timeout) as session:
             url = f"{address.rstrip('/')}/models"
             async with session.get(url, headers=headers, allow_redirects=False) as response:
-                said = await response.json(content_type=None) if response.status == 200 else {}
+                content = await response.json(content_type=None) if response.status == 200 else {}
     except (aiohttp.ClientError, TimeoutError, ValueError, RecursionError):
         return {}
-    entries = said.get("data") if isinstance(said, dict) else None
+    entries = content.get("data") if isinstance(content, dict) else None
     named = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
     return {str(entry["id"]): entry for entry in named if "id" in entry}

@@ -1,4 +1,4 @@
-"""Spec -> plan: arms become cells, questions become shards, names in families become cells."""
+"""From a spec to a plan: arms become cells, questions become shards, names in families become cells."""
 
 from __future__ import annotations
 
@@ -7,56 +7,53 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from cortexdsl.errors import DataError, Problem, SpecDataError, SpecError
-from cortexdsl.plan.asked import experiment_name, spec_path
+from cortexdsl.core import Cell, Family, SitePlace, StoppingRule
+from cortexdsl.errors import DataError, InputError, Problem, SpecDataError, SpecError
+from cortexdsl.language.methods.arms import MethodArm, validate_arms
+from cortexdsl.language.nodes import Mark, Route
+from cortexdsl.language.problems import add_new, in_order, sorted_by_place
+from cortexdsl.language.prompts.template_problems import template_problems
+from cortexdsl.language.prompts.templates import Templates
+from cortexdsl.language.spec import Spec, validate_spec
+from cortexdsl.plan.analysis import (
+    judge_model,
+    resolve_families,
+    resolve_judging,
+    resolve_stopping,
+    unanswerable_claims,
+)
+from cortexdsl.plan.cells import merge_cells
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.parts.cells import cells_of
-from cortexdsl.plan.parts.claimed import unanswerable
-from cortexdsl.plan.parts.families import judge_families
-from cortexdsl.plan.parts.judging import judge_of, judging_of
-from cortexdsl.plan.parts.layout import Layout
-from cortexdsl.plan.parts.money import check_money, check_providers
-from cortexdsl.plan.parts.recut import earlier
-from cortexdsl.plan.parts.shards import Shard, cut, cut_in_step, shard_size
-from cortexdsl.plan.parts.stopping import stopping_of
-from cortexdsl.plan.parts.tools import without_module
-from cortexdsl.plan.parts.weights import weighed, with_weights
-from cortexdsl.plan.parts.whatif import Whatif, judge_whatifs
-from cortexdsl.plan.training.judged import judge_trainings
-from cortexdsl.plan.training.phases import Training
-from cortexdsl.protocols.arms.arms import Arm, judge_arms
-from cortexdsl.protocols.prompts.prompting import amiss
-from cortexdsl.protocols.prompts.templates import Templates
-from cortexdsl.spec.check.places import add_new, by_place
-from cortexdsl.spec.check.problems import in_order
-from cortexdsl.spec.load import Spec, judge_spec
-from cortexdsl.spec.text.nodes import Mark, Route
+from cortexdsl.plan.layout import Layout, experiment_name, selected_experiments, spec_path
+from cortexdsl.plan.models import check_costs, check_providers, missing_modules, pin_spec_weights, pin_weights
+from cortexdsl.plan.shards import Shard, cut, cut_in_step, read_previous_shards, shard_size
+from cortexdsl.plan.training import Training, resolve_trainings
+from cortexdsl.plan.whatif import Whatif, resolve_whatifs
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task
-from cortexdsl.terms import Cell, Family, SitePlace, StoppingRule
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """What a spec means, as far as it means anything, and everything that is wrong with it.
+class Compilation:
+    """The result of compiling a spec: the plan or what exists of it, and everything that is wrong with the spec.
 
     Attributes
     ----------
     spec : Spec or None
     plan : Plan or None
-        What it means; None where anything is wrong.
+        None if anything is wrong.
     problems : tuple of Problem
-        By file and place, those of the spec's own files first.
+        In the order of files and places, the spec's own files first.
     cells : tuple of Cell
-        Those that are right.
+        Those without problems.
     tasks : mapping of dataset label to Task
         Those that could be loaded.
     templates : Templates
-    prompts : mapping of template to where the spec names it
+    prompts : mapping of template to the place at which the spec names it
     places : mapping of cell to its places
-        Where the conditions, choices and steps of a cell are written, of those that are not in a built-in file.
+        The places of a cell's conditions, choices and steps, without those in built-in files.
     is_text_right : bool
-        Whether all that is wrong is the data.
+        Whether only the data is wrong.
     """
 
     spec: Spec | None
@@ -69,92 +66,94 @@ class Judged:
     places: Mapping[str, Mapping[SitePlace, Mark]] = field(default_factory=dict)
     is_text_right: bool = False
 
-    def with_problems(self, more: Iterable[Problem]) -> Judged:
-        """Return it with what was found besides, in the order of places."""
+    def with_problems(self, more: Iterable[Problem]) -> Compilation:
+        """Return the compilation with more problems, in the order of places."""
         problems = list(self.problems)
         add_new(problems, more)
         files = [] if self.spec is None else [self.spec.path, *self.spec.files]
-        return replace(self, plan=None if problems else self.plan, problems=by_place(problems, files))
+        return replace(self, plan=None if problems else self.plan, problems=sorted_by_place(problems, files))
 
 
-Compiled: TypeAlias = Callable[[str, str | None], Plan]
-"""Compiles the spec of a path or a name for an experiment: `compile_spec`, or one that remembers."""
+Compiler: TypeAlias = Callable[[str, str | None], Plan]
+"""Compiles the spec of a path or a name for an experiment: `compile_spec`, or a cache of it."""
 
 
-def compile_spec(asked: str, experiment: str | None = None) -> Plan:
+def compile_spec(spec: str, experiment: str | None = None) -> Plan:
     """Compile a spec.
 
     Parameters
     ----------
-    asked : str
+    spec : str
         Its name or path.
     experiment : str or None
-        The experiment's name, where it is not to be taken from the path.
+        The experiment's name if it does not follow from the path.
 
     Raises
     ------
     SpecError
-        Everything that is wrong in the text, the templates and the data; a SpecDataError where it is the data alone.
+        Everything that is wrong in the text, the templates and the data; a SpecDataError if only the data is wrong.
     """
-    judged = judge(asked, experiment=experiment)
-    if judged.plan is None:
-        raise (SpecDataError if judged.is_text_right else SpecError)(judged.problems)
-    return judged.plan
+    compilation = validate_experiment(spec, experiment=experiment)
+    if compilation.plan is None:
+        raise (SpecDataError if compilation.is_text_right else SpecError)(compilation.problems)
+    return compilation.plan
 
 
-def judge(asked: str, *, experiment: str | None = None) -> Judged:
-    """Compile a spec as far as it can be, and say everything that is wrong with it.
+def validate_experiment(name: str, *, experiment: str | None = None) -> Compilation:
+    """Compile as much of a spec as possible, and list everything that is wrong with it.
 
     Raises
     ------
     InputError
-        There is no such spec, or a file of it is no YAML.
+        There is no such spec, or a file of it is not YAML.
     """
-    path = spec_path(asked)
-    spec, found = judge_spec(path)
-    problems = list(in_order(found))
+    path = spec_path(name)
+    spec, text_problems = validate_spec(path)
+    problems = list(in_order(text_problems))
     if spec is None:
-        return Judged(None, None, by_place(problems, [path]))
-    spec, unweighed = with_weights(spec)
-    add_new(problems, unweighed)
+        return Compilation(None, None, sorted_by_place(problems, [path]))
+    spec, weight_problems = pin_spec_weights(spec)
+    add_new(problems, weight_problems)
     templates = Templates(_prompt_folders(path))
-    resolved = judge_arms(spec, weighed)
+    resolved = validate_arms(spec, pin_weights)
     add_new(problems, resolved.problems)
     sound, prompts = _with_templates(resolved.arms, templates, problems)
     doubtful = resolved.doubtful.with_(*(("methods", arm.method) for arm in resolved.arms if arm not in sound))
-    tasks, lost = _tasks(spec)
+    tasks, data_problems = _tasks(spec)
     layout = Layout(f"results/{experiment or experiment_name(path)}")
-    learns = judge_trainings(spec, sound, tasks, templates, layout)
-    add_new(problems, learns.problems)
-    lost += learns.lost
-    spec, sound = learns.spec, list(learns.arms)
-    cells, more = cells_of(spec, sound, templates)
+    trained = resolve_trainings(spec, sound, tasks, templates, layout)
+    add_new(problems, trained.problems)
+    data_problems += trained.lost
+    spec, sound = trained.spec, list(trained.arms)
+    cells, more = merge_cells(spec, sound, templates)
     add_new(problems, more)
-    add_new(problems, unanswerable(spec, cells, doubtful))
-    families, more = judge_families(spec, cells, doubtful)
+    add_new(problems, unanswerable_claims(spec, cells, doubtful))
+    families, more = resolve_families(spec, cells, doubtful)
     add_new(problems, more)
-    whatifs, more = judge_whatifs(spec, cells, doubtful)
+    whatifs, more = resolve_whatifs(spec, cells, doubtful)
     add_new(problems, more)
-    add_new(problems, without_module(spec))
+    add_new(problems, missing_modules(spec))
     if not spec.doubtful.has("models"):
-        add_new(problems, _told(lambda: check_providers(spec)))
+        add_new(problems, _problems_of(lambda: check_providers(spec)))
     if not spec.doubtful.has("models") and not spec.doubtful.has("limits"):
-        add_new(problems, _told(lambda: check_money(spec, cells, judge_of(spec))))
+        add_new(problems, _problems_of(lambda: check_costs(spec, cells, judge_model(spec))))
     is_text_right = not problems
-    problems += lost
+    problems += data_problems
     plan = None
-    if cells and is_text_right and not lost:
+    if cells and is_text_right and not data_problems:
         try:
-            plan = _plan(spec, path, layout, experiment, cells, tasks, families, whatifs, learns.trainings, templates)
+            plan = _plan(spec, path, layout, experiment, cells, tasks, families, whatifs, trained.trainings, templates)
         except SpecError as error:
             problems += error.problems
             is_text_right = False
     files = [spec.path, *spec.files]
     places = {arm.name: arm.places for arm in sound}
-    return Judged(spec, plan, by_place(problems, files), cells, tasks, templates, prompts, places, is_text_right)
+    return Compilation(
+        spec, plan, sorted_by_place(problems, files), cells, tasks, templates, prompts, places, is_text_right
+    )
 
 
-def _told(check: Callable[[], object]) -> tuple[Problem, ...]:
+def _problems_of(check: Callable[[], object]) -> tuple[Problem, ...]:
     try:
         check()
     except SpecError as error:
@@ -163,12 +162,12 @@ def _told(check: Callable[[], object]) -> tuple[Problem, ...]:
 
 
 def _with_templates(
-    arms: Sequence[Arm], templates: Templates, problems: list[Problem]
-) -> tuple[list[Arm], dict[str, str]]:
+    arms: Sequence[MethodArm], templates: Templates, problems: list[Problem]
+) -> tuple[list[MethodArm], dict[str, str]]:
     """Return the arms whose templates can be read and fit their steps, and where each template is named."""
     sound, prompts = [], {}
     for arm in arms:
-        wrong = [problem for step in arm.debate.steps.values() for problem in amiss(step, arm, templates)]
+        wrong = [problem for step in arm.debate.steps.values() for problem in template_problems(step, arm, templates)]
         add_new(problems, wrong)
         prompts.update({prompt: str(arm.prompts[s.name]) for s in arm.debate.steps.values() for prompt in s.prompts})
         if not wrong:
@@ -177,7 +176,7 @@ def _with_templates(
 
 
 def _tasks(spec: Spec) -> tuple[dict[str, Task], list[Problem]]:
-    tasks, lost = {}, []
+    tasks, problems = {}, []
     for label, dataset in spec.datasets.items():
         try:
             tasks[label] = load(dataset)
@@ -186,8 +185,8 @@ def _tasks(spec: Spec) -> tuple[dict[str, Task], list[Problem]]:
             entry: Route = ("dataset",) if spec.text.dataset is not None else ("datasets", label)
             words = [error.word, "file", "path", "name"]
             route = next(((*entry, word) for word in words if spec.node.find((*entry, word))), entry)
-            lost.append(spec.problem(route, what, " ".join(remedy.split())))
-    return tasks, lost
+            problems.append(spec.problem(route, what, " ".join(remedy.split())))
+    return tasks, problems
 
 
 def _plan(
@@ -203,7 +202,7 @@ def _plan(
     templates: Templates,
 ) -> Plan:
     text = spec.text
-    stopping = stopping_of(spec, tasks)
+    stopping = resolve_stopping(spec, tasks)
     analysis = text.analysis.model_dump(include={"alpha", "correction", "judge", "metrics"})
     return Plan(
         experiment=experiment or experiment_name(path),
@@ -220,7 +219,7 @@ def _plan(
         metrics=text.analysis.metrics,
         limits=spec.limits,
         analysis=analysis,
-        judging=judging_of(spec, tasks, templates),
+        judging=resolve_judging(spec, tasks, templates),
         knowledge=text.knowledge,
         servers=text.servers,
         models=spec.models,
@@ -233,7 +232,7 @@ def _plan(
 
 
 def _prompt_folders(spec: Path) -> tuple[Path, ...]:
-    """Return where a spec's own prompts are: prompts/ beside the spec, beside specs/, or here."""
+    """Return the folders of a spec's own prompts: prompts/ beside the spec, beside specs/, in the working folder."""
     candidates = (
         spec.parent / "prompts",
         *(parent / "prompts" for parent in spec.resolve().parents[1:2]),
@@ -255,6 +254,44 @@ def _shards(
         is_local=all(model.is_program for model in models),
         connections=spec.limits.connections,
         calls_per_question=max(len(cell.debate.cast) * 3 for cell in cells),
-        kept=lambda auto: earlier(Path(layout.cut)).size(auto),
+        kept=lambda auto: read_previous_shards(Path(layout.cut)).size(auto),
     )
     return {label: cut(questions, replicates, size) for label, questions in sizes.items()}
+
+
+def sound_experiments(names: str | None, compiled: Compiler = compile_spec) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the specs that a workflow runs, and those in specs/ that it cannot run.
+
+    One invalid spec in specs/ does not keep the others from running.
+
+    Parameters
+    ----------
+    names : str or None
+        As for `selected_experiments`. A spec that is named is never left out: its problems end the run.
+    compiled : callable of (spec, experiment)
+        Compiles one spec. Give a cache if you need the plans afterwards.
+
+    Returns
+    -------
+    (dict, dict) of experiment to the path of its spec
+
+    Raises
+    ------
+    InputError
+        There is no spec, a spec that was named cannot run, or none of those in specs/ can.
+    """
+    experiments = selected_experiments(names)
+    if names is not None:
+        return experiments, {}
+    sound: dict[str, str] = {}
+    broken: dict[str, str] = {}
+    first: InputError | None = None
+    for experiment, path in experiments.items():
+        try:
+            compiled(path, experiment)
+            sound[experiment] = path
+        except InputError as error:
+            broken[experiment], first = path, first or error
+    if first is not None and not sound:
+        raise first
+    return sound, broken

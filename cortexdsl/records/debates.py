@@ -1,34 +1,47 @@
-"""Debate records: one debate a line of JSON, equal byte for byte whenever the debates are equal.
+"""Debate records: one debate a line of JSON, written so that equal debates are equal bytes, and read with checks.
 
-Keys stand in the order of the contract (docs/records.md), floats as the shortest text that gives them back, text
-in ASCII escapes, so that NULs and lone surrogates of a hostile reply survive. What is not a number is null.
+Keys are in the order of the contract (docs/records.md). Floats are the shortest text that gives them back. Text is in
+ASCII escapes, so that NULs and lone surrogates of a hostile reply survive. A number that is not finite is null. Errors
+of reading name the file, the line and the path of the field.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
-from cortexdsl.records.files import write_lines
-from cortexdsl.records.matrices import factors_to_json, flags_to_json, numbers_to_json
-from cortexdsl.seals import sealed
-from cortexdsl.terms import Agent, Choice, Debate, Graph, Measured, Turn
+from cortexdsl.checksums import LineState, line_state, with_checksum, write_lines
+from cortexdsl.core import Agent, Aside, ConfidenceSource, Debate, Graph, Measured, Model, Reads, RoleChoice, Turn
+from cortexdsl.errors import RecordError
+from cortexdsl.records.json_values import (
+    FieldError,
+    Fields,
+    factors_from_json,
+    factors_to_json,
+    flags_from_json,
+    flags_to_json,
+    integer_item,
+    number_item,
+    numbers_from_json,
+    numbers_to_json,
+    text_item,
+)
 
 SCHEMA_VERSION = 5
 MEASURED_SINCE = 5
 CHOSEN_SINCE = 4
 PLAIN_VERSION = 3
-"""A debate is written as the first version whose readers know all that it says."""
+"""A debate is written in the earliest version that has all its fields."""
 SEALED_SINCE = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a record belongs to.
+    """The experiment, dataset, cell and replicate of a record.
 
     Attributes
     ----------
@@ -36,10 +49,10 @@ class Header:
     replicate : int
         From 1.
     guided : bool
-        An agent was told the gold answer (training data): such a record can never be scored.
+        Whether an agent's prompt held the gold answer (training data): such a record is never scored.
     without : str
-        What a counterfactual debate leaves out, as it was asked for (`agent=ann`); empty: a debate of its cell as it
-        is. A counterfactual is no result of its cell, and is never scored as one.
+        What a counterfactual debate leaves out, as in the spec (`agent=ann`); empty for an ordinary debate. A
+        counterfactual is never scored as a result of its cell.
     """
 
     experiment: str
@@ -52,19 +65,19 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One debate and what it belongs to."""
+    """One debate with its header."""
 
     header: Header
     debate: Debate
 
 
 def debate_to_json(debate: Debate, header: Header) -> str:
-    """Return a debate as one sealed line of JSON, without a line end.
+    """Return a debate as one line of JSON with a checksum, without a line end.
 
     Raises
     ------
     RecordError
-        A weight or factor is infinite: JSON has no such number, and no weight should be one.
+        A weight or factor is infinite: JSON has no such number.
     """
     more: dict[str, Any] = {"choices": [_choice(choice) for choice in debate.choices]} if debate.choices else {}
     more |= {"standing": [list(turns) for turns in debate.standing]} if debate.standing else {}
@@ -88,7 +101,7 @@ def debate_to_json(debate: Debate, header: Header) -> str:
         **({"images": list(debate.images)} if debate.images else {}),
         **more,
     }
-    return sealed(json.dumps(line, ensure_ascii=True, allow_nan=False, separators=(",", ":")))
+    return with_checksum(json.dumps(line, ensure_ascii=True, allow_nan=False, separators=(",", ":")))
 
 
 def _version(debate: Debate, more: Mapping[str, Any]) -> int:
@@ -115,7 +128,7 @@ def _agent(agent: Agent) -> dict[str, Any]:
 
 
 def _turn(turn: Turn) -> dict[str, Any]:
-    # What most turns have nothing to say of stands only in those that do.
+    # Fields that most turns do not need are written only if they have a value.
     rare = {
         "reasoning": turn.reasoning or None,
         "reasoning_tokens": turn.reasoning_tokens,
@@ -154,7 +167,7 @@ def _measured(measured: Measured) -> dict[str, Any]:
     }
 
 
-def _choice(choice: Choice) -> dict[str, Any]:
+def _choice(choice: RoleChoice) -> dict[str, Any]:
     return {
         "turn": choice.turn,
         "round": choice.round,
@@ -179,5 +192,215 @@ def _graph(graph: Graph, question: str) -> dict[str, Any]:
 
 
 def _finite(value: float | None) -> float | None:
-    # A reply may state a confidence of 1e999: no number that JSON knows, and none that means anything.
+    # A reply may state a confidence of 1e999, which JSON cannot represent.
     return None if value is None or not math.isfinite(value) else float(value)
+
+
+RESTORE = "remove the file and run again: its debates are replayed from the call logs, and no model is asked again"
+READS, SOURCES = get_args(Reads), get_args(ConfidenceSource)
+STOPS = ("consensus", "agreed", "condition", "rounds")
+
+
+def read_debates(path: Path) -> Iterator[Record]:
+    """Yield the records of a file in its order, one line in memory at a time.
+
+    Raises
+    ------
+    RecordError
+        The file cannot be read, or a line is not a debate record of a known version; names the file and line.
+    """
+    try:
+        stream = path.open("rb")
+    except OSError as error:
+        raise RecordError(f"{path}: cannot be read ({error.strerror or error})") from error
+    with stream:
+        for number, line in enumerate(stream, start=1):
+            yield record_from_json(line, f"{path}:{number}")
+
+
+def debate_files(place: Path) -> list[Path]:
+    """Return the files of debate records of a results folder, of a folder of records, or one file itself, in order.
+
+    Raises
+    ------
+    RecordError
+        There is no such place, or it holds no records.
+    """
+    if place.is_file():
+        return [place]
+    folder = place / "debates" if (place / "debates").is_dir() else place
+    files = sorted(path for path in folder.rglob("*.jsonl") if not path.name.startswith("."))
+    if not files:
+        raise RecordError(f"{place}: no debate records there; give a results folder (results/NAME) or a .jsonl file")
+    return files
+
+
+def record_from_json(line: str | bytes, where: str = "record") -> Record:
+    """Read one line of JSON; every message begins with `where` (file:line)."""
+    seal = line_state(line.encode("utf-8", "replace") if isinstance(line, str) else line)
+    if seal is LineState.BROKEN:
+        raise RecordError(f"{where}: the line was changed after it was written: its checksum differs\n    {RESTORE}")
+    try:
+        fields = Fields(json.loads(line, parse_constant=_refuse))
+        _check_version(fields, seal)
+        return Record(_read_header(fields), _read_debate(fields))
+    except FieldError as error:
+        raise RecordError(f"{where}: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise RecordError(
+            f"{where}: not a line of JSON ({error}); was the file cut off or edited?\n    {RESTORE}"
+        ) from None
+
+
+def _refuse(constant: str) -> None:
+    raise FieldError(f"{constant} is not JSON; a number that is not finite is null")
+
+
+def _check_version(fields: Fields, seal: LineState) -> None:
+    if "schema_version" not in fields:
+        raise FieldError("schema_version is missing: this is not a debate record (docs/records.md)")
+    version = fields.integer("schema_version")
+    if version > SCHEMA_VERSION:
+        raise FieldError(
+            f"schema_version {version} comes from a newer cortexdsl (this one reads up to {SCHEMA_VERSION}); update it"
+        )
+    if version < 1:
+        raise FieldError(f"schema_version {version} was never in use")
+    if version >= SEALED_SINCE and seal is LineState.ABSENT:
+        raise FieldError(f"the line has no checksum: it was changed after it was written: {RESTORE}")
+
+
+def _read_header(fields: Fields) -> Header:
+    return Header(
+        experiment=fields.text("experiment"),
+        dataset=fields.text("dataset"),
+        cell=fields.text("cell"),
+        replicate=fields.integer("replicate"),
+        guided=fields.boolean("guided"),
+        without=fields.text("without") if "without" in fields else "",
+    )
+
+
+def _read_debate(fields: Fields) -> Debate:
+    return Debate(
+        question_id=fields.text("question_id"),
+        agents=fields.sequence("agents", _read_agent),
+        turns=fields.sequence("turns", _read_turn),
+        graphs=fields.sequence("graphs", _read_graph),
+        answer=fields.text_or_none("answer"),
+        votes=fields.mapping("votes", number_item),
+        was_tied=fields.boolean("was_tied"),
+        rounds=fields.integer("rounds"),
+        stop=cast(Any, fields.word("stop", STOPS)),
+        images=fields.sequence("images", text_item) if "images" in fields else (),
+        choices=fields.sequence("choices", _read_choice) if "choices" in fields else (),
+        standing=fields.sequence("standing", _read_turns) if "standing" in fields else (),
+    )
+
+
+def _text_or_none(value: Any, where: str) -> str | None:
+    return None if value is None else text_item(value, where)
+
+
+def _read_turns(value: Any, where: str) -> tuple[int, ...]:
+    return Fields({where: value}).sequence(where, integer_item)
+
+
+def _read_choice(value: Any, where: str) -> RoleChoice:
+    fields = Fields(value, where)
+    return RoleChoice(
+        turn=fields.integer("turn"),
+        round=fields.integer("round"),
+        role=fields.text("role"),
+        candidates=fields.sequence("candidates", text_item),
+        weight=fields.sequence("weight", number_item),
+        chosen=fields.sequence("chosen", text_item),
+    )
+
+
+def _read_agent(value: Any, where: str) -> Agent:
+    fields = Fields(value, where)
+    model = Model(
+        name=fields.text("model_entry"),
+        model=fields.text("model"),
+        parameters=fields.number_or_none("parameters"),
+        tokens=fields.number_or_none("tokens"),
+    )
+    return Agent(fields.text("name"), model, fields.text_or_none("persona"))
+
+
+def _read_turn(value: Any, where: str) -> Turn:
+    fields = Fields(value, where)
+    turn = Turn(
+        turn=fields.integer("turn"),
+        execution=fields.integer("execution"),
+        round=fields.integer("round"),
+        step=fields.text("step"),
+        reads=cast(Reads, fields.word("reads", READS)),
+        speaker=fields.text("speaker"),
+        about=fields.text_or_none("about"),
+        heard=fields.sequence("heard", integer_item),
+        recalled=fields.sequence("recalled", integer_item),
+        text=fields.text("text"),
+        answer=fields.text_or_none("answer"),
+        unparsed=fields.text_or_none("unparsed"),
+        confidence_stated=fields.number_or_none("confidence_stated"),
+        confidence=fields.number_or_none("confidence"),
+        prompt_tokens=fields.integer_or_none("prompt_tokens"),
+        completion_tokens=fields.integer_or_none("completion_tokens"),
+        call=fields.text("call"),
+        reasoning=fields.text("reasoning") if "reasoning" in fields else "",
+        reasoning_tokens=fields.integer("reasoning_tokens") if "reasoning_tokens" in fields else None,
+        ended=fields.text("ended") if "ended" in fields else None,
+        beside=fields.mapping("beside", _text_or_none) if "beside" in fields else {},
+        measured=_read_measured(fields.raw("measured"), fields.name("measured")) if "measured" in fields else None,
+    )
+    if where != f"turns[{turn.turn}]":
+        raise FieldError(f"{where}.turn is {turn.turn}: turns are numbered from 0 in their order")
+    if any(not 0 <= earlier < turn.turn for earlier in turn.heard + turn.recalled):
+        raise FieldError(f"{where} heard or recalled a turn that was not spoken before it")
+    return turn
+
+
+def _read_measured(value: Any, where: str) -> Measured:
+    fields = Fields(value, where)
+    return Measured(
+        source=cast(ConfidenceSource, fields.word("source", SOURCES)),
+        confidence=fields.number_or_none("confidence"),
+        unmeasured=fields.text_or_none("unmeasured"),
+        asides=fields.sequence("calls", _read_aside),
+    )
+
+
+def _read_aside(value: Any, where: str) -> Aside:
+    fields = Fields(value, where)
+    return Aside(
+        call=fields.text("call"),
+        said=fields.text_or_none("said"),
+        unread=fields.text_or_none("unread"),
+        prompt_tokens=fields.integer_or_none("prompt_tokens"),
+        completion_tokens=fields.integer_or_none("completion_tokens"),
+        reasoning_tokens=fields.integer_or_none("reasoning_tokens"),
+    )
+
+
+def _read_graph(value: Any, where: str) -> Graph:
+    fields = Fields(value, where)
+    speakers, listeners = fields.sequence("speakers", text_item), fields.sequence("listeners", text_item)
+    shape = (len(speakers), len(listeners))
+    weight = None if fields.raw("weight") is None else numbers_from_json(fields.raw("weight"), fields.name("weight"))
+    heard = flags_from_json(fields.raw("heard"), fields.name("heard"))
+    factors = factors_from_json(fields)
+    if heard.shape != shape or (weight is not None and weight.shape != shape):
+        raise FieldError(f"{where}: heard and weight must be {shape[0]} speakers by {shape[1]} listeners")
+    if any(factor.shape not in (shape[:1], shape) for factor in factors.values()):
+        raise FieldError(f"{where}.factors must each be one number a speaker, or one a pair")
+    return Graph(
+        round=fields.integer("round"),
+        step=fields.text("step"),
+        speakers=speakers,
+        listeners=listeners,
+        weight=weight,
+        heard=heard,
+        factors=factors,
+    )

@@ -1,9 +1,9 @@
-"""Where the explorer shows what: the fragments of its address, which reports, tables and people link to.
+"""Addresses of the explorer's views: the fragments that reports and tables link to.
 
-An address is a path and filters, every part percent-encoded, so that any view can be sent:
+An address is a path and filters, every part percent-encoded:
 
     #/x/EXPERIMENT                        the experiment
-    #/x/EXPERIMENT/find?FILTERS           the debates that some filters leave
+    #/x/EXPERIMENT/find?FILTERS           the debates that match the filters
     #/x/EXPERIMENT/q/DATASET/QUESTION     one question, its cells side by side
 """
 
@@ -13,15 +13,15 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias, get_args
 from urllib.parse import quote
 
-from cortexdsl.terms import Source
+from cortexdsl.core import ConfidenceSource
 
 Outcome: TypeAlias = Literal["cut", "repetitive", "refused", "empty", "tool_calls", "other_language", "unmeasured"]
-"""What a reply of a debate may be, named as in `scores.csv`: cut at its limit, saying the same over and over, a
-refusal, without a word, a call of a tool, in another script than its question, its confidence not to be measured."""
+"""A kind of reply, named as in `scores.csv`: cut at its limit, repetitive, a refusal, empty, a call of a tool, in
+another script than its question, with a confidence that could not be measured."""
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 Mark: TypeAlias = Literal["right", "wrong", "tied", "unread", "unanswered", "failed", "to-right", "to-wrong"] | Outcome
-"""What a debate may be: its answer right or wrong; tied; a turn unreadable; no answer at all; a call failed; an agent
-that changed from wrong to right, or from right to wrong; a reply of one of the outcomes."""
+"""A kind of debate: its answer right or wrong; tied; a turn unreadable; no answer at all; a call failed; an agent that
+changed from wrong to right, or from right to wrong; a reply of one of the outcomes."""
 Order: TypeAlias = Literal["persuasive", "tokens", "flips", "rounds"]
 _Filters: TypeAlias = Mapping[str, str | int | Sequence[str] | None]
 
@@ -42,31 +42,31 @@ def find_link(
     wrong: str | None = None,
     apart: tuple[str, str] | None = None,
     agent: str | None = None,
-    confidence: Source | None = None,
+    confidence: ConfidenceSource | None = None,
     text: str | None = None,
     sort: Order | None = None,
 ) -> str:
-    """Return the fragment of the debates that some filters leave; cells by the names that tables give them.
+    """Return the fragment of the debates that match some filters; cells by their names in tables.
 
     Parameters
     ----------
     experiment : str
     dataset, cell, replicate
-        Of the debates; dataset `all` means every dataset; several cells may be named.
+        Dataset `all` means every dataset; several cells may be named.
     marks : sequence of Mark
-        All of them hold.
+        All of them must hold.
     right, wrong : str
-        Cells: questions that the one answered right and the other wrong, in the same replicate.
+        Cells: questions with a right answer of the one and a wrong answer of the other, in the same replicate.
     apart : pair of str
-        Cells of which one was right and the other wrong, whichever.
+        Cells of which exactly one was right.
     agent : str
-        It took part.
+        An agent that took part.
     confidence : str
-        Where the confidences of its answers came from.
+        The source of the confidences of its answers.
     text : str
-        Words that were said.
+        Words in replies.
     sort : Order
-        The most of it first.
+        Sort by this, the largest first.
     """
     filters: _Filters = {
         "dataset": None if dataset == "all" else dataset,
@@ -84,16 +84,8 @@ def find_link(
     return f"{experiment_link(experiment)}/find{_query(filters)}"
 
 
-def question_link(
-    experiment: str, dataset: str, question: str, *, cells: Sequence[str] = (), replicate: int | None = None
-) -> str:
-    """Return the fragment of a question; without cells those that the explorer chooses."""
-    filters: _Filters = {"cell": tuple(cells), "replicate": replicate}
-    return f"{experiment_link(experiment)}/q/{_part(dataset)}/{_part(question)}{_query(filters)}"
-
-
 def _query(filters: _Filters) -> str:
-    """What is set, as a query; a filter with several values stands there once for each."""
+    """Return the filters with values as a query; a filter with several values is repeated."""
     pairs = [
         f"{name}={_part(str(one))}"
         for name, value in filters.items()
@@ -109,5 +101,5 @@ def _part(text: str) -> str:
 
 
 def _well_formed(text: str) -> str:
-    """A name with a lone surrogate, which no address can hold, as the explorer calls it: with U+FFFD there."""
+    """Return a name with U+FFFD for lone surrogates, which addresses cannot hold, as the explorer does."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,48 +1,119 @@
-"""The tallies of an experiment's jobs (`spent/*.json`): how far each is, what it asked, what that cost."""
+"""What jobs and servers report while they run: tallies of jobs (`spent/*.json`), unreadable replies, server runs."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from cortexdsl.records.unread import Unread, from_lines
+from cortexdsl.core import NO_REPLY, Debate
+
+UnreadCounts: TypeAlias = Mapping[tuple[str, str], tuple[int, int]]
+"""By (step, what it reads): the number of unreadable replies, and of all replies."""
+_ANYTHING = ("summary", "comment")
+SHOWN = 5
+
+
+def unread_by_step(debates: Iterable[Debate]) -> dict[tuple[str, str], tuple[int, int]]:
+    """Count the replies of debates. Failed calls are counted elsewhere, and any text is a readable comment."""
+    unread: Counter[tuple[str, str]] = Counter()
+    replies: Counter[tuple[str, str]] = Counter()
+    for turn in (turn for debate in debates for turn in debate.turns):
+        if (turn.unparsed or "").startswith(NO_REPLY):
+            continue
+        read = {} if turn.reads in _ANYTHING else {turn.reads: turn.unparsed is None}
+        for what, is_read in (read | {what: value is not None for what, value in turn.beside.items()}).items():
+            replies[turn.step, what] += 1
+            unread[turn.step, what] += not is_read
+    return {key: (unread[key], number) for key, number in replies.items()}
+
+
+def unread_to_json(unread: UnreadCounts) -> list[list[Any]]:
+    """Return counts as JSON values: `[step, reads, unread, replies]` each."""
+    return [[*key, *counts] for key, counts in unread.items()]
+
+
+def unread_from_json(lines: Iterable[Iterable[Any]]) -> dict[tuple[str, str], tuple[int, int]]:
+    """Return the counts that `as_lines` wrote."""
+    return {(str(step), str(reads)): (int(unread), int(replies)) for step, reads, unread, replies in lines}
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadStep:
+    """A step of a cell with more unreadable replies than readable ones."""
+
+    cell: str
+    step: str
+    reads: str
+    unread: int
+    replies: int
+
+
+def mostly_unread_steps(counted: Iterable[tuple[str, UnreadCounts]]) -> tuple[UnreadStep, ...]:
+    """Return the steps with more unreadable replies than readable ones, from counts by cell."""
+    sums: dict[tuple[str, str, str], tuple[int, int]] = {}
+    for cell, counts in counted:
+        for (step, reads), (unread, replies) in counts.items():
+            before = sums.get((cell, step, reads), (0, 0))
+            sums[cell, step, reads] = before[0] + unread, before[1] + replies
+    return tuple(UnreadStep(*key, *both) for key, both in sums.items() if 2 * both[0] > both[1])
+
+
+def unread_sentences(unread: Iterable[UnreadStep]) -> list[str]:
+    """Return a sentence for each step and what it reads."""
+    steps: dict[tuple[str, str], list[UnreadStep]] = {}
+    for one in unread:
+        steps.setdefault((one.step, one.reads), []).append(one)
+    return [_sentence(*key, cells) for key, cells in steps.items()]
+
+
+def _sentence(step: str, reads: str, cells: list[UnreadStep]) -> str:
+    worst = sorted(cells, key=lambda one: -one.unread / one.replies)
+    named = [f"{one.cell} ({one.unread:,} of {one.replies:,})" for one in worst[:SHOWN]]
+    named += [f"{len(worst) - SHOWN} more"] if len(worst) > SHOWN else []
+    return (
+        f"Most replies of step {step} could not be read as {'an' if reads == 'answer' else 'a'} {reads}: "
+        f"{', '.join(named)}. See what was asked and said: cortexdsl view"
+    )
+
 
 STATES = ("running", "done", "failed", "stopped")
 COUNTS = ("asked", "replayed", "shared", "failed", "retried", "in_flight")
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
-    """What one job says of itself; it alone writes it, about once a second. Calls and costs are of all its runs.
+class JobTally:
+    """The tally of one job, which writes it about once a second. Calls and costs are those of all its runs.
 
     Attributes
     ----------
     job : str
     dataset, cell, shard : str or None
-        What it debates; a judge or a pool has no shard or cell.
+        A judge or a pool has no shard or cell.
     state : str
         One of `STATES`.
     done, total : int
-        Debates, of the latest run: those replayed from the log count.
+        Debates of the latest run, including those replayed from the log.
     calls : mapping of count to int
         See `COUNTS`.
     input_tokens, output_tokens, cached_tokens : int
-        `cached_tokens` are those of the input that providers read from their caches.
+        `cached_tokens` are the input tokens that providers read from their caches.
     dollars : float or None
-        None where no call had a known price.
+        None if no call had a known price.
     seconds : float
-        That the job ran, earlier runs included.
+        The time of all runs.
     failures, retries : mapping of kind to int
         Calls that failed for good, and attempts that were repeated.
     began, updated : float
-        Seconds since the epoch: when the job first began, and its last word.
+        Seconds since the epoch: the start of the first run, and the last update.
     message : str
-        Why it ended, where it did not finish.
+        The reason if the job did not finish.
     unread : mapping of (step, what is read) to (unreadable replies, replies)
-        Of the debates of its latest run that came to their end.
+        Of the finished debates of its latest run.
     digest : str
         Of what its output depends on; empty in tallies of earlier versions.
     """
@@ -65,31 +136,30 @@ class Tally:
     began: float = 0.0
     updated: float = 0.0
     message: str = ""
-    unread: Unread = field(default_factory=dict)
+    unread: UnreadCounts = field(default_factory=dict)
     digest: str = ""
 
 
-def read_tally(path: Path) -> Tally | None:
-    """Read one tally; None where the file is no tally (of another version, or gone by now)."""
+def read_tally(path: Path) -> JobTally | None:
+    """Read one tally; None if the file is not a tally (it is of another version, or was removed)."""
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-        return _tally(said)
+        return _tally(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
-def _tally(said: Mapping[str, Any]) -> Tally:
-    debates, calls, tokens = said["debates"], said["calls"], said["tokens"]
-    dollars = said["dollars"]
-    if said["state"] not in STATES:
-        raise ValueError(said["state"])
-    return Tally(
-        job=str(said["job"]),
-        dataset=said.get("dataset"),
-        cell=said.get("cell"),
-        shard=said.get("shard"),
-        digest=str(said.get("digest") or ""),
-        state=said["state"],
+def _tally(record: Mapping[str, Any]) -> JobTally:
+    debates, calls, tokens = record["debates"], record["calls"], record["tokens"]
+    dollars = record["dollars"]
+    if record["state"] not in STATES:
+        raise ValueError(record["state"])
+    return JobTally(
+        job=str(record["job"]),
+        dataset=record.get("dataset"),
+        cell=record.get("cell"),
+        shard=record.get("shard"),
+        digest=str(record.get("digest") or ""),
+        state=record["state"],
         done=int(debates["done"]),
         total=int(debates["total"]),
         calls={name: int(calls.get(name) or 0) for name in COUNTS},
@@ -97,18 +167,18 @@ def _tally(said: Mapping[str, Any]) -> Tally:
         output_tokens=int(tokens["output"]),
         cached_tokens=int(tokens.get("cached") or 0),
         dollars=None if dollars is None else float(dollars),
-        seconds=float(said["seconds"]),
-        failures={str(kind): int(number) for kind, number in said["failures"].items()},
-        retries={str(kind): int(number) for kind, number in said["retries"].items()},
-        began=float(said["began"]),
-        updated=float(said["updated"]),
-        message=str(said.get("message") or ""),
-        unread=from_lines(said.get("unread") or ()),
+        seconds=float(record["seconds"]),
+        failures={str(kind): int(number) for kind, number in record["failures"].items()},
+        retries={str(kind): int(number) for kind, number in record["retries"].items()},
+        began=float(record["began"]),
+        updated=float(record["updated"]),
+        message=str(record.get("message") or ""),
+        unread=unread_from_json(record.get("unread") or ()),
     )
 
 
 class Tallies:
-    """The tallies in a folder, read again only where a file has changed: a run may have thousands.
+    """The tallies in a folder; a file is read again only if it changed, as a run may have thousands.
 
     Parameters
     ----------
@@ -118,11 +188,11 @@ class Tallies:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._known: dict[str, tuple[tuple[int, int], Tally | None]] = {}
+        self._known: dict[str, tuple[tuple[int, int], JobTally | None]] = {}
 
-    def read(self) -> tuple[Tally, ...]:
-        """Return what every job says by now, in order of the files' names."""
-        known: dict[str, tuple[tuple[int, int], Tally | None]] = {}
+    def read(self) -> tuple[JobTally, ...]:
+        """Return the current tallies, in the order of the files' names."""
+        known: dict[str, tuple[tuple[int, int], JobTally | None]] = {}
         for path in sorted(self._folder.glob("*.json")):
             try:
                 state = path.stat()
@@ -135,10 +205,10 @@ class Tallies:
         return tuple(tally for _, tally in known.values() if tally is not None)
 
 
-def since(tally: Tally, before: Tally | None) -> Tally:
-    """Return what a job did after it had said `before`: calls and costs of that alone.
+def tally_since(tally: JobTally, before: JobTally | None) -> JobTally:
+    """Return a tally with the calls and costs after an earlier tally of the same job, `before`.
 
-    Nothing where it has been silent since. Its state and its debates are as it says them: those replayed count.
+    They are zero if the job has written nothing since. State and debates stay as they are, including replayed debates.
     """
     if before is None:
         return tally
@@ -153,7 +223,7 @@ def since(tally: Tally, before: Tally | None) -> Tally:
     known = tally.dollars is not None
     return replace(
         tally,
-        # What is replayed or shared is of the latest run as it is.
+        # Replayed and shared calls are those of the latest run already.
         calls={**tally.calls, "asked": asked, "failed": sum(failures.values()), "retried": sum(retries.values())},
         input_tokens=max(0, tally.input_tokens - before.input_tokens),
         output_tokens=max(0, tally.output_tokens - before.output_tokens),
@@ -171,7 +241,7 @@ def _less(counts: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """The sum of some tallies; fields as in `Tally`; `is_priced` is false where some dollars are unknown."""
+    """The sum of some tallies; fields as in `Tally`; `is_priced` is false if some dollars are unknown."""
 
     jobs: int = 0
     done: int = 0
@@ -186,21 +256,21 @@ class Spending:
     retries: Mapping[str, int] = field(default_factory=dict)
 
 
-def total_of(tallies: Iterable[Tally]) -> Spending:
+def total_of(tallies: Iterable[JobTally]) -> Spending:
     """Add tallies up."""
-    found = tuple(tallies)
+    every = tuple(tallies)
     return Spending(
-        jobs=len(found),
-        done=sum(tally.done for tally in found),
-        calls=_added(tally.calls for tally in found),
-        input_tokens=sum(tally.input_tokens for tally in found),
-        output_tokens=sum(tally.output_tokens for tally in found),
-        cached_tokens=sum(tally.cached_tokens for tally in found),
-        dollars=sum(tally.dollars or 0.0 for tally in found),
-        is_priced=all(tally.dollars is not None for tally in found if tally.calls.get("asked")),
-        seconds=sum(tally.seconds for tally in found),
-        failures=_added(tally.failures for tally in found),
-        retries=_added(tally.retries for tally in found),
+        jobs=len(every),
+        done=sum(tally.done for tally in every),
+        calls=_added(tally.calls for tally in every),
+        input_tokens=sum(tally.input_tokens for tally in every),
+        output_tokens=sum(tally.output_tokens for tally in every),
+        cached_tokens=sum(tally.cached_tokens for tally in every),
+        dollars=sum(tally.dollars or 0.0 for tally in every),
+        is_priced=all(tally.dollars is not None for tally in every if tally.calls.get("asked")),
+        seconds=sum(tally.seconds for tally in every),
+        failures=_added(tally.failures for tally in every),
+        retries=_added(tally.retries for tally in every),
     )
 
 
@@ -210,3 +280,101 @@ def _added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
         for name, number in each.items():
             total[name] = total.get(name, 0) + number
     return total
+
+
+SETTLED_WITHIN = 3.0
+SERVER_COUNTS = ("requests", "prompt_tokens", "completion_tokens", "looked_up_tokens", "cached_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRun:
+    """One start of a server.
+
+    Attributes
+    ----------
+    server, engine : str
+        Its name in the spec; the program with its version, empty if it does not report them.
+    is_own : bool
+        Whether the run started it; else it ran before, and may have worked for other programs, too.
+    seconds : float
+        Until it answered.
+    seeds : mapping of model entry to str
+        Whether it keeps seeds: `honoured`, `ignored`, `refused` or `unclear`, as in `cortexdsl check --online`.
+    counts : mapping of count to int or None
+        See `COUNTS`; None if the server does not count it.
+    busy : float
+        Seconds with requests in work, sampled once a second.
+    in_work : float or None
+        The mean number of requests in work in that time.
+    peak : int
+        The largest number of requests in work.
+    began, updated : float
+        Seconds since the epoch.
+    is_running : bool
+        Whether it had not stopped at the last update.
+    """
+
+    server: str
+    engine: str
+    is_own: bool
+    seconds: float
+    seeds: Mapping[str, str]
+    counts: Mapping[str, int | None]
+    busy: float
+    in_work: float | None
+    peak: int
+    began: float
+    updated: float
+    is_running: bool
+
+
+def read_server_runs(folder: Path) -> tuple[ServerRun, ...]:
+    """Return every start of a server, in order; other files are skipped.
+
+    Parameters
+    ----------
+    folder : Path
+        `results/<experiment>`.
+    """
+    runs = [_read(path) for path in sorted((folder / "servers").glob("*.json"))]
+    return tuple(sorted((one for one in runs if one is not None), key=lambda one: one.began))
+
+
+def settled_server_runs(folder: Path, sleep: Callable[[float], None] = time.sleep) -> tuple[ServerRun, ...]:
+    """Return every start of a server, after the running ones were sampled since the last call of the jobs.
+
+    Servers are sampled once a second: this waits about as long, and three seconds at most.
+    """
+    last_call = max((tally.updated for tally in Tallies(folder / "spent").read()), default=0.0)
+    until = time.monotonic() + SETTLED_WITHIN
+    while True:
+        runs = read_server_runs(folder)
+        if not any(one.is_running and one.updated < last_call for one in runs) or time.monotonic() > until:
+            return runs
+        sleep(0.2)
+
+
+def _read(path: Path) -> ServerRun | None:
+    try:
+        return _served(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _served(record: Mapping[str, Any]) -> ServerRun:
+    counted = record["counted"] or {}
+    mean = record.get("in_work")
+    return ServerRun(
+        server=str(record["server"]),
+        engine=str(record["engine"]),
+        is_own=bool(record["is_own"]),
+        seconds=float(record["seconds"]),
+        seeds={str(one["entry"]): str(one["seed"]) for one in record["models"]},
+        counts={name: None if counted.get(name) is None else int(counted[name]) for name in SERVER_COUNTS},
+        busy=float(record.get("busy") or 0.0),
+        in_work=None if mean is None else float(mean),
+        peak=int(record.get("peak") or 0),
+        began=float(record["began"]),
+        updated=float(record["updated"]),
+        is_running=record["state"] == "running",
+    )

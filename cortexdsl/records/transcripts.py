@@ -1,7 +1,8 @@
-"""Transcripts of debates that other programs ran, in the plain import format (docs/records.md).
+"""Transcripts of debates that other programs ran, in the plain import format (docs/records.md), as debate records.
 
-One debate a line of JSON: what each agent said in each round. `agents` alone is needed; everything else has a
-default, and a column by another name is taken through a map of fields.
+One debate a line of JSON: what each agent said in each round. Only `agents` is needed; everything else has a default,
+and a map of fields gives other names of columns. Facts that a transcript lacks stay unknown: call keys, tokens,
+confidences that were not stated, own turns. Confidences are not recalibrated.
 """
 
 from __future__ import annotations
@@ -13,9 +14,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
+
+from cortexdsl.core import EMPTY, Agent, Debate, Decide, Graph, Model, Reader, Turn
+from cortexdsl.engine.confidence import recalibrate
+from cortexdsl.engine.decisions import Decision, vote
+from cortexdsl.engine.seeds import seeded_random
 from cortexdsl.errors import DataError
-from cortexdsl.records.fields import FieldError, Fields, number_item, text_item, whole_item
-from cortexdsl.terms import EMPTY
+from cortexdsl.records.json_values import FieldError, Fields, integer_item, number_item, text_item
 
 Edge: TypeAlias = tuple[str, str]
 
@@ -23,12 +29,12 @@ WORDS = (
     "id", "dataset", "cell", "replicate", "agents", "names", "personas", "models", "heard", "confidence",
     "prompt_tokens", "completion_tokens", "final", "question", "answer", "choices", "context", "cluster",
 )  # fmt: skip
-"""Every word of the format; a map of fields says which column of a foreign file is which word."""
+"""The words of the format; a map of fields assigns them to the columns of a foreign file."""
 
 
 @dataclass(frozen=True, slots=True)
-class Transcript:
-    """One debate as it was said.
+class ForeignTranscript:
+    """One debate of another program.
 
     Attributes
     ----------
@@ -41,10 +47,10 @@ class Transcript:
     question_id : str
     names, models : tuple of str
     personas : tuple of str or None
-    said : tuple of rounds, each a tuple over agents of str or None
+    replies : tuple of rounds, each a tuple over agents of str or None
         None: the agent was not run in that round. The last round has at least one reply.
-    confidence : as `said`, of float or None
-    prompt_tokens, completion_tokens : as `said`, of int or None
+    confidence : as `replies`, of float or None
+    prompt_tokens, completion_tokens : as `replies`, of int or None
     heard : tuple of tuple of (speaker, listener), or None
         Of the rounds after the opening; None: everyone heard everyone.
     final : str or None
@@ -62,7 +68,7 @@ class Transcript:
     names: tuple[str, ...]
     models: tuple[str, ...]
     personas: tuple[str | None, ...]
-    said: tuple[tuple[str | None, ...], ...]
+    replies: tuple[tuple[str | None, ...], ...]
     confidence: tuple[tuple[float | None, ...], ...]
     prompt_tokens: tuple[tuple[int | None, ...], ...]
     completion_tokens: tuple[tuple[int | None, ...], ...]
@@ -71,7 +77,9 @@ class Transcript:
     task: Mapping[str, Any]
 
 
-def read_transcripts(path: Path, *, dataset: str, cell: str, fields: Mapping[str, str] = EMPTY) -> Iterator[Transcript]:
+def read_transcripts(
+    path: Path, *, dataset: str, cell: str, fields: Mapping[str, str] = EMPTY
+) -> Iterator[ForeignTranscript]:
     """Yield the transcripts of a JSON Lines file.
 
     Parameters
@@ -101,7 +109,9 @@ def read_transcripts(path: Path, *, dataset: str, cell: str, fields: Mapping[str
             yield _transcript(line, f"{path}:{number}", str(number), dataset, cell, fields)
 
 
-def _transcript(line: bytes, where: str, number: str, dataset: str, cell: str, fields: Mapping[str, str]) -> Transcript:
+def _transcript(
+    line: bytes, where: str, number: str, dataset: str, cell: str, fields: Mapping[str, str]
+) -> ForeignTranscript:
     try:
         row = Fields(json.loads(line))
         words = {word: row.raw(fields.get(word, word)) for word in WORDS if fields.get(word, word) in row}
@@ -113,12 +123,14 @@ def _transcript(line: bytes, where: str, number: str, dataset: str, cell: str, f
         raise DataError(f"{where}: not a line of JSON ({error})") from None
 
 
-def _checked(line: Fields, words: Mapping[str, Any], where: str, number: str, dataset: str, cell: str) -> Transcript:
+def _checked(
+    line: Fields, words: Mapping[str, Any], where: str, number: str, dataset: str, cell: str
+) -> ForeignTranscript:
     names, lists = _agents(line, words)
-    said = _by_round(lists, len(names), "agents", text_item)
-    while said and all(text is None for text in said[-1]):
-        said = said[:-1]
-    if not said:
+    replies = _by_round(lists, len(names), "agents", text_item)
+    while replies and all(text is None for text in replies[-1]):
+        replies = replies[:-1]
+    if not replies:
         raise FieldError("agents: nobody said anything")
     label, _, group = (line.text("dataset") if "dataset" in line else dataset).partition("/")
     arm = line.text("cell") if "cell" in line else cell
@@ -127,21 +139,21 @@ def _checked(line: Fields, words: Mapping[str, Any], where: str, number: str, da
             raise FieldError(f"{word} is {name!r}, which cannot name a folder")
     identity = words.get("id", number)
     model = words.get("models", "unknown")
-    return Transcript(
+    return ForeignTranscript(
         where=where,
         dataset=label,
         group=group,
         cell=arm,
-        replicate=line.whole("replicate") if "replicate" in line else 1,
+        replicate=line.integer("replicate") if "replicate" in line else 1,
         question_id=str(identity) if isinstance(identity, int) else text_item(identity, "id"),
         names=names,
         models=(model,) * len(names) if isinstance(model, str) else _each(line, "models", names),
         personas=_each(line, "personas", names) if "personas" in line else (None,) * len(names),
-        said=said,
-        confidence=_beside(words, "confidence", said, number_item),
-        prompt_tokens=_beside(words, "prompt_tokens", said, whole_item),
-        completion_tokens=_beside(words, "completion_tokens", said, whole_item),
-        heard=_edges(line, names, len(said)) if "heard" in line else None,
+        replies=replies,
+        confidence=_beside(words, "confidence", replies, number_item),
+        prompt_tokens=_beside(words, "prompt_tokens", replies, integer_item),
+        completion_tokens=_beside(words, "completion_tokens", replies, integer_item),
+        heard=_edges(line, names, len(replies)) if "heard" in line else None,
         final=line.text("final") if "final" in line else None,
         task={word: words[word] for word in ("question", "answer", "choices", "context", "cluster") if word in words},
     )
@@ -183,18 +195,18 @@ def _by_round(lists: Sequence[Any], agents: int, word: str, read: Any) -> tuple[
 
 
 def _beside(
-    words: Mapping[str, Any], word: str, said: Sequence[Sequence[str | None]], read: Any
+    words: Mapping[str, Any], word: str, replies: Sequence[Sequence[str | None]], read: Any
 ) -> tuple[tuple[Any, ...], ...]:
     """Read numbers that stand beside the replies: as many lists as agents; rounds may be absent."""
-    agents = len(said[0])
+    agents = len(replies[0])
     lists = words.get(word, [[]] * agents)
     lists = list(lists.values()) if isinstance(lists, dict) else lists
     if not isinstance(lists, list) or len(lists) != agents:
         raise FieldError(f"{word} must be one list for each of the {agents} agents")
     rounds = _by_round(lists, agents, word, read)
-    if len(rounds) > len(said):
-        raise FieldError(f"{word} has {len(rounds)} rounds where the agents spoke in {len(said)}")
-    return rounds + ((None,) * agents,) * (len(said) - len(rounds))
+    if len(rounds) > len(replies):
+        raise FieldError(f"{word} has {len(rounds)} rounds where the agents spoke in {len(replies)}")
+    return rounds + ((None,) * agents,) * (len(replies) - len(rounds))
 
 
 def _edges(line: Fields, names: Sequence[str], rounds: int) -> tuple[tuple[Edge, ...], ...]:
@@ -212,3 +224,113 @@ def _edges(line: Fields, names: Sequence[str], rounds: int) -> tuple[tuple[Edge,
     if len(heard) != rounds - 1:
         raise FieldError(f"heard has {len(heard)} rounds; there are {rounds - 1} after the opening")
     return heard
+
+
+OPENING, REVISION = "answer", "revise"
+
+
+def debate_of(transcript: ForeignTranscript, reader: Reader) -> Debate:
+    """Make a debate of a transcript.
+
+    Parameters
+    ----------
+    transcript : Transcript
+    reader : Reader
+        Reads each reply as an answer to the question, and `final` too.
+
+    Returns
+    -------
+    Debate
+        Round r holds the replies of the agents that were run in it. An agent hears the latest earlier reply of
+        each agent whom `heard` names, or of all others that were run in the round before. Without `final` the
+        answer is the majority of the last round, ties settled as everywhere (confidence, then a seeded draw). It
+        stopped by `consensus` if the last round agreed, else by `rounds`.
+    """
+    turns: list[Turn] = []
+    graphs: list[Graph] = []
+    latest: dict[str, int] = {}
+    for round_, replies in enumerate(transcript.replies):
+        graph = _graph(transcript, round_)
+        now: dict[str, int] = {}
+        for k, text in enumerate(replies):
+            if text is not None:
+                now[transcript.names[k]] = len(turns)
+                turns.append(_turn(transcript, reader, len(turns), round_, k, text, graph, latest))
+        latest |= now
+        if graph is not None:
+            graphs.append(graph)
+    last = [turn for turn in turns if turn.round == len(transcript.replies) - 1]
+    if transcript.final is None:
+        chance = ("tie", 0, transcript.replicate, transcript.question_id)
+        decision = vote(last, Decide("majority"), lambda: seeded_random(*chance))
+    else:
+        decision = Decision(reader.read("answer", transcript.final).value)
+    answers = {turn.answer for turn in last}
+    return Debate(
+        question_id=transcript.question_id,
+        agents=tuple(
+            Agent(name, Model(model, model), persona)
+            for name, model, persona in zip(transcript.names, transcript.models, transcript.personas, strict=True)
+        ),
+        turns=tuple(turns),
+        graphs=tuple(graphs),
+        answer=decision.answer,
+        votes=decision.votes,
+        was_tied=decision.was_tied,
+        rounds=len(transcript.replies) - 1,
+        stop="consensus" if len(answers) == 1 and None not in answers else "rounds",
+    )
+
+
+def _graph(transcript: ForeignTranscript, round_: int) -> Graph | None:
+    if round_ == 0:
+        return None
+    names = transcript.names
+    listeners = tuple(name for name, text in zip(names, transcript.replies[round_], strict=True) if text is not None)
+    if transcript.heard is None:
+        before = zip(names, transcript.replies[round_ - 1], strict=True)
+        speakers = tuple(name for name, text in before if text is not None)
+        heard = np.array([[speaker != listener for listener in listeners] for speaker in speakers], dtype=bool)
+    else:
+        speakers, edges = names, set(transcript.heard[round_ - 1])
+        heard = np.array([[(speaker, listener) in edges for listener in listeners] for speaker in speakers], dtype=bool)
+    return Graph(round_, REVISION, speakers, listeners, None, heard.reshape(len(speakers), len(listeners)), {})
+
+
+def _turn(
+    transcript: ForeignTranscript,
+    reader: Reader,
+    number: int,
+    round_: int,
+    k: int,
+    text: str,
+    graph: Graph | None,
+    latest: dict[str, int],
+) -> Turn:
+    name = transcript.names[k]
+    heard: list[int] = []
+    if graph is not None:
+        kept = graph.heard[:, graph.listeners.index(name)]
+        heard = [latest[s] for s, is_heard in zip(graph.speakers, kept, strict=True) if is_heard and s in latest]
+    reading = reader.read("answer", text)
+    stated = transcript.confidence[round_][k]
+    confidence = reading.confidence if stated is None else stated
+    return Turn(
+        turn=number,
+        execution=round_,
+        round=round_,
+        step=REVISION if round_ else OPENING,
+        reads="answer",
+        speaker=name,
+        about=None,
+        heard=tuple(sorted(heard)),
+        recalled=(),
+        text=text,
+        answer=reading.value,
+        unparsed=reading.unparsed,
+        confidence_stated=confidence,
+        confidence=recalibrate(confidence, ()),
+        prompt_tokens=transcript.prompt_tokens[round_][k],
+        completion_tokens=transcript.completion_tokens[round_][k],
+        call="",
+    )

@@ -2,42 +2,43 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
 
-from cortexdsl.analysis.metrics.tables.levels import Level
-from cortexdsl.plan.parts.layout import Layout
-from cortexdsl.report.figures.curves import cost_figure, rounds_figure
-from cortexdsl.report.figures.dotplots import accuracy_figure, differences_figure
+from cortexdsl.metrics.axis_effects import AxisLevel
+from cortexdsl.plan.layout import Layout
+from cortexdsl.report.data import ReportData, read_data
+from cortexdsl.report.figures.curves import cost_figure, learning_figure, rounds_figure
+from cortexdsl.report.figures.dots import accuracy_figure, differences_figure, grid_figure, ranks_figure
 from cortexdsl.report.figures.drawing import Drawing
-from cortexdsl.report.figures.forks import in_forks
-from cortexdsl.report.figures.grids import grid_figure
-from cortexdsl.report.figures.learning import learning_figure
-from cortexdsl.report.figures.rankings import ranks_figure
 from cortexdsl.report.figures.reliability import confidence_figure
-from cortexdsl.report.inputs.beside import Beside, read_beside
-from cortexdsl.report.inputs.grid import read_levels
-from cortexdsl.report.inputs.history import read_history
-from cortexdsl.report.inputs.learned import Learned, read_learned
-from cortexdsl.report.inputs.results import Results, read_results
-from cortexdsl.report.inputs.unfinished import read_unfinished
-from cortexdsl.report.page.page import VIEW, page, view_page
-from cortexdsl.report.stopped import stopped, stopped_page
-from cortexdsl.report.tables.findings.agreement import agreement_table
-from cortexdsl.report.tables.findings.beside import published_table
-from cortexdsl.report.tables.findings.grid import grid_table
-from cortexdsl.report.tables.findings.whatif import whatif_tables
-from cortexdsl.report.tables.summaries import tables
-from cortexdsl.report.tables.talk.calibration import calibration_table
-from cortexdsl.report.tables.talk.persuasion import persuasion_table
-from cortexdsl.report.tables.work.kept import kept_table
-from cortexdsl.report.tables.work.learning import learning_table
-from cortexdsl.report.tables.work.spending import spent
-from cortexdsl.report.tables.written.files import save_table
-from cortexdsl.report.tables.written.linked import linked
-from cortexdsl.report.words.losses import unread_line
-from cortexdsl.report.words.provenance import versions
+from cortexdsl.report.page import VIEW, report_page, view_page
+from cortexdsl.report.phrasing.comparisons import TestsOfAllCells, read_tests_of_all_cells
+from cortexdsl.report.phrasing.failures import unread_line
+from cortexdsl.report.phrasing.ledger import read_history
+from cortexdsl.report.phrasing.provenance import versions
+from cortexdsl.report.published import published_table
+from cortexdsl.report.tables.debates import (
+    agent_table,
+    agreement_table,
+    calibration_table,
+    health_table,
+    persuasion_table,
+    round_table,
+)
+from cortexdsl.report.tables.files import save_table
+from cortexdsl.report.tables.results import claim_table, family_tables, grid_table, metric_tables, read_levels
+from cortexdsl.report.tables.spending import run_cost
+from cortexdsl.report.tables.table import Table, link_numbers
+from cortexdsl.report.tables.training import LearnedPhase, kept_table, learning_table, read_phases
+from cortexdsl.report.tables.whatif import whatif_tables
+from cortexdsl.report.unfinished import read_unfinished, stopped_page, unfinished_run
+
+T = TypeVar("T")
 
 
 def build_report(
@@ -52,7 +53,7 @@ def build_report(
     folder : Path
         `results/<experiment>`, with plan.json and the tables of the analysis.
     provenance : mapping of name to version, optional
-        What is named as having produced the results; the installed versions by default.
+        What the page names as having produced the results; the installed versions by default.
     has_figures : bool
         Drawing takes most of the time that a report takes.
     threads : int
@@ -66,57 +67,89 @@ def build_report(
     Raises
     ------
     DataError
-        Where a needed table is missing or malformed.
+        A required table is missing or malformed.
     """
-    unfinished = stopped(folder)
+    unfinished = unfinished_run(folder)
     if unfinished is not None:
         return stopped_page(folder, unfinished)
-    results = read_results(folder)
-    beside = read_beside(folder, results.alpha, results.primary)
-    levels = read_levels(folder, results)
-    learned = read_learned(folder, results.plan)
-    figures = _figures(results, beside, levels, learned, threads) if has_figures else []
-    judged = agreement_table(folder)
-    cost = spent(folder, results.plan)
-    axes = grid_table(results, levels)
-    persuaded = persuasion_table(folder, results)
-    others = (
-        judged, axes, published_table(results), persuaded, calibration_table(folder, results), learning_table(learned),
-    )  # fmt: skip
-    apart = (table for table in others if table is not None)
-    name, cells = results.experiment, frozenset(results.cells)
-    shown = [linked(table, name, cells) for table in (*tables(results), *apart)]
-    shown += [linked(table, name, cells, only=("whole",)) for table in whatif_tables(folder)]
-    shown += [table for table in [kept_table(folder, results.plan)] if table is not None]
+    data = read_data(folder)
+    tests = read_tests_of_all_cells(folder, data.alpha, data.primary)
+    levels, phases = read_levels(folder, data), read_phases(folder, data.plan)
+    figures = _figures(data, tests, levels, phases, threads) if has_figures else []
+    cost = run_cost(folder, data.plan)
+    tables = _tables(folder, data, levels, phases)
     for drawing in figures:
         drawing.save(folder / "figures")
-    for table in (*shown, *(cost.tables if cost else ())):
+    for table in (*tables, *(cost.tables if cost else ())):
         save_table(table, folder / "tables")
     target = folder / "report.html"
-    made_by = versions() if provenance is None else provenance
-    text = page(
-        results,
-        beside,
+    text = report_page(
+        data,
+        tests,
         figures,
-        shown,
-        made_by,
-        read_history(folder, results.plan),
+        tables,
+        versions() if provenance is None else provenance,
+        read_history(folder, data.plan),
         cost,
-        read_unfinished(folder, results.plan),
-        unread_line(folder, results.plan),
+        read_unfinished(folder, data.plan),
+        unread_line(folder, data.plan),
     )
     target.write_text(text, encoding="utf-8")
-    (folder / VIEW).write_text(view_page(results.plan), encoding="utf-8")
+    (folder / VIEW).write_text(view_page(data.plan), encoding="utf-8")
     Path(Layout(folder.as_posix()).stopped).unlink(missing_ok=True)
     return target
 
 
+def _tables(folder: Path, data: ReportData, levels: Sequence[AxisLevel], phases: Sequence[LearnedPhase]) -> list[Table]:
+    """Return every table for which there is something to show, its numbers linked to debates."""
+    makers = (metric_tables, family_tables, claim_table, round_table, agent_table, health_table)
+    some = [table for make in makers for table in make(data)]
+    maybe = (
+        agreement_table(folder), grid_table(data, levels), published_table(data), persuasion_table(folder, data),
+        calibration_table(folder, data), learning_table(phases),
+    )  # fmt: skip
+    name, cells = data.experiment, frozenset(data.cells)
+    tables = [link_numbers(table, name, cells) for table in (*some, *maybe) if table is not None]
+    tables += [link_numbers(table, name, cells, only=("whole",)) for table in whatif_tables(folder)]
+    return tables + [table for table in [kept_table(phases)] if table is not None]
+
+
 def _figures(
-    results: Results, beside: Beside, levels: Sequence[Level], learned: Sequence[Learned], threads: int
+    data: ReportData, tests: TestsOfAllCells, levels: Sequence[AxisLevel], phases: Sequence[LearnedPhase], threads: int
 ) -> list[Drawing]:
-    of_results = (accuracy_figure, cost_figure, differences_figure, rounds_figure, confidence_figure)
+    of_data = (accuracy_figure, cost_figure, differences_figure, rounds_figure, confidence_figure)
     makers: list[Callable[[], Drawing | None]] = [
-        *(partial(draw, results) for draw in of_results), partial(grid_figure, results, levels),
-        partial(ranks_figure, beside.ranks), partial(learning_figure, learned),
+        *(partial(draw, data) for draw in of_data), partial(grid_figure, data, levels),
+        partial(ranks_figure, tests.ranks), partial(learning_figure, phases),
     ]  # fmt: skip
     return [drawing for drawing in in_forks(makers, threads) if drawing is not None]
+
+
+def in_forks(makers: Sequence[Callable[[], T]], threads: int) -> list[T]:
+    """Return what each of some functions returns, in order, with up to `threads` of them at work at once.
+
+    Each works in a fork of this process, which has the data and the drawing library already. Results are sent back
+    pickled; arguments are not.
+
+    Raises
+    ------
+    Exception
+        Of the first function that fails.
+    """
+    if threads < 2 or len(makers) < 2 or "fork" not in multiprocessing.get_all_start_methods():
+        return [make() for make in makers]
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(min(threads, len(makers)), context, _remember, (makers,)) as pool:
+        return list(pool.map(_made, range(len(makers))))
+
+
+_makers: Sequence[Callable[[], object]] = ()
+
+
+def _remember(makers: Sequence[Callable[[], object]]) -> None:
+    global _makers  # noqa: PLW0603 (each fork has its own: it gets them when it begins, and numbers after that)
+    _makers = makers
+
+
+def _made(number: int) -> Any:
+    return _makers[number]()

@@ -9,15 +9,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from cortexdsl.core import Image, Question
 from cortexdsl.errors import DataError
 from cortexdsl.tasks.reading.kinds import kind_named
-from cortexdsl.tasks.registry import Entry
-from cortexdsl.tasks.sources.decimals import with_point
-from cortexdsl.tasks.sources.fields import field, options_of, passage_of, split_options
-from cortexdsl.tasks.sources.golds import CONVERTERS
-from cortexdsl.tasks.sources.images import images_of
+from cortexdsl.tasks.registry import DatasetEntry
+from cortexdsl.tasks.sources.values import (
+    CONVERTERS,
+    field,
+    images_of,
+    options_of,
+    passage_of,
+    split_options,
+    with_point,
+)
 from cortexdsl.tasks.task import Item
-from cortexdsl.terms import Image, Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,7 @@ def _numbered(number: int) -> str:
 
 
 def read_items(
-    entry: Entry,
+    entry: DatasetEntry,
     rows: Iterable[Mapping[str, Any]],
     where: Callable[[int], str] = _numbered,
     folder: Callable[[], Path] = Path,
@@ -67,7 +72,7 @@ def read_items(
 
     Parameters
     ----------
-    entry : Entry
+    entry : DatasetEntry
     rows : iterable of mapping
     where : function
         From a row's number to what a message calls its place.
@@ -123,14 +128,14 @@ def _content(question: Question) -> bytes:
     return hashlib.blake2b(repr(shown).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def _is_unanswered(entry: Entry, row: Mapping[str, Any]) -> bool:
+def _is_unanswered(entry: DatasetEntry, row: Mapping[str, Any]) -> bool:
     answer = field(row, entry.answer)
     if isinstance(answer, str) and not answer.strip():
-        return entry.gold != "answers_or_none"  # where an empty answer says that there is none
+        return entry.gold != "answers_or_none"  # there, an empty answer means "no answer"
     return answer is None
 
 
-def _item(entry: Entry, row: Mapping[str, Any], place: str, folder: Path) -> Item:
+def _item(entry: DatasetEntry, row: Mapping[str, Any], place: str, folder: Path) -> Item:
     text = _required(entry, row, place, "question")
     options = options_of(row, entry.options)
     if isinstance(entry.options, Mapping) and "inside" in entry.options and options:
@@ -164,7 +169,7 @@ def _item(entry: Entry, row: Mapping[str, Any], place: str, folder: Path) -> Ite
     )
 
 
-def _identity(entry: Entry, row: Mapping[str, Any], text: str, context: str, images: Sequence[Image]) -> str:
+def _identity(entry: DatasetEntry, row: Mapping[str, Any], text: str, context: str, images: Sequence[Image]) -> str:
     """The dataset's own id, else a digest of the question: it does not move when rows are added."""
     stated = _text(field(row, entry.id))
     place = "-".join(str(row[name]) for name in ("folder", "subset", "subject") if name in row and name != entry.id)
@@ -178,21 +183,21 @@ def _identity(entry: Entry, row: Mapping[str, Any], text: str, context: str, ima
     return f"{place}-{digest}" if place else digest
 
 
-def _cluster(entry: Entry, row: Mapping[str, Any]) -> str | None:
+def _cluster(entry: DatasetEntry, row: Mapping[str, Any]) -> str | None:
     value = _text(field(row, entry.cluster))
     if value is None or len(value) <= 60:
         return value
     return hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:10]
 
 
-def _required(entry: Entry, row: Mapping[str, Any], place: str, what: str) -> str:
+def _required(entry: DatasetEntry, row: Mapping[str, Any], place: str, what: str) -> str:
     value = _text(field(row, getattr(entry, what)))
     if value is None or not (value.strip() or entry.ask):
         raise _lacks(entry, row, place, what)
     return value.strip()
 
 
-def rows_named(rows: Sequence[int]) -> str:
+def name_rows(rows: Sequence[int]) -> str:
     """Name rows in a message: `row 4`, `rows 4, 9 and 17`; of more than ten the first ones."""
     if len(rows) == 1:
         return f"row {rows[0]}"
@@ -202,11 +207,11 @@ def rows_named(rows: Sequence[int]) -> str:
 
 
 def columns(names: Any) -> str:
-    """Name a column in a message, or several of which the first that is there is read."""
+    """Name a column in a message, or several alternatives."""
     return " or ".join(map(repr, names_of(names)))
 
 
-def _lacks(entry: Entry, row: Mapping[str, Any], place: str, what: str) -> DataError:
+def _lacks(entry: DatasetEntry, row: Mapping[str, Any], place: str, what: str) -> DataError:
     return DataError(
         f"dataset {entry.name}, {place}: no {what} (column {columns(getattr(entry, what))})\n"
         f"    the row has: {', '.join(map(str, row))}; name the column: {what}: COLUMN"

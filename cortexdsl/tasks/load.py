@@ -1,29 +1,136 @@
-"""From a dataset entry of a spec to a task."""
+"""From a dataset entry of a spec to a task: datasets of the registry, generated ones, and your own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import random
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from cortexdsl.core import Dataset
 from cortexdsl.errors import DataError
 from cortexdsl.tasks.grading.metrics import check_metric
-from cortexdsl.tasks.items import Items, columns, names_of, read_items, rows_named
-from cortexdsl.tasks.own import own_entry
+from cortexdsl.tasks.items import Items, columns, name_rows, names_of, read_items
 from cortexdsl.tasks.reading.kinds import KINDS
-from cortexdsl.tasks.registry import Entry, entry_named, nearest
-from cortexdsl.tasks.sampling import chosen, with_shuffled_options
-from cortexdsl.tasks.sources.arithmetic import arithmetic_rows
-from cortexdsl.tasks.sources.fields import field
+from cortexdsl.tasks.registry import DatasetEntry, entry_named, nearest
+from cortexdsl.tasks.sampling import choose_items, with_shuffled_options
 from cortexdsl.tasks.sources.files import delimiter_of, files_of, rows_of
-from cortexdsl.tasks.sources.golds import CONVERTERS
 from cortexdsl.tasks.sources.hub import HubTable, hub_table
+from cortexdsl.tasks.sources.values import CONVERTERS, Mark, decimal_mark, field, is_number
 from cortexdsl.tasks.task import Item, Origin, Task
-from cortexdsl.terms import Dataset
 
-# What a generated dataset holds where the spec names no size.
+# Numbers of GroupDebate's arithmetic task (arXiv 2409.14051) are drawn uniformly from this range; the paper says
+# "natural numbers" and no more.
+LOW, HIGH = 1, 30
+
+
+def arithmetic_rows(seed: int) -> Iterator[dict[str, str]]:
+    """Yield questions without end, one expression of six natural numbers each; the k-th depends on seed and k alone.
+
+    `a+b*c+d-e*f` by the usual precedence: the gold is `a + (b*c) + d - (e*f)`.
+    """
+    number = 0
+    while True:
+        number += 1
+        draw = random.Random(f"arithmetic-{seed}-{number}")
+        a, b, c, d, e, f = (draw.randint(LOW, HIGH) for _ in range(6))
+        yield {
+            "id": f"arithmetic-{seed}-{number:05d}",
+            "question": f"What is the result of {a}+{b}*{c}+{d}-{e}*{f}?",
+            "answer": str(a + b * c + d - e * f),
+        }
+
+
+GENERATORS: Mapping[str, Callable[[int], Iterator[Mapping[str, Any]]]] = {"arithmetic": arithmetic_rows}
+"""Rows without end, from a seed, of each dataset of the registry that is `generated`."""
+
+FIELDS = ("question", "answer", "id", "context", "choices", "cluster", "group", "labels", "gold", "records", "images")
+
+
+def own_entry(dataset: Dataset, rows: Sequence[Mapping[str, Any]], numbers: Sequence[int]) -> DatasetEntry:
+    """Make an entry of a spec's field map and of the rows that it is about, which have these numbers.
+
+    The kind, if none is given, is `choice` with choices, `labels` with labels, `number` if all answers are numbers,
+    and `text` if none is.
+
+    Raises
+    ------
+    DataError
+        If a field, kind or gold is unknown, if some answers are numbers and others are not, or if their decimal mark
+        is not certain.
+    """
+    words: Mapping[str, Any] = dataset.fields
+    for word in words:
+        if word not in FIELDS:
+            raise DataError(f"dataset {dataset.label}: unknown field {word!r}{nearest(word, FIELDS)}")
+    choices = words.get("choices")
+    options = {"columns": choices} if isinstance(choices, list | tuple) else choices
+    labels = tuple(map(str, words.get("labels", ())))
+    answer = words.get("answer", "answer")
+    shape = "choice" if choices is not None else "labels" if labels else None
+    gold = str(words.get("gold", ""))
+    _known(dataset, "gold", gold or "plain", CONVERTERS)
+    values = [(f"row {number}", field(row, answer)) for number, row in zip(numbers, rows, strict=True)]
+    answers = _answers(values, gold or "plain") if (dataset.kind or shape or "number") == "number" else []
+    kind = dataset.kind or shape or _kind(dataset.label, answers)
+    _known(dataset, "kind", kind, KINDS)
+    return DatasetEntry(
+        name=dataset.label,
+        kind=kind,
+        labels=labels,
+        question=words.get("question", "question"),
+        answer=answer,
+        id=words.get("id", "id"),
+        context=words.get("context"),
+        cluster=words.get("cluster"),
+        options=options,
+        group=str(words.get("group", "")),
+        gold=gold or KINDS[kind].gold,
+        decimal=_decimal(dataset, values) if kind == "number" else ".",
+        records=str(words.get("records", "")),
+        images=tuple(words.get("images", ())),
+    )
+
+
+def _known(dataset: Dataset, word: str, value: str, known: Collection[str]) -> None:
+    if value not in known:
+        raise DataError(f"dataset {dataset.label}: unknown {word} {value!r}{nearest(value, known)}", word=word)
+
+
+def _answers(values: Sequence[tuple[str, Any]], gold: str) -> list[tuple[str, str]]:
+    """Return every acceptable answer that is not empty, with its place."""
+    texts = ((place, text) for place, value in values for text in CONVERTERS[gold](value, ()) if value is not None)
+    return [(place, text) for place, text in texts if text.strip()]
+
+
+def _kind(label: str, answers: Sequence[tuple[str, str]]) -> str:
+    others = [(place, value) for place, value in answers if not is_number(value)]
+    if not answers or len(others) == len(answers):
+        return "text"
+    if not others:
+        return "number"
+    numbers = len(answers) - len(others)
+    odd = others if len(others) <= numbers else [each for each in answers if each not in others]
+    shown = ", ".join(f"{place}: {value[:40]!r}" for place, value in odd[:3]) + (", ..." if len(odd) > 3 else "")
+    are, are_not = ("is a number" if numbers == 1 else "are numbers"), ("is" if len(others) == 1 else "are")
+    raise DataError(
+        f"dataset {label}: {numbers} answer{'s' * (numbers != 1)} {are} and {len(others)} {are_not} not ({shown})\n"
+        "    mend them, or say what is asked for: kind: number, or kind: text",
+        word="file",
+    )
+
+
+def _decimal(dataset: Dataset, values: Sequence[tuple[str, Any]]) -> Mark:
+    """Return the decimal mark of answers that are texts; numbers of JSON and Parquet need none."""
+    if dataset.decimal is not None:
+        return dataset.decimal
+    texts = [(place, value) for place, value in values if isinstance(value, str) and is_number(value)]
+    return decimal_mark(texts, has_semicolons=dataset.delimiter == ";")
+
+
+# The size of a generated dataset if the spec names none.
 GENERATED_SIZE = 100
 MOST_GENERATED = 1_000_000  # each takes about a kilobyte of memory in every job that reads them
 
@@ -52,7 +159,7 @@ def load(dataset: Dataset) -> Task:
         origin = Origin("generated", len(items))
     else:
         entry, read, origin = _read_named(entry, dataset) if dataset.name else _read_own(dataset)
-        items = chosen(read.items, dataset.size, dataset.seed, dataset.stratify, dataset.ids)
+        items = choose_items(read.items, dataset.size, dataset.seed, dataset.stratify, dataset.ids)
     shuffle = entry.shuffle if dataset.shuffle_options is None else dataset.shuffle_options or entry.shuffle
     if shuffle:
         items = [with_shuffled_options(item, dataset.seed) for item in items]
@@ -61,7 +168,7 @@ def load(dataset: Dataset) -> Task:
 
 
 # ---------------------------------------------------------------- datasets of the registry
-def _changed(entry: Entry, dataset: Dataset) -> Entry:
+def _changed(entry: DatasetEntry, dataset: Dataset) -> DatasetEntry:
     """Return an entry of the registry with what the spec says otherwise."""
     changes: dict[str, Any] = {}
     if dataset.kind is not None:
@@ -81,7 +188,7 @@ def _changed(entry: Entry, dataset: Dataset) -> Entry:
     return replace(entry, **{"options" if k == "choices" else k: v for k, v in dataset.fields.items()})
 
 
-def _read_named(entry: Entry, dataset: Dataset) -> tuple[Entry, Items, Origin]:
+def _read_named(entry: DatasetEntry, dataset: Dataset) -> tuple[DatasetEntry, Items, Origin]:
     """Read a dataset of the registry from its official files, or else from the hub."""
     subsets = _subsets(entry, dataset)
     place, table = _Place(), None
@@ -97,7 +204,7 @@ def _read_named(entry: Entry, dataset: Dataset) -> tuple[Entry, Items, Origin]:
     return entry, read, _origin(entry, read, source, table)
 
 
-def _table(entry: Entry, dataset: Dataset, subsets: tuple[str, ...]) -> HubTable:
+def _table(entry: DatasetEntry, dataset: Dataset, subsets: tuple[str, ...]) -> HubTable:
     if not entry.hub:
         raise DataError(f"dataset {entry.name}: it is on no hub\n    give the path of its files", word="name")
     configs = tuple(s for s in subsets if s in entry.hub_subsets) or entry.hub_subsets
@@ -114,7 +221,7 @@ class _Place:
     row: int = 0
 
     def of(self, number: int) -> str:
-        """Say where a row is; its number in the whole dataset where it comes from no file."""
+        """Say where a row is; its number in the whole dataset if it comes from no file."""
         return f"row {number}" if self.file is None else f"{self.file}, row {self.row}"
 
     def folder(self) -> Path:
@@ -123,7 +230,7 @@ class _Place:
 
 
 def _file_rows(
-    entry: Entry, dataset: Dataset, where: str, subsets: tuple[str, ...], place: _Place
+    entry: DatasetEntry, dataset: Dataset, where: str, subsets: tuple[str, ...], place: _Place
 ) -> Iterator[Mapping[str, Any]]:
     split = dataset.split or entry.split
     if entry.files and split not in entry.files:
@@ -137,7 +244,7 @@ def _file_rows(
             yield {**named, **row}
 
 
-def _subsets(entry: Entry, dataset: Dataset) -> tuple[str, ...]:
+def _subsets(entry: DatasetEntry, dataset: Dataset) -> tuple[str, ...]:
     """The asked subsets, collections opened."""
     names: list[str] = []
     for name in dataset.subset:
@@ -172,7 +279,7 @@ def _slug(name: str) -> str:
 
 
 # ---------------------------------------------------------------- generated questions
-def _generated(entry: Entry, dataset: Dataset) -> list[Item]:
+def _generated(entry: DatasetEntry, dataset: Dataset) -> list[Item]:
     for word in ("path", "subset", "split", "stratify", "fields", "revision"):
         if getattr(dataset, word):
             said = "its columns cannot be named" if word == "fields" else f"it takes no {word}"
@@ -181,11 +288,11 @@ def _generated(entry: Entry, dataset: Dataset) -> list[Item]:
                 "    for your own questions write file: instead of name:",
                 word=word,
             )
-    rows = arithmetic_rows(dataset.seed)
+    rows = GENERATORS[entry.name](dataset.seed)
     if dataset.ids:
         wanted = max((int(i.rsplit("-", 1)[-1]) for i in dataset.ids if i.rsplit("-", 1)[-1].isdigit()), default=1)
         items = read_items(entry, islice(rows, min(wanted, 100_000))).items
-        return chosen(items, None, 0, None, dataset.ids)
+        return choose_items(items, None, 0, None, dataset.ids)
     size = GENERATED_SIZE if dataset.size is None else dataset.size
     if size < 1:
         raise DataError(f"dataset {dataset.label}: size is {size}\n    ask for 1 question or more", word="size")
@@ -197,7 +304,7 @@ def _generated(entry: Entry, dataset: Dataset) -> list[Item]:
 
 
 # ---------------------------------------------------------------- your own questions
-def _read_own(dataset: Dataset) -> tuple[Entry, Items, Origin]:
+def _read_own(dataset: Dataset) -> tuple[DatasetEntry, Items, Origin]:
     """Read your own file, or a dataset of the hub that the registry does not have."""
     table, delimiter, folder = None, None, Path()
     if dataset.path is not None:
@@ -237,16 +344,16 @@ def _read_own(dataset: Dataset) -> tuple[Entry, Items, Origin]:
 
 
 # ---------------------------------------------------------------- both
-def _refuse_unanswered(entry: Entry, dataset: Dataset, read: Items, source: str) -> None:
+def _refuse_unanswered(entry: DatasetEntry, dataset: Dataset, read: Items, source: str) -> None:
     if read.unanswered and not dataset.drop_unanswered:
         raise DataError(
-            f"{source}, {rows_named(read.unanswered)}: no answer (column {columns(entry.answer)})\n"
+            f"{source}, {name_rows(read.unanswered)}: no answer (column {columns(entry.answer)})\n"
             "    fill in the answers, or leave such rows out with drop_unanswered: true",
             word="answer",
         )
 
 
-def _origin(entry: Entry, read: Items, source: str, table: HubTable | None) -> Origin:
+def _origin(entry: DatasetEntry, read: Items, source: str, table: HubTable | None) -> Origin:
     return Origin(
         source,
         read.rows,

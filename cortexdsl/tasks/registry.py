@@ -11,18 +11,18 @@ from typing import Any
 
 import yaml
 
+from cortexdsl.core import EMPTY
 from cortexdsl.errors import DataError
-from cortexdsl.tasks.grading.metrics import DEFAULT_METRICS, check_metric
+from cortexdsl.tasks.grading.metrics import check_metric
 from cortexdsl.tasks.reading.kinds import KINDS
-from cortexdsl.tasks.sources.golds import CONVERTERS
 from cortexdsl.tasks.sources.hub import COMMIT
-from cortexdsl.terms import EMPTY
+from cortexdsl.tasks.sources.values import CONVERTERS
 
 HUB_WORDS = ("id", "config", "split", "revision")
 
 
 @dataclass(frozen=True)
-class Entry:
+class DatasetEntry:
     """One dataset; the attributes are the words of `registry.yaml`, explained at its top."""
 
     name: str
@@ -60,16 +60,16 @@ class Entry:
     @property
     def metric_name(self) -> str:
         """The metric, or the kind's usual one."""
-        return self.metric or DEFAULT_METRICS.get(self.kind, "accuracy")
+        return self.metric or KINDS[self.kind].metric
 
-    def of_subset(self, subset: str | None) -> Entry:
+    def of_subset(self, subset: str | None) -> DatasetEntry:
         """The entry as it is for one subset."""
         changes = self.subsets.get(subset or "", {})
         return replace(self, **{**changes, "labels": tuple(changes.get("labels", self.labels))}) if changes else self
 
 
 @lru_cache(maxsize=1)
-def registry() -> Mapping[str, Entry]:
+def registry() -> Mapping[str, DatasetEntry]:
     """All datasets by name, in the table's order.
 
     Raises
@@ -82,9 +82,9 @@ def registry() -> Mapping[str, Entry]:
     return {name: entry_of(name, words) for name, words in said.items()}
 
 
-def entry_of(name: str, words: Mapping[str, Any]) -> Entry:
+def entry_of(name: str, words: Mapping[str, Any]) -> DatasetEntry:
     """Check the words of one entry and return it."""
-    known = {each.name for each in fields(Entry)} - {"name"}
+    known = {each.name for each in fields(DatasetEntry)} - {"name"}
     for word in words:
         if word not in known:
             raise DataError(f"dataset {name}: unknown word {word!r}{nearest(word, known)}")
@@ -97,7 +97,7 @@ def entry_of(name: str, words: Mapping[str, Any]) -> Entry:
                 raise DataError(f"dataset {name}: unknown word {word!r} in hub{nearest(word, HUB_WORDS)}")
         if not COMMIT.fullmatch(each.get("revision", "0" * 40)):
             raise DataError(f"dataset {name}: revision {each['revision']!r}\n    write a commit: 40 hexadecimal digits")
-    entry = Entry(name, **{**words, **tuples})
+    entry = DatasetEntry(name, **{**words, **tuples})
     for part in [entry, *(entry.of_subset(subset) for subset in entry.subsets)]:
         if part.kind not in KINDS:
             raise DataError(f"dataset {name}: unknown kind {part.kind!r}{nearest(part.kind, KINDS)}")
@@ -107,13 +107,13 @@ def entry_of(name: str, words: Mapping[str, Any]) -> Entry:
     return entry
 
 
-def entry_named(name: str) -> Entry:
+def entry_named(name: str) -> DatasetEntry:
     """Return a dataset's entry.
 
     Raises
     ------
     DataError
-        If there is none of that name; names the nearest ones.
+        If there is no dataset of that name; names the nearest one.
     """
     try:
         return registry()[name]

@@ -11,7 +11,7 @@ from cortexdsl.errors import DataError
 from cortexdsl.tasks.task import Item
 
 
-def chosen(
+def choose_items(
     items: Sequence[Item], size: int | None, seed: int, stratify: str | None = None, ids: Sequence[str] = ()
 ) -> list[Item]:
     """Choose items, in an order that depends on the seed and the ids alone.

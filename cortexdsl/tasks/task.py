@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
+from cortexdsl.core import EMPTY, Question, Reading
 from cortexdsl.errors import DataError
 from cortexdsl.tasks.grading.metrics import grade_all
-from cortexdsl.tasks.reading.kinds import MIXED_WANT, Kind, kind_named
+from cortexdsl.tasks.reading.kinds import MIXED_WANT, AnswerKind, kind_named
 from cortexdsl.tasks.reading.reader import AnswerReader, answer_format
-from cortexdsl.terms import EMPTY, Question, Reading
 
-# Raised whenever a reader or grader may judge an old reply anew, so that digests tell such results apart.
+# Raised whenever a reader or grader may read or grade an old reply differently: digests of such results then differ.
 READING_VERSION = 1
 
 
@@ -27,7 +27,7 @@ class Item:
     ----------
     question : Question
     gold : tuple of str
-        Acceptable answers in canonical form; more than one where the dataset accepts several. An empty
+        Acceptable answers in canonical form; more than one if the dataset accepts several. An empty
         string is SQuAD's "no answer".
     kind : str
         Answer kind: number, choice, yesno, expression, text, labels, free.
@@ -88,7 +88,7 @@ IN_MEMORY = Origin("memory", 0)
 
 @dataclass(frozen=True)
 class Task:
-    """Questions in their chosen order, and the only door to their golds.
+    """Questions in their chosen order, and the only access to their golds.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class Task:
         return answer_format(wants.pop() if len(wants) == 1 else MIXED_WANT)
 
     def format_of(self, question_id: str) -> str:
-        """`answer_format` for one question, exact where the task mixes kinds (BBH, LongBench)."""
+        """`answer_format` for one question, exact even if the task mixes kinds (BBH, LongBench)."""
         return answer_format(_kind(self.item(question_id)).want)
 
     def item(self, question_id: str) -> Item:
@@ -223,7 +223,7 @@ def _digest(content: Any, digits: int) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
 
 
-def _kind(item: Item) -> Kind:
+def _kind(item: Item) -> AnswerKind:
     return kind_named(item.kind, item.question.options, item.labels)
 
 

@@ -1,1 +1,1 @@
-"""What runs beside a workflow so that its jobs start warm: never needed for a result, only for its speed."""
+"""The worker of a run, which starts jobs fast; results are the same without it."""

@@ -1,4 +1,8 @@
-"""A job's side: hand the job to the worker of this run, and pass on how it ended."""
+"""A job's side of the worker: hand the job over, and pass on its exit status; and the messages of both sides.
+
+A message is a list of texts (arguments, folder, environment: none can contain a NUL), sent over a Unix socket together
+with open files. Every job imports this module first, so it imports little.
+"""
 
 import os
 import select
@@ -7,18 +11,54 @@ from collections.abc import Sequence
 
 from cortexdsl import __file__ as package
 from cortexdsl import __version__
-from cortexdsl.worker.holder import watched_run
-from cortexdsl.worker.wire import ADDRESS, receive, send
+from cortexdsl.worker.process import watched_run
 
-RUN_ENDED = 75  # as sysexits.h has it: try again later
-
-
+ADDRESS = "CORTEXDSL_WORKER"
+"""The environment variable with the path of the worker's socket."""
 DECLINED = "declined"
-"""The answer where a job is not taken; otherwise it is the exit status."""
+"""The answer if the worker does not run the job; otherwise the answer is the exit status."""
+RUN_ENDED = 75  # EX_TEMPFAIL of sysexits.h
+
+_LENGTH = 8
+_MOST_FILES = 3
+
+
+def send(connection: socket.socket, texts: Sequence[str], files: Sequence[int] = ()) -> None:
+    """Send a message, and open files with it.
+
+    Raises
+    ------
+    OSError
+        The other end is closed.
+    """
+    body = b"\0".join(map(os.fsencode, texts))
+    socket.send_fds(connection, [len(body).to_bytes(_LENGTH, "big")], files)
+    connection.sendall(body)
+
+
+def receive(connection: socket.socket) -> tuple[list[str], list[int]] | None:
+    """Return the next message and the files sent with it, or None if the other end is closed."""
+    try:
+        head, files, _, _ = socket.recv_fds(connection, _LENGTH, _MOST_FILES)
+        length = int.from_bytes(head + _exactly(connection, _LENGTH - len(head)), "big")
+        body = _exactly(connection, length)
+    except (OSError, EOFError):
+        return None
+    return list(map(os.fsdecode, body.split(b"\0"))), files
+
+
+def _exactly(connection: socket.socket, length: int) -> bytes:
+    body = bytearray()
+    while len(body) < length:
+        more = connection.recv(length - len(body))
+        if not more:
+            raise EOFError
+        body += more
+    return bytes(body)
 
 
 def edition() -> str:
-    """What this program is, so that a worker of another installation is not asked."""
+    """Return the version and place of this program; a worker declines jobs of another one."""
     return f"{__version__} {package}"
 
 
@@ -28,8 +68,8 @@ def hand_over(arguments: Sequence[str]) -> int | None:
     Returns
     -------
     int or None
-        The exit status; None where there is no worker, it does not take the job, or it was lost before it said how
-        the job ended: run the verb here. A lost worker's job has ended before None is returned.
+        The exit status. None if the caller must run the verb itself: there is no worker, it declines, or it was lost
+        before it reported the exit status. A lost worker's process for this job has ended before None is returned.
     """
     address = os.environ.get(ADDRESS)
     if not address:
@@ -38,18 +78,18 @@ def hand_over(arguments: Sequence[str]) -> int | None:
         try:
             connection.connect(address)
             environment = (f"{name}={value}" for name, value in os.environ.items())
-            folder = os.getcwd()  # noqa: PTH109 (pathlib would be most of this module's imports)
+            folder = os.getcwd()  # noqa: PTH109 (importing pathlib would take most of this module's time)
             send(connection, [edition(), folder, str(len(arguments)), *arguments, *environment], [0, 1, 2])
         except OSError:
             return None
-        if not _waited(connection):
+        if not _wait(connection):
             return RUN_ENDED
         answer = receive(connection)
     return int(answer[0][0]) if answer is not None and answer[0][0].isdigit() else None
 
 
-def _waited(connection: socket.socket) -> bool:
-    """Wait for an answer; say whether the run still goes on."""
+def _wait(connection: socket.socket) -> bool:
+    """Wait for an answer; return False if the run ended instead."""
     watched = watched_run()
     files = [connection.fileno(), *([watched] if watched is not None else [])]
     ready, _, _ = select.select(files, [], [])

@@ -1,4 +1,4 @@
-// What the server (or a folder of files) says; the shapes are those of cortexdsl/view.
+// What the server (or a folder of files) says; the shapes are those of cortexdsl/explorer.
 
 export type Names = { experiments: string[]; is_static: boolean };
 

@@ -5,29 +5,51 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from cortexdsl.cli.main import main
-from cortexdsl.models.logs.calls import CallLogs
-from cortexdsl.models.logs.lines import call_record
-from cortexdsl.models.transports.transport import Raw
+from cortexdsl.core import Aside, Call, Measured, RoleChoice
+from cortexdsl.explorer.folders import ResultsFolder
+from cortexdsl.explorer.static_site import write_static
+from cortexdsl.explorer.store import IndexStore
+from cortexdsl.models.call_log.folder import CallLogs
+from cortexdsl.models.call_log.records import call_record
+from cortexdsl.models.transports.interface import Raw
 from cortexdsl.records import Record, read_debates, write_debates
-from cortexdsl.records.links import experiment_link, find_link, question_link
-from cortexdsl.terms import Aside, Call, Choice, Measured
-from cortexdsl.view.index.store import Store
-from cortexdsl.view.places import Place
-from cortexdsl.view.web.static import write_static
+from cortexdsl.records.links import experiment_link, find_link
+from tests.display.made import said, write
+from tests.explorer.experiments import (
+    CELLS,
+    MODEL,
+    odd_records,
+    plan,
+    records,
+    with_words,
+    write_cell,
+    write_experiment,
+)
+from tests.explorer.serving import serving, serving_files
 from tests.tasks.test_images import png, uri
-from tests.view.made import CELLS, MODEL, odd_records, plan, records, with_words, write_cell, write_experiment
-from tests.view.serving import serving, serving_files
-from tests.watch.made import said, write
+
+
+def question_link(
+    experiment: str, dataset: str, question: str, *, cells: Sequence[str] = (), replicate: int | None = None
+) -> str:
+    """The address of a question, as docs/view.md describes it; a lone surrogate is U+FFFD."""
+    path = "/".join(quote(part.encode("utf-16", "surrogatepass").decode("utf-16", "replace"), safe="")
+                    for part in (dataset, question))  # fmt: skip
+    filters = [("cell", cell) for cell in cells] + [("replicate", str(replicate))] * (replicate is not None)
+    query = f"?{urlencode(filters, quote_via=quote, safe='')}" if filters else ""
+    return f"{experiment_link(experiment)}/q/{path}{query}"
+
 
 PAGES = (
     "#/together",
@@ -39,13 +61,13 @@ DEBATES = 4 * 3 * 2
 
 
 @pytest.fixture(scope="module")
-def places(tmp_path_factory: pytest.TempPathFactory) -> list[Place]:
+def places(tmp_path_factory: pytest.TempPathFactory) -> list[ResultsFolder]:
     folder = tmp_path_factory.mktemp("explorer") / "results"
-    return [Place(name, write_experiment(folder / name, name)) for name in ("made", "again")]
+    return [ResultsFolder(name, write_experiment(folder / name, name)) for name in ("made", "again")]
 
 
 @pytest.fixture(scope="module")
-def address(places: list[Place]) -> Iterator[str]:
+def address(places: list[ResultsFolder]) -> Iterator[str]:
     with serving(places) as address:
         yield f"{address}/"
 
@@ -183,16 +205,16 @@ def test_choices_images_and_imported_questions_are_shown(tmp_path: Path, page: A
     assert main(["import", str(tmp_path / "sums.jsonl"), "--out", str(root)]) == 0
     (path,) = (root / "debates").rglob("*.jsonl")
     (record,) = read_debates(path)
-    choice = Choice(2, 1, "unsure", ("ann", "bob"), (0.0, 1.0), ("bob",))
+    choice = RoleChoice(2, 1, "unsure", ("ann", "bob"), (0.0, 1.0), ("bob",))
     write_debates(path, [Record(record.header, replace(record.debate, choices=(choice,)))])
-    with serving([Place("old", root)]) as address:
+    with serving([ResultsFolder("old", root)]) as address:
         page.goto(f"{address}/{question_link('old', 'sums', 'q1')}")
         is_there(page)
         expect(page.locator(".asked")).to_contain_text("3 + 4?")
         expect(page.locator(".asked .gold")).to_contain_text("7")
         chosen = page.locator("div.round").nth(1).locator(".chosen-for")
         expect(chosen).to_have_text("chosen as unsure: bob 1 · not: ann 0")
-        store = Store(root)
+        store = IndexStore(root)
         with store.writing() as db:
             image = [["0" * 64, "image/png", uri(png())]]
             db.execute("UPDATE questions SET images = ?", (json.dumps(image),))
@@ -212,7 +234,7 @@ def test_steps_that_share_a_round_are_headed_apart(tmp_path: Path, page: Any) ->
         for turn in (3, 4)
     ]
     write_debates(path, [Record(record.header, replace(record.debate, turns=(*opening, *spoken), graphs=()))])
-    with serving([Place("made", root)]) as address:
+    with serving([ResultsFolder("made", root)]) as address:
         page.goto(f"{address}/{question_link('made', 'sums', 'q-1', cells=CELLS[:1])}")
         is_there(page)
         heads = [one.inner_text() for one in page.locator("div.round h3").all()]
@@ -285,7 +307,7 @@ def test_several_experiments_differ_in_what_they_mean(tmp_path: Path, page: Any)
     (roots[1] / "plan.json").write_text(plan)
     table = (roots[1] / "hypotheses.csv").read_text().replace("supported", "undecided")
     (roots[1] / "hypotheses.csv").write_text(table)
-    with serving([Place("one", roots[0]), Place("two", roots[1])]) as address:
+    with serving([ResultsFolder("one", roots[0]), ResultsFolder("two", roots[1])]) as address:
         page.goto(address)
         is_there(page)
         assert re.search(r"\b2 of \d+ facts differ", page.inner_text("main"))
@@ -296,7 +318,7 @@ def test_several_experiments_differ_in_what_they_mean(tmp_path: Path, page: Any)
 def test_debates_appear_as_they_finish(tmp_path: Path, page: Any) -> None:
     root = tmp_path / "live"
     write_cell(root, "sparse", 1)
-    with serving([Place("live", root)]) as address:
+    with serving([ResultsFolder("live", root)]) as address:
         page.goto(f"{address}/{find_link('live')}")
         assert found(page) == 4
         write_cell(root, "full", 1)
@@ -311,7 +333,7 @@ def test_a_run_is_followed_from_its_files_alone(tmp_path: Path, monkeypatch: pyt
     now = time.time()
     tally = said("sparse", "r1-s01", dataset="sums", debates={"done": 1, "total": 4}, began=now - 20, updated=now)
     write(root / "spent", tally)
-    with serving([Place("made", root)]) as address:
+    with serving([ResultsFolder("made", root)]) as address:
         page.goto(f"{address}/{experiment_link('made')}")
         running = page.locator(".run")
         expect(running).to_contain_text("running 1 of 24 debates · 40 calls · 4,400 tokens · $0.50")
@@ -331,7 +353,7 @@ def test_outcomes_and_sources_are_found_and_a_measured_confidence_is_shown(tmp_p
     call = Call(MODEL, ({"role": "user", "content": "What is 3 + 4?"},), 1)
     logs.write(call_record("a" * 32, call, Raw("Seven it is. Answer: 7", "stop", 40, 9), seconds=0.5, attempts=1))
     logs.close()
-    with serving([Place("odd", root)]) as address:
+    with serving([ResultsFolder("odd", root)]) as address:
         for mark in ("cut", "refused", "empty", "tool_calls", "unmeasured"):
             page.goto(f"{address}/{find_link('odd', marks=[mark])}")  # type: ignore[list-item]
             assert found(page) == 1, mark
@@ -376,7 +398,7 @@ def test_hostile_words_are_shown_and_do_nothing(tmp_path: Path, page: Any) -> No
     write_cell(root, "sparse", 1, found)
     write_cell(root, "full", 1, everywhere)
     hostile_around(root)
-    with serving([Place("<b>x</b>", root)]) as address:
+    with serving([ResultsFolder("<b>x</b>", root)]) as address:
         page.goto(f"{address}/{experiment_link('<b>x</b>')}")
         is_there(page)
         assert page.inner_text("main").count("<script>window.hacked=1</script>") >= 3  # title, claim, cell
@@ -452,7 +474,7 @@ def hostile_everywhere(record: Any) -> Any:
         for graph in debate.graphs
     )
     everybody = tuple(names.values())
-    choice = Choice(3, 1, HOSTILE, everybody[:2], (1.0, 0.0), everybody[:1])
+    choice = RoleChoice(3, 1, HOSTILE, everybody[:2], (1.0, 0.0), everybody[:1])
     changed = replace(
         debate, question_id=HOSTILE, agents=agents, turns=turns, graphs=graphs, answer=HOSTILE, votes={HOSTILE: 1.0},
         choices=(choice,),
@@ -460,7 +482,7 @@ def hostile_everywhere(record: Any) -> Any:
     return replace(record, debate=changed, header=replace(record.header, cell=HOSTILE))
 
 
-def test_a_folder_of_files_shows_the_same(places: list[Place], tmp_path: Path, page: Any) -> None:
+def test_a_folder_of_files_shows_the_same(places: list[ResultsFolder], tmp_path: Path, page: Any) -> None:
     assert write_static(places, tmp_path / "site") == 2 * DEBATES
     with serving_files(tmp_path / "site") as address:
         page.goto(f"{address}/{find_link('made', text='canno say')}")

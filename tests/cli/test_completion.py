@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.cli.main import main
-from cortexdsl.cli.specs.completion import SHELLS
+from cortexdsl.cli.specs import SHELLS
 from cortexdsl.cli.verbs import VERBS
 
 ASK_BASH = """\

@@ -9,7 +9,7 @@ import yaml
 from snakemake.cli import parse_args
 
 from cortexdsl.cli.main import main
-from cortexdsl.watch.command import workflow_folder
+from cortexdsl.display.launch import workflow_folder
 
 SPEC = """\
 title: Over HTTP
@@ -116,7 +116,7 @@ def test_in_a_checkout_new_advises_what_a_checkout_has(
     """Beside the Snakefile that is run, plain Snakemake does it, and the schema is the one in docs/."""
     (tmp_path / "Snakefile").write_text("")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("cortexdsl.cli.specs.new.workflow_folder", lambda: tmp_path)
+    monkeypatch.setattr("cortexdsl.cli.specs.workflow_folder", lambda: tmp_path)
     assert main(["new", "groups/mine"]) == 0
     assert capsys.readouterr().out.endswith("then snakemake --cores 2 --config spec=groups/mine\n")
     assert "$schema=../../docs/schema/spec.json\n" in (tmp_path / "specs/groups/mine.yaml").read_text()
@@ -127,7 +127,7 @@ def test_in_a_checkout_new_advises_what_a_checkout_has(
     ("arguments", "said"),
     [
         (["run", "nothing"], "there is no spec 'nothing'"),
-        (["run", "x.yaml", "--cores", "few"], "--cores few: is no number of jobs"),
+        (["run", "x.yaml", "--cores", "few"], "--cores few: this is not a number of jobs"),
         (["run", "x.yaml", "--profile", "slurn"], "--profile slurn: there is no folder slurn with a config.yaml"),
         (["status", "nothing"], "results/nothing: nothing has begun there"),
     ],
@@ -167,10 +167,10 @@ def test_run_hands_its_settings_to_the_workflow(
     (tmp_path / "x.yaml").write_text(SPEC)
     started: list[list[str]] = []
     monkeypatch.setattr("os.execv", lambda program, command: started.append(command))
-    monkeypatch.setattr("cortexdsl.cli.experiments.run.remember", lambda arguments: None)
+    monkeypatch.setattr("cortexdsl.cli.experiments.store_command", lambda arguments: None)
     main(["run", "x.yaml", *given])
     (command,) = started
-    assert command[1:3] == ["-m", "cortexdsl.watch.launch"]
+    assert command[1:3] == ["-m", "cortexdsl.display.launch"]
     _, read = parse_args(command[3:])
     assert read.config == config
     assert set(read.targets or ()) == {word for word in given if word.endswith(".csv")}
@@ -184,7 +184,7 @@ def test_run_takes_the_options_of_the_default_profile_without_announcing_it(
     (tmp_path / "x.yaml").write_text(SPEC)
     started: list[list[str]] = []
     monkeypatch.setattr("os.execv", lambda program, command: started.append(command))
-    monkeypatch.setattr("cortexdsl.cli.experiments.run.remember", lambda arguments: None)
+    monkeypatch.setattr("cortexdsl.cli.experiments.store_command", lambda arguments: None)
     main(["run", "x.yaml"])
     _, said = parse_args(started[0][3:])
     assert capsys.readouterr().err == ""

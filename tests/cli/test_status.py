@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.cli.experiments import status
+from cortexdsl.cli import experiments
 from cortexdsl.cli.main import main
-from cortexdsl.worker.alone import hold, is_at_work
-from tests.watch.made import said, write
+from cortexdsl.worker.run import is_locked, lock_experiment
+from tests.display.made import said, write
 
 PLAN = {
     "schema_version": 1,
@@ -53,13 +53,13 @@ def test_a_run_that_ended_between_two_jobs_is_not_finished(folder: Path, capsys:
 
 def test_a_run_that_plans_is_at_work(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It holds its lock before any job has begun; without it nothing has begun, and status says how to begin."""
-    lock = hold(folder)
+    lock = lock_experiment(folder)
     assert lock is not None
-    assert is_at_work(folder)
+    assert is_locked(folder)
     assert main(["status", "e"]) == 0
     assert "results/e: a run is at work, no job has started yet" in capsys.readouterr().out
     os.close(lock)
-    assert not is_at_work(folder)
+    assert not is_locked(folder)
     assert main(["status", "e"]) == 1
     assert "nothing has begun there" in capsys.readouterr().err
 
@@ -69,7 +69,7 @@ def test_watching_waits_for_a_run_that_plans(
 ) -> None:
     """Also where only the spec is there; it says once that it waits."""
     steps = [
-        lambda: hold(folder),
+        lambda: lock_experiment(folder),
         lambda: None,
         lambda: write(begun(folder) / "spent", said(state="done", debates=DONE)),
     ]
@@ -82,7 +82,7 @@ def test_watching_waits_for_a_run_that_plans(
             os.close(locks[0])
             locks[0] = None
 
-    monkeypatch.setattr(status.time, "sleep", sleep)
+    monkeypatch.setattr(experiments.time, "sleep", sleep)
     assert main(["status", "e", "--watch"]) == 1
     out, err = capsys.readouterr()
     assert err.count("no job has started yet; waiting") == 1
@@ -94,7 +94,7 @@ def test_watching_goes_on_while_a_new_run_begins_after_one_that_was_killed(
 ) -> None:
     """Jobs of the killed run say that they run, and have been silent for long."""
     write(begun(folder) / "spent", said(updated=time.time() - 3600))
-    lock, seen = hold(folder), []
+    lock, seen = lock_experiment(folder), []
 
     def sleep(_: float) -> None:
         if not seen:
@@ -104,7 +104,7 @@ def test_watching_goes_on_while_a_new_run_begins_after_one_that_was_killed(
             os.close(lock)
         seen.append(1)
 
-    monkeypatch.setattr(status.time, "sleep", sleep)
+    monkeypatch.setattr(experiments.time, "sleep", sleep)
     assert main(["status", "e", "--watch"]) == 0
     assert seen
     assert "killed" not in capsys.readouterr().out
@@ -115,7 +115,7 @@ def test_a_silent_job_is_not_called_dead_while_a_run_is_at_work(
 ) -> None:
     """The lock would refuse a second run: no command to start one is shown."""
     write(begun(folder) / "spent", said(updated=time.time() - 3600))
-    lock = hold(folder)
+    lock = lock_experiment(folder)
     assert lock is not None
     assert main(["status", "e"]) == 0
     out = capsys.readouterr().out

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.cli.main import main
-from cortexdsl.cli.verbs import DAILY, GROUPS, ROOMS, VERBS, module_of
+from cortexdsl.cli.verbs import JOBS, VERBS, command_of
 from cortexdsl.plan import compile_spec
 from cortexdsl.records.tallies import Tallies
 
@@ -49,10 +49,10 @@ def debated(cell: str) -> Path:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """`--help` ends with 0, and the module has the two functions that main calls."""
-    module = module_of(verb)
-    assert callable(module.add_arguments)
-    assert callable(module.run)
+    """`--help` ends with 0, and the verb's module has the two functions that the command line calls."""
+    command = command_of(verb)
+    assert callable(command.add_arguments)
+    assert callable(command.run)
     with pytest.raises(SystemExit) as ended:
         main([verb, "--help"])
     assert ended.value.code == 0
@@ -368,7 +368,7 @@ def test_a_file_where_a_folder_must_be_is_one_line_without_a_traceback(
 )
 def test_a_verb_loads_only_what_it_needs(verb: str, heavy: set[str]) -> None:
     """Statistics take two seconds to load and litellm three: jobs and checks of which there are many go without."""
-    code = f"import sys; from cortexdsl.cli import main, verbs; verbs.module_of({verb!r}); print(*sys.modules)"
+    code = f"import sys; from cortexdsl.cli import main, verbs; verbs.command_of({verb!r}); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert heavy & set(loaded) == set()
 
@@ -378,11 +378,12 @@ def test_the_help_names_every_verb_once_the_daily_ones_first(capsys: pytest.Capt
     with pytest.raises(SystemExit, match="0"):
         main(["--help"])
     said = capsys.readouterr().out
-    assert sorted(verb for group in GROUPS.values() for verb in group) == sorted(set(VERBS) - set(ROOMS["jobs"]))
-    assert [said.index(f"\n  {verb} ") for verb in DAILY] == sorted(said.index(f"\n  {verb} ") for verb in DAILY)
+    listed = [name for name, verb in VERBS.items() if verb.group != JOBS]
+    places = [said.index(f"\n  {name} ") for name in listed]
+    assert places == sorted(places)
     assert said.index("\n  report ") < said.index("\n  data ") < said.index("called by the workflow")
     assert all(len(line) <= 80 for line in said.splitlines())
-    assert all(verb in said.split("called by the workflow")[1] for verb in ROOMS["jobs"])
+    assert all(name in said.split("called by the workflow")[1] for name in VERBS.keys() - set(listed))
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ import pytest
 import yaml
 
 from cortexdsl.errors import Problem, SpecError
-from cortexdsl.plan.compiler import judge
-from cortexdsl.plan.cost.rehearse import misrendered
-from cortexdsl.spec.grammar.protocols.protocol import ProtocolText
-from cortexdsl.spec.grammar.sheet import AnalysisText, SpecText
+from cortexdsl.language.grammar.experiment import AnalysisText, SpecText
+from cortexdsl.language.grammar.protocol import ProtocolText
+from cortexdsl.plan.compiler import validate_experiment
+from cortexdsl.plan.forecast.cost import template_problems
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```yaml\n(.*?)^```|(?:^\n|\A)((?: {4}[^\n]*\n)+)", re.DOTALL | re.MULTILINE)
@@ -107,8 +107,8 @@ def specs_of(block: str) -> list[str]:
 
 def told(path: Path) -> tuple[Problem, ...]:
     try:
-        judged = judge(str(path))
-        return judged.with_problems(misrendered(judged)).problems
+        judged = validate_experiment(str(path))
+        return judged.with_problems(template_problems(judged)).problems
     except SpecError as error:
         return error.problems
 

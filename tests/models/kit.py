@@ -6,11 +6,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from cortexdsl.models.door import Hooks
-from cortexdsl.models.reach.failures import Failure
-from cortexdsl.models.reach.retry import Patience
-from cortexdsl.models.transports.transport import Raw
-from cortexdsl.terms import Call, Model
+from cortexdsl.core import Call, Model
+from cortexdsl.models.endpoints.retry import Hooks, Patience
+from cortexdsl.models.transports.failures import Failure
+from cortexdsl.models.transports.interface import Raw
 
 
 def call_of(text: str = "hello", seed: int = 1, model: str = "fake/model", **entry: Any) -> Call:

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from cortexdsl.core import Limits, Reply
 from cortexdsl.errors import BudgetError, ModelError
-from cortexdsl.models.door import open_door
-from cortexdsl.models.transports.transport import LARGEST_REPLY
-from cortexdsl.terms import Limits, Reply
+from cortexdsl.models.client import open_client
+from cortexdsl.models.transports.interface import LARGEST_REPLY
 from tests.models.kit import Time, call_of
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -52,7 +52,7 @@ async def ask(tmp_path: Path, handler: Handler, calls: int = 1, way: str = "dire
     try:
         hooks = Time().hooks(BASE=base)
         log = tmp_path / "calls" / "own.jsonl"
-        async with open_door(log, hooks=hooks, limits=Limits(**limits), ledgers=tmp_path / "spent") as door:
+        async with open_client(log, hooks=hooks, limits=Limits(**limits), ledgers=tmp_path / "spent") as door:
             asked = [door(call_of(seed=k, model=f"{way}/m", api_base="env:BASE")) for k in range(calls)]
             return list(await asyncio.gather(*asked, return_exceptions=True))
     finally:

@@ -11,10 +11,10 @@ import pytest
 from aiohttp import web
 
 from cortexdsl.cli.main import main
+from cortexdsl.core import Model, Price
 from cortexdsl.models.probe import FEW_TOKENS, Probe, probe
 from cortexdsl.plan import compile_spec
-from cortexdsl.plan.cost.windows import too_long
-from cortexdsl.terms import Model, Price
+from cortexdsl.plan.forecast.warnings import prompts_too_long
 from tests.models.stub import Stub
 
 
@@ -141,7 +141,7 @@ def test_prompts_that_a_context_cannot_hold_are_warned_of(tmp_path: Path, monkey
         "models: {one: {model: direct/small, api_base: 'http://127.0.0.1:9/v1'}}\n"
         f"agents: [{agents}]\nmethods: {{v: {{protocol: voting}}, f: {{protocol: multi-llm, rounds: 2}}}}\n"
     )
-    (warning,) = too_long(compile_spec("x.yaml"), {"one": 512})
+    (warning,) = prompts_too_long(compile_spec("x.yaml"), {"one": 512})
     assert warning.startswith("f: a prompt of about")
     assert "do not fit the 512 of model one" in warning
 

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cortexdsl.core import Agent, Model, Question
 from cortexdsl.errors import InputError
+from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.models.solver.arithmetic import find_expression, usual_accuracy, work_out
-from cortexdsl.models.solver.prompt import Heard, read_prompt
-from cortexdsl.models.solver.solver import count_tokens, solve
-from cortexdsl.protocols.prompts.templates import Templates
-from cortexdsl.tasks.reading.steps import read_review, read_selection, read_similarity, read_verdict
-from cortexdsl.terms import Agent, Model, Question
+from cortexdsl.models.solver.prompts import OtherReply, read_prompt
+from cortexdsl.models.transports.builtin import count_tokens, solve
+from cortexdsl.tasks.reading.statements import read_review, read_selection, read_similarity, read_verdict
 
 FORMAT = "Answer: <a number>\nConfidence: <a number from 0 to 1>"
 
@@ -105,7 +105,7 @@ def test_the_reply_is_a_function_of_messages_seed_and_parameters() -> None:
 def test_it_is_the_same_in_every_process(repository: Path) -> None:
     """Python salts its hashes in every process; the solver's replies do not depend on them."""
     spoken = f"solve({asked('12+3*4-5', '19', '20')!r}, 5, {{}}).text"
-    code = f"from cortexdsl.models.solver.solver import solve\nprint({spoken})"
+    code = f"from cortexdsl.models.transports.builtin import solve\nprint({spoken})"
     said = {
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=repository,
@@ -275,7 +275,7 @@ def test_a_summary_line_counts_for_as_many_as_it_names() -> None:
     read = read_prompt(
         user("Question: 1+1?\n\n[Summary 1]\nAnswer: 14 (3 agents): x\nAnswer: 20: y\n\nAnswer: <a number>")
     )
-    assert read.heard == (Heard("14", 3.0), Heard("20", 1.0))
+    assert read.heard == (OtherReply("14", 3.0), OtherReply("20", 1.0))
 
 
 @pytest.mark.parametrize("prompt", ["peer-review/review.j2", "cortexdebate/review.j2"])

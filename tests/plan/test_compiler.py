@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.errors import InputError, SpecError
-from cortexdsl.plan import asked_experiments, compile_spec, sound_experiments
+from cortexdsl.plan import compile_spec, selected_experiments, sound_experiments
+from tests.language.sheets import SMALL
 from tests.plan.specs import SPEC, plan
-from tests.spec.sheets import SMALL
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_without_a_wish_all_specs_directly_in_specs_run(folder: Path) -> None:
     """Sorted by name; parts and folders are left out."""
-    assert asked_experiments(None) == {"a": "specs/a.yaml", "b": "specs/b.yaml"}
+    assert selected_experiments(None) == {"a": "specs/a.yaml", "b": "specs/b.yaml"}
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_without_a_wish_all_specs_directly_in_specs_run(folder: Path) -> None:
 )
 def test_a_spec_is_found_by_name_or_path(folder: Path, asked: str, found: dict[str, str]) -> None:
     """A path is spelled in one way, since it stands in the params of jobs."""
-    assert asked_experiments(asked) == found
+    assert selected_experiments(asked) == found
 
 
 def test_a_broken_spec_does_not_keep_the_others_from_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,23 +61,23 @@ def test_a_broken_spec_does_not_keep_the_others_from_running(tmp_path: Path, mon
 
 def test_an_absolute_path_below_the_working_folder_is_the_same_spec(folder: Path) -> None:
     """Elsewhere it stays absolute."""
-    assert asked_experiments(str(folder / "specs" / "a.yaml")) == {"a": "specs/a.yaml"}
+    assert selected_experiments(str(folder / "specs" / "a.yaml")) == {"a": "specs/a.yaml"}
 
 
 def test_what_cannot_be_run_is_said_with_what_there_is(folder: Path) -> None:
     """No such spec, two for one folder of results, a name that fits no path, nothing at all."""
     with pytest.raises(InputError, match="there is no spec 'z'\n    specs: a, b, 1 in specs/examples/"):
-        asked_experiments("z")
+        selected_experiments("z")
     (folder / "own" / "a.yaml").write_text("title: none\n")
     with pytest.raises(InputError, match="would both write to results/a"):
-        asked_experiments("a,own/a.yaml")
+        selected_experiments("a,own/a.yaml")
     (folder / "specs" / "a b.yaml").write_text("title: none\n")
     with pytest.raises(InputError, match="'a b' cannot name an experiment"):
-        asked_experiments(None)
+        selected_experiments(None)
     for path in (folder / "specs").glob("*.yaml"):
         path.unlink()
     with pytest.raises(InputError, match="write one: cortexdsl new NAME; specs: 1 in specs/examples/"):
-        asked_experiments(None)
+        selected_experiments(None)
 
 
 def test_points_that_repeat_a_cell_are_its_other_names(tmp_path: Path) -> None:

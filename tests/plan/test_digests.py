@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from cortexdsl.core import Agent, Model
+from cortexdsl.language.methods.casting import MethodChoice
+from cortexdsl.language.methods.resolve import resolve
+from cortexdsl.language.protocol.loader import load_protocol
+from cortexdsl.language.reader import parse
 from cortexdsl.plan import Plan
-from cortexdsl.plan.parts.digests import digest
-from cortexdsl.protocols.method.resolve import Choice, resolve
-from cortexdsl.protocols.text.loader import load_protocol
-from cortexdsl.spec.text.reader import parse
-from cortexdsl.terms import Agent, Model
+from cortexdsl.plan.cells import digest
 from tests.plan.specs import PROMPT, SPEC, plan
 
 FIRST = {
@@ -26,7 +27,7 @@ FIRST = {
 def test_later_words_leave_finished_cells_finished(protocol: str) -> None:
     model = Model("m", "fake/m", parameters=7e9, tokens=1e12)
     team = tuple(Agent(f"a{k}", model) for k in range(4))
-    method = resolve(load_protocol(protocol), Choice("methods.x", parse("{}", "x.yaml"), team))
+    method = resolve(load_protocol(protocol), MethodChoice("methods.x", parse("{}", "x.yaml"), team))
     assert digest(method) == FIRST[protocol]
 
 
@@ -65,22 +66,22 @@ def changed(before: Plan, after: Plan) -> set[str]:
     ],
 )  # fmt: skip
 def test_an_edit_changes_the_digests_of_the_debates_that_it_can_change(
-    tmp_path: Path, old: str, new: str, cells: tuple[str, ...]
+    small: Plan, tmp_path: Path, old: str, new: str, cells: tuple[str, ...]
 ) -> None:
     """Worked out from what each cell is made of; `matched` draws on `full`, and a third agent is in every cell."""
     assert old in SPEC
-    assert changed(plan(tmp_path), plan(tmp_path, SPEC.replace(old, new))) == set(cells)
+    assert changed(small, plan(tmp_path, SPEC.replace(old, new))) == set(cells)
 
 
-def test_a_model_entry_may_not_be_renamed_unseen(tmp_path: Path) -> None:
+def test_a_model_entry_may_not_be_renamed_unseen(small: Plan, tmp_path: Path) -> None:
     """Its name stands in every record."""
     renamed = SPEC.replace("strong", "mighty")
-    assert changed(plan(tmp_path), plan(tmp_path, renamed)) == set(CELLS)
+    assert changed(small, plan(tmp_path, renamed)) == set(CELLS)
 
 
-def test_a_prompt_counts_with_what_it_includes_in_the_cells_that_use_it(tmp_path: Path) -> None:
+def test_a_prompt_counts_with_what_it_includes_in_the_cells_that_use_it(small: Plan, tmp_path: Path) -> None:
     """`near` alone has a prompt of its own, which includes a part."""
-    before = plan(tmp_path)
+    before = small
     assert changed(before, plan(tmp_path, prompt=PROMPT + "!")) == {"near"}
     assert changed(before, plan(tmp_path, part="Think twice.")) == {"near"}
 
@@ -93,9 +94,9 @@ def test_a_model_that_only_embeds_counts_for_the_cells_that_compare_by_it(tmp_pa
     assert changed(plan(tmp_path, text), after) == {"sparse", "sparse[keep=top-1]"}
 
 
-def test_scores_and_joins_look_at_no_word_that_is_for_readers(tmp_path: Path) -> None:
+def test_scores_and_joins_look_at_no_word_that_is_for_readers(small: Plan, tmp_path: Path) -> None:
     """Neither title nor claims nor families; but at replicates, whose rows would be missing or too many."""
-    before = plan(tmp_path)
+    before = small
     for old, new in (("title: Small", "title: B"), ("> accuracy(full)", "> accuracy(near)"), ("to: full", "to: near")):
         after = plan(tmp_path, SPEC.replace(old, new).replace("compare: [sparse, near, matched], to: near",
                                                               "compare: [sparse, matched], to: near"))  # fmt: skip
@@ -117,9 +118,11 @@ def test_scores_and_joins_look_at_no_word_that_is_for_readers(tmp_path: Path) ->
         ("hypotheses:", "expected: {reply_tokens: 50}\nhypotheses:"),
     ],
 )
-def test_the_plan_is_written_anew_whenever_anything_in_it_changes(tmp_path: Path, old: str, new: str) -> None:
+def test_the_plan_is_written_anew_whenever_anything_in_it_changes(
+    small: Plan, tmp_path: Path, old: str, new: str
+) -> None:
     """Limits, prices and assumptions of the estimate stand in plan.json, too."""
-    assert plan(tmp_path, SPEC.replace(old, new)).digest != plan(tmp_path).digest
+    assert plan(tmp_path, SPEC.replace(old, new)).digest != small.digest
 
 
 def test_the_digest_of_a_value_is_that_of_its_meaning() -> None:

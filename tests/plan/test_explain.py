@@ -1,16 +1,23 @@
-"""What `explain` counts and draws where agents are chosen: who is silent for sure is silent in it, too."""
+"""A protocol explained, and the counts that it fixes."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
+from cortexdsl.core import Cell, Choose, Decide, Everyone, Keep, Method, OfRole, Repeat, SchedulePart, Sparse, Told
 from cortexdsl.errors import DebateError
-from cortexdsl.plan.rehearsal.explain import explain, rehearsed
-from cortexdsl.protocols.method.resolve import Choice, resolve
-from cortexdsl.protocols.text.loader import load_protocol
-from cortexdsl.spec.text.reader import parse
-from cortexdsl.terms import Choose, Decide, Everyone, Item, Keep, Method, OfRole, Repeat, Sparse, Told
-from tests.debate.stage import agents, method
+from cortexdsl.language.methods.casting import MethodChoice
+from cortexdsl.language.methods.resolve import resolve
+from cortexdsl.language.protocol.loader import load_protocol
+from cortexdsl.language.reader import parse
+from cortexdsl.plan.persistence.store import fixed_in
+from cortexdsl.plan.rehearsal.explain import explain, fixed_counts, rehearse_example
+from tests.engine.stage import agents, method
+from tests.plan import specs
 
 MET = Keep("above", 0.0)
 STEPS = {
@@ -21,9 +28,9 @@ STEPS = {
 CAST = {"debater": "a b c", "initial": "a b c", "others": "a b c"}
 
 
-def when_needed(*before: Item) -> Method:
+def when_needed(*before: SchedulePart) -> Method:
     """One begins; the others join where it is not sure; all debate once."""
-    join: list[Item] = [Choose("others", "debater", "place > 1", MET), "answer", "revise"]
+    join: list[SchedulePart] = [Choose("others", "debater", "place > 1", MET), "answer", "revise"]
     schedule = [*before, Choose("initial", "debater", "place == 1", MET), "first"]
     return method(STEPS, [*schedule, Repeat(1, tuple(join), unless="any(confidence > 0.9)")], CAST,
                   debaters=("debater",))  # fmt: skip
@@ -33,7 +40,7 @@ def test_a_choice_by_place_is_made_as_in_a_debate() -> None:
     """One opens, two join, three revise: six calls, where all in every step would be nine."""
     said = explain(when_needed())
     assert "calls: 6 at most (fewer where a loop ends early)" in said
-    assert [turn.speaker for turn in rehearsed(when_needed()).turns] == ["a", "b", "c", "a", "b", "c"]
+    assert [turn.speaker for turn in rehearse_example(when_needed()).turns] == ["a", "b", "c", "a", "b", "c"]
     lines = [line.strip() for line in said.splitlines()]
     assert "round 0, first (silent: b, c)" in lines
     assert "round 1, answer (silent: a)" in lines
@@ -56,7 +63,7 @@ def test_places_are_not_known_once_somebody_may_have_left() -> None:
     """Were a gone, b would be the first and c the second: then one joins and not two. At most, nobody has left."""
     leave = Choose("debater", "debater", "chance < 0.5", MET)
     steps = STEPS | {"first": {"role": "debater"}, "answer": {"role": "others"}}
-    schedule: list[Item] = ["first", leave, Choose("others", "debater", "place == n_agents", MET), "answer"]
+    schedule: list[SchedulePart] = ["first", leave, Choose("others", "debater", "place == n_agents", MET), "answer"]
     staged = method(steps, schedule, CAST, debaters=("debater",))
     assert "calls: 6 at most" in explain(staged)
 
@@ -86,7 +93,7 @@ def test_a_role_that_is_heard_alone_silences_nobody() -> None:
 
 def shipped(name: str) -> list[str]:
     """Each line that `explain` says of a built-in protocol with four agents."""
-    of = resolve(load_protocol(name), Choice("methods.tried", parse("{}", "tried.yaml"), agents("a b c d")))
+    of = resolve(load_protocol(name), MethodChoice("methods.tried", parse("{}", "tried.yaml"), agents("a b c d")))
     return [line.strip() for line in explain(of).splitlines()]
 
 
@@ -170,6 +177,38 @@ def test_replies_that_make_a_weight_no_number_draw_nothing_and_break_nothing() -
     steps = {"answer": {}, "revise": {"hears": Sparse("1 / (1 - similarity)", Keep("mean"))}}
     endless = method(steps, ["answer", Repeat(2, ("revise",), until="consensus")])
     with pytest.raises(DebateError):
-        rehearsed(endless, agrees=True)
+        rehearse_example(endless, agrees=True)
     said = explain(endless)
     assert "where all agree" not in said
+
+
+FIXED_STEPS = {"answer": {}, "revise": {"hears": Everyone()}}
+
+
+@pytest.fixture(scope="module")
+def cell(tmp_path_factory: pytest.TempPathFactory) -> Cell:
+    return specs.plan(tmp_path_factory.mktemp("fixed")).cells[0]
+
+
+def test_a_loop_that_never_ends_early_has_one_number_of_rounds_and_calls(cell: Cell) -> None:
+    """Three answer, then three revise twice: two rounds after the opening, nine calls."""
+    for loop, expected in (
+        (Repeat(2, ("revise",)), {"rounds": 2.0, "calls": 9.0}),
+        (Repeat(2, ("revise",), until="consensus"), {}),
+        (Repeat(2, ("revise",), unless="agreement > 0.9"), {}),
+    ):
+        debate = method(FIXED_STEPS, ["answer", loop], {"debater": "a b c"})
+        assert fixed_counts(replace(cell, debate=debate, match=None)) == expected
+
+
+def test_draws_matched_to_another_cell_are_not_fixed(tmp_path: Path) -> None:
+    """How many draws there are follows from what the other cell's records hold."""
+    found = {cell.name: fixed_counts(cell) for cell in specs.plan(tmp_path).cells}
+    assert found["matched"] == {}
+
+
+def test_records_of_earlier_plans_fix_nothing() -> None:
+    record = {"cells": [{"cell": "a"}, {"cell": "b", "fixed": {}}, {"cell": "c", "fixed": {"rounds": 2.0}}]}
+    assert fixed_in(record) == {"c": {"rounds": 2.0}}
+    assert fixed_in(json.loads(json.dumps(record))) == {"c": {"rounds": 2.0}}
+    assert fixed_in({"cells": []}) == {}

@@ -11,13 +11,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from cortexdsl.cli.jobs.history import AFTER, BEFORE, NEVER, with_history
-from cortexdsl.models.limits.ledger import Ledger, Spent
-from cortexdsl.plan.kept.declaration import binding, changes, declaration_of
-from cortexdsl.plan.kept.ledger import LATE, declare, read_ledger, record_verdicts
-from cortexdsl.plan.parts.layout import Layout
-from cortexdsl.report.inputs.history import read_history
-from cortexdsl.spec.claims.arms import arms_of
+from cortexdsl.claims.arms import arms_of
+from cortexdsl.jobs.verdict import AFTER, BEFORE, NEVER, with_history
+from cortexdsl.models.budget import Spending, SpendingLedger
+from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.persistence.declaration import binding_changes, changes, declaration_of
+from cortexdsl.plan.persistence.ledger import LATE, declare, read_ledger, record_verdicts
+from cortexdsl.report.phrasing.ledger import read_history
 from tests.plan.specs import SPEC, plan
 
 CLAIM, OTHER = "accuracy(a) > accuracy(b)", "accuracy(b) > accuracy(c)"
@@ -104,7 +104,7 @@ def test_a_verdict_is_bound_by_what_it_depends_on() -> None:
     """Its own cells, error, correction, questions: neither other cells nor metrics, nor the seed."""
     said = ["seed: 1, then 2", "alpha: 0.05, then 0.25", "cell changed: b", "cell changed: c", "cell added: d",
             "metric added: calls", "dataset sums: 100 questions, then 60"]  # fmt: skip
-    assert binding(said, ["a", "b"]) == ["alpha: 0.05, then 0.25", "cell changed: b", said[-1]]
+    assert binding_changes(said, ["a", "b"]) == ["alpha: 0.05, then 0.25", "cell changed: b", said[-1]]
 
 
 @pytest.mark.parametrize("removed", [["ledger"], ["declared"], ["ledger", "declared"]])
@@ -136,12 +136,12 @@ def test_nothing_can_be_declared_anew_once_verdicts_were_given(tmp_path: Path) -
 def test_calls_that_were_paid_were_made_though_their_logs_are_gone(tmp_path: Path) -> None:
     layout = Layout(str(tmp_path))
     declare(layout, FIRST)
-    account = Ledger(Path(layout.ledgers))
+    account = SpendingLedger(Path(layout.ledgers))
     with account.entry():  # a job that has asked nothing yet binds nobody
         pass
     assert declare(layout, {**FIRST, "claims": [OTHER]}).claims == (OTHER,)
     with account.entry() as book:
-        book(Spent(calls=1))
+        book(Spending(calls=1))
     account.close()
     assert declare(layout, FIRST).claims == (OTHER,)
 

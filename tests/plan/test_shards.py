@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cortexdsl.plan.parts.recut import earlier, size_kept, write_cut
-from cortexdsl.plan.parts.shards import cut, find, shard_size
+from cortexdsl.plan.shards import cut, find, previous_size, read_previous_shards, shard_size, write_cut
 
 
 @settings(deadline=None)
@@ -50,10 +49,10 @@ def test_labels_sort_as_they_count_up_to_99(number: int, label: str) -> None:
 def test_a_dataset_that_was_cut_keeps_its_cut_and_one_in_one_piece_stays_in_one() -> None:
     """45 questions were cut in twenties, 40 not at all: call logs lie by shard, and another cut would ask again."""
     parts, piece = [asdict(shard) for shard in cut(45, 2, 20)], [asdict(shard) for shard in cut(40, 1, 100)]
-    assert size_kept([parts], 107) == 20
-    assert size_kept([piece], 107) == 107
-    assert size_kept([piece], 27) == 40
-    assert size_kept([], 27) == 27
+    assert previous_size([parts], 107) == 20
+    assert previous_size([piece], 107) == 107
+    assert previous_size([piece], 27) == 40
+    assert previous_size([], 27) == 27
 
 
 @pytest.mark.parametrize(
@@ -62,11 +61,15 @@ def test_a_dataset_that_was_cut_keeps_its_cut_and_one_in_one_piece_stays_in_one(
 def test_what_cannot_be_read_says_nothing_of_an_earlier_cut(tmp_path: Path, text: str) -> None:
     """The automatic size is taken then, and also for a training that had no job yet."""
     path = tmp_path / "cut.json"
-    assert earlier(path).size(33) == 33
+    assert read_previous_shards(path).size(33) == 33
     path.write_text(text)
-    assert earlier(path).size(33) == 33
+    assert read_previous_shards(path).size(33) == 33
     write_cut(path, {"a": cut(45, 2, 20)}, {"learned": cut(45, 1, 15)})
-    assert [earlier(path).size(33), earlier(path).size_of("learned", 33), earlier(path).size_of("t", 33)] == [
+    assert [
+        read_previous_shards(path).size(33),
+        read_previous_shards(path).size_of("learned", 33),
+        read_previous_shards(path).size_of("t", 33),
+    ] == [
         20,
         15,
         33,

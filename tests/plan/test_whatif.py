@@ -8,7 +8,7 @@ import pytest
 
 from cortexdsl.errors import SpecError
 from cortexdsl.plan import Plan
-from cortexdsl.plan.cost.rehearse import WHAT_IF, rehearse_plan, rehearse_whatifs
+from cortexdsl.plan.forecast.cost import WHAT_IF, rehearse_plan, rehearse_whatifs
 from tests.plan.specs import SPEC, plan
 
 

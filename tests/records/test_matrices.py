@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortexdsl.errors import RecordError
-from cortexdsl.records.fields import FieldError, Fields
-from cortexdsl.records.matrices import (
+from cortexdsl.records.json_values import (
+    FieldError,
+    Fields,
     factors_from_json,
     factors_to_json,
     flags_from_json,
@@ -73,13 +74,13 @@ def test_an_infinite_weight_is_refused_whatever_its_size() -> None:
     ("value", "said"),
     [
         ({"shape": [2, 2], "float64": "AAAA"}, "weight.float64 holds 3 bytes, and its shape needs 32"),
-        ({"shape": [2, 2], "float64": "?"}, "weight.float64 is no base64"),
+        ({"shape": [2, 2], "float64": "?"}, "weight.float64 is not base64"),
         ({"shape": [2, 2]}, "weight.float64 is missing"),
         ({"float64": ""}, "weight.shape is missing"),
-        ({"shape": [2, -2], "float64": ""}, "weight.shape is no number of rows and columns"),
-        ({"shape": [1, 1, 1], "float64": ""}, "weight.shape is no number of rows and columns"),
-        ({"shape": [], "float64": ""}, "weight.shape is no number of rows and columns"),
-        ({"shape": [2, 3], "upper": ""}, "weight is no square"),
+        ({"shape": [2, -2], "float64": ""}, "weight.shape is not a number of rows"),
+        ({"shape": [1, 1, 1], "float64": ""}, "weight.shape is not a number of rows"),
+        ({"shape": [], "float64": ""}, "weight.shape is not a number of rows"),
+        ({"shape": [2, 3], "upper": ""}, "weight is not square"),
         ({"shape": [10**9, 10**9], "float64": "AAAA"}, "its shape needs"),
         (
             {"shape": [1, 1], "float64": base64.b64encode(struct.pack("<d", float("inf"))).decode()},

@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortexdsl.records.readable import debate_line, printable, transcript_text
-from cortexdsl.terms import Graph, Question
-from tests.analysis.made import made, record, with_extra
+from cortexdsl.core import Graph, Question
+from cortexdsl.records.text import debate_line, printable, transcript_text
+from tests.stats.debates import made, record, with_extra
 
 DEBATE = made([{"a": "R", "b": None}, {"a": "R", "b": "R"}], [[("a", "b")]], confidence=[{"a": 0.8}], stop="consensus")
 

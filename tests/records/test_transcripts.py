@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from cortexdsl.core import Debate, Reading, Reads
 from cortexdsl.errors import DataError
-from cortexdsl.records import Transcript, debate_of, debate_to_json, read_transcripts, record_from_json
+from cortexdsl.records import ForeignTranscript, debate_of, debate_to_json, read_transcripts, record_from_json
 from cortexdsl.records.debates import Header
-from cortexdsl.terms import Debate, Reading, Reads
 
 MAP = {"dataset": "task", "answer": "gold", "choices": "options", "personas": "roles", "models": "model"}
 
@@ -28,7 +28,7 @@ class LastWord:
         return text
 
 
-def transcripts(folder: Path, *lines: Any, **fields: str) -> list[Transcript]:
+def transcripts(folder: Path, *lines: Any, **fields: str) -> list[ForeignTranscript]:
     path = folder / "old.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return list(read_transcripts(path, dataset="sums", cell="imported", fields=fields))
@@ -42,7 +42,7 @@ def test_agents_alone_are_enough(tmp_path: Path) -> None:
     (found,) = transcripts(tmp_path, {"agents": [["I say 7", "still 7"], ["maybe 8"]]})
     assert (found.dataset, found.cell, found.replicate, found.question_id) == ("sums", "imported", 1, "1")
     assert found.names == ("agent 1", "agent 2")
-    assert found.said == (("I say 7", "maybe 8"), ("still 7", None))
+    assert found.replies == (("I say 7", "maybe 8"), ("still 7", None))
 
 
 def test_everyone_hears_everyone_that_was_run_in_the_round_before(tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from cortexdsl.analysis.units.scores import score_rows, write_scores
 from cortexdsl.cli.main import main
+from cortexdsl.metrics.scores import score_rows, write_scores
 from cortexdsl.records import debate_files, write_debates
-from tests.analysis.made import grade, made, record
+from tests.stats.debates import grade, made, record
 
 
 @pytest.fixture

@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from cortexdsl.report.build import build_report
+from cortexdsl.report.figures import drawing
+
+VERSIONS = {"cortexdsl": "0.1.0", "Python": "3.11"}
 HOSTILE = "<script>alert(1)</script> & _x_ | $y$ \\input{z} `q`"
 
 METRICS = """\
@@ -71,6 +75,27 @@ arithmetic,sparse,slow,quick,8,6,6,6,2,0
 arithmetic,sparse,slow,vote,3,0,0,0,3,0
 """
 
+OMNIBUS = """\
+family,dataset,metric,cells,test,statistic,freedom,p,n_questions
+main,arithmetic,accuracy,3,Cochran's Q (fixed sample: exploratory),18.0,2,0.0001234,100
+"""
+BOUNDS = """\
+family,dataset,metric,cell,reference,missing,unparsed,difference,p_adjusted,worst_difference,worst_p_adjusted,changes
+main,arithmetic,accuracy,sparse,full,0,8,0.05,0.024,0.01,0.4,True
+main,arithmetic,accuracy,vote,full,1,0,-0.08,0.07,-0.09,0.06,False
+"""
+RANKS = """\
+metric,cell,rank,datasets,iman_davenport,p,critical_difference
+accuracy,sparse,1.25,4,inf,0.0,1.66
+accuracy,full,2.0,4,inf,0.0,1.66
+accuracy,vote,2.75,4,inf,0.0,1.66
+"""
+
+CALIBRATION = """\
+dataset,cell,confidence,answers,stated,mean_confidence,accuracy,brier,ece
+arithmetic,sparse,stated,40,40,0.9,0.5,0.4,0.4
+"""
+
 
 def plan(**changes: Any) -> dict[str, Any]:
     """A plan as the workflow writes it."""
@@ -118,4 +143,22 @@ def write_results(folder: Path, **changes: Any) -> Path:
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
+    """The invented results, to be changed and built by one test."""
     return write_results(tmp_path / "invented")
+
+
+@pytest.fixture(scope="session")
+def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The invented results with tests of all cells and confidences, and their whole report; only to be read."""
+    folder = write_results(tmp_path_factory.mktemp("reported") / "invented")
+    for name, text in {"omnibus": OMNIBUS, "bounds": BOUNDS, "ranks": RANKS, "calibration": CALIBRATION}.items():
+        (folder / f"{name}.csv").write_text(text)
+    build_report(folder, VERSIONS)
+    return folder
+
+
+@pytest.fixture
+def svg_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw figures as SVG only: most of the time of a drawing goes into the other files."""
+    write = drawing._written
+    monkeypatch.setattr(drawing, "_written", lambda canvas, kind: write(canvas, kind) if kind == "svg" else b"")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from cortexdsl.report.inputs.results import Verdict
-from cortexdsl.report.words.evidence import claims_tested, intervals
-from cortexdsl.report.words.sentences import answer, short_answer
+from cortexdsl.report.frames import ClaimRow
+from cortexdsl.report.phrasing.claims import answer, short_answer
+from cortexdsl.report.phrasing.comparisons import claims_tested, intervals
 from tests.report.test_words import plain
 
 
-def row(claim: str, p: float | None = 0.62, verdict: str = "undecided", **more: object) -> Verdict:
+def row(claim: str, p: float | None = 0.62, verdict: str = "undecided", **more: object) -> ClaimRow:
     values = {"test": "sign-flip exact", "note": "", **more}
-    return Verdict(claim, -0.033, -0.12, 0.05, p, p, verdict, False, **values)  # type: ignore[arg-type]
+    return ClaimRow(claim, -0.033, -0.12, 0.05, p, p, verdict, False, **values)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

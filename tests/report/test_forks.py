@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from cortexdsl.report.figures.forks import in_forks
+from cortexdsl.report.build import in_forks
 
 
 def made(number: int) -> tuple[int, int]:

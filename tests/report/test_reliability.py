@@ -5,22 +5,26 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import pytest
+
+from cortexdsl.report.data import ReportData
 from cortexdsl.report.figures.drawing import SHEETS
 from cortexdsl.report.figures.reliability import confidence_figure
-from cortexdsl.report.inputs.results import Bucket, Metric, Results
+from cortexdsl.report.frames import BinRow, MetricRow
 
+pytestmark = pytest.mark.usefixtures("svg_alone")
 GRID = ("sparse", "sparse[confidence=consistency-5]", "sparse[confidence=logprob]", "sparse[keep=median]", "vote")
 
 
-def results(cells: tuple[str, ...], *buckets: tuple[str, str]) -> Results:
+def results(cells: tuple[str, ...], *buckets: tuple[str, str]) -> ReportData:
     """Invented results in which a cell's confidences of some sources lie at 0.9 and are right in 0.7."""
-    found = tuple(Bucket("sums", cell, kind, 40, 0.9, 0.7) for cell, kind in buckets)
-    metrics = tuple(Metric("sums", cell, "accuracy", 0.7, 0.6, 0.8, 40, 1) for cell in cells)
+    found = tuple(BinRow("sums", cell, kind, 40, 0.9, 0.7) for cell, kind in buckets)
+    metrics = tuple(MetricRow("sums", cell, "accuracy", 0.7, 0.6, 0.8, 40, 1) for cell in cells)
     plan = {"experiment": "x", "cells": [{"cell": cell} for cell in cells]}
-    return Results(plan, metrics, (), (), (), (), (), found)
+    return ReportData(plan, metrics, bins=found)
 
 
-def titles(results: Results) -> list[str]:
+def titles(results: ReportData) -> list[str]:
     """The headings of the panels, as the drawing for a page has them."""
     drawing = confidence_figure(results)
     assert drawing is not None
@@ -56,7 +60,7 @@ def test_what_nobody_stated_has_no_panel() -> None:
 def test_only_points_of_another_axis_make_no_figure() -> None:
     made = results((GRID[3],), (GRID[3], "stated"), (GRID[3], "recalibrated"))
     assert confidence_figure(made) is None
-    assert confidence_figure(replace(made, buckets=())) is None
+    assert confidence_figure(replace(made, bins=())) is None
 
 
 def test_more_methods_than_colours_have_a_panel_each() -> None:

@@ -17,14 +17,24 @@ import pytest
 
 from cortexdsl.errors import DataError
 from cortexdsl.report.build import build_report
-from cortexdsl.report.text import COLUMNS, terminal_report
-from cortexdsl.report.words.provenance import cells
-from tests.watch.made import said as tallied
-from tests.watch.made import write as write_tallies
+from cortexdsl.report.phrasing.provenance import cells
+from cortexdsl.report.terminal import COLUMNS, terminal_report
+from tests.display.made import said as tallied
+from tests.display.made import write as write_tallies
 
-from .conftest import COMPARISONS, HOSTILE, HYPOTHESES, SCORES, write_results
+from .conftest import (
+    BOUNDS,
+    CALIBRATION,
+    COMPARISONS,
+    HOSTILE,
+    HYPOTHESES,
+    OMNIBUS,
+    RANKS,
+    SCORES,
+    VERSIONS,
+    write_results,
+)
 
-VERSIONS = {"cortexdsl": "0.1.0", "Python": "3.11"}
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
 
@@ -62,7 +72,13 @@ class Page(HTMLParser):
 
 
 def page_of(folder: Path, *, has_figures: bool = False) -> Page:
+    """Build a report, and read its page."""
     return Page(build_report(folder, VERSIONS, has_figures=has_figures).read_text(encoding="utf-8"))
+
+
+def page_in(folder: Path) -> Page:
+    """Read the page of a report that was built."""
+    return Page((folder / "report.html").read_text(encoding="utf-8"))
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -72,44 +88,45 @@ def digests(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in made}
 
 
-def test_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
+def test_same_inputs_give_the_same_bytes(reported: Path, tmp_path: Path) -> None:
     """A report is a function of its tables: no clock, no random ids, in page, figures and tables alike."""
-    first, second = write_results(tmp_path / "a"), write_results(tmp_path / "b")
-    build_report(first, VERSIONS)
+    second = write_results(tmp_path / "b")
+    for name, text in {"omnibus": OMNIBUS, "bounds": BOUNDS, "ranks": RANKS, "calibration": CALIBRATION}.items():
+        (second / f"{name}.csv").write_text(text)
     build_report(second, VERSIONS, threads=3)
-    assert digests(first) == digests(second)
-    assert {path.split(".")[-1] for path in digests(first)} == {"html", "svg", "pdf", "png", "csv", "md", "tex"}
+    assert digests(reported) == digests(second)
+    assert {path.split(".")[-1] for path in digests(reported)} == {"html", "svg", "pdf", "png", "csv", "md", "tex"}
 
 
-def test_the_page_stands_alone(results: Path) -> None:
+def test_the_page_stands_alone(reported: Path) -> None:
     """No script, no picture from elsewhere, no link but to files beside it: it tells nobody that it was opened."""
-    found = page_of(results, has_figures=True)
+    found = page_in(reported)
     assert {"script", "link", "img", "iframe", "object"}.isdisjoint(tag for tag, _ in found.tags)
     for tag, attributes in found.tags:
         for name in ("src", "href", "xlink:href", "action"):
             target = attributes.get(name)
-            is_beside = target is not None and (results / target.partition("#")[0]).is_file()
+            is_beside = target is not None and (reported / target.partition("#")[0]).is_file()
             assert target is None or target.startswith("#") or is_beside, (tag, target)
-    text = (results / "report.html").read_text()
+    text = (reported / "report.html").read_text()
     assert "@import" not in text
     assert not re.search(r"url\((?!#)", text)
 
 
-def test_ids_are_unique_and_anchors_lead_somewhere(results: Path) -> None:
+def test_ids_are_unique_and_anchors_lead_somewhere(reported: Path) -> None:
     """Figures drawn apart share a page: their ids must not meet, and every reference must find its target."""
-    found = page_of(results, has_figures=True)
+    found = page_in(reported)
     ids = [attributes["id"] for _, attributes in found.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
-    text = (results / "report.html").read_text()
+    text = (reported / "report.html").read_text()
     for target in re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)|labelledby="([^"]+)"', text):
         assert next(filter(None, target)) in ids
 
 
-def test_the_page_is_accessible(results: Path) -> None:
+def test_the_page_is_accessible(reported: Path) -> None:
     """Every drawing has a text alternative, every table a caption and headings with a scope, the page a language."""
-    found = page_of(results, has_figures=True)
+    found = page_in(reported)
     drawings = [attributes for tag, attributes in found.tags if tag == "svg"]
-    assert len(drawings) == 2 * 5  # for a page, and for a column
+    assert len(drawings) == 2 * 6  # for a page, and for a column
     assert all(attributes["role"] == "img" and len(attributes["aria-label"] or "") > 40 for attributes in drawings)
     counts = {tag: sum(name == tag for name, _ in found.tags) for tag in ("table", "caption", "h1")}
     assert counts["table"] == counts["caption"] > 3
@@ -118,15 +135,16 @@ def test_the_page_is_accessible(results: Path) -> None:
     assert ("html", {"lang": "en"}) in found.tags
 
 
-def test_the_answer_comes_first_and_is_plain(results: Path) -> None:
+def test_the_answer_comes_first_and_is_plain(reported: Path) -> None:
     """Each claim reads as a sentence with its verdict, estimate, interval and p, before any table."""
-    text = page_of(results).text
+    text = page_in(reported).text
     answer = "The accuracy of sparse is higher than that of vote."
     assert text.index(answer) < text.index("Accuracy and what it costs", text.index("The answer"))
     assert "supported : +13.0 points [+8.0, +18.0], adjusted p < .001" in text
     assert "contradicted : ratio 0.490 [0.470, 0.510], adjusted p < .001" in text
     assert "The accuracy of full is higher than that of vote. exploratory" in text
-    assert "main 2 comparisons with full, after Holm's correction accuracy sparse +5.0 points" in text
+    together = "All 3 cells at once, Cochran's Q: accuracy 18.0, df 2, p < .001."
+    assert f"main 2 comparisons with full, after Holm's correction {together} accuracy sparse +5.0 points" in text
     assert "without any correction for multiple comparisons accuracy no difference is significant" in text
     assert "Of 35 calls in 3 debates, 2 calls brought no reply, 4 turns could not be read, and 1 debate ended" in text
 
@@ -147,6 +165,7 @@ def test_the_built_in_solver_is_named(tmp_path: Path, models: list[str], line: s
         assert (line in text) if line else ("built-in" not in text)
 
 
+@pytest.mark.usefixtures("svg_alone")
 def test_hostile_words_stay_words(tmp_path: Path) -> None:
     """Titles, cells and notes come from anywhere: in no format may they become markup, a command or a column."""
     folder = write_results(tmp_path, title=HOSTILE, agents=[{"name": HOSTILE, "model": HOSTILE}])
@@ -170,17 +189,16 @@ def test_hostile_words_stay_words(tmp_path: Path) -> None:
         ElementTree.fromstring(drawing.read_text())
 
 
-def test_tables_keep_the_numbers(results: Path) -> None:
+def test_tables_keep_the_numbers(reported: Path) -> None:
     """The CSV beside the page has each number unrounded; the page and the other files round it."""
-    build_report(results, VERSIONS, has_figures=False)
-    rows = list(csv.DictReader((results / "tables" / "metrics.csv").read_text().splitlines()))
+    rows = list(csv.DictReader((reported / "tables" / "metrics.csv").read_text().splitlines()))
     assert [row["cell"] for row in rows] == ["sparse", "sparse[keep=median]", "full", "vote"]
     assert rows[1]["input_tokens_per_agent"] == "2300.4"
     assert rows[0]["accuracy_ci_low"] == "0.7"
     assert "consensus" not in rows[0]
-    more = list(csv.DictReader((results / "tables" / "more-metrics.csv").read_text().splitlines()))
+    more = list(csv.DictReader((reported / "tables" / "more-metrics.csv").read_text().splitlines()))
     assert (more[0]["metric"], more[0]["sparse"], more[0]["vote"]) == ("consensus", "0.9", "")
-    health = list(csv.DictReader((results / "tables" / "health.csv").read_text().splitlines()))
+    health = list(csv.DictReader((reported / "tables" / "health.csv").read_text().splitlines()))
     assert health[0] == {
         "cell": "sparse", "debates": "2", "calls": "30", "failures": "2", "unparsed_turns": "3", "unparsed": "1",
         "unanswered": "1", "was_tied": "1", "ended_by_consensus": "1", "ended_by_rounds": "1",
@@ -250,20 +268,20 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"metrics\.csv:2: estimate is 'high', not a number"):
         build_report(folder, VERSIONS, has_figures=False)
     (folder / "plan.json").write_text("{")
-    with pytest.raises(DataError, match="is no JSON"):
+    with pytest.raises(DataError, match=r"plan\.json: .* JSON"):
         terminal_report(folder)
 
 
-def test_the_terminal_report_fits_and_has_no_colour_unasked(results: Path) -> None:
+def test_the_terminal_report_fits_and_has_no_colour_unasked(reported: Path) -> None:
     """Logs and pipes get plain text of at most 96 columns; a terminal may have colour."""
-    text = terminal_report(results)
+    text = terminal_report(reported)
     assert max(map(len, text.splitlines()[:-1])) <= COLUMNS
     assert "\x1b" not in text
     assert "SUPPORTED: +13.0 points [+8.0, +18.0], adjusted p < .001" in text
     assert re.search(r"^  sparse\[keep=median\] +71\.0 % \[66\.0, 76\.0\] +2,300 \[2,250, 2,350\]$", text, re.MULTILINE)
     assert re.search(r"^  full +40\.0 % +75\.0 % +80\.0 %$", text, re.MULTILINE)
     assert text.rstrip().endswith("report.html")
-    assert "\x1b[32mSUPPORTED\x1b[0m" in terminal_report(results, is_coloured=True)
+    assert "\x1b[32mSUPPORTED\x1b[0m" in terminal_report(reported, is_coloured=True)
 
 
 def test_a_method_of_one_voice_has_no_line_of_consensus(results: Path) -> None:
@@ -294,41 +312,22 @@ def test_questions_are_whole_numbers(results: Path) -> None:
     assert "Questions 40 " in said
 
 
-OMNIBUS = """\
-family,dataset,metric,cells,test,statistic,freedom,p,n_questions
-main,arithmetic,accuracy,3,Cochran's Q (fixed sample: exploratory),18.0,2,0.0001234,100
-"""
-BOUNDS = """\
-family,dataset,metric,cell,reference,missing,unparsed,difference,p_adjusted,worst_difference,worst_p_adjusted,changes
-main,arithmetic,accuracy,sparse,full,0,8,0.05,0.024,0.01,0.4,True
-main,arithmetic,accuracy,vote,full,1,0,-0.08,0.07,-0.09,0.06,False
-"""
-RANKS = """\
-metric,cell,rank,datasets,iman_davenport,p,critical_difference
-accuracy,sparse,1.25,4,inf,0.0,1.66
-accuracy,full,2.0,4,inf,0.0,1.66
-accuracy,vote,2.75,4,inf,0.0,1.66
-"""
-
-
-def test_what_stands_beside_the_comparisons_is_said(results: Path) -> None:
+def test_what_stands_beside_the_comparisons_is_said(reported: Path) -> None:
     """One sentence each, on the page and in the terminal: all cells at once, doubtful answers, ranks."""
-    for name, text in {"omnibus": OMNIBUS, "bounds": BOUNDS, "ranks": RANKS}.items():
-        (results / f"{name}.csv").write_text(text)
     sentences = (
         "All 3 cells at once, Cochran's Q: accuracy 18.0, df 2, p < .001.",
         "Scoring them as right instead could change 1 comparison: sparse against full (accuracy, arithmetic).",
         "Ranks over 4 datasets, accuracy: F infinite, p < .001; best sparse 1.25, full 2.00, vote 2.75; "
         "critical difference 1.66.",
     )
-    found = page_of(results, has_figures=True)
-    terminal = " ".join(terminal_report(results).split())
+    found = page_in(reported)
+    terminal = " ".join(terminal_report(reported).split())
     for sentence in sentences:
         assert sentence in found.text
         assert sentence in terminal
     labels = [attributes["aria-label"] or "" for tag, attributes in found.tags if tag == "svg"]
     assert "critical difference 1.66: sparse 1.25; full 2.00; vote 2.75" in "".join(labels)
-    assert (results / "figures" / "ranks.png").exists()
+    assert (reported / "figures" / "ranks.png").exists()
 
 
 def test_doubtful_answers_that_change_nothing_are_said_too(results: Path) -> None:
@@ -340,21 +339,19 @@ def test_doubtful_answers_that_change_nothing_are_said_too(results: Path) -> Non
     assert "No answer is missing or unreadable, so none could change a comparison." in page_of(results).text
 
 
-def test_the_diagram_of_ranks_is_the_same_in_every_process(tmp_path: Path) -> None:
-    """Its bars come from sets of names, whose order Python draws anew in every process."""
-    folder = write_results(tmp_path)
-    (folder / "ranks.csv").write_text(RANKS)
+def test_the_diagram_of_ranks_is_the_same_in_every_process(reported: Path, tmp_path: Path) -> None:
+    """Its bars come from sets of names, whose order Python draws anew in every process: this one, and two more."""
     code = (
-        "import sys, pathlib; folder = pathlib.Path(sys.argv[1]);"
-        "from cortexdsl.report.figures.rankings import ranks_figure;"
-        "from cortexdsl.report.inputs.beside import read_beside;"
-        "ranks_figure(read_beside(folder, 0.05, 'accuracy').ranks).save(folder / 'figures')"
+        "import sys, pathlib; folder, target = map(pathlib.Path, sys.argv[1:]);"
+        "from cortexdsl.report.figures.dots import ranks_figure;"
+        "from cortexdsl.report.phrasing.comparisons import read_tests_of_all_cells;"
+        "ranks_figure(read_tests_of_all_cells(folder, 0.05, 'accuracy').ranks).save(target)"
     )
-    seen = set()
-    for seed in ("1", "2", "3"):
+    seen = {tuple((reported / "figures" / f"ranks.{kind}").read_bytes() for kind in ("svg", "png"))}
+    for seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": seed}
-        subprocess.run([sys.executable, "-c", code, str(folder)], check=True, env=environment)
-        seen.add((folder / "figures" / "ranks.svg").read_text() + str((folder / "figures" / "ranks.png").read_bytes()))
+        subprocess.run([sys.executable, "-c", code, str(reported), str(tmp_path)], check=True, env=environment)
+        seen.add(tuple((tmp_path / f"ranks.{kind}").read_bytes() for kind in ("svg", "png")))
     assert len(seen) == 1
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from cortexdsl.errors import DataError
 from cortexdsl.report.build import build_report
-from cortexdsl.report.text import terminal_report
-from tests.watch.made import said, write
+from cortexdsl.report.terminal import terminal_report
+from tests.display.made import said, write
 
 PLAN = {
     "schema_version": 1,

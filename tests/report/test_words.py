@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
+from cortexdsl.claims.parser import parse_claim
 from cortexdsl.numbers import Kind, difference, estimate, interval, number, p_clause, p_value
-from cortexdsl.report.inputs.results import Verdict, verdict_of
-from cortexdsl.report.inputs.rows import Row
-from cortexdsl.report.words.sentences import adjusted_interval, answer, claim_in_words
-from cortexdsl.spec.claims.language import parse_claim
+from cortexdsl.report.frames import ClaimRow, read_row
+from cortexdsl.report.phrasing.claims import adjusted_interval, answer, claim_in_words
 
 
 def plain(text: str) -> str:
@@ -126,31 +126,16 @@ def test_an_end_shows_on_which_side_of_the_tested_value_it_lies(
 
 def test_the_adjusted_interval_of_a_claim_stands_in_its_note() -> None:
     """Only if it differs from that of the claim alone; tables of earlier versions have none."""
-    alone = ("accuracy(a) > accuracy(b)", 0.1, 0.02, 0.18, 0.02, 0.04, "supported", False, "")
-    row = Verdict(*alone, "Bonett-Price", "a difference of 0", "", None, 0.005, 0.195)
+    alone = ClaimRow("accuracy(a) > accuracy(b)", 0.1, 0.02, 0.18, 0.02, 0.04, "supported")
+    row = replace(
+        alone, test="Bonett-Price", null="a difference of 0", ci_low_simultaneous=0.005, ci_high_simultaneous=0.195
+    )
     assert plain(adjusted_interval(row)) == "[+0.5, +19.5]"
     assert "widened for all claims together, the interval is [+0.5, +19.5]" in plain(answer(row).evidence).lower()
-    assert adjusted_interval(Verdict(*alone)) == ""
-    names = ("claim", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "verdict", "exploratory", "note")
-    written = {name: str(value) for name, value in zip(names, alone, strict=True)}
-    read = Row(Path("hypotheses.csv"), 1, written | {"ci_low_simultaneous": "0.005", "ci_high_simultaneous": "0.195"})
-    assert plain(adjusted_interval(verdict_of(read))) == "[+0.5, +19.5]"
-    assert adjusted_interval(Verdict(*alone, "", "", "", None, 0.02, 0.18)) == ""
-    ratio = Verdict(
-        "tokens(a) <= 0.9 * tokens(b)",
-        0.862,
-        0.851,
-        0.873,
-        0.02,
-        0.06,
-        "undecided",
-        False,
-        "",
-        "",
-        "",
-        "",
-        None,
-        0.84,
-        0.91,
-    )
+    assert adjusted_interval(alone) == ""
+    cells = {name: "" if value is None else str(value) for name, value in asdict(row).items()}
+    assert read_row(ClaimRow, cells, Path("hypotheses.csv")) == row
+    assert adjusted_interval(replace(alone, ci_low_simultaneous=0.02, ci_high_simultaneous=0.18)) == ""
+    ratio = ClaimRow("tokens(a) <= 0.9 * tokens(b)", 0.862, 0.851, 0.873, 0.02, 0.06, "undecided")
+    ratio = replace(ratio, ci_low_simultaneous=0.84, ci_high_simultaneous=0.91)
     assert adjusted_interval(ratio) == "[0.840, 0.910]"

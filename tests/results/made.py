@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cortexdsl.analysis.units.scores import read_rows, write_rows
-from tests.view.made import CELLS, slug, write_experiment
+from cortexdsl.metrics.scores import read_rows, write_rows
+from tests.explorer.experiments import CELLS, slug, write_experiment
 
 
 def write_scored(root: Path, name: str = "made") -> Path:

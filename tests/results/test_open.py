@@ -16,14 +16,9 @@ from tests.results.made import write_scored
 NOTEBOOK = Path(__file__).parents[2] / "docs" / "python.ipynb"
 
 
-@pytest.fixture
-def made(tmp_path: Path) -> Path:
-    return write_scored(tmp_path / "results" / "quickstart", "quickstart")
-
-
-def test_frames_have_a_row_for_each_thing(made: Path) -> None:
+def test_frames_have_a_row_for_each_thing(scored: Path) -> None:
     """Three cells, four questions, two replicates; six turns a debate, three without rounds; nine pairs a graph."""
-    run = cx.open(made)
+    run = cx.open(scored)
     assert run.cells == ("sparse", "full", "vote[k=1]")
     assert len(run.scores) == len(run.debates) == 24
     assert len(run.turns) == 2 * (2 * 4 * 6 + 4 * 3)
@@ -35,17 +30,18 @@ def test_frames_have_a_row_for_each_thing(made: Path) -> None:
     assert run.scores.question_id.iloc[0] == "q-1"
 
 
-def test_compare_is_the_test_of_the_workflow(made: Path) -> None:
+def test_compare_is_the_test_of_the_workflow(scored: Path) -> None:
     """sparse is right on q-3 where full is wrong, and else they agree: a quarter, on one of four questions."""
-    found = cx.open(made).compare("sparse", to="full").iloc[0]
+    found = cx.open(scored).compare("sparse", to="full").iloc[0]
     assert (found.cell, found.reference, found.difference, found.discordant) == ("sparse", "full", 0.25, 1)
-    everything = cx.open(made).compare(to="full", metric=["accuracy", "input_tokens"])
+    everything = cx.open(scored).compare(to="full", metric=["accuracy", "input_tokens"])
     assert list(zip(everything.metric, everything.cell, strict=True)) == [
         (metric, cell) for metric in ("accuracy", "input_tokens") for cell in ("sparse", "vote[k=1]")
     ]
 
 
-def test_what_is_missing_is_named(made: Path, tmp_path: Path) -> None:
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    made = write_scored(tmp_path / "results" / "quickstart", "quickstart")
     with pytest.raises(DataError, match="no such folder of results"):
         cx.open(tmp_path / "nowhere")
     (made / "rounds.csv").unlink(missing_ok=True)
@@ -60,9 +56,9 @@ def test_the_import_is_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_the_notebook_runs(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_notebook_runs(scored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every cell of docs/python.ipynb, in order, in one namespace, beside results/quickstart."""
-    monkeypatch.chdir(made.parents[1])
+    monkeypatch.chdir(scored.parents[1])
     notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
     codes = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
     assert len(codes) > 5

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.cli.main import main
-from cortexdsl.debate.roles import members
+from cortexdsl.engine.methods import debating_agents
 from cortexdsl.plan import compile_spec
-from cortexdsl.plan.kept.store import plan_record
-from cortexdsl.plan.rehearsal.estimate import Estimate
-from cortexdsl.report.inputs.published import published
-from cortexdsl.report.inputs.results import Results
+from cortexdsl.plan.persistence.store import plan_record
+from cortexdsl.plan.rehearsal.estimate import CostEstimate
+from cortexdsl.report.data import ReportData
+from cortexdsl.report.published import published_figures
 from tests.specs.made_data import write_all
 from tests.tracked import tracked
 
@@ -122,15 +122,19 @@ def test_the_papers_figures_stand_beside_their_cells(
 ) -> None:
     """Read off the papers' tables: each cell has its row's figure, and cells that no row is of have none."""
     plan = compile_spec(f"specs/papers/{spec}.yaml")
-    results = Results(plan_record(plan, Estimate(), {}), *[()] * 7)
+    results = ReportData(plan_record(plan, CostEstimate(), {}), *[()] * 7)
     cells = {cell.name: cell for cell in plan.cells}
     found = {}
     paper = "2409.14051" if spec.startswith("group") else "2312.04854"
-    for one in published(results):
+    for one in published_figures(results):
         is_asked = (one.metric, one.dataset) == (metric, dataset) and paper in one.source
         if is_asked and "GPT-3.5" not in one.setting:
             settings = cells[one.cell].settings
-            team = {4: "four", 5: "five", 6: "six"}[len(members(cells[one.cell].debate))] if "table-1" in spec else ""
+            team = (
+                {4: "four", 5: "five", 6: "six"}[len(debating_agents(cells[one.cell].debate))]
+                if "table-1" in spec
+                else ""
+            )
             key = (cells[one.cell].method, team, settings["rounds"]) if team else (one.cell,)
             assert key not in found
             found[key] = one.value if metric == "total_tokens" else round(100 * one.value, 6)

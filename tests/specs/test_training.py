@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.plan import compile_spec
-from cortexdsl.zoo.asked.questions import arithmetic_rows, held_out
+from cortexdsl_tiny.zoo.questions import arithmetic_rows, held_out
 
 ROOT = Path(__file__).resolve().parents[2]
 SPEC = ROOT / "specs/train/acc-tiny.yaml"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from cortexdsl.core import Dataset
 from cortexdsl.errors import DataError
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.registry import entry_of, registry
-from cortexdsl.terms import Dataset
 from tests.tasks.hub import fake_hub
 
 OLD, NEW = "0" * 39 + "1", "0" * 39 + "2"

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from cortexdsl.core import Dataset
 from cortexdsl.errors import DataError
 from cortexdsl.tasks.load import load
-from cortexdsl.tasks.sources import images
+from cortexdsl.tasks.sources import values
 from cortexdsl.tasks.task import Task
-from cortexdsl.terms import Dataset
 
 
 def png(shade: int = 0) -> bytes:
@@ -89,9 +89,9 @@ def test_the_kind_is_what_the_bytes_say(tmp_path: Path) -> None:
         ("gone.png", "cannot be read (No such file or directory)"),
         ("text.png", "neither PNG, JPEG, GIF nor WebP"),
         (".", "cannot be read (Is a directory)"),
-        ("https://example.org/a.png", "is no file"),
+        ("https://example.org/a.png", "is not a file"),
         ("data:image/png;base64,###", "not base64"),
-        ("data:text/html,<script>", "is no file"),
+        ("data:text/html,<script>", "is not a file"),
         (5, "holds int"),
         ("a\x00b", "cannot be read"),
     ],
@@ -107,7 +107,7 @@ def test_what_is_no_image_is_named_with_its_row_and_column(tmp_path: Path, value
 def test_an_image_beyond_the_bound_is_refused_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(images, "LARGEST_IMAGE", 50)
+    monkeypatch.setattr(values, "LARGEST_IMAGE", 50)
     (tmp_path / "large.png").write_bytes(png() + b"\x00" * 50)
     for value in ("large.png", uri(png() + b"\x00" * 50)):
         with pytest.raises(DataError, match="more than 16 MiB"):

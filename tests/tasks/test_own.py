@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from cortexdsl.core import Dataset
 from cortexdsl.errors import DataError
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.sources.files import rows_of
 from cortexdsl.tasks.task import Task
-from cortexdsl.terms import Dataset
 
 SUMS = [(f"What is {n} plus 3?", str(n + 3)) for n in range(30)]
 

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.cli.main import main
+from cortexdsl.core import Dataset, Question
 from cortexdsl.errors import DataError
-from cortexdsl.tasks.grading.judge import agreement, judge_variables, read_judgement
+from cortexdsl.tasks.judging import agreement, judge_variables, read_judgement
 from cortexdsl.tasks.load import load
-from cortexdsl.tasks.rows import grade_answers, grade_rows, options_in, row_item
-from cortexdsl.tasks.summary import macro, summarise
-from cortexdsl.terms import Dataset, Question
+from cortexdsl.tasks.replies import grade_answers, grade_rows, macro, options_in, row_item, summarise
 
 
 @pytest.mark.parametrize(

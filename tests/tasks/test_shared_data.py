@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from cortexdsl.core import Dataset, Question
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Task
-from cortexdsl.terms import Dataset, Question
 
 SQUAD, SQUAD2 = "squad_v1.1_xquad.en.json", "squad_dev-v2.0.json"
 

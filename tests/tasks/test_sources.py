@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from cortexdsl.core import Dataset
 from cortexdsl.errors import DataError
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.registry import entry_of, registry
 from cortexdsl.tasks.sources.files import rows_of
 from cortexdsl.tasks.task import Task
-from cortexdsl.terms import Dataset
 from tests.tasks.hub import fake_hub
 
 SQUAD_ROW = {

@@ -12,7 +12,7 @@ from aiohttp import web
 from cortexdsl.cli.main import main
 from cortexdsl.errors import ModelError
 from cortexdsl.plan import Plan, compile_spec
-from cortexdsl.train.adapters import serve_adapters
+from cortexdsl.plan.training import serve_adapters
 
 SPEC = """\
 title: Trained
@@ -136,7 +136,7 @@ def test_the_job_of_a_debate_looks_first(
         seen.append(plan.experiment)
         raise ModelError("the server does not have it")
 
-    monkeypatch.setattr("cortexdsl.cli.jobs.debate.serve_adapters", refuse)
+    monkeypatch.setattr("cortexdsl.jobs.debate.serve_adapters", refuse)
     job = ["debate", "x", "--dataset", "arithmetic", "--cell", "trained", "--shard", "r1-s01", "--out", "out.jsonl"]
     assert main(job) == 1
     assert seen == ["x"]

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from cortexdsl.cli.verbs import run
-from cortexdsl.debate.trajectory import places_of
+from cortexdsl.engine.trajectories import role_turns
 from cortexdsl.errors import RecordError
-from cortexdsl.plan.cost.rehearse import rehearse_plan
+from cortexdsl.plan.forecast.cost import rehearse_plan
 from cortexdsl.records import read_debates
 from tests.train.specs import SPEC, plan
 
@@ -198,7 +198,7 @@ def test_the_table_of_what_was_kept_adds_up(here: Path) -> None:
         outcomes = ("right", "wrong", "below", "same", "cut", "no_reply")
         assert sum(int(row[name]) for name in outcomes) == int(row["moments"])
     phase = training.phase("1-critic")
-    places = places_of(phase.method, "critic", opening=True)
+    places = role_turns(phase.method, "critic", opening=True)
     assert sum(int(row["moments"]) for row in table) == len(places) * len(training.task.questions)
     kept = sum(int(row["right"]) + int(row["wrong"]) for row in table)
     assert kept == len(lines(PHASE / "pairs.jsonl"))
@@ -214,8 +214,8 @@ def test_trajectories_that_are_not_whole_or_not_of_this_spec_make_no_pairs(
     for text, said in [
         ("".join(rows[1:]), "is missing"),
         (whole + rows[0], "is there twice"),
-        (whole.replace('"score":1.0', '"score":0.0', 1), "no whole moment"),
-        (whole + "{}\n", "no whole moment"),
+        (whole.replace('"score":1.0', '"score":0.0', 1), "not a complete moment"),
+        (whole + "{}\n", "not a complete moment"),
     ]:
         MOMENTS.write_text(text)
         assert run(PAIRS) == 1
@@ -223,7 +223,7 @@ def test_trajectories_that_are_not_whole_or_not_of_this_spec_make_no_pairs(
     MOMENTS.write_text(whole)
     plan(here, SPEC.replace("samples: 3", "samples: 2"))
     assert run(PAIRS) == 1
-    assert "another meaning of the spec" in capsys.readouterr().err
+    assert "another version of the spec" in capsys.readouterr().err
     plan(here, SPEC.replace("threshold: 0.3", "threshold: 1.0"))  # asks nothing anew
     assert run(PAIRS) == 0
     plan(here, SPEC.replace("skill: 0.5", "skill: 0.6"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.errors import SpecError
-from cortexdsl.plan.training.phases import Training
+from cortexdsl.plan.training import Training
 from tests.train.specs import SPEC, plan
 
 OWN = SPEC.replace(

@@ -8,16 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortexdsl.train.moments import Judged, Tried
-from cortexdsl.train.selection import is_exemplary, selected
+from cortexdsl_train.pairs import ValuedMoment, ValuedReply, is_exemplary, select_pair
 
 
-def tried(right: int, of: int = 5, text: str = "", *, failed: bool = False, cut: bool = False) -> Tried:
-    return Tried(text or f"{right}/{of}", failed, cut, (1.0,) * right + (0.0,) * (of - right))
+def tried(right: int, of: int = 5, text: str = "", *, failed: bool = False, cut: bool = False) -> ValuedReply:
+    return ValuedReply(text or f"{right}/{of}", failed, cut, (1.0,) * right + (0.0,) * (of - right))
 
 
-def moment(natural: Tried, right: Tried, wrong: Tried) -> Judged:
-    return Judged("q", 0, 0, ({"role": "user", "content": "?"},), {"natural": natural, "right": right, "wrong": wrong})
+def moment(natural: ValuedReply, right: ValuedReply, wrong: ValuedReply) -> ValuedMoment:
+    return ValuedMoment(
+        "q", 0, 0, ({"role": "user", "content": "?"},), {"natural": natural, "right": right, "wrong": wrong}
+    )
 
 
 NATURAL = tried(2, text="natural")
@@ -40,7 +41,7 @@ def test_a_pair_is_kept_where_a_value_differs_by_the_threshold(
     right: int, wrong: int, threshold: float, outcome: str
 ) -> None:
     found = moment(NATURAL, tried(right, text="right"), tried(wrong, text="wrong"))
-    pair, said = selected(found, threshold)
+    pair, said = select_pair(found, threshold)
     assert said == outcome
     assert (pair is None) == (outcome == "below")
     if pair is not None:
@@ -56,7 +57,7 @@ def test_with_one_sample_and_a_threshold_of_one_only_certainties_differ(
     natural: int, right: int, wrong: int, outcome: str
 ) -> None:
     found = moment(tried(natural, 1, "n"), tried(right, 1, "r"), tried(wrong, 1, "w"))
-    assert selected(found, 1.0)[1] == outcome
+    assert select_pair(found, 1.0)[1] == outcome
 
 
 @given(k=st.integers(1, 12), counts=st.tuples(*[st.integers(0, 12)] * 3), eps=st.fractions(0, 1, max_denominator=12))
@@ -69,7 +70,7 @@ def test_selection_is_equation_5_in_exact_arithmetic(k: int, counts: tuple[int, 
     else:
         meant = "below"
     found = moment(tried(natural, k, "n"), tried(right, k, "r"), tried(wrong, k, "w"))
-    assert selected(found, float(eps))[1] == meant
+    assert select_pair(found, float(eps))[1] == meant
 
 
 def test_what_cannot_be_learned_from_gives_way_to_the_other_pair_and_else_says_why() -> None:
@@ -84,7 +85,7 @@ def test_what_cannot_be_learned_from_gives_way_to_the_other_pair_and_else_says_w
         (moment(tried(5, text="n", cut=True), tried(5, text="r"), bad), "cut"),
     ]
     for found, outcome in cases:
-        assert selected(found, 0.2)[1] == outcome
+        assert select_pair(found, 0.2)[1] == outcome
 
 
 def test_only_whole_replies_from_which_every_roll_out_ends_right_are_imitated() -> None:

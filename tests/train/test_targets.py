@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from cortexdsl.core import Dataset, Question
 from cortexdsl.errors import DataError
-from cortexdsl.plan.training.targets import targets_of
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.task import Item, Task
-from cortexdsl.terms import Dataset, Question
+from cortexdsl_train.trajectories import targets_of
 
 
 def task(*items: Item) -> Task:

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.errors import InputError, SpecError
-from cortexdsl.models.tiny.folder import Folder
 from cortexdsl.plan import Plan
-from cortexdsl.plan.training.weights import with_trained
-from tests.models.tiny.made import made
+from cortexdsl.plan.training import with_trained
+from cortexdsl_tiny.folder import Folder
+from cortexdsl_train.phases import base_folder
+from tests.tiny.made import made
 from tests.train.specs import plan
 
 SPEC = """\
@@ -64,7 +65,7 @@ def test_phases_speak_with_what_was_trained_before_them(here: Path) -> None:
         {"actor": place.format("1-actor"), "critic": place.format("1-critic")},
         {"actor": place.format("1-actor"), "critic": place.format("2-critic")},
     ]
-    assert [training.begins_in(phase).name for phase in training.phases] == ["base", "base", "model", "model"]
+    assert [base_folder(training, phase).name for phase in training.phases] == ["base", "base", "model", "model"]
 
 
 def test_entries_mean_the_model_after_their_repeat_with_the_options_of_its_base(here: Path) -> None:
@@ -189,9 +190,9 @@ def test_a_server_is_asked_for_a_name_that_ends_in_what_it_was_trained_from(here
     assert names[0] == f"openai/acc-1-critic-{training.phases[0].trained_digest[:8]}"
     assert len({name[-8:] for name in names}) == 4
     with pytest.raises(InputError, match="nothing says where the weights of openai/llama are"):
-        training.begins_in(training.phases[0])
+        base_folder(training, training.phases[0])
     weighed = plan(here, served.replace("    repeats: 2\n", "    repeats: 2\n    weights: base\n")).training("acc")
-    assert weighed.begins_in(weighed.phases[0]) == here / "base"
+    assert base_folder(weighed, weighed.phases[0]) == here / "base"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The worker runs a job as the job would run itself, and nothing that it starts outlives whoever wished for it."""
+"""A job ends the same with and without the worker, and no process outlives its run."""
 
 from __future__ import annotations
 
@@ -10,32 +10,27 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 import pytest
 
 from cortexdsl.errors import RecordError
-from cortexdsl.worker.alone import hold
-from cortexdsl.worker.holder import RUN
-from cortexdsl.worker.start import Worker, start_worker, stop_workers
-from cortexdsl.worker.wire import ADDRESS
+from cortexdsl.worker.client import ADDRESS
+from cortexdsl.worker.process import RUN
+from cortexdsl.worker.run import Worker, lock_experiment, start_worker, stop_workers
 
 CLI = [sys.executable, "-m", "cortexdsl.cli.main"]
-OUT = "results/waiting/debates/arithmetic/solo/r1-s01.jsonl"
-DEBATE = [
-    *CLI,
-    "debate",
-    "waiting.yaml",
-    "--dataset",
-    "arithmetic",
-    "--cell",
-    "solo",
-    "--shard",
-    "r1-s01",
-    "--out",
-    OUT,
-]
+OUT = "results/{}/debates/arithmetic/{}/r1-s01.jsonl"
+
+
+def debate(experiment: str = "waiting", cell: str = "solo", *more: str) -> list[str]:
+    """Return the command of a debate job."""
+    where = ["--dataset", "arithmetic", "--cell", cell, "--shard", "r1-s01", "--out", OUT.format(experiment, cell)]
+    return [*CLI, "debate", f"{experiment}.yaml", *where, *more]
+
+
 SPEC = """\
 dataset: {name: arithmetic, size: 1}
 models: {m: {model: direct/m, api_base: env:SERVER, parameters: 1.0e9, tokens: 1.0e12}}
@@ -45,25 +40,12 @@ methods: {solo: {protocol: standard}}
 REPLY = {"choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": "Answer: 1"}}]}
 
 
-@pytest.fixture
-def worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
-    """A worker of this process, named to the jobs that this process starts."""
-    monkeypatch.setenv(ADDRESS, "")
-    monkeypatch.setenv(RUN, "")
-    workers = start_worker()
-    started = list(workers)
-    yield started[0]
-    stop_workers(workers)
-    assert not started[0].folder.exists()
-
-
 class Server:
     """A model server that answers when it is told to: jobs wait for it, and it sees when they ask and when they end."""
 
-    def __init__(self, folder: Path) -> None:
-        (folder / "waiting.yaml").write_text(SPEC)
+    def __init__(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self.environment = {"SERVER": f"http://127.0.0.1:{self._listener.getsockname()[1]}/v1"}
+        self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}/v1"
 
     def asked(self) -> socket.socket:
         """Wait for a request, and return its connection."""
@@ -83,10 +65,48 @@ class Server:
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    server = Server(tmp_path)
-    monkeypatch.setenv("SERVER", server.environment["SERVER"])
+    """A server that jobs in `tmp_path` ask."""
+    server = Server()
+    (tmp_path / "waiting.yaml").write_text(SPEC)
+    monkeypatch.setenv("SERVER", server.address)
     yield server
     server.close()
+
+
+@dataclass(frozen=True)
+class Home:
+    """A worker that the tests of this module share, where it is at home, and the server that jobs ask there."""
+
+    worker: Worker
+    folder: Path
+    server: Server
+    run: str
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    folder, server = tmp_path_factory.mktemp("home"), Server()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(ADDRESS, "")
+        patch.setenv(RUN, "")
+        patch.setenv("SERVER", server.address)
+        patch.chdir(folder)
+        workers = start_worker(["direct"])
+        home = Home(workers[0], folder, server, os.environ[RUN])
+    yield home
+    stop_workers(workers)
+    server.close()
+    assert not home.worker.folder.exists()
+
+
+@pytest.fixture
+def home(shared: Home, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """The shared worker, for jobs at its home."""
+    monkeypatch.setenv(ADDRESS, str(shared.worker.folder / "socket"))
+    monkeypatch.setenv(RUN, shared.run)
+    monkeypatch.setenv("SERVER", shared.server.address)
+    monkeypatch.chdir(shared.folder)
+    return shared
 
 
 def is_cut(connection: socket.socket) -> bool:
@@ -101,8 +121,18 @@ def is_cut(connection: socket.socket) -> bool:
 
 def job(folder: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        DEBATE, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        debate(), cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
+
+
+def environment() -> dict[str, str]:
+    """The environment without pytest's variable, which differs from the one that the shared worker started with."""
+    return {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+
+
+def start(command: list[str]) -> subprocess.Popen[bytes]:
+    """Start a job of the shared worker."""
+    return subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE)
 
 
 def until(holds: Callable[[], bool]) -> None:
@@ -119,7 +149,7 @@ def is_gone(process: psutil.Process) -> bool:
     ("arguments", "status"), [(["schema", "spec"], 0), (["check", "nothing.yaml"], 2), (["--no-such-option"], 2)]
 )
 def test_a_job_says_and_ends_the_same_with_and_without_the_worker(
-    worker: Worker, tmp_path: Path, arguments: list[str], status: int
+    home: Home, tmp_path: Path, arguments: list[str], status: int
 ) -> None:
     """Output, errors and exit status; that it was handed over is seen from the modules that the job imports."""
     import_time = [sys.executable, "-X", "importtime", "-m", "cortexdsl.cli.main", *arguments]
@@ -133,7 +163,7 @@ def test_a_job_says_and_ends_the_same_with_and_without_the_worker(
     assert b"argparse" not in imported
 
 
-def test_a_job_sees_the_folder_and_the_environment_of_whoever_asked_for_it(worker: Worker, tmp_path: Path) -> None:
+def test_a_job_sees_the_folder_and_the_environment_of_whoever_asked_for_it(home: Home, tmp_path: Path) -> None:
     """A variable that the worker has never seen, with what UTF-8 cannot hold, decides about a spec of this folder."""
     (tmp_path / "specs").mkdir()
     spec = tmp_path / "specs" / "s.yaml"
@@ -146,7 +176,7 @@ def test_a_job_sees_the_folder_and_the_environment_of_whoever_asked_for_it(worke
     assert (warm.returncode, warm.stdout, warm.stderr) == (cold.returncode, cold.stdout, cold.stderr)
 
 
-def test_a_killed_job_is_stopped_in_the_worker(worker: Worker, server: Server, tmp_path: Path) -> None:
+def test_a_killed_job_is_stopped_in_the_worker(home: Home, server: Server, tmp_path: Path) -> None:
     """`kill -9` of the process that Snakemake started ends the work for it, and the worker goes on."""
     waiting = job(tmp_path)
     asked = server.asked()
@@ -156,8 +186,14 @@ def test_a_killed_job_is_stopped_in_the_worker(worker: Worker, server: Server, t
     assert subprocess.run([*CLI, "--version"], capture_output=True, check=True).stdout
 
 
-def test_a_job_whose_worker_is_killed_runs_itself(worker: Worker, server: Server, tmp_path: Path) -> None:
+def test_a_job_whose_worker_is_killed_runs_itself(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Only when the worker's own process for it has ended: two would write one file. Later jobs run themselves, too."""
+    monkeypatch.setenv(ADDRESS, "")
+    monkeypatch.setenv(RUN, "")
+    workers = start_worker()
+    (worker,) = workers
     waiting = job(tmp_path)
     asked = server.asked()
     (fork,) = psutil.Process(worker.process.pid).children()
@@ -168,15 +204,17 @@ def test_a_job_whose_worker_is_killed_runs_itself(worker: Worker, server: Server
     server.answer(again)
     _, errors = waiting.communicate(timeout=60)
     assert waiting.returncode == 0, errors
-    assert (tmp_path / OUT).read_bytes()
+    assert (tmp_path / OUT.format("waiting", "solo")).read_bytes()
     assert subprocess.run([*CLI, "--version"], capture_output=True, check=True).stdout
+    stop_workers(workers)
+    assert not worker.folder.exists()
 
 
 def test_nothing_is_left_when_the_run_is_killed(server: Server, tmp_path: Path) -> None:
     """A program starts a worker and a job and is killed: worker, its folder, job and fork end; nothing goes on."""
     run = (
-        "import subprocess, sys; from cortexdsl.worker.start import start_worker; worker, = start_worker();"
-        f"job = subprocess.Popen({DEBATE!r}); print(worker.process.pid, job.pid, flush=True); job.wait()"
+        "import subprocess, sys; from cortexdsl.worker.run import start_worker; worker, = start_worker();"
+        f"job = subprocess.Popen({debate()!r}); print(worker.process.pid, job.pid, flush=True); job.wait()"
     )
     (tmp_path / "tmp").mkdir()
     environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
@@ -197,7 +235,7 @@ def test_a_job_that_runs_itself_ends_with_its_run(server: Server, tmp_path: Path
     """Its parent may be a shell that lives on: it watches the run, not the parent. It closes its tally."""
     run = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     environment = {**os.environ, RUN: str(run.pid), ADDRESS: ""}
-    waiting = subprocess.Popen(DEBATE, cwd=tmp_path, env=environment)
+    waiting = subprocess.Popen(debate(), cwd=tmp_path, env=environment)
     asked = server.asked()
     run.kill()
     run.wait()
@@ -209,97 +247,80 @@ def test_a_job_that_runs_itself_ends_with_its_run(server: Server, tmp_path: Path
 
 def test_a_second_run_on_an_experiment_is_refused_while_the_first_lives(tmp_path: Path) -> None:
     """The lock says who holds it, and is free as soon as its holder is killed."""
-    code = "import sys, time; from pathlib import Path; from cortexdsl.worker.alone import hold; hold(Path('r'));"
-    first = subprocess.Popen(
-        [sys.executable, "-c", f"{code} print(flush=True); time.sleep(600)"], cwd=tmp_path, stdout=subprocess.PIPE
+    code = (
+        "import time; from pathlib import Path; from cortexdsl.worker.run import lock_experiment;"
+        "lock_experiment(Path('r')); print(flush=True); time.sleep(600)"
     )
+    first = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE)
     assert first.stdout is not None
     first.stdout.readline()
     with pytest.raises(RecordError, match=f"process {first.pid} on "):
-        hold(tmp_path / "r")
+        lock_experiment(tmp_path / "r")
     first.kill()
     first.communicate()
-    lock = hold(tmp_path / "r")
+    lock = lock_experiment(tmp_path / "r")
     assert lock is not None
     os.close(lock)
 
 
 def test_two_jobs_that_wait_share_one_question_and_write_what_each_writes_alone(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the worker's loop the second cell hears the first one's reply: one request; then both by themselves."""
-    monkeypatch.setenv(ADDRESS, "")
-    monkeypatch.setenv(RUN, "")
-    monkeypatch.chdir(tmp_path)
     both = "{solo: {protocol: voting}, pair: {protocol: self-consistency, samples: 1}}"
-    (tmp_path / "waiting.yaml").write_text(SPEC.replace("{solo: {protocol: standard}}", both))
-    pair = [word.replace("solo", "pair") for word in DEBATE]
-    tally = tmp_path / "results" / "waiting" / "spent" / "arithmetic~pair~r1-s01.json"
-    workers = start_worker(["direct"])
-    try:
-        first = subprocess.Popen([*DEBATE, "--threads", "0"], cwd=tmp_path, stderr=subprocess.PIPE)
-        asked = server.asked()
-        second = subprocess.Popen([*pair, "--threads", "0"], cwd=tmp_path, stderr=subprocess.PIPE)
-        until(lambda: tally.is_file() and json.loads(tally.read_text())["calls"]["shared"] == 1)
-        server.answer(asked)
-        said = [one.communicate()[1] for one in (first, second)]
-    finally:
-        stop_workers(workers)
+    Path("sharing.yaml").write_text(SPEC.replace("{solo: {protocol: standard}}", both))
+    tally = Path("results/sharing/spent/arithmetic~pair~r1-s01.json")
+    first = start(debate("sharing", "solo", "--threads", "0"))
+    asked = home.server.asked()
+    second = start(debate("sharing", "pair", "--threads", "0"))
+    until(lambda: tally.is_file() and json.loads(tally.read_text())["calls"]["shared"] == 1)
+    home.server.answer(asked)
+    said = [one.communicate()[1] for one in (first, second)]
     assert b"1 calls sent" in said[0]
     assert b"0 calls sent" in said[1]
-    records = sorted((tmp_path / "results" / "waiting" / "debates").rglob("*.jsonl"))
+    records = sorted(Path("results/sharing/debates").rglob("*.jsonl"))
     warm = [path.read_bytes() for path in records]
     for path in records:
         path.unlink()
-    for command in (DEBATE, pair):
-        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    monkeypatch.setenv(ADDRESS, "")
+    for cell in ("solo", "pair"):
+        subprocess.run(debate("sharing", cell), check=True, capture_output=True)
     assert len(warm) == 2
     assert [path.read_bytes() for path in records] == warm
 
 
-def test_a_killed_job_that_waits_is_stopped_and_its_loop_goes_on(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_job_that_waits_is_stopped_and_its_loop_goes_on(home: Home) -> None:
     """`kill -9` of the client cuts the request that it waits for; the same job, asked for again, is attended to."""
-    monkeypatch.setenv(ADDRESS, "")
-    monkeypatch.setenv(RUN, "")
-    monkeypatch.chdir(tmp_path)
-    workers = start_worker(["direct"])
-    try:
-        waiting = subprocess.Popen([*DEBATE, "--threads", "0"], cwd=tmp_path)
-        asked = server.asked()
-        waiting.kill()
-        waiting.wait()
-        assert is_cut(asked)
-        again = subprocess.Popen([*DEBATE, "--threads", "0"], cwd=tmp_path, stderr=subprocess.PIPE)
-        server.answer(server.asked())
-        assert b"1 calls sent" in again.communicate()[1]
-        assert again.returncode == 0
-    finally:
-        stop_workers(workers)
+    Path("killed.yaml").write_text(f"seed: 1\n{SPEC}")
+    command = debate("killed", "solo", "--threads", "0")
+    waiting = start(command)
+    asked = home.server.asked()
+    waiting.kill()
+    waiting.communicate()
+    assert is_cut(asked)
+    again = start(command)
+    home.server.answer(home.server.asked())
+    assert b"1 calls sent" in again.communicate()[1]
+    assert again.returncode == 0
 
 
 def test_a_job_whose_command_is_none_says_so_itself_and_the_loop_of_the_others_goes_on(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An option that nobody knows ended the loop of all jobs, and what they had asked was asked again."""
-    wrong = [*DEBATE, "--threads", "0", "--no-such-option"]
+    Path("others.yaml").write_text(f"seed: 2\n{SPEC}")
+    command = debate("others", "solo", "--threads", "0")
+    wrong = [*command, "--no-such-option"]
+    waiting = start(command)
+    asked = home.server.asked()
+    warm = subprocess.run(wrong, env=environment(), capture_output=True, check=False)
+    assert warm.returncode == 2
+    home.server.answer(asked)
+    assert b"1 calls sent" in waiting.communicate()[1]
+    assert waiting.returncode == 0
     monkeypatch.setenv(ADDRESS, "")
-    monkeypatch.setenv(RUN, "")
-    monkeypatch.chdir(tmp_path)
-    cold = subprocess.run(wrong, cwd=tmp_path, capture_output=True, check=False)
-    workers = start_worker(["direct"])
-    try:
-        waiting = subprocess.Popen([*DEBATE, "--threads", "0"], cwd=tmp_path, stderr=subprocess.PIPE)
-        asked = server.asked()
-        warm = subprocess.run(wrong, cwd=tmp_path, capture_output=True, check=False)
-        assert (warm.returncode, warm.stdout, warm.stderr) == (cold.returncode, cold.stdout, cold.stderr)
-        assert warm.returncode == 2
-        server.answer(asked)
-        assert b"1 calls sent" in waiting.communicate()[1]
-        assert waiting.returncode == 0
-    finally:
-        stop_workers(workers)
+    cold = subprocess.run(wrong, capture_output=True, check=False)
+    assert (warm.returncode, warm.stdout, warm.stderr) == (cold.returncode, cold.stdout, cold.stderr)
 
 
 SCORED = """\
@@ -311,21 +332,12 @@ methods: {{solo: {{protocol: standard}}}}
 """
 
 
-def test_jobs_of_one_worker_see_the_spec_as_it_is_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_of_one_worker_see_the_spec_as_it_is_now(home: Home, tmp_path: Path) -> None:
     """The worker compiles a spec before the fork: not one that was edited since, nor one of another folder."""
-    monkeypatch.setenv(ADDRESS, "")
-    monkeypatch.setenv(RUN, "")
-    home, other = tmp_path / "home", tmp_path / "other"
-    home.mkdir()
-    other.mkdir()
-    monkeypatch.chdir(home)
-    workers, seeds = start_worker(), []
-    try:
-        for folder, seed in ((home, 1), (home, 2), (other, 3), (other, 4), (home, 5)):
-            (folder / "scored.yaml").write_text(SCORED.format(seed=seed))
-            asked = [*CLI, "plan", "scored.yaml", "--experiment", "scored", "--out", "plan.json"]
-            subprocess.run(asked, cwd=folder, check=True)
-            seeds.append(json.loads((folder / "plan.json").read_text())["seed"])
-    finally:
-        stop_workers(workers)
+    seeds = []
+    for folder, seed in ((home.folder, 1), (home.folder, 2), (tmp_path, 3), (tmp_path, 4), (home.folder, 5)):
+        (folder / "scored.yaml").write_text(SCORED.format(seed=seed))
+        asked = [*CLI, "plan", "scored.yaml", "--experiment", "scored", "--out", "plan.json"]
+        subprocess.run(asked, cwd=folder, env=environment(), check=True)
+        seeds.append(json.loads((folder / "plan.json").read_text())["seed"])
     assert seeds == [1, 2, 3, 4, 5]

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cortexdsl.jobs.serve import free_port
 from cortexdsl.models.servers import processes as servers
-from cortexdsl.serve import free_port
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 OWN_STUB = Path(__file__).with_name("stub.py")

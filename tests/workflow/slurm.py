@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.serve import free_port
+from cortexdsl.jobs.serve import free_port
 
 CONF = Path("/etc/slurm/slurm.conf")  # commands inside a job look here: their environment has no SLURM_CONF
 DAEMONS = ("munged", "slurmctld", "slurmd", "squeue", "scancel")

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from cortexdsl.serve import free_port
+from cortexdsl.jobs.serve import free_port
 from tests.workflow.bench import OWN_STUB, REMOTE, REMOTE_SCORES, Bench, serving
 
 pytestmark = pytest.mark.workflow

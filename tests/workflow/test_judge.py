@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.models.logs.calls import CallLogs
+from cortexdsl.models.call_log.folder import CallLogs
 from tests.workflow.bench import AFTER_SCORES, OWN_STUB, Bench, serving
 
 pytestmark = pytest.mark.workflow

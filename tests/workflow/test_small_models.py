@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from cortexdsl.models.tiny.shelf import find
+from cortexdsl_tiny.folder import find
 from tests.workflow.bench import REPOSITORY, Bench
 
 pytestmark = pytest.mark.workflow

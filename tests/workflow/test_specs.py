@@ -1,4 +1,4 @@
-"""Which specs a workflow runs, what it says of those that it cannot, and the rules that `compile` prints."""
+"""Which specs a workflow runs, what it says of those that it cannot, and the workflow that `compile` writes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.worker.alone import hold
+from cortexdsl.worker.run import lock_experiment
 from tests.workflow.bench import PROMPT, REPOSITORY, SPEC, TWO_ALONE, Bench
 
 pytestmark = pytest.mark.workflow
@@ -97,24 +97,27 @@ def test_a_spec_edited_while_the_workflow_runs_stops_its_jobs(bench: Bench) -> N
     assert "start snakemake again" in run.text
 
 
-def test_compiled_rules_run_by_themselves_and_give_the_same_records(fresh: Bench, original: Bench) -> None:
-    """Read by Snakemake as any workflow, without our profile; a matched budget comes after what it is matched to."""
+def test_a_compiled_workflow_runs_by_itself_and_gives_the_same_records(fresh: Bench, original: Bench) -> None:
+    """Snakemake reads it as any workflow, without our profile; each cell is a target of the installed rules."""
     fresh.write("specs/small.yaml", SPEC)
     fresh.write("prompts/own/answer.j2", PROMPT)
     compiled = fresh.cortexdsl("compile", "specs/small.yaml")
     assert compiled.status == 0
     fresh.write("small.smk", compiled.text)
-    targets = [f"results/small/debates/arithmetic/{cell}/r2-s01.jsonl" for cell in ("matched", "sparse~keep=top-1")]
-    command = [word if word != str(REPOSITORY / "Snakefile") else "small.smk" for word in fresh.command(*targets)]
-    run = fresh.run(command)
+    command = [word if word != str(REPOSITORY / "Snakefile") else "small.smk" for word in fresh.command()]
+    run = fresh.run([*command, "cell_matched", "cell_sparse_keep_top_1"])
     assert run.status == 0, run.text
-    rules = ["declare", "debate_arithmetic_full", "debate_arithmetic_matched", "debate_arithmetic_sparse_keep_top_1"]
-    assert run.finished == Counter(rules)
+    cells = {"cell_matched": 1, "cell_sparse_keep_top_1": 1}
+    assert run.finished == Counter({"declare": 1, "debate": 2 * 3, "score": 2} | cells)
     records = original.records("small")
     assert fresh.records("small").items() <= records.items()
-    whole = fresh.run([*command[: -len(targets)], "--dry-run", "results/small/report.html"])
+    for cell in ("matched", "sparse~keep=top-1"):
+        scores = f"parts/arithmetic/{cell}/scores.csv"
+        assert (fresh.results("small") / scores).read_bytes() == (original.results("small") / scores).read_bytes()
+    whole = fresh.run([*command, "--dry-run"])
     assert whole.status == 0, whole.text
-    assert sum(whole.planned.values()) == 10 - 3 + 5 + len(("plan", "join", "verdict", "report"))
+    rest = {"plan": 1, "join": 1, "verdict": 1, "report": 1, "all": 1}
+    assert whole.planned == Counter({"debate": 10 - 6, "score": 5 - 2} | rest)
 
 
 def test_the_protocol_of_the_readme_runs_as_it_is_written_there(fresh: Bench) -> None:
@@ -154,7 +157,7 @@ def test_a_run_is_refused_beside_another_one_and_not_for_locks_that_one_left(fre
     locks = fresh.folder / ".snakemake" / "locks"
     locks.mkdir(parents=True)
     (locks / "0.output.lock").write_text("results/tiny/report.html\n")
-    other = hold(fresh.folder / "results" / "tiny")
+    other = lock_experiment(fresh.folder / "results" / "tiny")
     assert other is not None
     run = fresh.snakemake("results/tiny/scores.csv")
     assert run.status != 0

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.models.tiny.folder import Folder
-from tests.models.tiny.made import made
+from cortexdsl_tiny.folder import Folder
+from tests.tiny.made import made
 from tests.workflow.bench import Bench
 
 pytestmark = pytest.mark.workflow

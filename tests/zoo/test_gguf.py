@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cortexdsl.models.tiny.folder import Folder
-from cortexdsl.zoo.made.gguf_file import write_gguf
-from tests.models.tiny.made import made
+from cortexdsl_tiny.folder import Folder
+from cortexdsl_tiny.zoo.packaging import write_gguf
+from tests.tiny.made import made
 
 gguf = pytest.importorskip("gguf", reason="the package gguf (extra [gguf]) is not installed")
 

@@ -13,17 +13,29 @@ from pathlib import Path
 
 import pytest
 
+from cortexdsl.core import Question
 from cortexdsl.errors import InputError
 from cortexdsl.plan import compile_spec
-from cortexdsl.terms import Question
-from cortexdsl.zoo.__main__ import LESSONS
-from cortexdsl.zoo.asked.questions import arithmetic_rows, choice_rows, held_out, world_rows
-from cortexdsl.zoo.asked.workings import STEPS, equations, numbers_of, work, wrong_lines
-from cortexdsl.zoo.asked.world import World, is_stranger
-from cortexdsl.zoo.recipes import FILE, MINIATURE, read_book, recipe
-from cortexdsl.zoo.taught.exams import answer_of
-from cortexdsl.zoo.taught.lessons import Lesson, drills, lessons, read_lessons, write_lessons
-from cortexdsl.zoo.taught.teacher import Teacher
+from cortexdsl_tiny.zoo.__main__ import LESSONS
+from cortexdsl_tiny.zoo.curriculum import Teacher, drills, lessons
+from cortexdsl_tiny.zoo.exams import answer_of
+from cortexdsl_tiny.zoo.questions import (
+    STEPS,
+    Lesson,
+    World,
+    arithmetic_rows,
+    choice_rows,
+    equations,
+    held_out,
+    is_stranger,
+    numbers_of,
+    read_lessons,
+    work,
+    world_rows,
+    write_lessons,
+    wrong_lines,
+)
+from cortexdsl_tiny.zoo.recipes import FILE, MINIATURE, read_book, recipe
 
 ASKED = "What is the result of 12+7*25+3-18*4?"
 
@@ -111,8 +123,8 @@ def test_an_answer_is_worked_out_anew_and_names_nobodys_mistakes(folder: Path) -
 
 def test_passages_are_those_that_a_search_finds(folder: Path) -> None:
     """Of other people, too, who are called alike; what a question about numbers finds is of no use."""
-    from cortexdsl.terms import Question
-    from cortexdsl.zoo.taught.lessons import passages
+    from cortexdsl.core import Question
+    from cortexdsl_tiny.zoo.curriculum import passages
 
     world = World.made(1)
     for person in list(world.homes)[:12]:
@@ -164,7 +176,7 @@ def test_strangers_are_in_the_datasets_and_the_corpus_and_in_no_lesson(folder: P
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Questions as the workflow makes them."""
     made = tmp_path_factory.mktemp("zoo")
-    command = [sys.executable, "-m", "cortexdsl.zoo", "questions", str(made), "--seed", "1", "--size", "20"]
+    command = [sys.executable, "-m", "cortexdsl_tiny.zoo", "questions", str(made), "--seed", "1", "--size", "20"]
     subprocess.run(command, check=True)
     return made
 
@@ -262,7 +274,7 @@ def test_recipes_differ_in_size_and_in_what_is_read_and_fit_into_eight_megabytes
     ("change", "said"),
     [
         ({"window": None}, "recipes have the parts"),
-        ({"stages": [{"name": "a", "share": 1, "lessons": {"nothing": 1}}]}, "lessons that are none: nothing"),
+        ({"stages": [{"name": "a", "share": 1, "lessons": {"nothing": 1}}]}, "unknown lessons: nothing"),
     ],
 )
 def test_a_book_that_is_wrong_is_refused(tmp_path: Path, change: dict[str, object], said: str) -> None:

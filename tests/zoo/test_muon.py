@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason='training needs the extra: pip install ".[zoo]"')
 
-from cortexdsl.zoo.learning.muon import Muon, orthogonal  # noqa: E402
+from cortexdsl_tiny.zoo.training import Muon, orthogonal  # noqa: E402
 
 
 @pytest.mark.parametrize("shape", [(3, 8, 20), (2, 20, 8), (1, 6, 6)])

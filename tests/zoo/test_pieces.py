@@ -6,13 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from cortexdsl.models.tiny.chat import Chat
-from cortexdsl.models.tiny.folder import Folder
-from cortexdsl.zoo.learning.batches import batches, encode
-from cortexdsl.zoo.learning.pieces import SPECIAL, frequent_phrases, train_pieces
-from cortexdsl.zoo.taught.exams import Sat, answer_of, examine, marks, marks_in_debate, own_lessons, steps_right
-from cortexdsl.zoo.taught.lessons import Lesson
-from tests.models.tiny.made import made
+from cortexdsl_tiny.chat import Chat
+from cortexdsl_tiny.folder import Folder
+from cortexdsl_tiny.zoo.encoding import SPECIAL, batches, encode, frequent_phrases, train_pieces
+from cortexdsl_tiny.zoo.exams import ExamReply, answer_of, examine, marks, marks_in_debate, own_lessons, steps_right
+from cortexdsl_tiny.zoo.questions import Lesson
+from tests.tiny.made import made
 
 ASK = "Question: What is 1+2?\n\nSolve this on your own, step by step."
 TEXTS = [ASK.replace("1+2", f"{k}+{k}") for k in range(40)] + ["Answer: 77\nConfidence: 0.50"] * 40
@@ -75,7 +74,7 @@ def test_batches_hold_every_lesson_once_a_turn_and_no_more_than_their_tokens() -
 def test_confidence_is_the_hit_rate_of_replies_that_were_as_likely() -> None:
     """Twenty replies, the ten that the model found likelier are right: it is taught 0.99 there and 0.01 elsewhere."""
     sat = [
-        Sat(Lesson((), "Answer: 1\nConfidence: 0.5"), f"Answer: {k}\nConfidence: 0.30", k < 10, -float(k))
+        ExamReply(Lesson((), "Answer: 1\nConfidence: 0.5"), f"Answer: {k}\nConfidence: 0.30", k < 10, -float(k))
         for k in range(20)
     ]
     taught = list(own_lessons(sat))
@@ -93,10 +92,12 @@ def test_confidence_is_the_hit_rate_of_replies_that_were_as_likely() -> None:
 def test_in_debates_it_counts_whether_most_of_what_is_heard_is_right() -> None:
     """Two right and one led astray among right answers; one right and two followers among wrong ones or halves."""
 
-    def debating(heard: str, said: str) -> Sat:
+    def debating(heard: str, said: str) -> ExamReply:
         blocks = "\n\n".join(f"[Agent {k}]\nAnswer: {answer}" for k, answer in enumerate(heard, 2))
         prompt = f"Question: 1+1?\n\n{blocks}\n\nAnswer again.\nAnswer: <a number>"
-        return Sat(Lesson(({"role": "user", "content": prompt},), "Answer: 2"), f"Answer: {said}", said == "2", -1.0)
+        return ExamReply(
+            Lesson(({"role": "user", "content": prompt},), "Answer: 2"), f"Answer: {said}", said == "2", -1.0
+        )
 
     opening = debating("", "2")
     sat = [debating(*each) for each in (("225", "2"), ("2", "2"), ("222", "5"), ("25", "2"), ("552", "5"), ("5", "5"))]
@@ -110,7 +111,7 @@ def test_steps_are_marked_by_their_place() -> None:
     asked = Lesson(({"role": "user", "content": "2+3*4+5-6*1"},), "Answer: 13")
     slipped = "3*4=12\n6*1=6\n2+12=15\n15+5=20\n20-0=20\n20-6=14\nAnswer: 14"
     right = "3*4=12\n6*1=6\n2+12=14\n14+5=19\n19-0=19\n19-6=13\nAnswer: 13"
-    sat = [Sat(asked, reply, reply is right, -1.0) for reply in (slipped, right, "Answer: 13")]
+    sat = [ExamReply(asked, reply, reply is right, -1.0) for reply in (slipped, right, "Answer: 13")]
     assert steps_right(sat) == [1, 1, 0.5, 1, 1, 1]
     assert steps_right(sat[2:]) == []
     assert marks(sat)["steps"] == [1, 1, 0.5, 1, 1, 1]
@@ -119,8 +120,8 @@ def test_steps_are_marked_by_their_place() -> None:
 def test_a_reply_in_whose_midst_confidence_is_named_states_none() -> None:
     """What is taught is a line of its own; nothing else would be found in the lesson again."""
     lesson = Lesson((), "Answer: 1\nConfidence: 0.5")
-    assert list(own_lessons([Sat(lesson, "so Confidence: 9", False, -1.0)])) == []
-    (taught,) = own_lessons([Sat(lesson, "so Confidence: 9\nAnswer: 1\nConfidence: 4", True, -1.0)])
+    assert list(own_lessons([ExamReply(lesson, "so Confidence: 9", False, -1.0)])) == []
+    (taught,) = own_lessons([ExamReply(lesson, "so Confidence: 9\nAnswer: 1\nConfidence: 4", True, -1.0)])
     assert taught.reply == "so Confidence: 9\nAnswer: 1\nConfidence: 0.99"
 
 
@@ -128,7 +129,7 @@ def test_who_goes_on_behind_a_confidence_is_marked_by_the_end_and_not_taught_fro
     """A debate reads the last answer of a reply, and so does the exam; a lesson in confidence has one line of it."""
     lesson = Lesson((), "Answer: 9\nConfidence: 0.5")
     for reply in ("Answer: 9\nConfidence: 0.99\nAnswer: 99\nConfidence: 0.99", "Answer: 9\nConfidence: 0.9-0=9"):
-        assert list(own_lessons([Sat(lesson, reply, False, -1.0)])) == []
+        assert list(own_lessons([ExamReply(lesson, reply, False, -1.0)])) == []
 
 
 def test_an_exam_is_the_same_whenever_it_is_taken(tmp_path: Path) -> None:

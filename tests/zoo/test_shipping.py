@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.errors import InputError
-from cortexdsl.models.tiny import shelf
-from cortexdsl.models.tiny.folder import Folder
-from cortexdsl.zoo.made import shipping
-from cortexdsl.zoo.made.shipping import ship
-from tests.models.tiny.made import made
+from cortexdsl_tiny import folder
+from cortexdsl_tiny.folder import Folder
+from cortexdsl_tiny.zoo import packaging
+from cortexdsl_tiny.zoo.packaging import ship
+from tests.tiny.made import made
 
 MARKS = {
     "asked": 90, "right": 0.5,
@@ -55,19 +55,19 @@ def test_a_card_says_what_became_of_right_and_wrong_answers_in_debates(place: Pa
 
 
 def test_a_model_that_is_not_the_one_that_shipped_is_refused(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shelf, "SHIPPED", place / "shipped")
-    assert shelf.names() == ["one", "two"]
-    assert shelf.find("tiny/one").digest != shelf.find("tiny/two").digest
+    monkeypatch.setattr(folder, "SHIPPED", place / "shipped")
+    assert folder.names() == ["one", "two"]
+    assert folder.find("tiny/one").digest != folder.find("tiny/two").digest
     weights = place / "shipped" / "one" / "model.safetensors"
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1
     weights.write_bytes(content)
-    with pytest.raises(InputError, match=r"tiny/one are not those that shipped.*\n    install the package anew"):
-        shelf.find("tiny/one")
-    shelf.find("tiny/two")
+    with pytest.raises(InputError, match=r"tiny/one are not those that shipped.*\n    install the package again"):
+        folder.find("tiny/one")
+    folder.find("tiny/two")
 
 
 def test_more_than_a_package_may_weigh_is_refused(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shipping, "MOST_BYTES", 1000)
+    monkeypatch.setattr(packaging, "MOST_BYTES", 1000)
     with pytest.raises(InputError, match="a package holds 1,000 at most"):
         ship([place / "models" / "one"], place / "marks", place / "again")

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cortexdsl.models.tiny.chat import Chat
-from cortexdsl.models.tiny.folder import Folder
-from cortexdsl.models.tiny.llama import Cache, Llama
-from cortexdsl.zoo.learning.pieces import train_pieces
-from cortexdsl.zoo.recipes import MINIATURE, read_book
-from cortexdsl.zoo.taught.lessons import Lesson, write_lessons
-from tests.models.tiny.made import made
+from cortexdsl_tiny.chat import Chat
+from cortexdsl_tiny.folder import Folder
+from cortexdsl_tiny.llama import Cache, Llama
+from cortexdsl_tiny.zoo.encoding import train_pieces
+from cortexdsl_tiny.zoo.questions import Lesson, write_lessons
+from cortexdsl_tiny.zoo.recipes import MINIATURE, read_book
+from tests.tiny.made import made
 
 torch = pytest.importorskip("torch", reason='training needs the extra: pip install ".[zoo]"')
 
@@ -28,7 +28,7 @@ def _logits(folder: Folder) -> tuple[list[int], np.ndarray]:
 
 
 def test_what_is_trained_is_what_runs(tmp_path: Path) -> None:
-    from cortexdsl.zoo.learning.pupil import Pupil
+    from cortexdsl_tiny.zoo.training import Pupil
 
     folder = Folder(made(tmp_path / "m"))
     tokens, logits = _logits(folder)
@@ -78,7 +78,7 @@ def test_llamas_that_transformers_writes_run_the_same(tmp_path: Path, kind: str,
 
 
 def test_a_pupil_learns_a_handful_of_lessons_by_heart_the_same_way_each_time(tmp_path: Path) -> None:
-    from cortexdsl.zoo.learning.teaching import teach
+    from cortexdsl_tiny.zoo.teaching import teach
 
     texts = [f"What is {a}+{a}?" for a in range(1, 9)]
     lessons = [
@@ -92,10 +92,12 @@ def test_a_pupil_learns_a_handful_of_lessons_by_heart_the_same_way_each_time(tmp
     book["models"] = {"mite": {**book["models"]["mite"], "tokens": 60_000, "rate": 1e-2}}
     book["stages"] = [{"name": "a", "share": 1.0, "lessons": {"alone": 1.0}}]
     (tmp_path / "book.yaml").write_text(json.dumps(book))
-    for name in ("one", "two"):
+    short = {**book, "models": {"mite": {**book["models"]["mite"], "tokens": 6_000}}}
+    (tmp_path / "short.yaml").write_text(json.dumps(short))
+    for recipes, name in (("book", "whole"), ("short", "one"), ("short", "two")):
         teach(
             "mite",
-            tmp_path / "book.yaml",
+            tmp_path / f"{recipes}.yaml",
             {"alone": tmp_path / "l.jsonl"},
             tmp_path / "t.json",
             tmp_path / name,
@@ -103,8 +105,8 @@ def test_a_pupil_learns_a_handful_of_lessons_by_heart_the_same_way_each_time(tmp
         )
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two")]
     assert weights[0] == weights[1]
-    from cortexdsl.zoo.taught.exams import examine
+    from cortexdsl_tiny.zoo.exams import examine
 
-    sat = examine(Folder(tmp_path / "one"), lessons, seed=1, temperature=0.0)
+    sat = examine(Folder(tmp_path / "whole"), lessons, seed=1, temperature=0.0)
     assert [each.is_right for each in sat] == [True] * 8
-    assert Folder(tmp_path / "one").card["tokens"] >= 60_000
+    assert Folder(tmp_path / "whole").card["tokens"] >= 60_000

@@ -12,9 +12,9 @@ import pandas as pd
 from numpy.random import Generator
 from scipy import stats
 
-from cortexdsl.analysis.units.answer_table import COLUMNS
-from cortexdsl.analysis.units.table import ScoreTable, score_table
-from cortexdsl.terms import Floats
+from cortexdsl.core import Floats
+from cortexdsl.stats.tables.answers import ANSWER_COLUMNS
+from cortexdsl.stats.tables.score_table import ScoreTable, score_table
 from scenarios.made import answers, table
 
 Wrong: TypeAlias = Literal["both", "supported", "contradicted"]
@@ -190,7 +190,7 @@ def _answered(cells: dict[str, tuple[Floats, Floats]]) -> ScoreTable:
             "agent": np.tile([f"a{k}" for k in range(each)], questions),
             "right": right.ravel(), "stated": confidence.ravel(), "recalibrated": confidence.ravel(),
         }  # fmt: skip
-        frames.append(pd.DataFrame(rows, columns=list(COLUMNS)))
+        frames.append(pd.DataFrame(rows, columns=list(ANSWER_COLUMNS)))
     scores = table({cell: right.mean(axis=1)[None] for cell, (_, right) in cells.items()})
     return replace(score_table(scores), answers=pd.concat(frames, ignore_index=True))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import Generator
 
-from cortexdsl.analysis.claims.hypotheses import judge_claims
-from cortexdsl.analysis.tests.joint import joint_sign_flip
-from cortexdsl.analysis.units.table import score_table
-from cortexdsl.analysis.units.units import units
-from cortexdsl.spec.claims.arms import arms_of
+from cortexdsl.claims.arms import arms_of
+from cortexdsl.stats.inference.joint import joint_sign_flip
+from cortexdsl.stats.tables.score_table import score_table
+from cortexdsl.stats.tables.units import units
+from cortexdsl.stats.verdicts import evaluate_claims
 from scenarios.made import DRAWS, Marks, Scenario, answers, chances, table, verdict
 
 INTERACTING = np.array([[1.0, -1, 0, -1, 1, 0], [1, 0, -1, -1, 0, 1]])
@@ -42,7 +42,7 @@ def grids(random: Generator) -> Marks:
     frame = table({cell: answers(random, p, 2) for cell, p in zip(names, chances(random, 6, 100), strict=True)})
     claims = {"accuracy(s[rounds]) increasing": "trend", "accuracy(s[keep, rounds]) interacting": "interaction, joint",
               "best rounds of s is 2": "best of three"}  # fmt: skip
-    found = judge_claims(frame, list(claims), seed=1, draws=DRAWS, arms=arms_of(names))
+    found = evaluate_claims(frame, list(claims), seed=1, draws=DRAWS, arms=arms_of(names))
     return {f"error: {name}": bool(p <= 0.05) for name, p in zip(claims.values(), found["p"], strict=True)}
 
 
@@ -55,9 +55,9 @@ def skewed_grids(random: Generator) -> Marks:
         values = {cell: (base * random.normal(1, 0.1, questions))[None] for cell in names}
         values[names[-1]] = (base * random.lognormal(-0.5, 1, questions))[None]
         frame = table(values, "tokens")
-        found = judge_claims(frame, ["tokens(s[keep, rounds]) interacting"], seed=1, draws=DRAWS, arms=arms_of(names))[
-            "p"
-        ][0]
+        found = evaluate_claims(
+            frame, ["tokens(s[keep, rounds]) interacting"], seed=1, draws=DRAWS, arms=arms_of(names)
+        )["p"][0]
         sample = units(score_table(frame), "tokens", names)
         contrasts = sample.parts.T @ INTERACTING.T
         marks[f"error: interaction, joint, {questions} questions"] = bool(found <= 0.05)

@@ -6,15 +6,14 @@ import numpy as np
 import pandas as pd
 from numpy.random import Generator
 
-from cortexdsl.analysis.claims.hypotheses import judge_claims
-from cortexdsl.analysis.tests.compare import compare_families
-from cortexdsl.analysis.tests.contrasts import mean_outcome
-from cortexdsl.analysis.tests.corrections import adjust
-from cortexdsl.analysis.tests.omnibus import omnibus_families
-from cortexdsl.analysis.tests.signflip import mcnemar_p
-from cortexdsl.analysis.units.table import score_table
-from cortexdsl.analysis.units.units import units
-from cortexdsl.terms import Family
+from cortexdsl.core import Family
+from cortexdsl.stats.inference.accuracies import mcnemar_p
+from cortexdsl.stats.inference.contrasts import mean_outcome
+from cortexdsl.stats.inference.families import adjust, compare_families
+from cortexdsl.stats.inference.joint import omnibus_families
+from cortexdsl.stats.tables.score_table import score_table
+from cortexdsl.stats.tables.units import units
+from cortexdsl.stats.verdicts import evaluate_claims
 from scenarios.made import DRAWS, Marks, Scenario, answers, chances, compared, table
 
 
@@ -67,7 +66,7 @@ def tokens(random: Generator) -> Marks:
     frame = table({"a": a, "b": b}, "tokens")
     reject, cover = compared(frame, 0, "tokens")
     scaled = table({"a": 0.7 * a, "b": b}, "tokens")
-    row = judge_claims(scaled, ["tokens(a) <= 0.7 * tokens(b)"], seed=1, draws=DRAWS).iloc[0]
+    row = evaluate_claims(scaled, ["tokens(a) <= 0.7 * tokens(b)"], seed=1, draws=DRAWS).iloc[0]
     bound, covers = bool(row["p"] <= 0.05), bool(row["ci_low"] <= 0.7 <= row["ci_high"])
     return {"error: studentised bootstrap": reject, "cover: studentised bootstrap": cover,
             "error: log ratio, at its bound": bound, "cover: ratio": covers}  # fmt: skip

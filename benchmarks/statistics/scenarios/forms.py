@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.random import Generator
 
-from cortexdsl.analysis.claims.hypotheses import judge_claims
-from cortexdsl.analysis.tests.contrasts import contrast_outcomes
-from cortexdsl.analysis.units.answer_table import COLUMNS
-from cortexdsl.analysis.units.table import ScoreTable, score_table
-from cortexdsl.analysis.units.units import units
-from cortexdsl.spec.claims.arms import arms_of
-from cortexdsl.terms import Floats
+from cortexdsl.claims.arms import arms_of
+from cortexdsl.core import Floats
+from cortexdsl.stats.inference.contrasts import contrast_outcomes
+from cortexdsl.stats.tables.answers import ANSWER_COLUMNS
+from cortexdsl.stats.tables.score_table import ScoreTable, score_table
+from cortexdsl.stats.tables.units import units
+from cortexdsl.stats.verdicts import evaluate_claims
 from scenarios.made import DRAWS, Marks, Scenario, answers, chances, table
 
 SKEWED: dict[str, tuple[Callable[[Generator, int], Floats], tuple[int, ...]]] = {
@@ -29,7 +29,7 @@ CONFIDENCES = np.array([0.55, 0.65, 0.75, 0.85, 0.95])
 def decided(frame: pd.DataFrame | ScoreTable, claims: dict[str, str]) -> Marks:
     """Whether each claim, tested by itself, has p <= 0.05."""
     cells = frame.cells if isinstance(frame, ScoreTable) else tuple(frame["cell"].unique())
-    found = judge_claims(frame, list(claims), seed=1, draws=DRAWS, arms=arms_of(cells))
+    found = evaluate_claims(frame, list(claims), seed=1, draws=DRAWS, arms=arms_of(cells))
     return {what: bool(p <= 0.05) for what, p in zip(claims.values(), found["p"], strict=True)}
 
 
@@ -90,7 +90,7 @@ def several(random: Generator) -> Marks:
         "a dominates b on accuracy, input_tokens": "dominates",
         "accuracy(a) > accuracy(every other)": "every other",
     }
-    found = judge_claims(frame, list(claims), seed=1, draws=DRAWS, correction="none")["verdict"]
+    found = evaluate_claims(frame, list(claims), seed=1, draws=DRAWS, correction="none")["verdict"]
     return {f"error (of 2.5 %): {what}": v == "supported" for what, v in zip(claims.values(), found, strict=True)}
 
 
@@ -101,7 +101,7 @@ def slopes(random: Generator) -> Marks:
     marks = decided(equal, {"accuracy(s[rounds]) increasing": "error: slope over unequal steps"})
     base = random.uniform(0, 0.4, 100)
     rising = {name: answers(random, base + lift, 2) for name, lift in zip(names, (0, 0.3, 0.3, 0.6), strict=True)}
-    found = judge_claims(
+    found = evaluate_claims(
         table(rising), ["accuracy(s[rounds]) monotone increasing"], seed=1, draws=DRAWS, arms=arms_of(names)
     )["verdict"][0]
     return marks | {"error (of 2.5 %): monotone": found == "supported"}
@@ -126,7 +126,7 @@ def answered(cells: Mapping[str, tuple[Floats, Floats]]) -> ScoreTable:
             "agent": np.tile([f"a{k}" for k in range(each)], questions), "round": 0, "score": right.ravel(),
             "right": right.ravel(), "stated": confidence.ravel(), "recalibrated": confidence.ravel(),
         }  # fmt: skip
-        frames.append(pd.DataFrame(rows, columns=list(COLUMNS)))
+        frames.append(pd.DataFrame(rows, columns=list(ANSWER_COLUMNS)))
     scores = table({cell: right.mean(axis=1)[None] for cell, (_, right) in cells.items()})
     return replace(score_table(scores), answers=pd.concat(frames, ignore_index=True))
 

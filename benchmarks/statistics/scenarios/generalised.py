@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import Generator
 
-from cortexdsl.analysis.tests.compare import compare_families
-from cortexdsl.analysis.tests.contrasts import contrast_outcomes, mean_outcome
-from cortexdsl.analysis.tests.random_effects import pool_separate, random_effect
-from cortexdsl.analysis.tests.signflip import mcnemar_p
-from cortexdsl.analysis.units.table import score_table
-from cortexdsl.analysis.units.units import units
-from cortexdsl.terms import Family
+from cortexdsl.core import Family
+from cortexdsl.stats.inference.accuracies import mcnemar_p
+from cortexdsl.stats.inference.contrasts import contrast_outcomes, mean_outcome
+from cortexdsl.stats.inference.families import compare_families
+from cortexdsl.stats.inference.random_effects import pool_separate, random_effect
+from cortexdsl.stats.tables.score_table import score_table
+from cortexdsl.stats.tables.units import units
 from scenarios.made import DRAWS, Marks, Scenario, answers, chances, table
 
 

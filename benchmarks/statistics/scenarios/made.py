@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.random import Generator
 
-from cortexdsl.analysis.claims.hypotheses import judge_claims
-from cortexdsl.analysis.tests.compare import compare_families
-from cortexdsl.terms import Family, Floats
+from cortexdsl.core import Family, Floats
+from cortexdsl.stats.inference.families import compare_families
+from cortexdsl.stats.verdicts import evaluate_claims
 
 DRAWS = 999
 Marks: TypeAlias = dict[str, bool]
@@ -48,4 +48,4 @@ def compared(frame: pd.DataFrame, truth: float, metric: str = "score") -> tuple[
 
 
 def verdict(frame: pd.DataFrame, claim: str) -> str:
-    return str(judge_claims(frame, [claim], seed=1, draws=DRAWS)["verdict"][0])
+    return str(evaluate_claims(frame, [claim], seed=1, draws=DRAWS)["verdict"][0])

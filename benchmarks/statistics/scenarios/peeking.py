@@ -6,13 +6,12 @@ import numpy as np
 import pandas as pd
 from numpy.random import Generator
 
-from cortexdsl.analysis.planning.simulate import Truth, simulated_differences
-from cortexdsl.analysis.sequential import asymptotic
-from cortexdsl.analysis.sequential.betting import evidence_above, evidence_below
-from cortexdsl.analysis.sequential.sequential import stopping_point
-from cortexdsl.analysis.tests.signflip import mcnemar_p
-from cortexdsl.analysis.tests.unseen import unseen_share
-from cortexdsl.terms import Floats
+from cortexdsl.core import Floats
+from cortexdsl.stats.inference.accuracies import mcnemar_p
+from cortexdsl.stats.inference.unseen import unseen_share
+from cortexdsl.stats.planning.power import Truth, simulated_differences
+from cortexdsl.stats.sequential.evidence import betting_above, mixture_above
+from cortexdsl.stats.sequential.sequential import stopping_point
 from scenarios.made import Marks, Scenario, answers, chances, table
 
 
@@ -20,11 +19,11 @@ def peeking(random: Generator) -> Marks:
     """A thousand questions, looked at after each; and what the usual test does when looked at every 50."""
     values = np.asarray(simulated_differences(Truth(0.25), 1000, 1, 1, int(random.integers(2**31)))[0])
     bound = np.log(2 / 0.05)
-    means = evidence_above(values, 0.0, -1.0).max() >= bound or evidence_below(values, 0.0, 1.0).max() >= bound
+    means = betting_above(values, 0.0, -1.0).max() >= bound or betting_above(-values, 0.0, -1.0).max() >= bound
     splits = [(int((values[:end] > 0).sum()), int((values[:end] < 0).sum())) for end in range(50, 1001, 50)]
     looks = [mcnemar_p(*split) <= 0.05 for split in splits]
     gain = simulated_differences(Truth(0.25, 0.1), 1000, 1, 1, int(random.integers(2**31)))[0]
-    found = evidence_above(gain, 0.0, -1.0) >= bound
+    found = betting_above(gain, 0.0, -1.0) >= bound
     return {"error: e-process of the mean, looked at 1,000 times": bool(means),
             "(McNemar, looked at 20 times)": any(looks),
             "(10 points better: found by question 250)": bool(found[:250].any()),
@@ -49,13 +48,13 @@ def peeking_tokens(random: Generator) -> Marks:
     for times in (4, 8, 16):  # what a plan can declare (max_tokens times calls) lies far above what is spent
         most = times * np.exp(6 + 0.6**2 / 2)
         values = 0.7 * np.minimum(a, most) - 0.8 * np.minimum(b, most)
-        bets = evidence_below(values, 0.0, 0.7 * most)[looks] >= np.log(2 / 0.05)
+        bets = betting_above(-values, 0.0, -0.7 * most)[looks] >= np.log(2 / 0.05)
         marks[f"(the same by betting within {times} times the mean: found by question 500)"] = bool(bets.any())
     return marks
 
 
 def _largest(values: Floats) -> Floats:
-    return np.maximum(asymptotic.evidence_above(values, 0.0), asymptotic.evidence_below(values, 0.0))
+    return np.maximum(mixture_above(values, 0.0), mixture_above(-values, 0.0))
 
 
 def peeking_rarely(random: Generator) -> Marks:
@@ -71,10 +70,10 @@ def peeking_rarely(random: Generator) -> Marks:
     }
     for name, (a, b, most) in cases.items():
         values, bound = a - b, np.log(2 / 0.05)
-        up, down = asymptotic.evidence_above(values, 0.0) >= bound, asymptotic.evidence_below(values, 0.0) >= bound
+        up, down = mixture_above(values, 0.0) >= bound, mixture_above(-values, 0.0) >= bound
         marks[f"(asymptotic evidence alone, {name})"] = bool((up | down)[19:].any())
         if "rounds" in name or "round " in name:  # counts: bets within the bounds of the plan
-            up, down = evidence_above(values, 0.0, -most) >= bound, evidence_below(values, 0.0, most) >= bound
+            up, down = betting_above(values, 0.0, -most) >= bound, betting_above(-values, 0.0, -most) >= bound
         else:  # tokens: what may be unseen at the bound of the plan must not turn it
             mean, first, second = (np.cumsum(x) / count for x in (values, a, b))
             up &= mean - share * np.maximum(most - second, 0) > 0

@@ -7,17 +7,17 @@ from functools import cache
 import numpy as np
 from numpy.random import Generator
 
-from cortexdsl.analysis.planning.basis import Expected
-from cortexdsl.analysis.planning.planning import plan_power
-from cortexdsl.analysis.planning.simulate import Truth, simulated_differences
-from cortexdsl.spec.claims.arms import arms_of
+from cortexdsl.claims.arms import arms_of
+from cortexdsl.stats.planning.expectations import Expectation
+from cortexdsl.stats.planning.planning import plan_power
+from cortexdsl.stats.planning.power import Truth, simulated_differences
 from scenarios.made import Marks, Scenario, table, verdict
 
 PLANS = {
-    "superior by 10 points, one replicate": ("score(a) > score(b)", Expected(0.25, None, None, {"a": 0.1}), 1),
-    "superior by 8 points, three replicates": ("score(a) > score(b)", Expected(0.25, 0.4, None, {"a": 0.08}), 3),
-    "non-inferior by 6 points, equal": ("score(a) >= score(b) - 0.06", Expected(0.2, 0.3), 2),
-    "equivalent within 6 points, equal": ("score(a) == score(b) +- 0.06", Expected(0.2, 0.3), 2),
+    "superior by 10 points, one replicate": ("score(a) > score(b)", Expectation(0.25, None, None, {"a": 0.1}), 1),
+    "superior by 8 points, three replicates": ("score(a) > score(b)", Expectation(0.25, 0.4, None, {"a": 0.08}), 3),
+    "non-inferior by 6 points, equal": ("score(a) >= score(b) - 0.06", Expectation(0.2, 0.3), 2),
+    "equivalent within 6 points, equal": ("score(a) == score(b) +- 0.06", Expectation(0.2, 0.3), 2),
 }
 
 

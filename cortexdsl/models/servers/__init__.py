@@ -1,1 +1,1 @@
-"""Model servers that the workflow starts."""
+"""Model servers that the workflow starts and observes."""

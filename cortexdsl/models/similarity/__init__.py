@@ -1,1 +1,1 @@
-"""How alike two replies are: n-grams, embeddings, entailment."""
+"""Similarity of two replies: n-grams, embeddings, entailment."""

@@ -1,13 +1,16 @@
-"""Similarity of texts: cosines under an embedding, each text embedded once.
+"""Similarity of texts: cosines of their embeddings, each text embedded once.
 
 `ngram` needs no model; `sentence-transformers/NAME` (or a local folder after the slash) runs in this process;
-`nli/NAME` is a cross-encoder of natural language inference (`entailment`); every other name is an embedding model of
-litellm, asked through the door and logged, so that a replay asks none.
+`nli/NAME` is a cross-encoder of natural language inference. Every other name is an embedding model of litellm, called
+through the client and logged, so that a replay calls no model.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
+import re
+import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -15,13 +18,47 @@ from typing import Any
 
 import numpy as np
 
+from cortexdsl.core import Floats, Model
 from cortexdsl.errors import ModelError
-from cortexdsl.models.door import Door
-from cortexdsl.models.similarity.embedding_calls import EmbeddingCalls
-from cortexdsl.models.similarity.entailment import NLI, Entailment
-from cortexdsl.models.similarity.ngram import ngram_vector, unit_vector
-from cortexdsl.models.similarity.sentence import load_sentence_model
-from cortexdsl.terms import Floats, Model
+from cortexdsl.models.client import Client
+from cortexdsl.models.similarity.embedding_log import EmbeddingCalls
+from cortexdsl.models.similarity.local_models import NLI, Entailment, load_sentence_model
+
+WORDS, GRAMS = 1024, 2048
+WIDTH = WORDS + GRAMS
+_WORD = re.compile(r"\w+")
+_MULTIPLIER = np.uint32(2654435761)  # Knuth's multiplicative hashing: 2**32 over the golden ratio
+
+
+def ngram_vector(text: str) -> Floats:
+    """Return the unit vector of a text; the zero vector if it holds only space.
+
+    Notes
+    -----
+    The text is lower-cased and its runs of space become one. Words (`\\w+`) and pairs of neighbouring words fall
+    into 1,024 places by CRC-32; every three neighbouring bytes b0 b1 b2 of UTF-8 into 2,048 others by the upper
+    11 bits of (65536 b0 + 256 b1 + b2) * 2654435761 mod 2**32. A place counts log(1 + hits); the half of words
+    and the half of bytes are scaled to the same length.
+    """
+    words = text.lower().split()
+    flat = " ".join(words)
+    if not flat:
+        return np.zeros(WIDTH)
+    units = _WORD.findall(flat)
+    units += [f"{first} {second}" for first, second in itertools.pairwise(units)]
+    places = [zlib.crc32(unit.encode("utf-8", "surrogatepass")) % WORDS for unit in units]
+    data = np.frombuffer(f" {flat} ".encode("utf-8", "surrogatepass"), dtype=np.uint8).astype(np.uint32)
+    codes = (data[:-2] << np.uint32(16)) | (data[1:-1] << np.uint32(8)) | data[2:]
+    grams = (codes * _MULTIPLIER) >> np.uint32(32 - 11)
+    halves = (np.bincount(places, minlength=WORDS) if places else np.zeros(WORDS), np.bincount(grams, minlength=GRAMS))
+    return unit_vector(np.concatenate([unit_vector(np.log1p(half)) for half in halves]))
+
+
+def unit_vector(vector: Floats) -> Floats:
+    """Return a vector scaled to length 1; the zero vector stays."""
+    length = float(np.sqrt(np.dot(vector, vector)))
+    return np.asarray(vector / length if length > 0 else vector, dtype=np.float64)
+
 
 NGRAM = "ngram"
 LOCAL = "sentence-transformers/"
@@ -36,15 +73,15 @@ class Embedder:
 
     Parameters
     ----------
-    door : Door or None
-        The way to embedding models, whose log is opened by the first such call and closed with the door; None
-        where only local embeddings are used.
+    client : Client or None
+        Calls embedding models; their log is opened by the first call and closed with the client. None if only local
+        embeddings are used.
     models : mapping of name to Model
         Model entries of the spec: a similarity may name one, which gives its address and key.
     """
 
-    def __init__(self, door: Door | None = None, models: Mapping[str, Model] | None = None) -> None:
-        self._door = door
+    def __init__(self, client: Client | None = None, models: Mapping[str, Model] | None = None) -> None:
+        self._client = client
         self._calls: EmbeddingCalls | None = None
         self._models = models or {}
         self._known: OrderedDict[tuple[str, str], Floats] = OrderedDict()
@@ -72,7 +109,7 @@ class Embedder:
         InputError
             If the embedding needs an extra that is not installed, or a model that cannot be loaded.
         ModelError, BudgetError
-            As the door does.
+            As the client does.
         """
         if embedding.startswith(NLI):
             return await self._entailment(embedding.removeprefix(NLI), texts)
@@ -119,9 +156,9 @@ class Embedder:
 
     def _opened(self, embedding: str) -> EmbeddingCalls:
         if self._calls is None:
-            if self._door is None:
-                raise ModelError(f"the similarity {embedding!r} is a model's, and there is no door to one")
-            self._calls = EmbeddingCalls(self._door)
+            if self._client is None:
+                raise ModelError(f"the similarity {embedding!r} is a model's, and there is no client to call it")
+            self._calls = EmbeddingCalls(self._client)
         return self._calls
 
     def _encoder(self, embedding: str) -> Callable[[list[str]], Any]:

@@ -1,1 +1,1 @@
-"""The built-in solver: a rule-based stand-in for a model, which needs nothing."""
+"""The built-in solver: reads a prompt, decides on an answer, writes the reply."""

@@ -28,7 +28,7 @@ _RANK = {"+": 1, "-": 1, "*": 2}
 
 
 @dataclass(frozen=True, slots=True)
-class Expression:
+class ArithmeticTask:
     """An arithmetic expression, ready to be worked out.
 
     Attributes
@@ -60,13 +60,13 @@ class Attempt:
 
 
 @functools.lru_cache(maxsize=4096)
-def find_expression(text: str) -> Expression | None:
+def find_expression(text: str) -> ArithmeticTask | None:
     """Return the first arithmetic expression in a text, or None."""
     for match in _EXPRESSION.finditer(text):
-        said = match[0].replace("×", "*").replace("−", "-").replace(" ", "")
-        tokens = _TOKEN.findall(said)
+        expression = match[0].replace("×", "*").replace("−", "-").replace(" ", "")
+        tokens = _TOKEN.findall(expression)
         try:
-            return Expression(said, _postfix(tokens, _RANK), _postfix(tokens, dict.fromkeys(_RANK, 1)))
+            return ArithmeticTask(expression, _postfix(tokens, _RANK), _postfix(tokens, dict.fromkeys(_RANK, 1)))
         except (IndexError, ValueError):
             continue
     return None
@@ -105,7 +105,7 @@ def _postfix(tokens: list[str], rank: dict[str, int]) -> tuple[int | str, ...]:
     return (*out, *reversed(waiting))
 
 
-def work_out(expression: Expression, rate: float, rng: random.Random) -> Attempt:
+def work_out(expression: ArithmeticTask, rate: float, rng: random.Random) -> Attempt:
     """Work an expression out once.
 
     Parameters

@@ -1,1 +1,1 @@
-"""Ways to a model: litellm, the short way, the built-in solver."""
+"""Transports: the ways to send one call to a model."""

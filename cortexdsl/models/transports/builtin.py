@@ -1,12 +1,26 @@
-"""The way to the built-in solver: a function call."""
+"""The transport `builtin`: the built-in solver, a stand-in for a language model that costs nothing.
+
+Its only model is `builtin/solver`. It reads the rendered prompt and nothing else, and its reply is a pure function of
+messages, seed and parameters. `docs/solver.md` says what its parameters do, with measurements.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import random
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cortexdsl.core import Call, Message
 from cortexdsl.errors import InputError
-from cortexdsl.models.reach.failures import Failure, Kind
-from cortexdsl.models.solver.solver import NAME, solve
-from cortexdsl.models.transports.transport import Raw, wire_seed
-from cortexdsl.terms import Call
+from cortexdsl.models.solver.prompts import read_prompt
+from cortexdsl.models.solver.replies import SolverSettings, decide, malform, solver_settings, speak
+from cortexdsl.models.transports.failures import Failure, FailureKind
+from cortexdsl.models.transports.interface import Raw, TransportType, wire_seed
+
+SOLVER = "builtin/solver"
+_PIECE = re.compile(r"\w+|[^\w\s]")
 
 
 class BuiltinTransport:
@@ -14,13 +28,55 @@ class BuiltinTransport:
 
     async def send(self, call: Call, api_base: str | None, api_key: str | None) -> Raw:
         """Send a call once."""
-        if call.model.model != NAME:
-            raise Failure(Kind.NOT_FOUND, f"there is no built-in model {call.model.model!r}; the only one is {NAME}")
+        if call.model.model != SOLVER:
+            raise Failure(
+                FailureKind.NOT_FOUND, f"there is no built-in model {call.model.model!r}; the only one is {SOLVER}"
+            )
         try:
-            solved = solve(call.messages, wire_seed(call.seed), call.model.options)
+            return solve(call.messages, wire_seed(call.seed), call.model.options)
         except InputError as error:
-            raise Failure(Kind.BAD_REQUEST, str(error)) from None
-        return Raw(solved.text, solved.finish_reason, solved.prompt_tokens, solved.completion_tokens)
+            raise Failure(FailureKind.BAD_REQUEST, str(error)) from None
 
     async def close(self) -> None:
         """Do nothing: a function has no connections."""
+
+
+TRANSPORT = TransportType(prefix="builtin", create=BuiltinTransport, is_in_process=True, is_instant=True)
+
+
+def solve(messages: Sequence[Message], seed: int, options: Mapping[str, Any]) -> Raw:
+    """Reply to messages, with counts of tokens.
+
+    Parameters
+    ----------
+    messages : sequence of mappings role, content
+    seed : int
+    options : mapping
+        skill, overconfidence, stubbornness, malformed; each from 0 to 1.
+
+    Raises
+    ------
+    InputError
+        If an option is unknown or out of range.
+    """
+    settings = solver_settings(options)
+    rng = random.Random(_seed(messages, seed, settings))
+    prompt = read_prompt(messages)
+    decision = decide(prompt, settings, rng)
+    text, finish_reason = speak(prompt, decision, settings, rng), "stop"
+    if rng.random() < settings.malformed:
+        text, finish_reason = malform(text, rng)
+    return Raw(text, finish_reason, sum(count_tokens(m["content"]) for m in messages), count_tokens(text))
+
+
+def count_tokens(text: str) -> int:
+    """Return the number of words and numbers, and of other characters that are not space."""
+    return len(_PIECE.findall(text))
+
+
+def _seed(messages: Sequence[Message], seed: int, settings: SolverSettings) -> int:
+    digest = hashlib.sha256(repr((seed, settings)).encode())
+    for message in messages:
+        text = f"\0{message['role']}\0{message['content']}"
+        digest.update(text.encode("utf-8", "surrogatepass"))
+    return int.from_bytes(digest.digest()[:8], "big")

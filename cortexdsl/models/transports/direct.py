@@ -1,7 +1,6 @@
-"""The short way: aiohttp straight to a server that speaks the OpenAI protocol (`direct/NAME`, `transport: direct`).
+"""The transport `direct`: aiohttp straight to a server that speaks the OpenAI protocol.
 
-It says and reads the same as the way through litellm, to the byte of what is asked, at many times its speed. A server
-is not trusted: bodies are read up to a bound, also when they are compressed, and no redirect is followed with a prompt.
+It sends and reads the same as litellm, to the byte of the request, at many times its speed.
 """
 
 from __future__ import annotations
@@ -11,19 +10,23 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from cortexdsl.models.keys import plain
-from cortexdsl.models.reach.failures import Failure, Kind, from_status
-from cortexdsl.models.transports.bodies import refuse_error, refuse_page, refuse_redirect, whole
-from cortexdsl.models.transports.completion import read_completion
-from cortexdsl.models.transports.images import messages_of
-from cortexdsl.models.transports.transport import Raw, SeedsRefused
-from cortexdsl.terms import Call
+from cortexdsl.core import Call
+from cortexdsl.models.call_keys import plain
+from cortexdsl.models.transports.completions import read_completion
+from cortexdsl.models.transports.failures import Failure, FailureKind, from_status
+from cortexdsl.models.transports.interface import Raw, TransportType
+from cortexdsl.models.transports.wire import (
+    SeedsRefused,
+    messages_of,
+    refuse_error,
+    refuse_page,
+    refuse_redirect,
+    whole,
+)
 
 if TYPE_CHECKING:
     import aiohttp
 
-PREFIXES = ("direct/", "openai/", "hosted_vllm/")
-"""What a model's name may begin with; its server knows it without."""
 TIMEOUT = 300.0
 CONNECT = 15.0
 
@@ -44,13 +47,12 @@ class DirectTransport:
 
     async def send(self, call: Call, api_base: str | None, api_key: str | None) -> Raw:
         """Send a call once."""
-        if api_base is None:
-            raise Failure(Kind.BAD_REQUEST, "the direct way needs `api_base`, the address of the model's server")
+        assert api_base is not None  # the client checks what TRANSPORT declares
         return await self._seeds.send(call, api_base, lambda seed: self._post(api_base, api_key, body_of(call, seed)))
 
     async def _post(self, api_base: str, api_key: str | None, body: Mapping[str, Any]) -> Raw:
-        said = json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
-        status, content, headers = await self._exchange(f"{api_base.rstrip('/')}/chat/completions", api_key, said)
+        payload = json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
+        status, content, headers = await self._exchange(f"{api_base.rstrip('/')}/chat/completions", api_key, payload)
         refuse_redirect(status, headers)
         if status >= 400:
             raise from_status(status, content.decode("utf-8", "replace"), headers, time.time())
@@ -60,7 +62,7 @@ class DirectTransport:
         import aiohttp  # a third of a second, which jobs without such a model should not pay
 
         if self._session is None:
-            # The door bounds what is in flight; a second bound here would only hide it.
+            # The client limits calls in flight; a second limit here would only hide it.
             self._session = aiohttp.ClientSession(
                 timeout=aiohttp.ClientTimeout(total=self._timeout, sock_connect=CONNECT),
                 connector=aiohttp.TCPConnector(limit=0),
@@ -84,9 +86,9 @@ class DirectTransport:
                     refuse_error(content)
                 return response.status, content, response.headers
         except TimeoutError:
-            raise Failure(Kind.TRANSIENT, "no reply in time", may_have_cost=True) from None
+            raise Failure(FailureKind.TRANSIENT, "no reply in time", may_have_cost=True) from None
         except (aiohttp.ClientError, ValueError) as error:  # ValueError: a malformed address
-            raise Failure(Kind.TRANSIENT, f"{type(error).__name__}: {error}") from None
+            raise Failure(FailureKind.TRANSIENT, f"{type(error).__name__}: {error}") from None
 
     async def close(self) -> None:
         """Close the connections."""
@@ -95,16 +97,22 @@ class DirectTransport:
             self._session = None
 
 
-def body_of(call: Call, seed: int | None) -> dict[str, Any]:
-    """Return what a chat completion is asked with, in the order in which OpenAI's own client says it.
+TRANSPORT = TransportType(
+    prefix="direct",
+    create=DirectTransport,
+    needs_address=True,
+    also_serves=("openai", "hosted_vllm"),
+)
 
-    What `extra_body` holds is said beside everything else, as that client does; no seed is said where it is None.
+
+def body_of(call: Call, seed: int | None) -> dict[str, Any]:
+    """Return the body of a chat completion request, in the order of OpenAI's own client.
+
+    The entries of `extra_body` are merged into the body, as that client does; a seed of None is left out.
     """
     options = plain(call.model.options)
     extra = options.pop("extra_body", {})
     if seed is not None:
         options["seed"] = seed
-    name = next(
-        (call.model.model.removeprefix(p) for p in PREFIXES if call.model.model.startswith(p)), call.model.model
-    )
+    name = call.model.model.partition("/")[2] if TRANSPORT.serves(call.model.model) else call.model.model
     return {"messages": messages_of(call), "model": name, **{o: options[o] for o in sorted(options)}, **extra}

@@ -1,7 +1,7 @@
-"""The way to every provider: litellm. It is imported by the first call, and asks no server but the model's.
+"""The transport `litellm`, for every provider. litellm is imported by the first call, and contacts no other server.
 
-Of litellm only the translation to a provider is used. Its retries, cache, router, logs and accounts of cost stay
-off: they belong to the door.
+Only its translation to a provider is used. Its retries, cache, router, logs and cost accounting stay off, because
+the client has its own.
 """
 
 from __future__ import annotations
@@ -13,24 +13,28 @@ import logging
 import os
 import time
 import warnings
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
-from cortexdsl.models.keys import plain
-from cortexdsl.models.reach.failures import NO_COMPLETION, Failure, Kind, from_exception
-from cortexdsl.models.solver.solver import solve
-from cortexdsl.models.transports.bodies import refuse_error, refuse_page, refuse_redirect, whole
-from cortexdsl.models.transports.completion import completion, read_completion
+from cortexdsl.core import Call, Floats, Model
+from cortexdsl.models.call_keys import plain
+from cortexdsl.models.transports.completions import completion, read_completion
 from cortexdsl.models.transports.direct import TIMEOUT
-from cortexdsl.models.transports.images import messages_of
-from cortexdsl.models.transports.transport import Raw, SeedsRefused
-from cortexdsl.terms import Call, Floats, Message, Model
+from cortexdsl.models.transports.failures import NO_COMPLETION, Failure, FailureKind, from_exception
+from cortexdsl.models.transports.interface import Raw, TransportType
+from cortexdsl.models.transports.wire import (
+    SeedsRefused,
+    messages_of,
+    refuse_error,
+    refuse_page,
+    refuse_redirect,
+    whole,
+)
 
-BUILTIN = "builtin"
 _BODIES: ContextVar[list[bytes]] = ContextVar("_BODIES")
 """The bodies without an error that came within the attempt under way."""
 _OF_BODY = {"content-encoding", "content-length", "transfer-encoding"}
@@ -111,12 +115,12 @@ async def _told(seconds: float, bodies: list[bytes]) -> AsyncIterator[None]:
         async with asyncio.timeout(seconds):
             yield
     except TimeoutError:
-        raise Failure(Kind.TRANSIENT, "no reply in time", may_have_cost=True) from None
+        raise Failure(FailureKind.TRANSIENT, "no reply in time", may_have_cost=True) from None
     except Exception as error:  # litellm lets exceptions of every client through
         failure = from_exception(error, time.time())
         if bodies and not failure.kind.is_data:
             # The server said that all is well, and litellm could not read the rest.
-            failure = Failure(Kind.MALFORMED, NO_COMPLETION)
+            failure = Failure(FailureKind.MALFORMED, NO_COMPLETION)
         raise failure from None
     finally:
         _BODIES.reset(before)
@@ -133,7 +137,7 @@ def _as_sent(bodies: Sequence[bytes], *, seed_refused: bool) -> Raw | None:
     try:
         return read_completion(bodies[-1], seed_refused=seed_refused)
     except Failure as failure:
-        if failure.kind is not Kind.MALFORMED:
+        if failure.kind is not FailureKind.MALFORMED:
             raise
         return None
 
@@ -143,12 +147,15 @@ def _read(answer: Any, *, seed_refused: bool) -> Raw:
         choice = answer.choices[0]
         message, finish_reason = choice.message, choice.finish_reason
     except (LookupError, AttributeError, TypeError):
-        raise Failure(Kind.MALFORMED, NO_COMPLETION) from None
+        raise Failure(FailureKind.MALFORMED, NO_COMPLETION) from None
     usage = getattr(answer, "usage", None)
     if not getattr(usage, "prompt_tokens", None):
-        usage = None  # litellm writes zeros where the server counted nothing; no prompt has no token
+        usage = None  # litellm writes zeros if the server counted nothing; every prompt has tokens
     logprobs = getattr(choice, "logprobs", None)
     return completion(message, finish_reason, usage, seed_refused=seed_refused, logprobs=logprobs)
+
+
+TRANSPORT = TransportType(prefix="litellm", create=LitellmTransport, is_listed=True)
 
 
 async def embed(
@@ -174,23 +181,23 @@ async def embed(
         rows = sorted(answer.data, key=lambda row: row["index"])
         vectors = [np.asarray(row["embedding"], dtype=np.float64) for row in rows]
     except (LookupError, AttributeError, TypeError, ValueError):
-        raise Failure(Kind.MALFORMED, "no embeddings") from None
+        raise Failure(FailureKind.MALFORMED, "no embeddings") from None
     if len(vectors) != len(texts) or any(v.ndim != 1 or not np.isfinite(v).all() for v in vectors):
-        raise Failure(Kind.MALFORMED, f"{len(vectors)} embeddings for {len(texts)} texts, or numbers that are none")
+        raise Failure(
+            FailureKind.MALFORMED, f"{len(vectors)} embeddings for {len(texts)} texts, or numbers that are none"
+        )
     return vectors, getattr(getattr(answer, "usage", None), "prompt_tokens", None)
 
 
 @functools.lru_cache(maxsize=256)
 def takes_seed(model: str) -> bool:
     """Say whether litellm hands a seed on to the provider of a model."""
-    if model.startswith(f"{BUILTIN}/"):
-        return True
     return "seed" in (load().get_supported_openai_params(model) or ())
 
 
 @functools.cache
 def load() -> Any:
-    """Import litellm, silenced and kept from the network, and register the built-in solver with it.
+    """Import litellm, silenced and kept from the network.
 
     Its price map is the one in the package, tokens are counted by servers alone (so no tokenizer is fetched),
     no `.env` file is read, nothing is reported anywhere.
@@ -209,8 +216,6 @@ def load() -> Any:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     _bound_bodies()
     _keep_no_accounts()
-    handler = type("BuiltinSolver", (litellm.CustomLLM,), {"acompletion": _solve_for_litellm})
-    litellm.custom_provider_map = [{"provider": BUILTIN, "custom_handler": handler()}]
     return litellm
 
 
@@ -224,7 +229,7 @@ def _bound_bodies() -> None:
     """Have litellm's connections read no body beyond what a reply can be, and follow no redirect.
 
     litellm has no setting for either: what all its clients go through is wrapped. A failure that is raised there comes
-    back as the cause of one of litellm's exceptions, where `from_exception` finds it.
+    back as the cause of one of litellm's exceptions, in which `from_exception` finds it.
     """
     httpx: Any = importlib.import_module("httpx")
     transport: Any = importlib.import_module("litellm.llms.custom_httpx.aiohttp_transport").LiteLLMAiohttpTransport
@@ -262,20 +267,3 @@ def _keep_no_accounts() -> None:
         return None if _ours().get() else cost(self, *args, **named)
 
     accounts.response_cost_calculator = of_others
-
-
-async def _solve_for_litellm(
-    self: object, model: str, messages: Sequence[Message], optional_params: Mapping[str, Any], **_: Any
-) -> Any:
-    """Answer as a custom provider of litellm does (`builtin/solver` among its models)."""
-    options = {name: value for name, value in optional_params.items() if name not in ("seed", "max_retries")}
-    solved = solve(messages, optional_params["seed"], options)
-    return load().ModelResponse(
-        model=model,
-        choices=[{"message": {"content": solved.text}, "finish_reason": solved.finish_reason}],
-        usage={
-            "prompt_tokens": solved.prompt_tokens,
-            "completion_tokens": solved.completion_tokens,
-            "total_tokens": solved.prompt_tokens + solved.completion_tokens,
-        },
-    )

@@ -11,37 +11,18 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from cortexdsl.terms import Model, Price
+from cortexdsl.core import Model, Price
+from cortexdsl.models.transports.interface import Usage
+from cortexdsl.models.transports.registry import runs_here, transport_type
 
 PRICE_REMEDY = "write price: {input: DOLLARS, output: DOLLARS}  # per million tokens, from the provider's page"
 
-IN_PROCESS = ("builtin/", "tiny/")
-"""Models that this machine computes, which cost nothing."""
-_UNLISTED = (*IN_PROCESS, "tool/", "direct/")
-"""Models that run in the process, and servers whose models have names of their own."""
 _LIST = "model_prices_and_context_window_backup.json"
 _CACHED = ("cache_read_input_token_cost", "input_cost_per_token_cache_hit")
 _DIVIDED = ("vertex_ai", "bedrock", "fireworks_ai")
 _CACHE_WRITE = "cache_creation_input_token_cost"
-
-
-class Usage(NamedTuple):
-    """The tokens of one call as the server counted them; None if it did not say.
-
-    Attributes
-    ----------
-    prompt_tokens, completion_tokens : int or None
-        All tokens of the prompt, and of the reply.
-    cached_tokens, cache_write_tokens : int or None
-        Tokens of the prompt that the provider read from its cache, and that it wrote into it.
-    """
-
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
 
 
 @cache
@@ -67,7 +48,7 @@ def listed_price(model: str) -> Price | None:
 
     Prices of cached tokens that the list does not know are None, so that these tokens cost what others do.
     """
-    if model.startswith(_UNLISTED):
+    if not transport_type(model).is_listed:
         return None
     entry = _entry(model)
     asked, replied = (float(entry.get(f"{way}_cost_per_token") or 0.0) for way in ("input", "output"))
@@ -85,7 +66,7 @@ def listed_providers() -> frozenset[str]:
 
 
 def listed_provider(model: str) -> str | None:
-    """Return the provider of a model name that stands in litellm's list as it is; None if it does not."""
+    """Return the provider of a model name that litellm's list contains as it is; None if it does not."""
     entry = _list().get(model) or {}
     return _provider(entry) if entry.get("litellm_provider") else None
 
@@ -99,11 +80,6 @@ def _provider(entry: Mapping[str, Any]) -> str:
 def known_price(model: Model) -> Price | None:
     """Return the price of a model entry: the spec's, else that of litellm's list, else None."""
     return model.price if model.price is not None else listed_price(model.model)
-
-
-def runs_here(model: Model) -> bool:
-    """Say whether a model is computed by this machine, so that it costs nothing."""
-    return model.model.startswith(IN_PROCESS)
 
 
 def has_price(model: Model) -> bool:
@@ -122,7 +98,7 @@ def dollars_of(model: Model, usage: Usage) -> float | None:
 
 
 def estimated_dollars(model: Model, prompt: int, completion: int) -> float:
-    """Return the dollars of tokens of which nothing was cached; 0 for a model without a known price."""
+    """Return the dollars of tokens, none of them cached; 0 for a model without a known price."""
     price = known_price(model)
     return 0.0 if price is None else price.dollars(prompt, completion)
 

@@ -1,1 +1,1 @@
-"""What the jobs of a plan need: which are due, which wait, their tools, and the plan as Snakemake text."""
+"""Jobs of a plan: which are due, which only wait, their tools, and the compiled workflow."""

@@ -1,4 +1,4 @@
-"""The tools of a cell, opened for a job: trusted, and with what their replies depend on."""
+"""The tools of a cell, opened for a job after a check of trust."""
 
 from __future__ import annotations
 
@@ -7,23 +7,22 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
+from cortexdsl.core import AS_WRITTEN, Cell, Model
 from cortexdsl.errors import InputError, KnowledgeError
-from cortexdsl.knowledge.passages import Source
-from cortexdsl.models.door import Door
-from cortexdsl.models.reach.failures import Failure, Kind
+from cortexdsl.models.client import Client
 from cortexdsl.models.similarity.embeddings import Embedder
-from cortexdsl.models.tools.function import Function, identity_of
-from cortexdsl.models.tools.transport import CALCULATOR, PYTHON, SEARCH, TOOL, ToolTransport
+from cortexdsl.models.transports.failures import Failure, FailureKind
+from cortexdsl.models.transports.tool import CALCULATOR, PYTHON, SEARCH, TOOL, Function, ToolTransport, identity_of
 from cortexdsl.plan.experiment import Plan
-from cortexdsl.plan.parts.tools import functions_of, tool_sources, tools_of
-from cortexdsl.terms import AS_WRITTEN, Cell, Model
+from cortexdsl.plan.models import functions_of, tool_sources, tools_of
+from cortexdsl.tasks.retrieval.corpus import Source
 
 CALCULATED_AS = "calculator 1"
-"""Raised where the same text would be calculated otherwise."""
+"""To be raised if the same text gives another result."""
 
 
 def check_trust(plan: Plan, cell: Cell, trusted: Collection[str]) -> None:
-    """Refuse to run a function that only the spec names: a spec from elsewhere must not be able to run code.
+    """Refuse a function that only the spec names: a spec from another person must not be able to run code.
 
     Raises
     ------
@@ -41,21 +40,21 @@ def check_trust(plan: Plan, cell: Cell, trusted: Collection[str]) -> None:
 
 @asynccontextmanager
 async def open_tools(
-    plan: Plan, cell: Cell, door: Door, embedder: Embedder, *, offline: bool = False
+    plan: Plan, cell: Cell, door: Client, embedder: Embedder, *, offline: bool = False
 ) -> AsyncIterator[Mapping[str, str]]:
-    """Open the tools of a cell for a job, and yield what the replies of each depend on, by its name.
+    """Open the tools of a cell for a job, and yield by name what the replies of each depend on.
 
     Parameters
     ----------
     plan : Plan
     cell : Cell
-        Whose functions are trusted.
+        Its functions must be trusted.
     door : Door
-        Of the job: from then on it answers calls to tools.
+        Of the job; it then answers calls to tools.
     embedder : Embedder
-        For sources that are searched by embeddings.
+        For sources with embeddings.
     offline : bool
-        Nothing will be called.
+        Whether no call will be sent.
 
     Raises
     ------
@@ -66,7 +65,7 @@ async def open_tools(
     if not tools:
         yield {}
         return
-    from cortexdsl.knowledge.entries import open_sources, read_entry  # aiohttp: only where a tool speaks
+    from cortexdsl.tasks.retrieval.sources import open_sources, read_entry  # imports aiohttp
 
     entries = [
         read_entry(name, plan.knowledge[name].model_dump(exclude_none=True), folder)
@@ -85,7 +84,7 @@ async def open_tools(
         sources = {source.name: source for source, _ in opened}
         searches = {name: partial(_search, source) for name, source in sources.items()}
         transport = ToolTransport(searches, functions, close)
-        door.go_by(TOOL, transport)
+        door.use_transport(TOOL, transport)
         try:
             yield {name: _identity(tool, sources) for name, tool in tools.items()}
         finally:
@@ -105,11 +104,11 @@ def _identity(tool: Model, sources: Mapping[str, Source]) -> str:
 
 
 async def _search(source: Source, query: str, top: int) -> str:
-    """Return passages as text, numbered; what the source cannot do is a failure of the tool."""
+    """Return passages as numbered text; an error of the source is a failure of the tool."""
     try:
-        found = await source.retrieve(query, top)
+        passages = await source.retrieve(query, top)
     except KnowledgeError as error:
-        raise Failure(Kind.TOOL, str(error)) from None
+        raise Failure(FailureKind.TOOL, str(error)) from None
     lines = [f"{k}. {passage.title}: {passage.text}" if passage.title else f"{k}. {passage.text}"
-             for k, passage in enumerate(found, 1)]  # fmt: skip
+             for k, passage in enumerate(passages, 1)]  # fmt: skip
     return "\n".join(lines) or "(nothing found)"

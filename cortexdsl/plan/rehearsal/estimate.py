@@ -1,41 +1,41 @@
-"""What an experiment will cost, found by rehearsing it: the real engine and prompts, with made-up replies.
+"""The calls and tokens of a debate, found by rehearsing it: the real engine and prompts, with made-up replies.
 
-A rehearsed reply is a function of its call alone, so that arms which will share calls share them here. No two agents
-agree and no judge is content, so that every debate runs its full length: the estimate is the most that can happen
-in calls.
+A made-up reply is a function of its call alone, so that cells which will share calls share them here. No two agents
+agree and no judge is content, so that every debate has its full length: the estimate is the most calls that can happen.
+
+A model that runs in this process has a tokenizer and a chat template, which count its prompts. For other models four
+characters are one token. A reply is as long as the spec assumes, and no longer than `max_tokens`.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from cortexdsl.debate.engine import debate
-from cortexdsl.debate.roles import choices, principal_roles
-from cortexdsl.debate.weights.expressions import parse
-from cortexdsl.models.keys import call_key
-from cortexdsl.models.transports.prices import estimated_dollars, has_price
-from cortexdsl.plan.rehearsal.lengths import Asked, Lengths, made_up
-from cortexdsl.terms import (
+from cortexdsl.core import (
     NEVER,
     NOTHING,
     Call,
     Choose,
     Floats,
-    Hands,
-    Item,
     Keep,
+    Message,
     Method,
+    Model,
     Own,
+    Ports,
     Question,
     Reading,
     Reads,
     Render,
     Repeat,
     Reply,
+    SchedulePart,
     Sparse,
     Step,
     Tells,
@@ -43,13 +43,107 @@ from cortexdsl.terms import (
     Topology,
     Without,
 )
+from cortexdsl.engine.methods import principal_roles, scheduled_choices
+from cortexdsl.engine.run import run_debate
+from cortexdsl.errors import InputError
+from cortexdsl.expressions.evaluation import parse
+from cortexdsl.models.call_keys import call_key
+from cortexdsl.models.transports.interface import Tokenizer
+from cortexdsl.models.transports.prices import estimated_dollars, has_price
+from cortexdsl.models.transports.registry import tokenizer_of
+
+CHARACTERS_PER_TOKEN = 4
+REPLY_TOKENS = 200
+
+_ANSWER = 16  # characters of a made-up reply that differ from other replies
+_PROSE = " I have read the question again, and each step of the answer follows from what was said before."
+
+
+class CallLengths(NamedTuple):
+    """A call with the tokens of its prompt and its reply."""
+
+    call: Call
+    input_tokens: int
+    output_tokens: int
+
+
+class Lengths:
+    """Lengths of prompts and replies, at four characters a token.
+
+    Parameters
+    ----------
+    reply_tokens : int
+        Assumed length of a reply.
+    """
+
+    def __init__(self, reply_tokens: int = REPLY_TOKENS) -> None:
+        self._reply_tokens = reply_tokens
+
+    def of_call(self, call: Call) -> CallLengths:
+        """Return a call with its lengths."""
+        output_tokens = self.reply(call.model) + call.model.reasoning_tokens
+        return CallLengths(call, self.prompt(call.model, call.messages), output_tokens)
+
+    def prompt(self, model: Model, messages: Sequence[Message]) -> int:
+        """Return the tokens of a prompt."""
+        return sum(len(message["content"]) for message in messages) // CHARACTERS_PER_TOKEN
+
+    def reply(self, model: Model) -> int:
+        """Return the tokens of a reply, without reasoning."""
+        return min(self._reply_tokens, int(model.options.get("max_tokens", self._reply_tokens)))
+
+    def filler_text(self, key: str, model: Model) -> str:
+        """Return a reply of this length, a function of the call's key."""
+        return filler_text(key, self.reply(model))
+
+
+class OwnLengths(Lengths):
+    """Lengths by the model's own tokenizer, if it runs in this process; else at four characters a token."""
+
+    def __init__(self, reply_tokens: int = REPLY_TOKENS) -> None:
+        super().__init__(reply_tokens)
+        self._chats: dict[str, Tokenizer | None] = {}
+        self._prose: dict[tuple[str, int], str] = {}
+
+    def counts(self, model: Model) -> bool:
+        """Return whether a model's own tokenizer counts its prompts."""
+        return self._chat(model) is not None
+
+    def prompt(self, model: Model, messages: Sequence[Message]) -> int:
+        """Return the tokens of a prompt."""
+        chat = self._chat(model)
+        if chat is not None:
+            with suppress(InputError):  # its template refuses the messages; the run reports that
+                return len(chat.tokens(messages))
+        return super().prompt(model, messages)
+
+    def filler_text(self, key: str, model: Model) -> str:
+        """Return a reply of this length, a function of the call's key."""
+        tokens, chat = self.reply(model), self._chat(model)
+        if chat is None:
+            return filler_text(key, tokens)
+        place = model.model, tokens
+        if place not in self._prose:  # each character of the answer is about one token, as they form no words
+            self._prose[place] = chat.opening(_PROSE * tokens, max(0, tokens - _ANSWER))
+        return hashlib.sha256(key.encode()).hexdigest()[: min(_ANSWER, tokens)] + self._prose[place]
+
+    def _chat(self, model: Model) -> Tokenizer | None:
+        if model.model not in self._chats:
+            self._chats[model.model] = tokenizer_of(model.model)
+        return self._chats[model.model]
+
+
+def filler_text(key: str, tokens: int) -> str:
+    """Return a text of this many tokens, a function of a key."""
+    text = hashlib.sha256(key.encode()).hexdigest()
+    return (text * (tokens * CHARACTERS_PER_TOKEN // len(text) + 1))[: tokens * CHARACTERS_PER_TOKEN]
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """What calls cost; `shared_calls` are those that another cell asks as well, which are asked once.
+class CostEstimate:
+    """The cost of calls. `shared_calls` are those that another cell makes, too: they are sent once.
 
-    `dollars` is None where a model has no known price.
+    `dollars` is None if a model has no known price.
     """
 
     calls: int = 0
@@ -58,9 +152,9 @@ class Estimate:
     dollars: float | None = 0.0
     shared_calls: int = 0
 
-    def __add__(self, other: Estimate) -> Estimate:
+    def __add__(self, other: CostEstimate) -> CostEstimate:
         dollars = None if self.dollars is None or other.dollars is None else self.dollars + other.dollars
-        return Estimate(
+        return CostEstimate(
             self.calls + other.calls,
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
@@ -68,9 +162,9 @@ class Estimate:
             self.shared_calls + other.shared_calls,
         )
 
-    def times(self, factor: float) -> Estimate:
+    def times(self, factor: float) -> CostEstimate:
         """Scale a sample's cost to all questions."""
-        return Estimate(
+        return CostEstimate(
             round(self.calls * factor),
             round(self.input_tokens * factor),
             round(self.output_tokens * factor),
@@ -81,40 +175,39 @@ class Estimate:
 
 @dataclass(slots=True)
 class Rehearsal:
-    """Made-up hands that count what they are asked.
+    """Made-up replies for the engine, which count the calls.
 
     Attributes
     ----------
     render : Render
         The real one: every template is rendered on real rows.
     lengths : Lengths
-        Of prompts and replies.
     calls : dict
         Every call by its key.
     """
 
     render: Render
     lengths: Lengths = field(default_factory=Lengths)
-    calls: dict[str, Asked] = field(default_factory=dict)
+    calls: dict[str, CallLengths] = field(default_factory=dict)
 
     async def ask(self, call: Call) -> Reply:
         """Make up a reply that is a function of the call."""
         key = call_key(call)
-        asked = self.calls.get(key) or self.lengths.asked(call)
-        self.calls[key] = asked
-        thought = call.model.reasoning_tokens
+        lengths = self.calls.get(key) or self.lengths.of_call(call)
+        self.calls[key] = lengths
+        reasoning_tokens = call.model.reasoning_tokens
         return Reply(
             key,
-            self.lengths.made_up(key, call.model),
+            self.lengths.filler_text(key, call.model),
             "stop",
-            asked.input_tokens,
-            asked.output_tokens,
-            reasoning=made_up(key, thought),
-            reasoning_tokens=thought,
+            lengths.input_tokens,
+            lengths.output_tokens,
+            reasoning=filler_text(key, reasoning_tokens),
+            reasoning_tokens=reasoning_tokens,
         )
 
     def read(self, reads: Reads, text: str) -> Reading:
-        """Read a made-up reply: everybody answers differently, every judge says no, a selection takes all."""
+        """Read a made-up reply: all answers differ, every judge disagrees, a selection takes all."""
         if reads == "choice":
             return Reading(None, "rehearsed: nobody is chosen before another")
         value = {"verdict": "disagree", "selection": "1,2,3,4,5"}.get(reads, text[:16])
@@ -125,16 +218,16 @@ class Rehearsal:
         return text
 
     def place_of(self, answer: str, text: str) -> tuple[int, int] | None:
-        """Say that the answer is not to be found."""
+        """Return None: the answer has no place in the text."""
         return None
 
     async def similarity(self, embedding: str, texts: Sequence[str]) -> Floats:
-        """Say that no two texts are alike."""
+        """Return a similarity of 0 for any two texts."""
         return np.eye(len(texts))
 
-    def hands(self) -> Hands:
+    def hands(self) -> Ports:
         """Return the hands that the engine takes."""
-        return Hands(self.ask, self.render, self, self.similarity)
+        return Ports(self.ask, self.render, self, self.similarity)
 
 
 async def rehearse(
@@ -146,7 +239,7 @@ async def rehearse(
     lengths: Lengths,
     seen: set[str],
     without: Without = NOTHING,
-) -> Estimate:
+) -> CostEstimate:
     """Rehearse a method on some questions, one replicate.
 
     Parameters
@@ -159,14 +252,14 @@ async def rehearse(
         Of the experiment.
     lengths : Lengths
     seen : set of str
-        Keys of the calls that other cells make; calls among them count as shared. This method's are added.
+        Keys of the calls of other cells: these calls count as shared. This method's keys are added.
     without : Without
         What the debates leave out.
     """
     rehearsal = Rehearsal(render, lengths)
-    method = longest(method)
+    method = full_length(method)
     for question in questions:
-        await debate(method, question, rehearsal.hands(), seed=seed, replicate=1, without=without)
+        await run_debate(method, question, rehearsal.hands(), seed=seed, replicate=1, without=without)
     calls = rehearsal.calls
     shared = len(seen & calls.keys())
     seen.update(calls)
@@ -174,13 +267,13 @@ async def rehearse(
 
 
 _KNOWN = frozenset({"round", "n_agents", "consensus", "agreed"})
-"""What a rehearsed debate knows as a real one would, or at its longest: nobody agrees, no judge is content."""
+"""Names whose values in a rehearsed debate are those of the longest real debate."""
 _SEATED = frozenset({"place", "n_agents"})
-"""What a rehearsed choice knows as a real one would, as long as nobody may have left."""
+"""Names whose values in a rehearsed choice are those of a real one, if no agent can have left before."""
 
 
-class Agreeing(Rehearsal):
-    """Made-up hands whose replies agree: one answer that all are sure of, and judges who are content."""
+class AgreeingRehearsal(Rehearsal):
+    """Made-up replies that agree: one answer with high confidence, and judges that are content."""
 
     def read(self, reads: Reads, text: str) -> Reading:
         """Read a made-up reply."""
@@ -188,23 +281,24 @@ class Agreeing(Rehearsal):
         return Reading(value, confidence=0.99) if value is not None else super().read(reads, text)
 
     async def similarity(self, embedding: str, texts: Sequence[str]) -> Floats:
-        """Say that all texts are alike."""
+        """Return a similarity of 1 for any two texts."""
         return np.ones((len(texts), len(texts)))
 
 
-def longest(method: Method, *, ends: bool = False) -> Method:
-    """Return a method at its longest: what depends on what is said ends nothing, and silences nobody.
+def full_length(method: Method, *, ends: bool = False) -> Method:
+    """Return a method at its full length: replies end no loop and remove no agent.
 
-    Turns that a condition could leave out are told; where there is a call for each edge, all edges are kept.
-    A choice by the agents' places is made, and so is one by chance that keeps a number of them (the highest k, all but
-    the lowest k). By what was said any number may be kept: agents who weigh alike stay together. A role that says only
-    which template somebody is given goes to the first in line, so that every template is rendered. With `ends` loops
-    end as they are written to.
+    Turns that a condition could leave out are shown. If there is a call for each edge, all edges stay.
+
+    Choices by the agents' places are made, and so are choices by chance that keep a fixed number of agents (the k
+    highest, all but the k lowest). Other choices keep all agents, as agents of equal weight stay together. A role that
+    only decides which template an agent gets goes to the first candidate, so that every template is rendered. With
+    `ends`, loops end by their conditions.
     """
-    known, parted = known_choices(method), parting(method)
+    known, only_templates = known_choices(method), template_roles(method)
 
-    def item(part: Item) -> Item:
-        if isinstance(part, Choose) and part.role in parted and part not in known:
+    def item(part: SchedulePart) -> SchedulePart:
+        if isinstance(part, Choose) and part.role in only_templates and part not in known:
             return replace(part, weight="-place", keep=Keep("top", 1))
         if isinstance(part, Choose):
             is_known = part in known or keeps_a_number(part)
@@ -219,7 +313,7 @@ def longest(method: Method, *, ends: bool = False) -> Method:
 
 
 def _fullest(step: Step) -> Step:
-    """Return a step that is told all turns that what was said could leave out, with a call for each edge."""
+    """Return a step that is shown every turn that a condition could leave out, with a call for each edge."""
 
     def all_of(told: Tells | Own | Told) -> Any:
         return replace(told, where="") if isinstance(told, Told) else told
@@ -228,38 +322,38 @@ def _fullest(step: Step) -> Step:
     return replace(step, hears=hears, tells=tuple(map(all_of, step.tells)), own=all_of(step.own))
 
 
-def goes_by_replies(method: Method) -> bool:
-    """Tell whether who is heard, or who speaks, depends on what is said: a rehearsal's graphs are then examples."""
-    weighed = any(_all_of(step.hears) != step.hears for step in method.steps.values())
-    return weighed or any(choice not in known_choices(method) for choice in choices(method.schedule))
+def depends_on_replies(method: Method) -> bool:
+    """Return whether replies decide who hears whom, or who speaks: the graphs of a rehearsal are then examples."""
+    is_weighted = any(_all_of(step.hears) != step.hears for step in method.steps.values())
+    return is_weighted or any(choice not in known_choices(method) for choice in scheduled_choices(method.schedule))
 
 
 _PER_EDGE = ("edge", "pair", "match")
-"""Values of `each` with as many calls as edges are kept."""
+"""Values of `each` with one call for each edge that stays."""
 
 
 def _all_of(hears: Topology) -> Topology:
-    """Return a layout of which what was said leaves no edge out; weights that are known before are weighed."""
+    """Return a topology from which replies remove no edge; weights that are known in advance still count."""
     if not isinstance(hears, Sparse) or parse(hears.weight).names <= _SEATED:
         return hears
-    return Sparse("1", Keep("all"), _all_of(hears.within))  # type: ignore[arg-type]  # a layout stays one
+    return Sparse("1", Keep("all"), _all_of(hears.within))  # type: ignore[arg-type]  # a layout stays a layout
 
 
 def known_choices(method: Method) -> frozenset[Choose]:
-    """Return the choices that are the same in every debate: by the agents' places, where nobody else may have left."""
-    found = frozenset(part for part in choices(method.schedule) if parse(part.weight).names <= _SEATED)
-    leaves = {part for part in choices(method.schedule) if part.role in principal_roles(method)}
-    return found if leaves <= found else frozenset()
+    """Return the choices that are the same in every debate: by the agents' places, if no agent can have left before."""
+    by_place = frozenset(part for part in scheduled_choices(method.schedule) if parse(part.weight).names <= _SEATED)
+    removing = {part for part in scheduled_choices(method.schedule) if part.role in principal_roles(method)}
+    return by_place if removing <= by_place else frozenset()
 
 
 def keeps_a_number(choice: Choose) -> bool:
-    """Tell whether a choice keeps as many agents in every debate: no two of them draw the same number."""
+    """Return whether a choice keeps the same number of agents in every debate: drawn weights are never equal."""
     keep = choice.keep
     return keep.rule in ("top", "drop_bottom") and keep.floor is None and "chance" in parse(choice.weight).names
 
 
-def parting(method: Method) -> frozenset[str]:
-    """Return the roles that part those who speak by their templates, and in which nobody speaks or is heard."""
+def template_roles(method: Method) -> frozenset[str]:
+    """Return the roles that only decide which template an agent gets: no step is spoken by them or hears them."""
     steps = method.steps.values()
     spoken_or_heard = {role for step in steps for role in (step.role, *getattr(step.hears, "roles", ()))}
     return frozenset({role for step in steps for role in step.by_role} - spoken_or_heard - {*principal_roles(method)})
@@ -269,22 +363,22 @@ def _is_known(condition: str) -> bool:
     return condition == NEVER or parse(condition).names <= _KNOWN
 
 
-def estimate_of(calls: Sequence[Asked], shared: int = 0) -> Estimate:
-    """Estimate what calls cost, of which some are shared; no model reads or writes what is a tool's."""
-    read = [asked for asked in calls if not asked.call.model.is_tool]
-    return Estimate(
+def estimate_of(calls: Sequence[CallLengths], shared: int = 0) -> CostEstimate:
+    """Estimate the cost of calls, some of which are shared. Tools use no tokens."""
+    by_models = [lengths for lengths in calls if not lengths.call.model.is_tool]
+    return CostEstimate(
         calls=len(calls),
-        input_tokens=sum(asked.input_tokens for asked in read),
-        output_tokens=sum(asked.output_tokens for asked in read),
-        dollars=_dollars(read),
+        input_tokens=sum(lengths.input_tokens for lengths in by_models),
+        output_tokens=sum(lengths.output_tokens for lengths in by_models),
+        dollars=_dollars(by_models),
         shared_calls=shared,
     )
 
 
-def _dollars(calls: Sequence[Asked]) -> float | None:
+def _dollars(calls: Sequence[CallLengths]) -> float | None:
     total = 0.0
-    for call, read, written in calls:
+    for call, input_tokens, output_tokens in calls:
         if not has_price(call.model):
             return None
-        total += estimated_dollars(call.model, read, written)
+        total += estimated_dollars(call.model, input_tokens, output_tokens)
     return total

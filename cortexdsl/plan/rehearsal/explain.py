@@ -9,49 +9,148 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from cortexdsl.debate.engine import debate
-from cortexdsl.debate.roles import choices, parts, principal_roles
-from cortexdsl.errors import DebateError
-from cortexdsl.plan.rehearsal.conditions import without_effect
-from cortexdsl.plan.rehearsal.estimate import Agreeing, Rehearsal, keeps_a_number, known_choices, longest
-from cortexdsl.plan.rehearsal.notes import notes
-from cortexdsl.plan.rehearsal.wording import (
-    confidence_in_words,
-    decision_in_words,
-    schedule_lines,
-    step_in_words,
-)
-from cortexdsl.records.headings import headings
-from cortexdsl.terms import (
+import numpy as np
+
+from cortexdsl.core import (
     NEVER,
     STATED,
+    Cell,
     Choose,
     Debate,
-    Item,
+    Graph,
     Message,
     Method,
     Question,
     Repeat,
+    SchedulePart,
     SitePlace,
     Turn,
 )
+from cortexdsl.engine.methods import principal_roles, scheduled_choices, scheduled_steps
+from cortexdsl.engine.methods import schedule_parts as parts
+from cortexdsl.engine.run import run_debate
+from cortexdsl.errors import DebateError
+from cortexdsl.plan.rehearsal.conditions import without_effect
+from cortexdsl.plan.rehearsal.estimate import (
+    AgreeingRehearsal,
+    Rehearsal,
+    full_length,
+    keeps_a_number,
+    known_choices,
+    template_roles,
+)
+from cortexdsl.plan.rehearsal.wording import (
+    choice_in_words,
+    confidence_in_words,
+    decision_in_words,
+    plain_expression,
+    schedule_lines,
+    step_in_words,
+)
+from cortexdsl.records.text import headings
+
+
+def trace_notes(
+    method: Method, debated: Debate, agreed: Debate | None, never: Collection[SitePlace] = ()
+) -> Iterator[str]:
+    """Yield notes on a rehearsed debate: ties that its replies cause, and steps that other replies lead to.
+
+    Parameters
+    ----------
+    method : Method
+        As written.
+    debated : Debate
+        No agents agree, and every loop runs its full length.
+    agreed : Debate or None
+        All agents agree with high confidence, every judge is content, and conditions hold as written; None if a weight
+        is not a number for such replies.
+    never : collection of SitePlace
+        Places of conditions that are never true.
+    """
+    yield from _branches(method, debated, agreed, never)
+    yield from _choices(method)
+    for step in dict.fromkeys(graph.step for graph in debated.graphs if graph.weight is not None):
+        if all(_is_tied(graph) for graph in debated.graphs if graph.step == step):
+            yield f"{step}: all edges weigh alike here, and are kept or dropped together"
+    if debated.was_tied:
+        others = "the most votes win" if method.decide.rule == "weighted" else "the highest summed confidence wins"
+        outcome = "there is no answer" if debated.answer is None else f"{others}, then a draw"
+        yield f"the vote is tied here, since all answers differ: {outcome}"
+
+
+def _branches(method: Method, debated: Debate, agreed: Debate | None, never: Collection[SitePlace]) -> Iterator[str]:
+    """Yield which steps are not in every debate, and the steps if all agree.
+
+    Conditions at the places in `never` skip nothing.
+    """
+    drawn = {turn.step for turn in debated.turns}
+    conditions = _conditions(method.schedule, never)
+    for step in dict.fromkeys(scheduled_steps(method.schedule)):
+        why = " and ".join(f"where {plain_expression(one)}" for one in conditions.get(step, ()))
+        if step not in drawn:
+            yield f"{step} is not drawn: {f'passed over {why}' if why else 'nobody speaks in it here'}"
+        elif why:
+            yield f"{step} is drawn, but not in every debate: passed over {why}"
+    if agreed is not None and _order(agreed) != _order(debated):
+        yield f"where all agree and are sure from the beginning: {_order(agreed)}"
+
+
+def _order(debated: Debate) -> str:
+    """List the steps in the order of the debate."""
+    steps = [next(turns).step for _, turns in groupby(debated.turns, key=lambda turn: turn.execution)]
+    counted = [(step, len(list(same))) for step, same in groupby(steps)]
+    return ", ".join(f"{step} x{times}" if times > 1 else step for step, times in counted)
+
+
+def _conditions(
+    schedule: Sequence[SchedulePart], never: Collection[SitePlace], above: tuple[str, ...] = ()
+) -> dict[str, tuple[str, ...]]:
+    """Return the conditions that skip a step, of steps that are always under a condition: the fewest of each."""
+    fewest: dict[str, tuple[str, ...]] = {}
+    for part in schedule:
+        if isinstance(part, Repeat):
+            is_passed = part.unless != NEVER and ("unless", part) not in never
+            inner = _conditions(part.body, never, (*above, part.unless) if is_passed else above)
+        else:
+            inner = {part: above} if isinstance(part, str) else {}
+        for step, conditions in inner.items():
+            fewest[step] = min(fewest.get(step, conditions), conditions, key=len)
+    return fewest
+
+
+def _choices(method: Method) -> Iterator[str]:
+    """Yield the choices whose result depends on replies."""
+    known: Collection[object] = known_choices(method)
+    only_templates = template_roles(method)
+    for part in dict.fromkeys(scheduled_choices(method.schedule)):
+        if part not in known and (part.role in only_templates or not keeps_a_number(part)):
+            who = "the first in line is chosen here" if part.role in only_templates else "everybody is chosen here"
+            yield f"choose {part.role} ({choice_in_words(part)}): {who}; in a debate it follows from what is said"
+
+
+def _is_tied(graph: Graph) -> bool:
+    """Return whether some listener has two candidates, and all candidates of a listener have equal weights."""
+    columns = [column[~np.isnan(column)] for column in np.asarray(graph.weight).T]
+    several = [column for column in columns if len(column) > 1]
+    return bool(several) and all(np.ptp(column) <= 1e-9 * max(1.0, np.abs(column).max()) for column in several)
+
 
 QUESTION = Question("example", "What is 1+1?")
 
 
 def explain(method: Method, *, draws: str = "") -> str:
-    """Explain a method: steps, schedule, and the listening trace of a debate in which nobody agrees.
+    """Explain a method: steps, schedule, and the listening trace of a debate without agreement.
 
-    If its number of draws follows from another cell's records, `draws` says how. Words that have no effect in made-up
+    If its number of draws follows from another cell's records, `draws` says how. Words that have no effect in simulated
     debates are listed as warnings.
 
-    In the trace every turn has a number; `hears 0 2` are the earlier turns of others that its prompt contains, and
-    `own 1` the speaker's own.
+    In the trace every turn has a number; `hears 0 2` are the earlier turns of others in its prompt, and `own 1` is the
+    speaker's own turn.
     """
-    debated = rehearsed(method)
+    debated = rehearse_example(method)
     ineffective = without_effect(method)
     never = {each.place for each in ineffective if each.is_never}
-    beside = [f"  {note}" for note in notes(method, debated, _agreed(method), never)]
+    remarks = [f"  {note}" for note in trace_notes(method, debated, _agreed(method), never)]
     lines = [
         f"protocol {method.protocol}",
         *([f"  who debates: {', '.join(method.debaters)}"] if method.debaters else []),
@@ -64,49 +163,49 @@ def explain(method: Method, *, draws: str = "") -> str:
         *([f"  at most {method.rounds_cap} rounds of answers"] if method.rounds_cap else []),
         f"decide: {decision_in_words(method)}",
         *([f"confidence: {confidence_in_words(method.confidence)}"] if method.confidence != STATED else []),
-        f"calls: {calls_of(debated)} at most" + fewer(method, never),
+        f"calls: {calls_of(debated)} at most" + why_fewer_calls(method, never),
         *(["warnings", *(f"  {each.what}\n    {each.remedy}" for each in ineffective)] if ineffective else []),
         "who hears whom (numbers are turns; replies are made up, so graphs that depend on them are examples)",
         *listening_trace(debated, "  ", silent=partial(_silent, method)),
-        *(["what other replies change", *beside] if beside else []),
+        *(["what other replies change", *remarks] if remarks else []),
     ]
     return "\n".join(lines)
 
 
 def calls_of(debated: Debate) -> int:
-    """Count the calls of a debate, with those that measured confidences."""
+    """Count the calls of a debate, including those that measured confidences."""
     return sum(1 + len(turn.asides) for turn in debated.turns)
 
 
 def _agreed(method: Method) -> Debate | None:
     try:
-        return rehearsed(method, agrees=True)
+        return rehearse_example(method, agrees=True)
     except DebateError:
         return None
 
 
-def rehearsed(method: Method, *, agrees: bool = False) -> Debate:
-    """Run a method on an example question with made-up replies: nobody agrees, every loop runs its full length.
+def rehearse_example(method: Method, *, agrees: bool = False) -> Debate:
+    """Run a method on an example question with made-up replies: no agents agree, every loop runs its full length.
 
-    Where `agrees`, all agree and are sure, every judge is content, and loops end as they are written to.
+    With `agrees`, all agents agree with high confidence, every judge is content, and loops end by their conditions.
     """
-    method, hands = longest(method, ends=agrees), Agreeing if agrees else Rehearsal
+    method, hands = full_length(method, ends=agrees), AgreeingRehearsal if agrees else Rehearsal
 
     def render(prompt: str, view: Mapping[str, Any]) -> tuple[Message, ...]:
-        str(view)  # whatever reaches the speaker is taken for shown
-        # Made-up replies follow from the prompt: nothing in it may change with what else a view comes to hold.
+        str(view)  # everything that reaches the speaker counts as shown
+        # Made-up replies follow from the prompt: it must not change if views get more content in later versions.
         whose = f"{prompt} {view['agent']['name']} {view['round']} {view['about']}"
         return ({"role": "user", "content": whose},)
 
-    work = debate(method, QUESTION, hands(render).hands(), seed=0, replicate=1)
-    with ThreadPoolExecutor(1) as thread:  # a plan may be compiled where a loop runs already
+    work = run_debate(method, QUESTION, hands(render).hands(), seed=0, replicate=1)
+    with ThreadPoolExecutor(1) as thread:  # a plan may be compiled inside a running event loop
         return thread.submit(asyncio.run, work).result()
 
 
 def listening_trace(
     debated: Debate, indent: str = "", silent: Callable[[str, Sequence[Turn]], str] = lambda step, turns: ""
 ) -> Iterator[str]:
-    """Write who heard which turns: one line a turn under the step that it is of; `silent` says who said nothing."""
+    """Yield who heard which turns: one line a turn under its step; `silent` names agents that said nothing."""
     heads = headings(debated.turns)
     for execution, group in groupby(debated.turns, key=lambda turn: turn.execution):
         turns = list(group)
@@ -116,9 +215,9 @@ def listening_trace(
 
 
 def _silent(method: Method, step: str, turns: Sequence[Turn]) -> str:
-    """Say who plays a chosen role by the protocol, and was not chosen."""
+    """Return a clause on the agents of a chosen role that were not chosen; empty if there are none."""
     role = method.steps[step].role
-    if role not in {part.role for part in choices(method.schedule)}:
+    if role not in {part.role for part in scheduled_choices(method.schedule)}:
         return ""
     spoke = {turn.speaker for turn in turns}
     names = [agent.name for agent in method.cast.get(role, ()) if agent.name not in spoke]
@@ -136,8 +235,8 @@ def _turn(turn: Turn) -> str:
     return ", ".join(parts)
 
 
-def fewer(method: Method, never: Collection[SitePlace] = ()) -> str:
-    """Say why a debate may have fewer calls than the rehearsed one; empty if it cannot.
+def why_fewer_calls(method: Method, never: Collection[SitePlace] = ()) -> str:
+    """Return why a debate may have fewer calls than the rehearsed one; empty if it cannot.
 
     Conditions at the places in `never` end nothing.
     """
@@ -148,14 +247,14 @@ def fewer(method: Method, never: Collection[SitePlace] = ()) -> str:
         for word, text in (("until", loop.until), ("unless", loop.unless))
     )
     speak = {step.role for step in method.steps.values()}.union(principal_roles(method))
-    harmless = {part for part in choices(method.schedule) if keeps_a_number(part) or part.role not in speak}
+    harmless = {part for part in scheduled_choices(method.schedule) if keeps_a_number(part) or part.role not in speak}
     silent = _silences(method.schedule, known_choices(method) | harmless)
     why = [*(["a loop ends early"] if ends else []), *(["a choice silences somebody"] if silent else [])]
     return f" (fewer where {' or '.join(why)})" if why else ""
 
 
-def _silences(schedule: Sequence[Item], known: Collection[Choose], *, goes_on: bool = False) -> bool:
-    """Tell whether a step comes after a choice that is not the same in every debate; a loop comes to its own again."""
+def _silences(schedule: Sequence[SchedulePart], known: Collection[Choose], *, goes_on: bool = False) -> bool:
+    """Return whether a step follows a choice that is not the same in every debate; loops repeat their own steps."""
     for place, part in enumerate(schedule):
         later = goes_on or any(isinstance(item, str) for item in parts(schedule[place + 1 :]))
         if isinstance(part, Choose) and part not in known and later:
@@ -163,3 +262,23 @@ def _silences(schedule: Sequence[Item], known: Collection[Choose], *, goes_on: b
         if isinstance(part, Repeat) and _silences(part.body, known, goes_on=later or part.times > 1):
             return True
     return False
+
+
+def fixed_counts(cell: Cell) -> dict[str, float]:
+    """Return the rounds and calls of every debate of a cell, if the plan fixes them.
+
+    It does if no loop ends early and no choice removes an agent. The result is empty for a cell whose number of draws
+    follows from another cell's records, and for one that uses tools or measures confidences, as the number of calls
+    then depends on the replies.
+    """
+    method = cell.debate
+    if (
+        cell.match
+        or why_fewer_calls(method)
+        or any(agent.model.is_tool for cast in method.cast.values() for agent in cast)
+    ):
+        return {}
+    example = rehearse_example(method)
+    if any(turn.asides for turn in example.turns):
+        return {}
+    return {"rounds": float(example.rounds), "calls": float(calls_of(example))}

@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
-from cortexdsl.terms import (
+from cortexdsl.core import (
     NEVER,
     Choose,
     Everyone,
-    Item,
     Keep,
     Measure,
     Method,
     OfRole,
+    SchedulePart,
     Sparse,
     Step,
     Told,
@@ -25,7 +25,7 @@ _VOTES = ("majority", "weighted", "vote")
 
 
 def step_in_words(step: Step) -> str:
-    """Say who speaks in a step, what is heard and told, what is read, and by which templates."""
+    """Describe a step: its role, whom it hears, what it is told, what is read, its templates."""
     reads = " and ".join((step.reads, *step.beside))
     parts = [f"{step.role} hears {_topology(step.hears)}", f"reads {reads}", _prompts(step)]
     if step.tells != ("latest",):
@@ -60,12 +60,11 @@ def _topology(hears: Topology) -> str:
         for value in values
         if value not in ((), {})
     )
-    word = {"OfRole": "role", "RandomEdges": "random"}.get(type(hears).__name__, type(hears).__name__.lower())
-    return f"{word}{f' {shown}' if shown else ''}"
+    return f"{hears.word}{f' {shown}' if shown else ''}"
 
 
 def _picked(weight: str, keep: Keep) -> str:
-    weight = bare(weight)
+    weight = plain_expression(weight)
     if keep == Keep("above", 0.0):  # what `where` means
         return f"where {weight}"
     rule = keep.rule if keep.number is None else f"{keep.rule} {keep.number:g}"
@@ -76,9 +75,9 @@ def _above(keep: Keep) -> str:
     return "" if keep.floor is None else f" above {keep.floor:g}"
 
 
-def chosen(part: Choose) -> str:
-    """Say who is chosen."""
-    weight = bare(part.weight)
+def choice_in_words(part: Choose) -> str:
+    """Describe which agents are chosen."""
+    weight = plain_expression(part.weight)
     match part.keep:
         case Keep("above", 0.0):  # what `where` means
             return f"where {weight}"
@@ -90,8 +89,8 @@ def chosen(part: Choose) -> str:
             return _picked(weight, part.keep)
 
 
-def bare(expression: str) -> str:
-    """Return an expression without the parentheses that a setting's number was put in."""
+def plain_expression(expression: str) -> str:
+    """Return an expression without the parentheses around the numbers of settings."""
     return re.sub(r"(?<!\w)\((\d+(?:\.\d+)?)\)", r"\1", expression)
 
 
@@ -99,41 +98,45 @@ def _told(told: str | Told) -> str:
     if isinstance(told, str):
         return told
     last = "all" if told.last is None else "the last" if told.last == 1 else f"the last {told.last}"
-    about, where = " about the one told" if told.about_me else "", f" where {bare(told.where)}" if told.where else ""
-    steps = (" and " if told.last is None else " or ").join(told.steps)  # the last time in any of them, not in each
+    about, where = (
+        " about the one told" if told.about_me else "",
+        f" where {plain_expression(told.where)}" if told.where else "",
+    )
+    # "or": the last time in any of the steps, not in each
+    steps = (" and " if told.last is None else " or ").join(told.steps)
     return f"{last} of {steps or 'all talk'}{about}{where}"
 
 
 def decision_in_words(method: Method) -> str:
-    """Say how a debate is decided."""
+    """Describe how a debate is decided."""
     rule = method.decide
-    by = f" ({rule.role})" if rule.role else f" by {bare(rule.weight)}" if rule.rule == "vote" else ""
+    by = f" ({rule.role})" if rule.role else f" by {plain_expression(rule.weight)}" if rule.rule == "vote" else ""
     otherwise = f", else {rule.otherwise}" if rule.otherwise != "none" else ""
-    # A vote alone has ties.
+    # Only a vote has ties.
     votes = rule.rule in _VOTES or rule.otherwise in _VOTES
     fallback = ", fallback none: no answer where all differ" if votes and rule.fallback == "none" else ""
     return f"{rule.rule}{by}{otherwise}{fallback}"
 
 
-def schedule_lines(schedule: Sequence[Item], indent: str) -> Iterator[str]:
-    """Write a schedule: a line for each part, loops indented."""
+def schedule_lines(schedule: Sequence[SchedulePart], indent: str) -> Iterator[str]:
+    """Yield a schedule: one line for each part, loops indented."""
     for part in schedule:
         if isinstance(part, Choose):
             among = f" among {part.source}" if part.source != part.role else " anew"
-            yield f"{indent}choose {part.role}{among}: {chosen(part)}"
+            yield f"{indent}choose {part.role}{among}: {choice_in_words(part)}"
             continue
         if isinstance(part, str):
             yield f"{indent}{part}"
             continue
-        conditions = [f", unless {bare(part.unless)}"] if part.unless != NEVER else []
-        # After the last pass nothing is left to end.
-        conditions += [f", until {bare(part.until)}"] if part.until != NEVER and part.times > 1 else []
+        conditions = [f", unless {plain_expression(part.unless)}"] if part.unless != NEVER else []
+        # `until` has no effect after the last pass.
+        conditions += [f", until {plain_expression(part.until)}"] if part.until != NEVER and part.times > 1 else []
         yield f"{indent}{'once' if part.times == 1 else f'repeat {part.times} times'}{''.join(conditions)}:"
         yield from schedule_lines(part.body, indent + "  ")
 
 
 def confidence_in_words(how: Measure) -> str:
-    """Say how an answer's confidence is measured."""
+    """Describe how an answer's confidence is measured."""
     match how.source:
         case "logprob":
             return "the probability of the answer's tokens"

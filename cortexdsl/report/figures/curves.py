@@ -1,4 +1,4 @@
-"""What accuracy costs, and how accuracy and consensus move from round to round."""
+"""Curves: what accuracy costs, how accuracy and consensus move from round to round, how trainings went."""
 
 from __future__ import annotations
 
@@ -10,28 +10,29 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 
 from cortexdsl.numbers import THIN, estimate, number
-from cortexdsl.report.figures.drawing import MUTED, Drawing, Sheet, colours, drawn, label_points, spread, tick
-from cortexdsl.report.inputs.results import Results, Round
-from cortexdsl.report.words.names import brief, grouped
-from cortexdsl.report.words.numbers import wording
+from cortexdsl.report.data import ReportData
+from cortexdsl.report.figures.drawing import MUTED, Drawing, Sheet, colours, draw_figure, label_points, spread, tick
+from cortexdsl.report.frames import RoundRow
+from cortexdsl.report.phrasing.names import brief, group_by_method, wording
+from cortexdsl.report.tables.training import LearnedPhase
 
 MANY = 60  # lines that a panel has room for
 COSTS = ("input_tokens_per_agent", "input_tokens", "total_tokens", "calls")
 
 
-def cost_figure(results: Results) -> Drawing | None:
+def cost_figure(data: ReportData) -> Drawing | None:
     """Draw the primary metric against input tokens per agent: the mean over datasets, or the only dataset."""
-    metric = results.primary
+    metric = data.primary
     if metric is None:
         return None
-    measured = {row.metric for row in results.metrics}
+    measured = {row.metric for row in data.metrics}
     spending = next((name for name in COSTS if name in measured), None)
     if spending is None:
         return None
-    dataset = results.datasets[-1]
+    dataset = data.datasets[-1]
     points = []
-    for one in grouped(results.cells):
-        reached, spent = results.metric(dataset, one.cell, metric), results.metric(dataset, one.cell, spending)
+    for one in group_by_method(data.cells):
+        reached, spent = data.metric(dataset, one.cell, metric), data.metric(dataset, one.cell, spending)
         if reached and spent and reached.estimate is not None and spent.estimate:
             points.append((one, spent.estimate, reached.estimate))
     if len(points) < 2:
@@ -77,20 +78,20 @@ def cost_figure(results: Results) -> Drawing | None:
     alt = f"{words.title} and {wording(spending).noun}: " + "; ".join(
         f"{one.cell} {estimate(value, words.kind)} at {number(cost)}" for one, cost, value in points
     )
-    return drawn("cost", caption, alt, lambda sheet: 2.4 if sheet.is_column else 3.2, draw)
+    return draw_figure("cost", caption, alt, lambda sheet: 2.4 if sheet.is_column else 3.2, draw)
 
 
-def rounds_figure(results: Results) -> Drawing | None:
+def rounds_figure(data: ReportData) -> Drawing | None:
     """Draw accuracy and consensus after each round, a line for each method; a row of panels for each dataset."""
-    if len({row.round for row in results.rounds}) < 2:
+    if len({row.round for row in data.rounds}) < 2:
         return None
-    datasets = [name for name in results.datasets if any(row.dataset == name for row in results.rounds)]
-    known = {row.cell for row in results.rounds}
-    names = [one for one in grouped(results.cells) if one.cell in known]
+    datasets = [name for name in data.datasets if any(row.dataset == name for row in data.rounds)]
+    known = {row.cell for row in data.rounds}
+    names = [one for one in group_by_method(data.cells) if one.cell in known]
     if len(names) > MANY:
         names = [one for one in names if not one.point] or names[:MANY]
     series = colours(list(dict.fromkeys(one.method for one in names)))
-    last = max(row.round for row in results.rounds)
+    last = max(row.round for row in data.rounds)
 
     def draw(canvas: Figure, sheet: Sheet) -> None:
         across = 1 if sheet.is_column else 2
@@ -100,7 +101,7 @@ def rounds_figure(results: Results) -> Drawing | None:
             prefix = f"{'mean over datasets' if dataset == 'all' else dataset}: " if len(datasets) > 1 else ""
             ends: list[tuple[float, float, str, str]] = []
             for one in names:
-                rows = [row for row in results.rounds if (row.dataset, row.cell) == (dataset, one.cell)]
+                rows = [row for row in data.rounds if (row.dataset, row.cell) == (dataset, one.cell)]
                 colour, marker = series[one.method]
                 line = _line(axes, rows, measure, colour, marker, last, is_thin=bool(one.point))
                 if line and not one.point:
@@ -123,14 +124,16 @@ def rounds_figure(results: Results) -> Drawing | None:
     )
     if any(one.point for one in names):
         caption += " Thin lines are grid points of the method in the same colour."
-    alt = _heard(results, datasets[-1], [one.cell for one in names if not one.point])
-    return drawn("rounds", caption, alt, lambda sheet: len(datasets) * (4.2 if sheet.is_column else 2.5) + 0.1, draw)
+    alt = _described(data, datasets[-1], [one.cell for one in names if not one.point])
+    return draw_figure(
+        "rounds", caption, alt, lambda sheet: len(datasets) * (4.2 if sheet.is_column else 2.5) + 0.1, draw
+    )
 
 
 def _line(
-    axes: Axes, rows: Sequence[Round], measure: str, colour: str, marker: str, last: int, *, is_thin: bool
+    axes: Axes, rows: Sequence[RoundRow], measure: str, colour: str, marker: str, last: int, *, is_thin: bool
 ) -> list[tuple[float, float]]:
-    """Draw one cell's course and return it; what has no rounds is a level that the others can be held against."""
+    """Draw one cell's course and return it; a method without rounds is a level line."""
     values = [(row.round, row.accuracy if measure == "accuracy" else row.consensus) for row in rows]
     course = sorted((float(at), 100 * value) for at, value in values if value is not None)
     is_level = len(course) == 1
@@ -149,12 +152,12 @@ def _label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]], last:
     """Write the methods' names to the right of the panel, in the order of their last values."""
     low, high = axes.get_ylim()
     gap = 0.085 * (high - low)
-    drawn = {"arrowstyle": "-", "linewidth": 0.5, "alpha": 0.6, "shrinkA": 1, "shrinkB": 3}
+    arrow = {"arrowstyle": "-", "linewidth": 0.5, "alpha": 0.6, "shrinkA": 1, "shrinkB": 3}
     for (x, y, method, colour), place in zip(ends, spread([y for _, y, _, _ in ends], gap), strict=True):
         axes.annotate(
             method, (x, y), (last + 0.3 + 0.05 * last, place), textcoords="data", va="center", color=colour,
             annotation_clip=False,
-            arrowprops={**drawn, "color": colour},
+            arrowprops={**arrow, "color": colour},
         )  # fmt: skip
 
 
@@ -179,9 +182,45 @@ def _frontier(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]
     return kept
 
 
-def _heard(results: Results, dataset: str, cells: Sequence[str]) -> str:
-    rows = [row for row in results.rounds if row.dataset == dataset and row.cell in cells]
+def _described(data: ReportData, dataset: str, cells: Sequence[str]) -> str:
+    rows = [row for row in data.rounds if row.dataset == dataset and row.cell in cells]
     return "Accuracy and consensus by round: " + "; ".join(
         f"{row.cell} round {row.round} {estimate(row.accuracy, 'share')} and {estimate(row.consensus, 'share')}"
         for row in rows
     )
+
+
+def learning_figure(phases: Sequence[LearnedPhase]) -> Drawing | None:
+    """Draw the loss on validation examples, and the share of pairs learned, over the epochs; a line for each phase."""
+    shown = [phase for phase in phases if len(phase.looks) > 1]
+    if not shown:
+        return None
+    series = colours([phase.name for phase in shown])
+
+    def draw(canvas: Figure, sheet: Sheet) -> None:
+        across = 1 if sheet.is_column else 2
+        grid = canvas.subplots(2 // across, across, sharex=True, squeeze=False)
+        for title, axes in zip(("Loss", "Pairs preferred"), grid.flat, strict=True):
+            for phase in shown:
+                colour, marker = series[phase.name]
+                losses = [(look.epoch, look.loss) for look in phase.looks]
+                shares = [(look.epoch, 100 * look.preferred) for look in phase.looks if look.preferred is not None]
+                values = losses if title == "Loss" else shares
+                if values:
+                    x, y = zip(*values, strict=True)
+                    axes.plot(x, y, marker, linestyle="-", color=colour, markersize=3, label=brief(phase.name, 24))
+            axes.set_title(title)
+            axes.margins(0.03, 0.1)
+        grid.flat[1].yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{tick(value)}{THIN}%"))
+        grid.flat[0].legend(frameon=False, fontsize=7)
+        for axes in grid[-1]:
+            axes.set_xlabel("Epoch")
+
+    caption = (
+        "How trainings went on questions that are not learned from: the loss, and the share of pairs of which the "
+        "better reply has gained more than the worse one. The first point is before the first step."
+    )
+    alt = "Loss on validation examples: " + "; ".join(
+        f"{phase.name} from {number(phase.looks[0].loss, 3)} to {number(phase.looks[-1].loss, 3)}" for phase in shown
+    )
+    return draw_figure("learning", caption, alt, lambda sheet: 4.2 if sheet.is_column else 2.6, draw)

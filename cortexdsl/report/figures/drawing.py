@@ -47,12 +47,13 @@ _STYLE: dict[str, Any] = {
     "xtick.color": MUTED, "xtick.labelcolor": INK, "xtick.major.size": 3, "ytick.color": MUTED,
     "ytick.labelcolor": INK, "ytick.major.size": 0,
 }  # fmt: skip
+_METADATA = {"svg": ("Date", "Creator"), "pdf": ("CreationDate", "Creator", "Producer"), "png": ("Software",)}
 _LETTERS = ("font.size", "xtick.labelsize", "ytick.labelsize", "legend.fontsize")
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """What a figure is drawn for: a folder of `figures/`, a width in inches, and the size of its letters in points."""
+    """A target of figures: a folder of `figures/`, a width in inches, and the size of letters in points."""
 
     folder: str
     width: float
@@ -72,7 +73,7 @@ SHEETS = (PAGE, COLUMN)
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class FigureFiles:
     """A figure on one sheet, as it is written."""
 
     svg: str
@@ -82,23 +83,12 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A finished figure.
-
-    Attributes
-    ----------
-    name : str
-        Of its files, and its anchor in the page.
-    caption : str
-        What it shows and how to read it.
-    alt : str
-        What it shows, for whoever cannot see it.
-    files : mapping of Sheet to Files
-    """
+    """A finished figure; `name` is that of its files and its anchor in the page, `alt` its text alternative."""
 
     name: str
     caption: str
     alt: str
-    files: Mapping[Sheet, Files]
+    files: Mapping[Sheet, FigureFiles]
 
     def save(self, folder: Path) -> None:
         """Write NAME.svg, NAME.pdf and NAME.png for the width of a page, and column/NAME.* for that of a column."""
@@ -129,17 +119,10 @@ class Drawing:
 Painter: TypeAlias = Callable[[Figure, Sheet], None]
 
 
-def drawn(name: str, caption: str, alt: str, height: Callable[[Sheet], float], draw: Painter) -> Drawing:
-    """Draw a figure on every sheet; the same figure is the same bytes, whenever and wherever it is drawn.
+def draw_figure(name: str, caption: str, alt: str, height: Callable[[Sheet], float], draw: Painter) -> Drawing:
+    """Draw a figure on every sheet, in the house style; the same figure gives the same bytes everywhere.
 
-    Parameters
-    ----------
-    name, caption, alt : str
-        As in `Drawing`.
-    height : function of Sheet
-        Inches.
-    draw : function of (Figure, Sheet)
-        Draws it, in the house style.
+    `height` gives the inches on a sheet; name, caption and alt are those of `Drawing`.
     """
     files = {}
     for sheet in SHEETS:
@@ -153,14 +136,18 @@ def drawn(name: str, caption: str, alt: str, height: Callable[[Sheet], float], d
     return Drawing(name, caption, alt, files)
 
 
-def _files(canvas: Figure) -> Files:
+def _files(canvas: Figure) -> FigureFiles:
     canvas.draw_without_rendering()
     canvas.set_layout_engine("none")  # laid out: once is enough for three files
-    svg, pdf, png = io.StringIO(), io.BytesIO(), io.BytesIO()
-    canvas.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
-    canvas.savefig(pdf, format="pdf", metadata={"CreationDate": None, "Creator": None, "Producer": None})
-    canvas.savefig(png, format="png", dpi=300, metadata={"Software": None})
-    return Files(svg.getvalue(), pdf.getvalue(), png.getvalue())
+    svg, pdf, png = (_written(canvas, kind) for kind in ("svg", "pdf", "png"))
+    return FigureFiles(svg.decode("utf-8"), pdf, png)
+
+
+def _written(canvas: Figure, kind: str) -> bytes:
+    """Return the file of a drawing, without anything that tells when and by what it was made."""
+    target, metadata = io.BytesIO(), dict.fromkeys(_METADATA[kind])
+    canvas.savefig(target, format=kind, dpi=300 if kind == "png" else "figure", metadata=metadata)
+    return target.getvalue()
 
 
 @contextmanager
@@ -184,13 +171,7 @@ def label_points(
 ) -> None:
     """Write each label beside its point where it covers the least of what is already there.
 
-    Parameters
-    ----------
-    axes : Axes
-        Drawn to its final scales: places are measured.
-    points : sequence of (x, y, label, colour)
-    lines : sequence of sequence of (x, y)
-        Lines that labels should keep clear of.
+    Points are (x, y, label, colour). The axes must have their final scales; labels keep clear of `lines`.
     """
     drawing = axes.get_figure(root=True)
     assert drawing is not None

@@ -12,9 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from cortexdsl.numbers import estimate
-from cortexdsl.report.figures.drawing import MUTED, PALETTE, Drawing, Sheet, colours, drawn
-from cortexdsl.report.inputs.results import Bucket, Results
-from cortexdsl.report.words.names import Name, brief, grouped
+from cortexdsl.report.data import ReportData
+from cortexdsl.report.figures.drawing import MUTED, PALETTE, Drawing, Sheet, colours, draw_figure
+from cortexdsl.report.frames import BinRow
+from cortexdsl.report.phrasing.names import CellName, brief, group_by_method
 
 _Dashes: TypeAlias = Literal["-"] | tuple[float, Sequence[float]]
 _DASHES: Mapping[str, _Dashes] = {
@@ -28,7 +29,7 @@ _LETTERS = 24  # of a method's name
 class _Line:
     """The bins of one cell and one source of confidence, and how they are drawn."""
 
-    buckets: tuple[Bucket, ...]
+    bins: tuple[BinRow, ...]
     colour: str
     dashes: _Dashes
 
@@ -39,30 +40,30 @@ class _Panel:
     lines: tuple[_Line, ...]
 
 
-def confidence_figure(results: Results) -> Drawing | None:
+def confidence_figure(data: ReportData) -> Drawing | None:
     """Draw accuracy against confidence.
 
     Each source of confidence has a panel, with one line per method. If there are more methods than colours, each method
     has a panel instead, with one line per source. Shown are cells outside grids, and the points of a grid that varies
     nothing but the source of confidence. Each dataset has its own rows of panels.
     """
-    known = {row.cell for row in results.buckets}
-    names = [one for one in grouped(results.cells) if one.cell in known and (not one.point or _varies_source(one))]
-    datasets = [name for name in results.datasets if any(row.dataset == name for row in results.buckets)]
+    known = {row.cell for row in data.bins}
+    names = [one for one in group_by_method(data.cells) if one.cell in known and (not one.point or _varies_source(one))]
+    datasets = [name for name in data.datasets if any(row.dataset == name for row in data.bins)]
     if not names or not datasets:
         return None
     shown = {one.cell for one in names}
-    present = {row.confidence for row in results.buckets if row.cell in shown}
+    present = {row.confidence for row in data.bins if row.cell in shown}
     kinds = [kind for kind in ("stated", *_MEASURED, "recalibrated") if kind in present]
-    sources = {row.cell: row.confidence for row in results.buckets if row.confidence in _MEASURED}
+    sources = {row.cell: row.confidence for row in data.bins if row.confidence in _MEASURED}
     methods = list(dict.fromkeys(one.method for one in names))
     by_method = len(methods) > len(PALETTE)
     series = {name: colour for name, (colour, _) in colours(kinds if by_method else methods).items()}
 
-    def line(dataset: str, one: Name, kind: str) -> _Line:
+    def line(dataset: str, one: CellName, kind: str) -> _Line:
         place = (dataset, one.cell, kind)
-        buckets = tuple(row for row in results.buckets if (row.dataset, row.cell, row.confidence) == place)
-        return _Line(buckets, series[kind if by_method else one.method], _DASHES[sources.get(one.cell, "stated")])
+        bins = tuple(row for row in data.bins if (row.dataset, row.cell, row.confidence) == place)
+        return _Line(bins, series[kind if by_method else one.method], _DASHES[sources.get(one.cell, "stated")])
 
     def panels(dataset: str) -> list[_Panel]:
         if by_method:
@@ -106,7 +107,7 @@ def confidence_figure(results: Results) -> Drawing | None:
         caption += " A line is drawn after the source that its cell goes by: whole where that is what agents state."
     alt = "Right answers by confidence: " + "; ".join(
         f"{row.cell} {row.confidence} {estimate(row.mean_confidence, 'share')}: {estimate(row.accuracy, 'share')}"
-        for row in results.buckets
+        for row in data.bins
         if row.dataset == datasets[-1] and row.cell in shown
     )
 
@@ -115,17 +116,17 @@ def confidence_figure(results: Results) -> Drawing | None:
         each = sheet.width / across * (0.75 if across == 1 else 0.9 if across == 2 else 1.1)
         return len(datasets) * ceil(count / across) * each + (0.4 if by_method else 0.1)
 
-    return drawn("confidence", caption, alt, height, draw)
+    return draw_figure("confidence", caption, alt, height, draw)
 
 
 def _draw_panel(axes: Axes, panel: _Panel) -> None:
     axes.plot([0, 100], [0, 100], color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)))
     for line in panel.lines:
-        x = [100 * bucket.mean_confidence for bucket in line.buckets]
-        y = [100 * bucket.accuracy for bucket in line.buckets]
-        total = sum(bucket.answers for bucket in line.buckets) or 1
+        x = [100 * one.mean_confidence for one in line.bins]
+        y = [100 * one.accuracy for one in line.bins]
+        total = sum(one.answers for one in line.bins) or 1
         axes.plot(x, y, color=line.colour, linewidth=1.1, linestyle=line.dashes)
-        axes.scatter(x, y, [6 + 180 * bucket.answers / total for bucket in line.buckets], color=line.colour, alpha=0.75)
+        axes.scatter(x, y, [6 + 180 * one.answers / total for one in line.bins], color=line.colour, alpha=0.75)
     axes.set(xlim=(-3, 103), ylim=(-3, 103))
 
 
@@ -136,8 +137,8 @@ def _abreast(panels: int, sheet: Sheet) -> int:
     return panels if panels <= 2 else 2 if panels == 4 else 3
 
 
-def _varies_source(one: Name) -> bool:
-    """Say whether a cell of a grid is a point of where confidences come from, and of nothing else."""
+def _varies_source(one: CellName) -> bool:
+    """Return whether a grid point varies the source of confidences and nothing else."""
     return one.point.startswith("confidence=") and "," not in one.point
 
 

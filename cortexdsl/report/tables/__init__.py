@@ -1,1 +1,1 @@
-"""The tables of a report: how tables are written, and what they hold of the findings, of the talk and of the work."""
+"""The tables of a report, each declared as columns over typed rows, and their files."""

@@ -1,4 +1,10 @@
-r"""Mathematical answers: the quick rules here, math-verify in worker processes with a time-out."""
+r"""Mathematical equality: quick rules here, math-verify in worker processes with a timeout.
+
+The string rule is that of the MATH benchmark (Hendrycks et al. 2021, arXiv 2103.03874), equality after clean-up, as
+the official `is_equiv` does it: spacing and sizing commands, units, degrees, dollar and percent signs are removed;
+`\tfrac` and `\dfrac` become `\frac`; a dot gets its leading zero; `k = ` before an answer is removed; `\sqrt3` and
+`\frac12` get their braces; `0.5` and `a/b` of integers become fractions.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +12,7 @@ import atexit
 import json
 import os
 import queue
+import re
 import select
 import subprocess
 import sys
@@ -15,9 +22,51 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 
 from cortexdsl.errors import CortexError
-from cortexdsl.tasks.grading import hendrycks
-from cortexdsl.tasks.reading.expression import canonical_expression
-from cortexdsl.tasks.reading.number import canonical_number
+from cortexdsl.tasks.reading.number import canonical_expression, canonical_number
+
+_GONE = ("\n", "\\!", "\\left", "\\right", "^{\\circ}", "^\\circ", "\\$", "\\%", "%")
+
+
+def hendrycks_equal(answer: str, gold: str) -> bool:
+    """Return whether two answers are equal after the clean-up."""
+    return strip_string(answer) == strip_string(gold)
+
+
+def strip_string(text: str) -> str:
+    """Clean up an answer as the official script does."""
+    text = text.replace("\\\\", "\\").replace("tfrac", "frac").replace("dfrac", "frac")
+    for part in _GONE:
+        text = text.replace(part, "")
+    if text.count("\\text{ ") == 1:  # units on the right
+        text = text.split("\\text{ ")[0]
+    text = text.replace(" .", " 0.").replace("{.", "{0.")
+    if text.startswith("."):
+        text = "0" + text
+    sides = text.split("=")
+    if len(sides) == 2 and len(sides[0]) <= 2:
+        text = sides[1]
+    text = re.sub(r"\\sqrt(?=[^{])(.)", r"\\sqrt{\1}", text, flags=re.DOTALL)
+    text = _braced_fractions(text.replace(" ", ""))
+    if text == "0.5":
+        return "\\frac{1}{2}"
+    simple = re.fullmatch(r"(-?\d+)/(-?\d+)", text)
+    if simple and len(text) < 100:
+        return f"\\frac{{{int(simple[1])}}}{{{int(simple[2])}}}"
+    return text
+
+
+def _braced_fractions(text: str) -> str:
+    parts = text.split("\\frac")
+    fixed = [parts[0]]
+    for part in parts[1:]:
+        if part.startswith("{") or len(part) < 2:
+            fixed.append(part)
+        elif part[1] == "{":
+            fixed.append(f"{{{part[0]}}}{part[1:]}")
+        else:
+            fixed.append(f"{{{part[0]}}}{{{part[1]}}}{part[2:]}")
+    return "\\frac".join(fixed)
+
 
 WORKERS = min(2, os.cpu_count() or 1)
 # One comparison may take so long; the first one of a worker also waits for sympy to be imported.
@@ -50,9 +99,9 @@ def equivalent(pairs: Sequence[tuple[str, str]]) -> list[bool]:
 
 @lru_cache(maxsize=65_536)
 def _quickly(gold: str, answer: str) -> bool | None:
-    """Decide without math-verify where that is certain, else None."""
+    """Decide without math-verify if that is certain, else return None."""
     left, right = canonical_expression(gold), canonical_expression(answer)
-    if left == right or hendrycks.equivalent(answer, gold):
+    if left == right or hendrycks_equal(answer, gold):
         return True
     if len(answer) > _LONGEST or not right:
         return False

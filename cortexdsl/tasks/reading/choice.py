@@ -1,4 +1,4 @@
-"""One of several labelled options: by its label, or by its text."""
+"""Closed answers: one of the options of a question, one of a set of labels, yes or no."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ _DECLINES = re.compile(
     r"|can not be|unable|impossible|unknown|undetermined|not (?:clear|possible|sure)|no (?:correct|option|answer))\b",
     re.IGNORECASE,
 )
-# words, numbers, and the signs that tell one formula from another; hyphens within words are none
+# words, numbers, and the signs that tell one formula from another; hyphens within words do not count
 _WORDS = re.compile(r"\d+(?:\.\d+)?|[^\W_]+|[+*/=<>^√±]|(?<!\w)-")
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChoiceKind:
     """The kind `choice`.
 
     Attributes
@@ -186,7 +186,7 @@ class Choice:
         return label
 
     def _more(self, fragment: str, match: re.Match[str], label: str) -> bool:
-        """Whether a statement goes on to name other options beside the first."""
+        """Return whether a statement goes on to name other options after the first."""
         claim = fragment[match.end() - 1 : match.end() + 300].split("\n", 1)[0]
         reason = _REASON.search(claim)
         claim = claim[: reason.start()] if reason else claim
@@ -211,3 +211,114 @@ class Choice:
 def _words(text: str) -> str:
     """Lower-case words, numbers and signs of a text, for comparing options with what was said."""
     return " ".join(_WORDS.findall(_THOUSANDS.sub("", text.lower()).replace("−", "-").replace("×", "*")))
+
+
+# Other ways to say a label, if a dataset's own labels are among the keys.
+_SYNONYMS = {
+    "supports": ("support", "supported", "true"),
+    "refutes": ("refute", "refuted", "false"),
+    "not enough info": ("not enough information", "nei", "not enough evidence", "insufficient information"),
+}
+
+
+@dataclass(frozen=True)
+class LabelsKind:
+    """The kind `labels`.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        The set, spelled as the dataset spells it.
+    """
+
+    labels: tuple[str, ...]
+    name: str = "labels"
+
+    @property
+    def want(self) -> str:
+        """What the answer line should hold."""
+        return "one of: " + ", ".join(self.labels)
+
+    @cached_property
+    def _spellings(self) -> dict[str, str]:
+        spellings = {label.lower(): label for label in self.labels}
+        for label in self.labels:
+            for other in _SYNONYMS.get(label.lower(), ()):
+                spellings.setdefault(other, label)
+        return spellings
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        longest_first = sorted(self._spellings, key=len, reverse=True)
+        return re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, longest_first)) + r")(?!\w)", re.IGNORECASE)
+
+    def _found(self, text: str) -> list[str]:
+        return [self._spellings[spelling.lower()] for spelling in self._pattern.findall(text)]
+
+    def canonical(self, gold: str) -> str | None:
+        """Spell a gold as the label set does."""
+        return self._spellings.get(" ".join(unwrapped(gold).replace("_", " ").rstrip(".").lower().split()))
+
+    def exact(self, fragment: str) -> str | Unparsed:
+        """Read the rest of an answer line that should be one label."""
+        value = self.canonical(fragment.strip(" ()[]."))
+        return value if value is not None else Unparsed(f"no label on the answer line: {shown(fragment)!r}")
+
+    def within(self, fragment: str) -> str | Unparsed | None:
+        """Read the one label that a statement names."""
+        found = self._found(first_sentence(without_text_commands(fragment))[:300])
+        if len(set(found)) > 1 and re.search(r"\b(?:and|or)\b|[/&,]", fragment[:300]):
+            return Unparsed(f"several labels: {shown(fragment)!r}")
+        return found[0] if found else None
+
+    def search(self, text: str) -> str | Unparsed:
+        """Read the one label of a short reply, or of the last sentence."""
+        for part in (text if len(text) <= 60 else "", last_sentence(text)):
+            found = set(self._found(part))
+            if len(found) == 1:
+                return found.pop()
+        return Unparsed("no single label in the reply's last sentence")
+
+
+_YES_OR_NO = {"yes": "yes", "true": "yes", "no": "no", "false": "no", "是": "yes", "否": "no"}
+_WORD = re.compile(
+    r"\b(?:yes|true|no|false)\b(?!\s(?:more|one|longer|evidence|information|way|doubt|such)\b)|^[是否]", re.I
+)
+_FIRST = re.compile(r"[^\w]{0,6}(yes|no|true|false)\b(?=\s{0,2}(?:[,.;:!*)\]\n-]|$))", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class YesNoKind:
+    """The kind `yesno`."""
+
+    name: str = "yesno"
+    want: str = "yes or no"
+
+    def canonical(self, gold: str) -> str | None:
+        """Spell a gold."""
+        return _YES_OR_NO.get(unwrapped(gold).rstrip(".!").lower())
+
+    def exact(self, fragment: str) -> str | Unparsed:
+        """Read the rest of an answer line that should be yes or no."""
+        value = self.canonical(fragment.strip(" ()[]."))
+        return value if value is not None else Unparsed(f"neither yes nor no on the answer line: {shown(fragment)!r}")
+
+    def within(self, fragment: str) -> str | Unparsed | None:
+        """Read the first yes or no of a statement."""
+        sentence = first_sentence(without_text_commands(fragment))[:300]
+        if sentence.lstrip().lower().startswith("not "):
+            return Unparsed(f"only says what the answer is not: {shown(sentence)!r}")
+        found = [_YES_OR_NO[word.lower()] for word in _WORD.findall(sentence)]
+        if re.search(r"\byes (?:and|or|/) ?no\b|\btrue or false\b", sentence, re.IGNORECASE):
+            return Unparsed(f"both answers: {shown(sentence)!r}")
+        return found[0] if found else None
+
+    def search(self, text: str) -> str | Unparsed:
+        """Read a reply that opens with yes or no, else the one that its last sentence holds."""
+        opening = _FIRST.match(text.lstrip())
+        if opening:
+            return _YES_OR_NO[opening[1].lower()]
+        found = {_YES_OR_NO[word.lower()] for word in _WORD.findall(last_sentence(text))}
+        if len(found) == 1:
+            return found.pop()
+        return Unparsed("no yes or no in the reply" if not found else "both yes and no in the last sentence")

@@ -1,24 +1,94 @@
-"""The answer kinds by name."""
+"""The answer kinds: short and free text, and one declaration for each kind."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from cortexdsl.errors import DataError
-from cortexdsl.tasks.reading.choice import Choice
-from cortexdsl.tasks.reading.expression import Expression
-from cortexdsl.tasks.reading.labels import Labels
-from cortexdsl.tasks.reading.number import Number
-from cortexdsl.tasks.reading.text import Unparsed
-from cortexdsl.tasks.reading.words import Free, Text
-from cortexdsl.tasks.reading.yesno import YesNo
+from cortexdsl.tasks.reading.choice import ChoiceKind, LabelsKind, YesNoKind
+from cortexdsl.tasks.reading.number import ExpressionKind, NumberKind
+from cortexdsl.tasks.reading.text import Unparsed, first_sentence, unwrapped
 
-KINDS = ("number", "choice", "yesno", "expression", "text", "labels", "free")
+_ARTICLE = re.compile(r"^(?:the|an|a)\s+(?=\S)", re.IGNORECASE)
+_TRAILING = re.compile(r"(?<![.])[.。!?]+$")
+_LONGEST_TEXT = 300
+
+
+def canonical_text(text: str) -> str:
+    """Spell a short answer: lower case, single spaces, no quotes, leading article or closing dot.
+
+    Every metric of short text lowers case and drops articles itself, so nothing that is graded gets lost, and
+    `The Beatles.` and `the Beatles` are one answer in a vote.
+    """
+    text = " ".join(unwrapped(text).split())
+    if re.search(r"\b[A-Za-z]\.[A-Za-z]\.$", text) is None:  # keep the dot of "Washington D.C."
+        text = _TRAILING.sub("", text)
+    return _ARTICLE.sub("", unwrapped(text)).lower()
+
+
+@dataclass(frozen=True, slots=True)
+class TextKind:
+    """The kind `text`: a name, a date, a phrase."""
+
+    name: str = "text"
+    want: str = "a few words, no sentence"
+
+    def canonical(self, gold: str) -> str | None:
+        """Keep a gold as it is: its metric normalises it."""
+        return gold
+
+    def exact(self, fragment: str) -> str | Unparsed:
+        """Read the rest of an answer line."""
+        value = canonical_text(fragment)
+        if not value:
+            return Unparsed("nothing on the answer line")
+        return value if len(value) <= _LONGEST_TEXT else Unparsed("the answer line is no short answer")
+
+    def within(self, fragment: str) -> str | Unparsed | None:
+        """Read a statement's first sentence."""
+        value = canonical_text(first_sentence(fragment))
+        return value if value and len(value) <= _LONGEST_TEXT else None
+
+    def search(self, text: str) -> str | Unparsed:
+        """Read a reply that is nothing but a short answer."""
+        value = canonical_text(text)
+        if value and len(value) <= _LONGEST_TEXT and "\n" not in text.strip():
+            return value
+        return Unparsed("no statement of an answer" if value else "empty reply")
+
+
+@dataclass(frozen=True, slots=True)
+class FreeKind:
+    """The kind `free`: a summary, code, an essay; read as it stands."""
+
+    name: str = "free"
+    want: str = "your full answer, as long as it needs"
+
+    def canonical(self, gold: str) -> str | None:
+        """Keep a gold as it is."""
+        return gold
+
+    def exact(self, fragment: str) -> str | Unparsed:
+        """Take all that follows the answer line's beginning."""
+        return fragment.strip() or Unparsed("nothing after the answer line")
+
+    def within(self, fragment: str) -> str | Unparsed | None:
+        """Free text states nothing within a sentence."""
+        return None
+
+    def search(self, text: str) -> str | Unparsed:
+        """Take the whole reply."""
+        return text.strip() or Unparsed("empty reply")
+
+
 MIXED_WANT = "the answer alone, in the form that the question asks for"
 
 
-class Kind(Protocol):
+class AnswerKind(Protocol):
     """How answers of one kind are spelled and found in replies. Never raises on a reply's content."""
 
     @property
@@ -32,7 +102,7 @@ class Kind(Protocol):
         ...
 
     def canonical(self, gold: str) -> str | None:
-        """Spell a gold in canonical form; None if it is none of this kind."""
+        """Spell a gold in canonical form; None if it is not of this kind."""
         ...
 
     def exact(self, fragment: str) -> str | Unparsed:
@@ -40,7 +110,7 @@ class Kind(Protocol):
         ...
 
     def within(self, fragment: str) -> str | Unparsed | None:
-        """Read what a statement says; None where it says nothing, so that others are looked at."""
+        """Read what a statement says; None if it states no answer, so that the next statement is read."""
         ...
 
     def search(self, text: str) -> str | Unparsed:
@@ -48,29 +118,76 @@ class Kind(Protocol):
         ...
 
 
+Options: TypeAlias = tuple[tuple[str, str], ...]
+"""(label, text) of each option of a question."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindEntry:
+    """The declaration of an answer kind: all that differs between kinds, except how replies are read.
+
+    Attributes
+    ----------
+    make : callable
+        From the options of a question and a set of labels to the kind.
+    plural : str
+        What a dataset of this kind asks for, such as `numbers`.
+    metric : str
+        The metric of datasets that name none.
+    gold : str
+        The gold converter of your own files that name none.
+    is_judged : bool
+        An LLM judge may grade such answers.
+    is_whole : bool
+        The whole reply is the answer, and not a line or a statement in it.
+    is_chosen : bool
+        `I would choose ...` states an answer.
+    is_boxed : bool
+        Boxes and answer lines come before sentences: mathematics goes on to check an answer that it has boxed.
+    values : tuple of str
+        The only possible answers, if they are the same for all questions.
+    """
+
+    make: Callable[[Options, tuple[str, ...]], AnswerKind]
+    plural: str
+    metric: str = "accuracy"
+    gold: str = "plain"
+    is_judged: bool = False
+    is_whole: bool = False
+    is_chosen: bool = False
+    is_boxed: bool = False
+    values: tuple[str, ...] = ()
+
+
+def _labels(options: Options, labels: tuple[str, ...]) -> AnswerKind:
+    if not labels:
+        raise DataError("answer kind labels: no label set\n    give the possible labels")
+    return LabelsKind(labels)
+
+
+KINDS: Mapping[str, KindEntry] = {
+    "number": KindEntry(lambda options, labels: NumberKind(), "numbers"),
+    "choice": KindEntry(
+        lambda options, labels: ChoiceKind(options), "one of the choices", gold="label", is_chosen=True
+    ),
+    "yesno": KindEntry(lambda options, labels: YesNoKind(), "yes or no", gold="boolean", values=("yes", "no")),
+    "expression": KindEntry(lambda options, labels: ExpressionKind(), "expressions", metric="math", is_boxed=True),
+    "text": KindEntry(lambda options, labels: TextKind(), "short texts", metric="em", is_judged=True),
+    "labels": KindEntry(_labels, "labels"),
+    "free": KindEntry(lambda options, labels: FreeKind(), "free texts", metric="rouge", is_judged=True, is_whole=True),
+}
+"""The answer kinds by name. A new kind is a class that implements `AnswerKind`, and an entry here."""
+
+
 @lru_cache(maxsize=4096)
-def kind_named(name: str, options: tuple[tuple[str, str], ...] = (), labels: tuple[str, ...] = ()) -> Kind:
+def kind_named(name: str, options: Options = (), labels: tuple[str, ...] = ()) -> AnswerKind:
     """Return the kind of that name, for a question's options or a label set.
 
     Raises
     ------
     DataError
-        If there is no such kind, or `labels` has no label set.
+        There is no such kind, or `labels` has no label set.
     """
-    if name == "choice":
-        return Choice(options)
-    if name == "labels":
-        if not labels:
-            raise DataError("answer kind labels: no label set\n    give the possible labels")
-        return Labels(labels)
-    simple: dict[str, Kind] = {
-        "number": Number(),
-        "yesno": YesNo(),
-        "expression": Expression(),
-        "text": Text(),
-        "free": Free(),
-    }
-    try:
-        return simple[name]
-    except KeyError:
-        raise DataError(f"no answer kind {name!r}\n    answer kinds: {', '.join(KINDS)}") from None
+    if name not in KINDS:
+        raise DataError(f"no answer kind {name!r}\n    answer kinds: {', '.join(KINDS)}")
+    return KINDS[name].make(options, labels)

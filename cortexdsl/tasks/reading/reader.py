@@ -1,27 +1,104 @@
-"""The reader of replies to one question: strict, lenient, and the other things that steps read."""
+"""The reader of replies to one question: strict, lenient, what other steps read, and where the answer stands."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from cortexdsl.tasks.reading.confidence import read_confidence, without_confidence
-from cortexdsl.tasks.reading.forms import without_form_lines, without_forms
-from cortexdsl.tasks.reading.kinds import MIXED_WANT, Kind
-from cortexdsl.tasks.reading.places import place_of
-from cortexdsl.tasks.reading.statements import answer_block, answer_line, statements, until_next_question
-from cortexdsl.tasks.reading.steps import (
+from cortexdsl.core import Reading, Reads
+from cortexdsl.tasks.reading.kinds import KINDS, MIXED_WANT, AnswerKind, KindEntry
+from cortexdsl.tasks.reading.statements import (
+    answer_block,
+    answer_line,
+    answer_lines,
+    boxes,
     read_choice,
     read_review,
     read_selection,
     read_similarity,
     read_text,
     read_verdict,
+    statements,
+    until_next_question,
 )
-from cortexdsl.tasks.reading.text import Unparsed, clean, repeats
-from cortexdsl.terms import Reading, Reads
+from cortexdsl.tasks.reading.text import (
+    Unparsed,
+    clean,
+    read_confidence,
+    repeats,
+    without_confidence,
+    without_form_lines,
+    without_forms,
+)
+
+MOST = 2_000
+"""Words that are looked at, from the end: an answer is said late, and a reply may be a million words."""
+
+_TAIL = 20_000
+_WORD = re.compile(r"\S+")
+_MARKS = "*_`\"'()[]{}<>.,;:!?$\\"
+
+
+def place_of(kind: AnswerKind, answer: str, text: str) -> tuple[int, int] | None:
+    """Find an answer that was read of a reply.
+
+    Parameters
+    ----------
+    kind : AnswerKind
+        Of the answer.
+    answer : str
+        In canonical form, as it was read.
+    text : str
+        The reply as it came.
+
+    Returns
+    -------
+    (int, int) or None
+        Start and end, in characters. Of the text after `Answer:` at the beginning of a line, if that reads as the
+        answer: the first word that does, else all of it. Else the last box that holds it; else the last occurrence of
+        its spelling; else the last word that reads as it. None if there is no such place, and for free texts, which
+        are the reply.
+    """
+    if KINDS[kind.name].is_whole or not answer:
+        return None
+    return next(_places(kind, answer, text), None)
+
+
+def _places(kind: AnswerKind, answer: str, text: str) -> Iterator[tuple[int, int]]:
+    for start, end in answer_lines(text):
+        if kind.exact(text[start:end]) == answer:
+            yield from _words(kind, answer, text, _WORD.finditer(text, start, end))
+            yield _trimmed(text, start, end)
+    for start, content in reversed(boxes(text)):
+        if kind.exact(content) == answer:
+            begin = text.index(content.strip(), start)
+            yield begin, begin + len(content.strip())
+    begin = max(0, len(text) - _TAIL)
+    spelled = list(re.finditer(rf"(?<![\w.]){re.escape(answer)}(?!\w|\.\d)", text[begin:], re.IGNORECASE))
+    if spelled and len(answer) > 1:
+        yield begin + spelled[-1].start(), begin + spelled[-1].end()
+    yield from _words(kind, answer, text, reversed(list(_WORD.finditer(text, begin))[-MOST:]))
+
+
+def _words(kind: AnswerKind, answer: str, text: str, words: Iterable[re.Match[str]]) -> Iterator[tuple[int, int]]:
+    """Yield the words that read as the answer."""
+    for word in words:
+        start, end = _trimmed(text, *word.span())
+        if start < end and kind.exact(text[start:end]) == answer:
+            yield start, end
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """Leave out space and marks around a part of a text."""
+    while start < end and (text[start].isspace() or text[start] in _MARKS):
+        start += 1
+    while start < end and (text[end - 1].isspace() or text[end - 1] in _MARKS):
+        end -= 1
+    return start, end
+
 
 _REFUSAL = re.compile(
     r"\b(?:(?:i|we) (?:\w+ ){0,2}(?:cannot|can't|can not|am unable to|are unable to|do not|don't|am not able to"
@@ -54,13 +131,13 @@ class AnswerReader:
 
     Attributes
     ----------
-    kind : Kind
+    kind : AnswerKind
         What an answer is.
     reading : str
         Which reading `read` returns for answers.
     """
 
-    kind: Kind
+    kind: AnswerKind
     reading: Literal["lenient", "strict"] = "lenient"
 
     def read(self, reads: Reads, text: str) -> Reading:
@@ -84,11 +161,11 @@ class AnswerReader:
         return read_similarity(text)
 
     def without_confidence(self, text: str) -> str:
-        """Return a reply as others may hear it: whole but for its confidence line."""
+        """Return a reply without its confidence line, as other agents see it."""
         return without_confidence(text)
 
     def place_of(self, answer: str, text: str) -> tuple[int, int] | None:
-        """Return where in a reply its answer stands; None where it cannot be found."""
+        """Return where in a reply its answer stands; None if it cannot be found."""
         return place_of(self.kind, answer, text)
 
     def strict(self, text: str) -> Reading:
@@ -104,25 +181,29 @@ class AnswerReader:
         opened = self._opened(text)
         return self._strict(opened), self._lenient(opened)
 
+    @property
+    def _declared(self) -> KindEntry:
+        return KINDS[self.kind.name]
+
     def _opened(self, text: str) -> _Opened:
         cleaned = clean(text)
         answered = without_form_lines(cleaned, (self.kind.want, MIXED_WANT))
         return _Opened(without_confidence(answered), read_confidence(cleaned), answered != cleaned)
 
     def _strict(self, reply: _Opened) -> Reading:
-        fragment = answer_block(reply.text) if self.kind.name == "free" else answer_line(reply.text)
+        fragment = answer_block(reply.text) if self._declared.is_whole else answer_line(reply.text)
         if fragment is None:
             return Reading(None, reply.lacks_answer, reply.confidence)
         return _reading(self.kind.exact(fragment), reply.confidence)
 
     def _lenient(self, reply: _Opened) -> Reading:
-        name, text, confidence = self.kind.name, until_next_question(reply.text), reply.confidence
+        text, confidence = until_next_question(reply.text), reply.confidence
         if not text.strip():
             return Reading(None, reply.lacks_answer, confidence)
-        if name == "free":
+        if self._declared.is_whole:
             block = answer_block(text) or ("" if reply.has_form else text)
             return _reading(self.kind.exact(block), confidence) if block else Reading(None, _COPIED, confidence)
-        for fragment in statements(text, choosing=name == "choice", boxed_first=name == "expression"):
+        for fragment in statements(text, choosing=self._declared.is_chosen, boxed_first=self._declared.is_boxed):
             found = self.kind.within(fragment)
             if found is not None:
                 return _reading(found, confidence)

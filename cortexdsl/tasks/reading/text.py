@@ -1,8 +1,9 @@
-"""What every reader does to a reply first, and the small cuts that they share."""
+"""The steps before every reading of a reply: clean-up, sentences, copied forms, stated confidence."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 # Replies beyond this many characters are read by their head and tail; answers stand at either end.
@@ -67,7 +68,7 @@ def without_text_commands(text: str) -> str:
 
 
 def repeats(text: str) -> bool:
-    """Whether a reply ends in a loop: its last 400 characters repeat a period of at most 130."""
+    """Return whether a reply ends in a loop: its last 400 characters repeat a period of at most 130."""
     tail = text.rstrip()[-400:]
     return len(tail) == 400 and any(tail[period:] == tail[:-period] for period in range(1, 131))
 
@@ -81,3 +82,151 @@ def shown(text: str) -> str:
     """Return the beginning of a text for a reason, on one line."""
     flat = " ".join(text[:200].split())
     return flat if len(flat) <= 60 else flat[:57] + "..."
+
+
+_LABEL = r"(?:score|rating|similarity|confidence|verdict|judge?ment|select(?:ed|ion)s?|choice|answer)"
+_BRACKETED = re.compile(
+    rf"(?P<label>\b{_LABEL}[^\w\n<]{{0,6}})?<(?P<inner>[^<>\n]{{1,300}})>(?P<after>[^\w\n]*$)?",
+    re.IGNORECASE | re.MULTILINE,
+)
+# What a placeholder says and a value does not: `<agree or disagree>`, `<a whole number from 1 to 10>`, `<0-10>`.
+_OFFER = re.compile(r"\b(?:or|to|from|if|numbers?)\b|^\s?[01]\s?(?:-|–|\.\.)\s?(?:1|10|100)\s?$", re.IGNORECASE)
+_RANGE = re.compile(
+    r"\b(?:score|rating|similarity|confidence)\W{1,6}[01](?:\.0)?\s?(?:to|-|–|\.\.)\s?(?:1|10|100)\b(?!\s?[/%])"
+    r"(?![)\]]?\W{0,4}:\W{0,4}\d)",  # `Score (1-10): 7` has a value
+    re.IGNORECASE,
+)
+_WORD = r"(?:(?:not |dis)?agree|yes|no|(?:in)?correct|right|wrong)"
+_EITHER = re.compile(rf"(?:\b{_LABEL}[^\w\n]{{1,6}})?\b{_WORD}(?:,? or | ?/ ?| ?\| ?){_WORD}\b", re.IGNORECASE)
+_OR_NONE = re.compile(r"\bselect(?:ed|ion)s?\W{1,6}[^\n\d]{0,200}\bor none\b", re.IGNORECASE)
+
+_LABELLED = re.compile(rf"[^\w\n]{{0,8}}{_LABEL}[*_`]{{0,3}}\s?[:：=]", re.IGNORECASE)
+
+
+def without_forms(text: str) -> str:
+    """Remove the forms that a reply copied from its prompt, such as `Verdict: <agree or disagree>`.
+
+    Parameters
+    ----------
+    text : str
+        A cleaned reply to a step that reads a score, a verdict, a selection, a choice or a similarity.
+
+    Returns
+    -------
+    str
+        The reply without placeholders, in angle brackets or bare. A label goes with its placeholder unless a value
+        follows on the same line. Brackets around a value (`Score: <8>`) stay.
+    """
+    if "<" in text:
+        text = _BRACKETED.sub(_unless_value, text)
+    if " or " in text or "/" in text or "|" in text:
+        text = _OR_NONE.sub("", _EITHER.sub("", text))
+    return _RANGE.sub("", text)
+
+
+def _unless_value(match: re.Match[str]) -> str:
+    """Return what remains of a bracket: all of it if it holds a value, else the label if something follows it."""
+    if not _OFFER.search(match["inner"]):
+        return match[0]
+    return "" if match["after"] is not None else match["label"] or ""
+
+
+def without_form_lines(text: str, forms: Collection[str] = ()) -> str:
+    """Remove the lines of a reply that are nothing but a copied form.
+
+    Parameters
+    ----------
+    text : str
+        A cleaned reply that may hold an answer.
+    forms : collection of str
+        What the prompt may have put into the answer line, such as `the number alone, without units`. In angle brackets
+        they are removed from other lines, too.
+    """
+    for form in forms:
+        if form in text:
+            label = r"^[^\w\n]{0,8}(?:answer[^\w\n]{0,8})?"
+            text = re.sub(label + re.escape(form) + r"[^\w\n]{0,8}$\n?", "", text, flags=re.IGNORECASE | re.MULTILINE)
+            text = text.replace(f"<{form}>", "")
+    if "<" not in text and " or " not in text:
+        return text
+    return "".join(line for line in text.splitlines(keepends=True) if not _is_form(line))
+
+
+def _is_form(line: str) -> bool:
+    """Return whether a line is a label with a copied form and nothing else."""
+    if len(line) > 300 or not _LABELLED.match(line):
+        return False
+    return re.search(r"\w", without_forms(line)) is None
+
+
+_NAME = r"(?:confidence(?:[ _-]?(?:level|score|rating))?|certainty|置信度)"
+_WORDS = ("confidence", "certainty", "置信度")
+_SCALE = r"(?:\s?[(\[][^()\[\]\n]{0,24}[)\]](?=\W{0,4}:))?"  # `Confidence (0-1): 0.9`: the range is not a value
+_MARK = r"(?:[^\w.+−-]|[.+−-](?!\.?\d))"  # any mark but the point or sign of a number
+_FORM = r"(?![01](?:\.0)?\s?(?:to|-|–|\.\.)\s?(?:1|10|100)\b)"  # `0 to 1`, copied from a prompt, is not a value
+_VALUE = re.compile(
+    _NAME
+    + _SCALE
+    + rf"{_MARK}{{0,6}}(?:(?:is|of|at|in (?:my|this) answer)\b{_MARK}{{0,3}}){{0,2}}"
+    + rf"{_FORM}(?P<number>[-+−]?(?:\d{{1,12}}(?:[.,]\d{{1,12}})?|\.\d{{1,12}}))"
+    + r"\s{0,3}(?:(?P<percent>%|percent\b|per cent\b)|(?:/|out of)\s{0,3}(?P<scale>\d{1,4}(?:\.0)?)\b)?",
+    re.IGNORECASE,
+)
+_LINE = re.compile(rf"^[^\w\n]{{0,8}}(?:my |overall )?{_NAME}\b{_SCALE}[^\w\n]{{0,8}}[:=：][^\n]*\n?", re.I | re.M)
+_INLINE = re.compile(rf"[(\[]\s?(?:my |overall )?{_NAME}\b[^()\[\]\n]{{0,60}}[)\]]", re.IGNORECASE)
+_JSON = re.compile(rf"\"{_NAME}\"\s{{0,3}}:\s{{0,3}}(?:\"[^\"\n]{{0,40}}\"|[-+.\d%]{{1,20}})\s{{0,3}},?", re.IGNORECASE)
+
+_SAID = re.compile(
+    r"(?:^[^\w\n]{0,8}|[,;]?\s?)(?:\b(?:with|at|and|my|an?|overall)\b,?\s{1,3}){0,4}"
+    + _VALUE.pattern
+    + r"(?:[^\w\n]{0,4}$)?",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def read_confidence(text: str) -> float | None:
+    """Read the last stated confidence, in units of 1 and as stated.
+
+    Parameters
+    ----------
+    text : str
+        A cleaned reply.
+
+    Returns
+    -------
+    float or None
+        `0.8`, `80%`, `80 percent`, `8/10`, `8 out of 10` and a bare `80` are all 0.8; whatever words follow
+        are ignored. A bare number up to 10 is taken literally, so that `1.5` and `-0.2` stay out of range and
+        can be counted. None if no number is stated.
+    """
+    tail = text[-20_000:]
+    if not any(word in tail.lower() for word in _WORDS):
+        return None
+    found = None
+    for found in _VALUE.finditer(tail):  # noqa: B007 (the last one counts)
+        pass
+    if found is None:
+        return None
+    value = float(found["number"].replace(",", ".").replace("−", "-"))
+    if found["percent"]:
+        return value / 100
+    if found["scale"] and float(found["scale"]):
+        return value / float(found["scale"])
+    return value / 100 if 10 < value <= 100 else value
+
+
+def without_confidence(text: str) -> str:
+    """Return a reply without what it says about its own confidence, else unchanged.
+
+    A line or a bracket of its own goes; a confidence that stands in a sentence, and is the one that would be read, goes
+    with the words that introduce it.
+    """
+    if not any(word in text.lower() for word in _WORDS):
+        return text.rstrip()
+    rest = text
+    for pattern in (_LINE, _INLINE, _JSON):
+        rest = pattern.sub("", rest)
+    if rest == text:
+        for said in [*_SAID.finditer(rest)][-1:]:
+            rest = rest[: said.start()] + rest[said.end() :]
+    return rest.rstrip()

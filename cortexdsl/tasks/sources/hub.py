@@ -21,7 +21,7 @@ class HubTable:
     ----------
     id : str
     revision : str or None
-        The commit that it was loaded from, as far as the library says so, or else the one that was asked for.
+        The commit that it was loaded from, if the library says so, else the requested one.
     is_pinned : bool
         Whether a commit was asked for.
     tables : sequence of (subset, rows)

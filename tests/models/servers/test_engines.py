@@ -19,12 +19,11 @@ from typing import Any
 import pytest
 
 from cortexdsl.cli.main import main
+from cortexdsl.jobs.serve import free_port, start_servers, stop_servers
 from cortexdsl.models.servers.processes import is_ready, start, stop
-from cortexdsl.models.tiny.folder import Folder
-from cortexdsl.models.tiny.shelf import find
 from cortexdsl.plan import compile_spec
-from cortexdsl.serve import free_port, start_servers, stop_servers
-from tests.models.tiny.made import made
+from cortexdsl_tiny.folder import Folder, find
+from tests.tiny.made import made
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(1800)]
 
@@ -138,7 +137,7 @@ def test_vllm_counts_what_the_log_has(here: Path) -> None:
 def test_llama_cpp_counts_what_the_log_has(here: Path) -> None:
     """The same weights as one file; tokens of prompts are those worked out and those found in its cache."""
     pytest.importorskip("gguf", reason="the package gguf (extra [gguf]) is not installed")
-    from cortexdsl.zoo.made.gguf_file import write_gguf
+    from cortexdsl_tiny.zoo.packaging import write_gguf
 
     serve = command("CORTEXDSL_LLAMA_SERVER", LLAMA).replace("{model}", str(here / "small.gguf"))
     write_gguf(Folder(here / "small"), here / "small.gguf")
@@ -156,7 +155,7 @@ def test_vllm_serves_a_model_that_ships(here: Path) -> None:
 
 def test_llama_cpp_serves_a_model_that_ships(here: Path) -> None:
     pytest.importorskip("gguf", reason="the package gguf (extra [gguf]) is not installed")
-    from cortexdsl.zoo.made.gguf_file import write_gguf
+    from cortexdsl_tiny.zoo.packaging import write_gguf
 
     serve = command("CORTEXDSL_LLAMA_SERVER", LLAMA).replace("{model}", str(here / "raven.gguf"))
     write_gguf(find("tiny/raven"), here / "raven.gguf")
@@ -168,7 +167,7 @@ def test_ollama_serves_the_same_file(here: Path) -> None:
     if shutil.which("ollama") is None:
         pytest.skip("ollama is not installed")
     pytest.importorskip("gguf", reason="the package gguf (extra [gguf]) is not installed")
-    from cortexdsl.zoo.made.gguf_file import write_gguf
+    from cortexdsl_tiny.zoo.packaging import write_gguf
 
     write_gguf(Folder(here / "small"), here / "small.gguf")
     (here / "Modelfile").write_text("FROM ./small.gguf\n")

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from cortexdsl.errors import InputError, ModelError
+from cortexdsl.jobs.serve import Running, refuse_paid, start_servers, stop_servers, unset_variables
 from cortexdsl.models.servers.processes import is_ready
 from cortexdsl.plan import Plan, compile_spec
-from cortexdsl.serve import Running, refuse_paid, start_servers, stop_servers, unset_variables
 
 STUB = Path(__file__).resolve().parents[2] / "workflow" / "stub.py"
 SPEC = """\

@@ -1,4 +1,4 @@
-"""Similarity: exact for equal texts, recomputable, asked of a model once and never in a replay."""
+"""Similarities are cosines; embedding calls are logged and replayed."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cortexdsl.core import Floats, Limits, Model, Price
 from cortexdsl.errors import InputError, ModelError
-from cortexdsl.models.door import open_door
-from cortexdsl.models.limits.ledger import spent_so_far
-from cortexdsl.models.similarity.embedding_calls import EmbeddingCalls
-from cortexdsl.models.similarity.embeddings import Embedder, cosines
-from cortexdsl.models.similarity.ngram import GRAMS, WORDS, ngram_vector, unit_vector
-from cortexdsl.terms import Floats, Limits, Model, Price
+from cortexdsl.models.budget import spent_so_far
+from cortexdsl.models.client import open_client
+from cortexdsl.models.similarity import embeddings
+from cortexdsl.models.similarity.embedding_log import EmbeddingCalls
+from cortexdsl.models.similarity.embeddings import GRAMS, WORDS, Embedder, cosines, ngram_vector, unit_vector
 from tests.models.kit import Time
 from tests.models.stub import Stub, serving
 
@@ -45,7 +45,13 @@ def test_a_vector_is_what_its_description_says() -> None:
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=6))
 def test_cosines_are_symmetric_bounded_and_one_for_equal_texts(texts: list[str]) -> None:
     """Exactly 1.0 where texts are equal, 0 where one holds nothing; the same whatever else is compared."""
-    found = ngram(*texts)
+
+    async def scene() -> tuple[Floats, dict[tuple[int, int], float]]:
+        embedder, places = Embedder(), range(len(texts))
+        alone = {(i, j): (await embedder("ngram", [texts[i], texts[j]]))[0, 1] for i in places for j in places}
+        return await embedder("ngram", texts), alone
+
+    found, alone = asyncio.run(scene())
     assert found.shape == (len(texts), len(texts))
     assert np.array_equal(found, found.T)
     assert (np.abs(found) <= 1).all()
@@ -55,7 +61,7 @@ def test_cosines_are_symmetric_bounded_and_one_for_equal_texts(texts: list[str])
                 assert found[i, j] == 0
             elif one == other:
                 assert found[i, j] == 1
-            assert found[i, j] == ngram(one, other)[0, 1]
+            assert found[i, j] == alone[i, j]
 
 
 def test_texts_that_share_more_are_closer() -> None:
@@ -70,7 +76,7 @@ MODEL = Model("emb", "openai/embedder", api_base="env:BASE", price=Price(1e-3, 0
 async def embed(folder: Path, stub: Stub, texts: list[str], own: str = "own.jsonl", offline: bool = False) -> Floats:
     async with (
         serving(stub) as base,
-        open_door(
+        open_client(
             None if offline else folder / own, folder=folder, offline=offline, hooks=Time().hooks(BASE=base)
         ) as door,
     ):
@@ -117,7 +123,7 @@ def test_equal_texts_that_are_asked_at_once_are_asked_once(tmp_path: Path) -> No
     async def scene() -> None:
         async with (
             serving(stub) as base,
-            open_door(tmp_path / "own.jsonl", hooks=Time().hooks(BASE=base)) as door,
+            open_client(tmp_path / "own.jsonl", hooks=Time().hooks(BASE=base)) as door,
         ):
             embedder = Embedder(door, {"emb": MODEL})
             await asyncio.gather(*(embedder("emb", ["aaa", f"e{k % 2}"]) for k in range(6)))
@@ -133,7 +139,7 @@ def test_embeddings_are_spent_from_the_same_budget(tmp_path: Path) -> None:
     async def scene(texts: list[str]) -> tuple[int, int, float]:
         async with (
             serving(stub) as base,
-            open_door(
+            open_client(
                 tmp_path / "calls" / "own.jsonl",
                 limits=Limits(calls=9),
                 ledgers=tmp_path / "spent",
@@ -161,7 +167,7 @@ def test_embeddings_cost_the_list_price_and_an_estimate_where_nothing_is_counted
         spent = []
         async with (
             serving(Stub()) as base,
-            open_door(tmp_path / "own.jsonl", ledgers=tmp_path / "spent", hooks=Time().hooks(BASE=base)) as door,
+            open_client(tmp_path / "own.jsonl", ledgers=tmp_path / "spent", hooks=Time().hooks(BASE=base)) as door,
         ):
             calls = EmbeddingCalls(door)
             await calls.embed(model, ["a"])
@@ -188,7 +194,9 @@ def test_vectors_that_are_on_their_way_when_a_job_fails_are_kept(tmp_path: Path)
 
         async def job() -> None:
             hooks = Time().hooks(BASE="http://127.0.0.1:9/v1")
-            async with open_door(tmp_path / name / "own.jsonl", ledgers=tmp_path / name / "spent", hooks=hooks) as door:
+            async with open_client(
+                tmp_path / name / "own.jsonl", ledgers=tmp_path / name / "spent", hooks=hooks
+            ) as door:
                 asked = asyncio.create_task(EmbeddingCalls(door, slow).embed(MODEL, ["a"]))
                 await sent.wait()
                 asked.cancel()
@@ -252,7 +260,7 @@ def test_a_local_model_embeds_each_text_once(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_without_a_door_a_models_similarity_is_an_error() -> None:
-    with pytest.raises(ModelError, match="no door"):
+    with pytest.raises(ModelError, match="no client"):
         asyncio.run(Embedder()("text-embedding-3-large", ["a", "b"]))
 
 
@@ -271,3 +279,21 @@ def test_two_texts_have_the_same_cosine_to_the_last_bit_whatever_else_is_compare
         some = [int(k) for k in draw.permutation(23)[:size]]
         found = cosines([vectors[k] for k in some], [texts[k] for k in some])
         np.testing.assert_array_equal(found, whole[np.ix_(some, some)])
+
+
+TEXTS = ["the sum is 12", "the sum is 13", "", "the sum is 12", "no idea"]
+
+
+def test_what_is_kept_is_what_is_computed_to_the_last_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records must not depend on who came first: new, kept and too long to be kept are the same numbers."""
+    expected = cosines([ngram_vector(text) if text else None for text in TEXTS], TEXTS)
+    for _ in range(2):
+        assert np.array_equal(asyncio.run(Embedder()("ngram", TEXTS)), expected)
+    monkeypatch.setattr(embeddings, "LONGEST_KEPT", 0)
+    assert np.array_equal(asyncio.run(Embedder()("ngram", TEXTS)), expected)
+
+
+def test_what_is_kept_cannot_be_changed_by_whoever_gets_it() -> None:
+    """The next debate gets the same array."""
+    with pytest.raises(ValueError, match="read-only"):
+        asyncio.run(Embedder()("ngram", TEXTS))[0, 0] = 0.0

@@ -14,11 +14,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cortexdsl.core import Floats
 from cortexdsl.errors import InputError
 from cortexdsl.models.similarity.embeddings import Embedder
-from cortexdsl.models.similarity.entailment import Entailment, Pair, load_judge
-from cortexdsl.models.similarity.sentence import REACHED_WITHIN, is_hub_reachable, load_sentence_model
-from cortexdsl.terms import Floats
+from cortexdsl.models.similarity.local_models import (
+    REACHED_WITHIN,
+    Entailment,
+    Pair,
+    is_hub_reachable,
+    load_judge,
+    load_sentence_model,
+)
 
 
 def judged(table: dict[Pair, float], asked: list[Pair] | None = None) -> Entailment:

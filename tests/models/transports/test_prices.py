@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from cortexdsl.cli.main import main
-from cortexdsl.models.transports.completion import completion
+from cortexdsl.core import Model, Price
+from cortexdsl.models.transports.completions import completion
+from cortexdsl.models.transports.interface import Usage
 from cortexdsl.models.transports.litellm import load
-from cortexdsl.models.transports.prices import Usage, dollars_of, has_price, known_price, listed_price
-from cortexdsl.terms import Model, Price
+from cortexdsl.models.transports.prices import dollars_of, has_price, known_price, listed_price
 
 MESSAGE = {"content": "hi"}
 

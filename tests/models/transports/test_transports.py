@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from cortexdsl.core import Call, Limits, Reply
 from cortexdsl.errors import ModelError
-from cortexdsl.models.door import Hooks, open_door
-from cortexdsl.models.reach.retry import Patience
+from cortexdsl.models.client import open_client
+from cortexdsl.models.endpoints.retry import Hooks, Patience
 from cortexdsl.models.servers import processes as servers
 from cortexdsl.models.transports.litellm import LitellmTransport
-from cortexdsl.terms import Call, Limits, Reply
 from tests.models.kit import Time, call_of
 from tests.models.stub import Stub, serving
 
@@ -27,7 +27,7 @@ SECRET = "sk-verysecret0123456789"
 async def ask(stub: Stub, folder: Path, way: str, *calls: Call, **environment: str) -> list[Reply]:
     async with serving(stub) as base:
         hooks = Time().hooks(BASE=base, **environment)
-        async with open_door(folder / f"{way}.jsonl", hooks=hooks) as door:
+        async with open_client(folder / f"{way}.jsonl", hooks=hooks) as door:
             return list(await asyncio.gather(*(door(call) for call in calls)))
 
 
@@ -112,7 +112,7 @@ def test_a_refused_seed_is_left_out_once_and_for_all_and_the_record_says_so(tmp_
     async def scene() -> list[Reply]:
         async with (
             serving(stub) as base,
-            open_door(tmp_path / "own.jsonl", hooks=Time().hooks(BASE=base)) as door,
+            open_client(tmp_path / "own.jsonl", hooks=Time().hooks(BASE=base)) as door,
         ):
             return [await door(question(way, seed=seed)) for seed in (1, 2)]
 
@@ -131,7 +131,7 @@ def test_a_refused_seed_is_a_request_that_is_counted(tmp_path: Path, way: str) -
     async def scene() -> list[Reply | BaseException]:
         async with (
             serving(stub) as base,
-            open_door(
+            open_client(
                 tmp_path / "calls" / "own.jsonl",
                 limits=Limits(calls=6, connections=8),
                 ledgers=tmp_path / "spent",
@@ -241,34 +241,6 @@ def test_litellm_neither_prices_nor_logs_what_is_asked_here(monkeypatch: pytest.
     assert asyncio.run(ask(ours=False)) == ["logged", "priced"]
 
 
-def test_the_solver_through_litellm_gives_the_same_replies_and_records(tmp_path: Path) -> None:
-    """Registered as a custom provider of litellm, `builtin/solver` is the very same model."""
-
-    async def scene(name: str, transports: dict[str, Any] | None) -> list[Reply]:
-        async with open_door(tmp_path / name / "own.jsonl", transports=transports) as door:
-            options = {"skill": 0.4, "malformed": 0.3, "overconfidence": 1, "stubbornness": 0}
-            calls = [
-                call_of(
-                    f"Question: What is the result of {k}+4*5-7?\n\nAnswer: <a number>",
-                    k,
-                    "builtin/solver",
-                    options=options,
-                )
-                for k in range(40)
-            ]
-            return list(await asyncio.gather(*(door(call) for call in calls)))
-
-    straight = asyncio.run(scene("straight", None))
-    around = asyncio.run(scene("around", {"builtin": LitellmTransport()}))
-    assert straight == around
-
-    def lines(name: str) -> list[dict[str, Any]]:
-        read = (json.loads(line) for line in (tmp_path / name / "own.jsonl").read_text().splitlines())
-        return sorted(({**line, "seconds": None, "checksum": None} for line in read), key=lambda line: str(line["key"]))
-
-    assert lines("straight") == lines("around")
-
-
 def test_a_provider_that_takes_no_seed_is_asked_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Anthropic's interface has no seed; litellm would refuse the call."""
     from cortexdsl.models.transports import litellm as litellm_door
@@ -280,7 +252,7 @@ def test_a_provider_that_takes_no_seed_is_asked_without_one(monkeypatch: pytest.
 
 def test_unknown_built_in_models_and_parameters_are_clear_errors(tmp_path: Path) -> None:
     async def scene(model: str, **options: float) -> None:
-        async with open_door(tmp_path / "own.jsonl") as door:
+        async with open_client(tmp_path / "own.jsonl") as door:
             await door(call_of("1+1", 1, model, options=options))
 
     with pytest.raises(ModelError, match="no built-in model 'builtin/solvr'; the only one is builtin/solver"):
@@ -300,7 +272,7 @@ def test_unknown_built_in_models_and_parameters_are_clear_errors(tmp_path: Path)
 )
 def test_what_the_spec_or_the_environment_lacks_is_said(tmp_path: Path, call: Call, said: str) -> None:
     async def scene() -> None:
-        async with open_door(tmp_path / "own.jsonl", hooks=Time().hooks()) as door:
+        async with open_client(tmp_path / "own.jsonl", hooks=Time().hooks()) as door:
             await door(call)
 
     with pytest.raises(ModelError, match=said):
@@ -311,7 +283,7 @@ def test_nobody_at_the_address_is_an_error_with_a_remedy(tmp_path: Path) -> None
     async def scene() -> None:
         async with serving(Stub()) as base:
             pass
-        async with open_door(tmp_path / "own.jsonl", hooks=Time().hooks(BASE=base)) as door:
+        async with open_client(tmp_path / "own.jsonl", hooks=Time().hooks(BASE=base)) as door:
             await door(question("direct"))
 
     with pytest.raises(ModelError, match=r"tried 6 times.*\n.*see that the server runs"):
@@ -337,7 +309,7 @@ def test_a_busy_imperfect_server_is_got_through(tmp_path: Path, repository: Path
 
     async def scene() -> list[Reply]:
         hooks = Hooks(environment={"BASE": base}, patience=Patience(first=0.01, longest=0.05))
-        async with open_door(tmp_path / "own.jsonl", hooks=hooks) as door:
+        async with open_client(tmp_path / "own.jsonl", hooks=hooks) as door:
             return list(await asyncio.gather(*(door(question(way, seed=seed)) for seed in range(150))))
 
     try:
@@ -351,13 +323,12 @@ def test_a_busy_imperfect_server_is_got_through(tmp_path: Path, repository: Path
 JOB = """
 import asyncio, sys
 from pathlib import Path
-from cortexdsl.models.servers import processes as servers
-from cortexdsl.models.door import Hooks, open_door
-from cortexdsl.terms import Call, Model
+from cortexdsl.models.client import open_client
+from cortexdsl.core import Call, Model
 
 async def job():
     model = Model("m", "direct/x", api_base=sys.argv[2])
-    async with open_door(Path(sys.argv[1])) as door:
+    async with open_client(Path(sys.argv[1])) as door:
         calls = [Call(model, ({"role": "user", "content": "q"},), seed) for seed in range(40)]
         replies = await asyncio.gather(*(door(call) for call in calls))
         print(" ".join(reply.text for reply in replies))

@@ -1,20 +1,28 @@
-"""The direct way and litellm's, byte for byte: what a server is sent, and what its answers are taken for."""
+"""What the HTTP transports share: requests, images, seeds, bodies."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
 
-from cortexdsl.models.commons import Commons
-from cortexdsl.models.door import Hooks
-from cortexdsl.models.reach.failures import Failure, Kind
-from cortexdsl.models.transports.transport import Raw, Transport
-from cortexdsl.terms import Call, Model
+from cortexdsl.core import Call, Image, Model, Reply
+from cortexdsl.errors import ModelError
+from cortexdsl.models.call_keys import call_key
+from cortexdsl.models.client import open_client
+from cortexdsl.models.endpoints.retry import Hooks
+from cortexdsl.models.shared_state import SharedState
+from cortexdsl.models.transports.failures import Failure, FailureKind
+from cortexdsl.models.transports.interface import Raw, Transport
+from tests.models.kit import Time, call_of
+from tests.models.stub import Stub, serving
+from tests.tasks.test_images import png, uri
 
 STRANGE = "\u00e9\u202e\x00 \U0001f600 \"'</script> \\u0041\n"
 MATTER = ("Authorization", "Content-Type", "Accept", "Accept-Encoding")
@@ -56,7 +64,7 @@ async def _both(wire: Wire, model: dict[str, Any], content: str, seed: int) -> l
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     base = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
     found: list[Raw | Failure] = []
-    async with Commons(hooks=Hooks()) as commons:
+    async with SharedState(hooks=Hooks()) as commons:
         for way in ("litellm", "direct"):
             entry = Model("m", **{"model": "openai/n", **model}, transport=way)
             messages = ({"role": "system", "content": "be brief"}, {"role": "user", "content": content})
@@ -180,20 +188,20 @@ def test_an_odd_body_is_the_same_reply_by_both_ways(text: bytes, said: str) -> N
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
-        ({"message": "overloaded"}, Kind.TRANSIENT),
-        ({"message": "Provider returned error", "code": 502}, Kind.TRANSIENT),
-        ({"message": "Rate limit exceeded: free-models-per-day"}, Kind.RATE_LIMIT),
-        ({"message": "slow down", "code": "429"}, Kind.RATE_LIMIT),
-        ({"message": "temperature is not supported", "code": 400}, Kind.BAD_REQUEST),
-        ({"message": "Invalid temperature", "type": "invalid_request_error"}, Kind.BAD_REQUEST),
-        ({"message": "maximum context length is 8 tokens", "code": 400}, Kind.CONTEXT_WINDOW),
-        ({"message": "No auth credentials found", "code": 401}, Kind.AUTHENTICATION),
-        ({"message": "Insufficient credits", "code": 402}, Kind.QUOTA),
-        ("the server is on fire", Kind.TRANSIENT),
+        ({"message": "overloaded"}, FailureKind.TRANSIENT),
+        ({"message": "Provider returned error", "code": 502}, FailureKind.TRANSIENT),
+        ({"message": "Rate limit exceeded: free-models-per-day"}, FailureKind.RATE_LIMIT),
+        ({"message": "slow down", "code": "429"}, FailureKind.RATE_LIMIT),
+        ({"message": "temperature is not supported", "code": 400}, FailureKind.BAD_REQUEST),
+        ({"message": "Invalid temperature", "type": "invalid_request_error"}, FailureKind.BAD_REQUEST),
+        ({"message": "maximum context length is 8 tokens", "code": 400}, FailureKind.CONTEXT_WINDOW),
+        ({"message": "No auth credentials found", "code": 401}, FailureKind.AUTHENTICATION),
+        ({"message": "Insufficient credits", "code": 402}, FailureKind.QUOTA),
+        ("the server is on fire", FailureKind.TRANSIENT),
     ],
 )
 @pytest.mark.parametrize("is_in_choice", [False, True], ids=["whole", "choice"])
-def test_an_error_with_status_200_is_what_its_words_say(error: Any, kind: Kind, *, is_in_choice: bool) -> None:
+def test_an_error_with_status_200_is_what_its_words_say(error: Any, kind: FailureKind, *, is_in_choice: bool) -> None:
     """The server's own words are kept, and half a reply beside an error is not a reply."""
     whole = json.dumps({"error": error, "user_id": "x"})
     text = answer({"error": error, "finish_reason": "error"}) if is_in_choice else whole
@@ -242,3 +250,59 @@ def test_an_error_is_taken_for_the_same(status: int, message: str, code: str) ->
     assert isinstance(litellm, Failure)
     assert isinstance(direct, Failure)
     assert (direct.kind, direct.retry_after) == (litellm.kind, litellm.retry_after)
+
+
+WAYS = ("direct", "openai")
+
+
+def shown(content: bytes, source: str) -> Image:
+    return Image(hashlib.sha256(content).hexdigest(), "image/png", source)
+
+
+def with_images(way: str, *images: Image) -> Call:
+    call = call_of("What colour?", 1, f"{way}/name", api_base="env:BASE")
+    return Call(call.model, call.messages, call.seed, images)
+
+
+def ask(stub: Stub, folder: Path, call: Call) -> Reply:
+    async def scene() -> Reply:
+        async with serving(stub) as base, open_client(folder / "own.jsonl", hooks=Time().hooks(BASE=base)) as door:
+            return await door(call)
+
+    return asyncio.run(scene())
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_file_and_a_data_uri_arrive_before_the_text(tmp_path: Path, way: str) -> None:
+    (tmp_path / "a.png").write_bytes(png(1))
+    stub = Stub()
+    stub.reply = "black"
+    call = with_images(way, shown(png(1), str(tmp_path / "a.png")), shown(png(2), uri(png(2))))
+    assert ask(stub, tmp_path / "calls", call).text == "black"
+    first, second, text = stub.bodies[0]["messages"][-1]["content"]
+    assert [first["image_url"]["url"], second["image_url"]["url"]] == [uri(png(1)), uri(png(2))]
+    assert text == {"type": "text", "text": "What colour?"}
+    log = (tmp_path / "calls" / "own.jsonl").read_text()
+    assert json.loads(log)["images"] == [image.digest for image in call.images]
+    assert "base64" not in log
+    assert ask(stub, tmp_path / "calls", call).text == "black"
+    assert stub.calls == 1
+
+
+def test_the_key_is_of_what_an_image_shows_and_not_of_where_it_lies(tmp_path: Path) -> None:
+    here, there = shown(png(1), "/here/a.png"), shown(png(1), uri(png(1)))
+    assert call_key(with_images("direct", here)) == call_key(with_images("direct", there))
+    keys = {call_key(with_images("direct", *images)) for images in ((), (here,), (here, here), (shown(png(2), "b"),))}
+    assert len(keys) == 4
+
+
+@pytest.mark.parametrize(("content", "said"), [(None, "cannot be read"), (png(2), "has changed since the run began")])
+def test_an_image_that_is_gone_or_another_ends_the_job_before_anything_is_sent(
+    tmp_path: Path, content: bytes | None, said: str
+) -> None:
+    file, stub = tmp_path / "a.png", Stub()
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(ModelError, match=said):
+        ask(stub, tmp_path / "calls", with_images("direct", shown(png(1), str(file))))
+    assert stub.calls == 0

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.report.tables.written.files import as_csv, save_table
-from cortexdsl.report.tables.written.latex import COLUMN, PAGE, latex
-from cortexdsl.report.tables.written.table import Column, Entry, Table, words
+from cortexdsl.report.tables.files import COLUMN, PAGE, as_csv, latex, save_table
+from cortexdsl.report.tables.table import Column, Table, TableEntry, words
 
 LONG = "sparse[keep=drop_bottom-1, recalibration=cortexdebate, weight=credibility]"
 ARTICLE = r"\documentclass[10pt]{article}"
@@ -27,7 +26,7 @@ NEEDS = {TIMES: ("ptmr7t.tfm",), STYLE: ("ptmr7t.tfm", "phvb.tfm", "acl.sty")}
 def table(columns: int, rows: int, *, name: str = "made") -> Table:
     heads = [Column("Cell", ("cell",), is_numeric=False), Column("Metric", ("metric",), False, is_group=True)]
     heads += [Column(f"Input tokens {n}", (f"n{n}", f"n{n}_low", f"n{n}_high")) for n in range(columns)]
-    one = Entry(
+    one = TableEntry(
         "\u22121\u202f026", (-1026.0, -1037.0, -1015.0), is_strong=True, more="[\u22121\u202f037, \u22121\u202f015]"
     )
     body = [(words(LONG), words(f"metric_{n % 2}"), *[one] * columns) for n in range(rows)]

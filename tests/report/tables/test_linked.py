@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from cortexdsl.report.build import build_report
-from cortexdsl.report.tables.written.linked import MANY, linked
-from cortexdsl.report.tables.written.table import Column, Entry, Table, words
-from tests.report.conftest import write_results
+from cortexdsl.report.tables.table import MANY, Column, Table, TableEntry, link_numbers, words
 
 HEADS = (
     Column("Cell", ("cell",), is_numeric=False),
@@ -19,7 +16,7 @@ HEADS = (
 
 
 def table(*cells: str) -> Table:
-    rows = tuple((words(cell), words("ann"), Entry("1", (1,)), Entry("\u2013", (None,))) for cell in cells)
+    rows = tuple((words(cell), words("ann"), TableEntry("1", (1,)), TableEntry("\u2013", (None,))) for cell in cells)
     return Table("made", "", HEADS, rows)
 
 
@@ -28,22 +25,16 @@ def links(table: Table) -> list[list[str]]:
 
 
 def test_a_row_says_whose_debates_they_are_and_what_is_no_cell_leads_nowhere() -> None:
-    assert links(linked(table("sparse", "all"), "x", {"sparse"})) == [
+    assert links(link_numbers(table("sparse", "all"), "x", {"sparse"})) == [
         ["#/x/x/find?cell=sparse&agent=ann", ""], ["", ""],
     ]  # fmt: skip
-    assert links(linked(table("sparse"), "x", {"sparse"}, only=("b",))) == [["", ""]]
-    assert links(linked(table(*["sparse"] * (MANY + 1)), "x", {"sparse"}))[0] == ["", ""]
+    assert links(link_numbers(table("sparse"), "x", {"sparse"}, only=("b",))) == [["", ""]]
+    assert links(link_numbers(table(*["sparse"] * (MANY + 1)), "x", {"sparse"}))[0] == ["", ""]
 
 
-def test_every_number_of_the_page_that_a_cell_has_is_a_link(tmp_path: Path) -> None:
+def test_every_number_of_the_page_that_a_cell_has_is_a_link(reported: Path) -> None:
     """Metrics, rounds, agents, comparisons, who persuaded whom, confidences: no digit beside a link."""
-    folder = write_results(tmp_path / "invented")
-    (folder / "calibration.csv").write_text(
-        "dataset,cell,confidence,answers,stated,mean_confidence,accuracy,brier,ece\n"
-        "arithmetic,sparse,stated,40,40,0.9,0.5,0.4,0.4\n"
-    )
-    build_report(folder, {}, has_figures=False)
-    page = (folder / "report.html").read_text()
+    page = (reported / "report.html").read_text()
     for name in ("metrics", "rounds", "agents", "comparisons-main", "persuasion", "calibration", "health"):
         [body] = re.findall(rf'<table id="table-{name}">(.*?)</table>', page, re.DOTALL)
         entries = re.findall(r'<td [^>]*class="number[^>]*><span>(.*?)</span></td>', body, re.DOTALL)

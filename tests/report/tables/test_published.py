@@ -8,15 +8,14 @@ from typing import Any
 import pytest
 import yaml
 
-from cortexdsl.report.inputs.published import FIGURES, published
-from cortexdsl.report.inputs.results import read_results
-from cortexdsl.report.tables.findings.beside import published_table
+from cortexdsl.report.data import read_data
+from cortexdsl.report.published import FIGURES, published_figures, published_table
 from tests.report.conftest import METRICS, plan, write_results
 
 
 def results(folder: Path, dataset: str) -> Any:
     write_results(folder, datasets={"arithmetic": {"name": dataset}})
-    return read_results(folder)
+    return read_data(folder)
 
 
 def test_the_papers_figure_stands_beside_ours(tmp_path: Path) -> None:
@@ -36,7 +35,7 @@ def test_other_datasets_and_protocols_have_none(tmp_path: Path) -> None:
     assert published_table(results(tmp_path, "arithmetic")) is None
     cells = [cell | {"protocol": "mine"} for cell in plan()["cells"]]
     write_results(tmp_path / "own", datasets={"arithmetic": {"name": "math"}}, cells=cells)
-    assert published_table(read_results(tmp_path / "own")) is None
+    assert published_table(read_data(tmp_path / "own")) is None
 
 
 def cell(name: str, **words: Any) -> dict[str, Any]:
@@ -59,7 +58,7 @@ def cell(name: str, **words: Any) -> dict[str, Any]:
 def test_a_row_is_of_a_cell_that_is_what_it_states(tmp_path: Path, words: dict[str, Any], figures: set[float]) -> None:
     """As many debaters, the stated settings, and no axis of which the row says nothing."""
     write_results(tmp_path, datasets={"arithmetic": {"name": "gsm8k"}}, cells=[cell("gd", **words)])
-    found = {round(one.value, 6) for one in published(read_results(tmp_path))}
+    found = {round(one.value, 6) for one in published_figures(read_data(tmp_path))}
     assert found == figures
 
 
@@ -105,4 +104,4 @@ def test_a_row_of_trained_agents_is_of_agents_who_learned_the_same(
 ) -> None:
     """Estornell et al. 2024, tables 1 and 2, the row of BoolQ: who was trained, by which loss, in which phase."""
     write_results(tmp_path, **plan)
-    assert {one.value for one in published(read_results(tmp_path))} == figures
+    assert {one.value for one in published_figures(read_data(tmp_path))} == figures

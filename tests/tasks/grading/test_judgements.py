@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.analysis.metrics.tables.agreement import agreement_rows
+from cortexdsl.core import Model, Question
 from cortexdsl.errors import RecordError
-from cortexdsl.protocols.prompts.templates import Templates
-from cortexdsl.tasks.grading.judge import judge_call
-from cortexdsl.tasks.grading.judgements import Judgement, Judgements, judgement_lines
-from cortexdsl.terms import Model, Question
+from cortexdsl.language.prompts.templates import Templates
+from cortexdsl.metrics.tables import agreement_rows
+from cortexdsl.tasks.judging import Judgement, Judgements, judge_call, judgement_lines
 
 JUDGE = Model("judge", "builtin/solver")
 
@@ -48,7 +47,7 @@ def test_what_is_not_called_correct_scores_nothing_and_what_was_never_judged_is_
 def test_a_broken_file_of_judgements_is_named_with_its_line(tmp_path: Path, line: str) -> None:
     path = tmp_path / "cell.jsonl"
     path.write_text(line, encoding="utf-8")
-    with pytest.raises(RecordError, match=r"cell\.jsonl:1: no line of judgements"):
+    with pytest.raises(RecordError, match=r"cell\.jsonl:1: not a line of judgements"):
         Judgements(path)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.tasks.grading import hendrycks
+from cortexdsl.tasks.grading import math
 from cortexdsl.tasks.grading import math as grading
 from cortexdsl.tasks.grading.math import equivalent
 from cortexdsl.tasks.grading.metrics import grade_all
@@ -116,10 +116,10 @@ def test_a_worker_that_dies_says_no(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_hendrycks_clean_up(text: str, stripped: str) -> None:
     """The steps that the MATH paper's script is known for, one by one."""
-    assert hendrycks.strip_string(text) == stripped
+    assert math.strip_string(text) == stripped
 
 
 def test_hendrycks_rule_compares_strings_alone() -> None:
-    assert hendrycks.equivalent(r"\dfrac{3}{4}", "3/4")
-    assert not hendrycks.equivalent("0.75", "3/4")
+    assert math.hendrycks_equal(r"\dfrac{3}{4}", "3/4")
+    assert not math.hendrycks_equal("0.75", "3/4")
     assert grade_all([("hendrycks", "0.75", ("3/4",), ()), ("math", "0.75", ("3/4",), ())]) == [0.0, 1.0]

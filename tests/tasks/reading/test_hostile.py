@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cortexdsl.tasks.reading.kinds import Kind, kind_named
+from cortexdsl.core import Reading, Reads
+from cortexdsl.tasks.reading.kinds import AnswerKind, kind_named
 from cortexdsl.tasks.reading.reader import AnswerReader
 from cortexdsl.tasks.reading.text import LONGEST, clean
-from cortexdsl.terms import Reading, Reads
 
 OPTIONS = (("A", "red apple"), ("B", "12"), ("C", "x - 1"), ("D", "none of these"))
-KINDS: list[Kind] = [
+KINDS: list[AnswerKind] = [
     kind_named("number"),
     kind_named("choice", OPTIONS),
     kind_named("choice"),
@@ -94,7 +94,7 @@ def test_reading_never_raises(reply: str) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(KINDS), REPLIES)
-def test_a_value_that_was_read_is_spelled_canonically(kind: Kind, reply: str) -> None:
+def test_a_value_that_was_read_is_spelled_canonically(kind: AnswerKind, reply: str) -> None:
     """Where the kind knows a spelling for golds, what is read has that spelling, so that votes and golds compare."""
     value = AnswerReader(kind).lenient(reply).value
     if value is not None and kind.name in ("number", "choice", "yesno", "labels"):

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.train.fit.examples import PAIR, Examples, read_examples
+from cortexdsl_train.fit.examples import PAIR, Examples, read_examples
 
 
 def pair(number: int, part: str = "train", **more: Any) -> dict[str, Any]:

@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cortexdsl.models.tiny.chat import Chat
-from cortexdsl.models.tiny.folder import Folder
-from cortexdsl.train.fit.examples import PAIR, read_examples
-from cortexdsl.train.fit.settings import Settings
-from tests.models.tiny.made import made
+from cortexdsl_tiny.chat import Chat
+from cortexdsl_tiny.folder import Folder
+from cortexdsl_train.fit.examples import PAIR, Settings, read_examples
+from tests.tiny.made import made
 from tests.train.fit.by_hand import AdamW, Arrays, Pair, Sizes, adapted, dpo, replies_of, slope
 from tests.train.fit.kit import pair, written
 
@@ -38,8 +37,7 @@ def test_two_steps_of_dpo_are_those_worked_out_in_numpy(tmp_path: Path) -> None:
     from peft import get_peft_model
     from transformers import AutoModelForCausalLM
 
-    from cortexdsl.train.fit.fitting import fit
-    from cortexdsl.train.fit.trainers import adapter_of
+    from cortexdsl_train.fit.fitting import adapter_of, fit
 
     base = made(tmp_path / "base", width=8, hidden=12, layers=1, head=2)
     rows = [pair(3), pair(12, chosen=[{"role": "assistant", "content": "16"}])]

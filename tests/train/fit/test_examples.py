@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from cortexdsl.errors import RecordError
-from cortexdsl.train.fit.examples import PAIR, SINGLE, read_examples
-from cortexdsl.train.fit.progress import curve
-from cortexdsl.train.fit.settings import Settings
+from cortexdsl_train.fit.examples import PAIR, SINGLE, Settings, curve, read_examples
 from tests.train.fit.kit import pair, pairs, written
 
 
@@ -35,9 +33,9 @@ def test_a_line_break_of_unicode_ends_no_line(tmp_path: Path) -> None:
     ("row", "said"),
     [
         (pair(1, "test"), r":2: part is 'test'; allowed are train and validation"),
-        ({**pair(1), "chosen": []}, r":2: chosen is no list of one message of the assistant"),
-        ({**pair(1), "rejected": [{"role": "user", "content": "a"}]}, r":2: rejected is no list of one message"),
-        ({**pair(1), "prompt": []}, r":2: prompt is no list of messages"),
+        ({**pair(1), "chosen": []}, r":2: chosen is not a list of one message of the assistant"),
+        ({**pair(1), "rejected": [{"role": "user", "content": "a"}]}, r":2: rejected is not a list of one message"),
+        ({**pair(1), "prompt": []}, r":2: prompt is not a list of messages"),
         ({"prompt": [], "chosen": []}, r":2: rejected, part is missing"),
         ([], r":2: prompt, chosen, rejected, part is missing"),
         (pair(0, "validation"), r":2: question q0 is learned from and validated on"),
@@ -50,7 +48,7 @@ def test_a_malformed_line_is_named(tmp_path: Path, row: Any, said: str) -> None:
 
 def test_no_json_and_no_file_are_said(tmp_path: Path) -> None:
     (tmp_path / "p.jsonl").write_text("{\n")
-    with pytest.raises(RecordError, match=r"p\.jsonl:1: this is no JSON"):
+    with pytest.raises(RecordError, match=r"p\.jsonl:1: this is not JSON"):
         read_examples(tmp_path / "p.jsonl", PAIR)
     with pytest.raises(RecordError, match="cannot be read"):
         read_examples(tmp_path / "nowhere.jsonl", PAIR)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,11 @@ import numpy as np
 import pytest
 
 from cortexdsl.errors import InputError, RecordError
-from cortexdsl.models.tiny.chat import Chat
-from cortexdsl.models.tiny.folder import Folder
-from cortexdsl.models.tiny.llama import Cache, Llama
-from cortexdsl.train.fit.examples import PAIR, SINGLE, read_examples
-from cortexdsl.train.fit.settings import LOSSES, Settings
-from tests.models.tiny.made import made
+from cortexdsl_tiny.chat import Chat
+from cortexdsl_tiny.folder import Folder
+from cortexdsl_tiny.llama import Cache, Llama
+from cortexdsl_train.fit.examples import LOSSES, PAIR, SINGLE, Settings, read_examples
+from tests.tiny.made import made
 from tests.train.fit.kit import pair, pairs, written
 
 torch = pytest.importorskip("torch", reason='training needs the extra: pip install ".[train]"')
@@ -41,7 +41,7 @@ def once(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _fit(base: Path, place: Path, settings: Settings = FAST, examples: Any = None, training: str = "t1") -> None:
-    from cortexdsl.train.fit.fitting import fit
+    from cortexdsl_train.fit.fitting import fit
 
     found = examples if examples is not None else pairs(place.with_name(f"{place.name}.pairs.jsonl"))
     fit(base, found, settings, place, training=training)
@@ -49,6 +49,10 @@ def _fit(base: Path, place: Path, settings: Settings = FAST, examples: Any = Non
 
 def _weights(place: Path) -> bytes:
     return (place / "model" / "model.safetensors").read_bytes()
+
+
+def _adapter(place: Path) -> bytes:
+    return (place / "adapter" / "adapter_model.safetensors").read_bytes()
 
 
 def _ours(folder: Folder, tokens: list[int]) -> np.ndarray:
@@ -97,22 +101,43 @@ def test_training_lowers_the_loss_and_says_so_in_its_files(base: Path, once: Pat
     assert sorted(path.name for path in once.iterdir()) == ["adapter", "curve.csv", "model", "progress.json"]
 
 
+@dataclass(frozen=True)
+class Again:
+    """A training with another seed that ended before its merge, and one like `once` in the same folder after it."""
+
+    place: Path
+    had_checkpoints: bool
+    other_adapter: bytes
+
+
+@pytest.fixture(scope="module")
+def again(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Again:
+    from cortexdsl_train.fit import fitting
+
+    place = tmp_path_factory.mktemp("again") / "t"
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(fitting, "merge", lambda *_: 1 / 0)  # the last step, so that the checkpoints stay
+        with pytest.raises(ZeroDivisionError):
+            _fit(base, place, replace(FAST, seed=4))
+    had_checkpoints = (place / "checkpoints" / "checkpoint-6" / "complete").exists()
+    other_adapter = _adapter(place)
+    _fit(base, place, examples=pairs(place.with_name("other.jsonl"), validation=2))
+    return Again(place, had_checkpoints, other_adapter)
+
+
 def test_the_same_seed_gives_the_same_weights_another_one_others_and_validation_is_not_learned_from(
-    base: Path, once: Path, tmp_path: Path
+    once: Path, again: Again
 ) -> None:
-    _fit(base, tmp_path / "again")
-    assert _weights(tmp_path / "again") == _weights(once)
-    _fit(base, tmp_path / "seed", Settings(rank=3, rate=5e-3, epochs=2, batch=4, seed=4))
-    assert _weights(tmp_path / "seed") != _weights(once)
-    _fit(base, tmp_path / "other", examples=pairs(tmp_path / "other.jsonl", validation=2))
-    assert _weights(tmp_path / "other") == _weights(once)
+    assert _weights(again.place) == _weights(once)
+    assert _adapter(again.place) == _adapter(once)
+    assert again.other_adapter != _adapter(once)
 
 
 @pytest.mark.parametrize("step", [2, 5])
 def test_a_killed_training_goes_on_to_the_same_weights(
     base: Path, once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
-    from cortexdsl.train.fit import trainers
+    from cortexdsl_train.fit import fitting
 
     class Killed(BaseException):
         pass
@@ -123,7 +148,7 @@ def test_a_killed_training_goes_on_to_the_same_weights(
 
     place = tmp_path / "killed"
     with monkeypatch.context() as patched:
-        patched.setattr(trainers.Watcher, "on_step_end", kill, raising=False)
+        patched.setattr(fitting.Watcher, "on_step_end", kill, raising=False)
         with pytest.raises(Killed):
             _fit(base, place)
     # A kill may also cut a checkpoint short: the last one is without a part of it, and without the mark that ends it.
@@ -131,7 +156,7 @@ def test_a_killed_training_goes_on_to_the_same_weights(
     shutil.copytree(torn, torn.with_name(f"checkpoint-{step}"))
     (torn.with_name(f"checkpoint-{step}") / "complete").unlink()
     (torn.with_name(f"checkpoint-{step}") / "optimizer.pt").unlink()
-    found = trainers.last_checkpoint(place / "checkpoints")
+    found = fitting.last_checkpoint(place / "checkpoints")
     assert found == torn
     _fit(base, place)
     assert _weights(place) == _weights(once)
@@ -139,18 +164,9 @@ def test_a_killed_training_goes_on_to_the_same_weights(
     assert not (place / "checkpoints").exists()
 
 
-def test_checkpoints_of_another_training_are_not_gone_on_from(
-    base: Path, once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from cortexdsl.train.fit import fitting
-
-    with monkeypatch.context() as patched:
-        patched.setattr(fitting, "merge", lambda *_: 1 / 0)  # the last thing, so that the checkpoints stay
-        with pytest.raises(ZeroDivisionError):
-            _fit(base, tmp_path / "t", Settings(rank=3, rate=1e-2, epochs=2, batch=4, seed=3))
-    assert (tmp_path / "t" / "checkpoints" / "checkpoint-6" / "complete").exists()
-    _fit(base, tmp_path / "t")
-    assert _weights(tmp_path / "t") == _weights(once)
+def test_checkpoints_of_another_training_are_not_gone_on_from(once: Path, again: Again) -> None:
+    assert again.had_checkpoints
+    assert _weights(again.place) == _weights(once)
 
 
 @pytest.mark.parametrize("loss", sorted(LOSSES.keys() - {"dpo"}))

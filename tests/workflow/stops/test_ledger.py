@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cortexdsl.cli.main import main
-from cortexdsl.report.text import terminal_report
+from cortexdsl.report.terminal import terminal_report
 from tests.workflow.bench import TWO_ALONE, Bench
 
 ADDED = TWO_ALONE + "  - input_tokens(high) > input_tokens(low)\n"

@@ -1,0 +1,123 @@
+"""Calls a second through the client, by each way, against bare aiohttp in the same run, as ratios.
+
+A server in a process of its own answers at once (or after --latency), so that what is measured is the client:
+one process, one core. Run: python benchmarks/speed/client.py [--calls 2000] [--in-flight 64]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import multiprocessing
+import resource
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import aiohttp
+from aiohttp import web
+
+from cortexdsl.core import Call, Limits, Model
+from cortexdsl.models.client import open_client
+from cortexdsl.worker.process import collect_garbage_rarely
+
+TEXT = "Working step by step:\n1. 3*4 = 12\n2. 2+12 = 14\nAnswer: 14\nConfidence: 0.80"
+ANSWER = {
+    "id": "x",
+    "object": "chat.completion",
+    "created": 1,
+    "model": "m",
+    "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": TEXT}}],
+    "usage": {"prompt_tokens": 50, "completion_tokens": 30, "total_tokens": 80},
+}
+PROMPT = (
+    "Question: What is the result of {}+7*3+20-4*5?\n\nThink step by step.\nAnswer: <a number>\nConfidence: <0 to 1>"
+)
+
+
+def serve(port: Connection, latency: float) -> None:
+    async def chat(request: web.Request) -> web.Response:
+        await request.read()
+        if latency:
+            await asyncio.sleep(latency)
+        return web.Response(text=json.dumps(ANSWER), content_type="application/json")
+
+    async def main() -> None:
+        app = web.Application()
+        app.add_routes([web.post("/v1/chat/completions", chat)])
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        port.send(runner.addresses[0][1])
+        await asyncio.Event().wait()
+
+    asyncio.run(main())
+
+
+async def rate(calls: int, in_flight: int, one: Callable[[int], Awaitable[object]]) -> float:
+    gate = asyncio.Semaphore(in_flight)
+
+    async def bounded(number: int) -> None:
+        async with gate:
+            await one(number)
+
+    await asyncio.gather(*(bounded(-1 - k) for k in range(in_flight)))  # connections and imports are not counted
+    begun = time.perf_counter()
+    await asyncio.gather(*(bounded(number) for number in range(calls)))
+    return calls / (time.perf_counter() - begun)
+
+
+async def bare(base: str, calls: int, in_flight: int) -> float:
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+
+        async def one(number: int) -> object:
+            body = {"model": "m", "messages": [{"role": "user", "content": PROMPT.format(number)}], "seed": 1}
+            async with session.post(f"{base}/chat/completions", json=body) as response:
+                return await response.json()
+
+        return await rate(calls, in_flight, one)
+
+
+async def through_the_door(model: Model, calls: int, in_flight: int, own: Path) -> float:
+    async with open_client(own, limits=Limits(connections=in_flight)) as door:
+
+        async def one(number: int) -> object:
+            return await door(Call(model, ({"role": "user", "content": PROMPT.format(number)},), 1))
+
+        return await rate(calls, in_flight, one)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--calls", type=int, default=2000)
+    parser.add_argument("--in-flight", type=int, default=64)
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds that the server takes")
+    args = parser.parse_args()
+    collect_garbage_rarely()  # as every job of a run
+    mine, theirs = multiprocessing.Pipe()
+    server = multiprocessing.Process(target=serve, args=(theirs, args.latency), daemon=True)
+    server.start()
+    base = f"http://127.0.0.1:{mine.recv()}/v1"
+    yardstick = asyncio.run(bare(base, args.calls, args.in_flight))
+    print(f"{args.in_flight} in flight, latency {args.latency} s, {args.calls} calls")
+    print(f"| way | calls/s | of bare aiohttp |\n|---|---|---|\n| bare aiohttp | {yardstick:,.0f} | 1.00 |")
+    ways = {
+        "client, direct": Model("m", "direct/m", api_base=base),
+        "client, litellm": Model("m", "openai/m", api_base=base),
+        "client, built-in solver": Model("m", "builtin/solver"),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        for name, model in ways.items():
+            own = Path(folder) / name / "own.jsonl"
+            for label in (name, f"{name}, replayed"):
+                found = asyncio.run(through_the_door(model, args.calls, args.in_flight, own))
+                print(f"| {label} | {found:,.0f} | {found / yardstick:.2f} |")
+    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB")
+    server.terminate()
+
+
+if __name__ == "__main__":
+    main()

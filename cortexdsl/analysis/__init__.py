@@ -1,1 +1,0 @@
-"""From scores to verdicts: metrics of debates, paired statistics, claims, power."""

@@ -1,1 +1,0 @@
-"""Claims: from a line of text to a verdict."""

@@ -1,1 +1,0 @@
-"""Before the run: power and sizes."""

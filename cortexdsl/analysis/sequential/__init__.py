@@ -1,1 +1,0 @@
-"""Looking early without being fooled."""

@@ -1,1 +1,0 @@
-"""Tests and intervals: arrays in, outcomes out."""

@@ -1,1 +1,0 @@
-"""Tables of scores, and the units that tests count."""

@@ -1,0 +1,80 @@
+"""Checksums of lines, and files that are whole or not there at all.
+
+A line of JSON with a checksum ends with `,"checksum":"xxxxxxxx"}`, the CRC-32 (of zlib, eight hexadecimal digits) of
+all bytes before that comma. It detects every error of up to 32 neighbouring bits and every single bit. It does not
+protect from deliberate forgery.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import zlib
+from collections.abc import Iterable
+from enum import Enum
+from pathlib import Path
+
+_SEAL = re.compile(rb',"checksum":"([0-9a-f]{8})"\}$')
+_LENGTH = len(b',"checksum":"00000000"}')
+
+
+class LineState(Enum):
+    """The check of a line: its checksum fits, does not fit, or is absent."""
+
+    WHOLE = "whole"
+    BROKEN = "broken"
+    ABSENT = "absent"
+
+
+def with_checksum(text: str) -> str:
+    """Return a line of JSON, an object in ASCII with at least one field, with its checksum as the last field."""
+    body = text[:-1]
+    return f'{body},"checksum":"{zlib.crc32(body.encode("ascii")):08x}"}}'
+
+
+def line_state(line: bytes) -> LineState:
+    """Check the checksum of a line, which may end in a line break."""
+    line = line.rstrip(b"\r\n")
+    found = _SEAL.search(line, max(0, len(line) - _LENGTH))
+    if found is None:
+        return LineState.ABSENT
+    return LineState.WHOLE if zlib.crc32(line[: found.start()]) == int(found[1], 16) else LineState.BROKEN
+
+
+def sync_folder(folder: Path) -> None:
+    """Write a folder's list of names to disk, if the file system can."""
+    try:
+        file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        os.fsync(file)
+    except OSError:
+        return
+    finally:
+        os.close(file)
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write lines to a file atomically: a temporary file beside it, fsync, rename, fsync of the folder.
+
+    Parameters
+    ----------
+    path : Path
+        A missing folder is created.
+    lines : iterable of str
+        Without their line ends; encoded in UTF-8, lone surrogates as `\\udc80`.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
+            for line in lines:
+                stream.write(line + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(path)
+        sync_folder(path.parent)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,226 @@
+"""Parse the claim language: one line of `hypotheses:` becomes a frozen claim.
+
+    accuracy(sparse) > accuracy(full)                        a difference; < for the opposite
+    accuracy(sparse) >= accuracy(full) - 0.02                non-inferior by a margin of two points
+    accuracy(sparse) == accuracy(full) +- 0.02               equivalent within a margin
+    input_tokens(sparse) <= 0.7 * input_tokens(full)         a ratio of means
+    accuracy(sparse) > 0.8                                   against a fixed value
+    accuracy(a) - accuracy(b) > accuracy(c) - accuracy(d)    any sum of named means; here a difference of differences
+    accuracy(full, round=0) < accuracy(full)                 after a round; round 0 is the opening
+    brier(sparse, agent=quick) < brier(full, agent=quick)    of one agent's own answers
+    ece_recalibrated(sparse) < ece_stated(sparse)            calibration of confidences: ece, brier, auroc
+    accuracy(a) per input_tokens > accuracy(b) per input_tokens    efficiency: a ratio of ratios
+    accuracy(sparse) > accuracy(every other)                 against each of the other cells
+    sparse dominates full on accuracy, input_tokens          better on each; `accuracy +- 0.02`: not worse by more
+    accuracy(sparse[rounds]) increasing                      a slope over a grid axis; or `decreasing`
+    accuracy(sparse[rounds]) monotone increasing             every step of the axis in this direction
+    accuracy(sparse[team=three<five<eight]) increasing       the same over an axis that is not a number
+    best keep of sparse is mean                              the best point of an axis (highest accuracy)
+    lowest rounds of sparse by input_tokens is 1             the same for any metric and either end
+    accuracy(sparse[keep, recalibration]) interacting        the effect of one axis depends on the other
+    ... and ...                                              every one of several claims
+
+Any claim may end in `on NAME` (one dataset), `on every dataset` or `on no dataset`; without it, a claim over several
+datasets is about the mean over datasets. A comparison that ends in `over teams`, `over seeds` or `over datasets` is
+about a population of which these are a sample. A name is a cell, one of its aliases, or a method.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+from typing import Literal
+
+from cortexdsl.claims.comparisons import read_comparison, read_quantity, split_outside
+from cortexdsl.claims.values import (
+    CALIBRATION_METRICS,
+    EVERY,
+    NONE,
+    OTHERS,
+    All,
+    Best,
+    Claim,
+    Interaction,
+    Over,
+    Simple,
+    Slice,
+    Trend,
+    advice,
+    better_of,
+    fail,
+)
+from cortexdsl.errors import Problem, SpecError
+
+_BEST = re.compile(
+    r"(?P<end>best|highest|lowest)\s+(?P<axis>\S+)\s+of\s+(?P<name>.+?)(?:\s+by\s+(?P<metric>\S+))?\s+is\s+(?P<value>.+)"
+)
+_SHAPE = re.compile(r"(?P<quantity>.+\))\s+(?P<monotone>monotone\s+)?(?P<word>increasing|decreasing|interacting)")
+_DOMINATES = re.compile(r"(?P<first>.+?)\s+dominates\s+(?P<second>.+?)\s+on\s+(?P<metrics>.+)")
+_WITHIN = re.compile(r"(?P<metric>[A-Za-z_][\w.]*)(?:\s*(?:\+-|±)\s*(?P<number>[\d.]+\s*%?))?")
+_DOMINATING = "write `a dominates b on accuracy +- 0.02, input_tokens`"
+_SIGNS = str.maketrans({"≥": ">=", "≤": "<=", "−": "-", "–": "-", "×": "*"})
+_OVER: tuple[Over, ...] = ("teams", "seeds", "datasets")
+
+
+def parse_claim(text: str, where: str = "hypotheses") -> Claim:
+    """Read one claim.
+
+    Parameters
+    ----------
+    text : str
+        The claim; see the head of this module for the forms.
+    where : str
+        The place that the error names: `file:line:column`, or the section.
+
+    Returns
+    -------
+    Comparison, Trend, Best, Interaction or All
+
+    Raises
+    ------
+    SpecError
+        With one problem: what is wrong, and the nearest correct claims.
+    """
+    if not text.strip():
+        raise SpecError([Problem(where, "a claim is a line of text, not empty", advice(""))])
+    plain = " ".join(text.translate(_SIGNS).split())
+    if dominates := _DOMINATES.fullmatch(plain):
+        return _dominates(text, dominates, where)
+    whole, over = _split_over(plain)
+    body, dataset = _split_dataset(whole)
+    parts = split_outside(body, " and ")
+    if len(parts) == 1:
+        return _simple(text, body, dataset, over, where)
+    claims: list[Simple] = []
+    for part in parts:
+        own, its_dataset = _split_dataset(part.strip())
+        claims.append(_simple(part.strip(), own, its_dataset or dataset, over, where))
+    return All(text, tuple(claims))
+
+
+def _simple(text: str, body: str, dataset: str | None, over: Over | None, where: str) -> Simple:
+    best, shape = _BEST.fullmatch(body), _SHAPE.fullmatch(body)
+    if over is not None and (best or shape or dataset in (EVERY, NONE)):
+        fail(where, text, f"`over {over}` ends a comparison, on one dataset or on the mean over them")
+    if best:
+        return _best(text, best, dataset, where)
+    if shape:
+        return _shaped(text, shape, dataset, where)
+    comparison = replace(read_comparison(text, body, dataset, where), over=over)
+    if over is not None and (
+        comparison.is_ratio or comparison.margin is not None or OTHERS in (comparison.name, comparison.reference)
+    ):
+        fail(where, text, f"`over {over}` ends a claim about a difference or a mean", "claim a difference")
+    if over == "datasets" and dataset is not None:
+        fail(where, text, "is both on one dataset and over datasets", "remove one of the two")
+    return comparison
+
+
+def parse_point(name: str) -> tuple[str, dict[str, str]]:
+    """Split a cell's name into its method and its axes.
+
+    Parameters
+    ----------
+    name : str
+        `sparse[keep=top-3, rounds=5]`, or `sparse`.
+
+    Returns
+    -------
+    (str, dict)
+        `("sparse", {"keep": "top-3", "rounds": "5"})`. An item without `=` has the value `""`.
+    """
+    method, bracket, inside = name.strip().partition("[")
+    if not bracket or not inside.rstrip().endswith("]"):
+        return name.strip(), {}
+    items = (item.partition("=") for item in split_outside(inside.rstrip()[:-1], ","))
+    return method.strip(), {axis.strip(): value.strip() for axis, _, value in items if axis.strip()}
+
+
+def claims_digest(claims: Sequence[str]) -> str:
+    """Return a digest of claims for a plan: independent of their order and spacing."""
+    lines = sorted({" ".join(claim.split()) for claim in claims})
+    return sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+def _split_dataset(text: str) -> tuple[str, str | None]:
+    head, word, tail = text.rpartition(" on ")
+    if not word or ")" in tail or " is " in tail:
+        return text, None
+    every = {EVERY: EVERY, "every": EVERY, NONE: NONE, "none": NONE, "no": NONE}
+    return head.strip(), every.get(tail.strip(), tail.strip())
+
+
+def _split_over(text: str) -> tuple[str, Over | None]:
+    head, word, tail = text.rpartition(" over ")
+    population = next((over for over in _OVER if tail.strip() == over), None) if word else None
+    return (head.strip(), population) if population else (text, None)
+
+
+def _dominates(text: str, clause: re.Match[str], where: str) -> All:
+    """Expand `dominates`: better on each metric without a margin, at most the margin worse on each with one."""
+    first, second = clause["first"].strip(), clause["second"].strip()
+    listed, dataset = _split_dataset(clause["metrics"])
+    parts: list[Simple] = []
+    strict = False
+    for item in listed.split(","):
+        match = _WITHIN.fullmatch(item.strip())
+        if match is None:
+            fail(where, text, f"{item.strip()!r} is not a metric", _DOMINATING)
+        metric, better = match["metric"], better_of(match["metric"])
+        if better == "neither":
+            fail(where, text, f"neither direction of {metric} is a merit", "compare it in a claim of its own")
+        higher, margin = better == "higher", match["number"]
+        strict = strict or margin is None
+        sign = f" {'-' if higher else '+'} {margin}" if margin else ""
+        operator = (">" if higher else "<") + ("=" if margin else "")
+        body = f"{metric}({first}) {operator} {metric}({second}){sign}"
+        parts.append(_simple(body, body, dataset, None, where))
+    if not strict or len(parts) < 2:
+        fail(
+            where, text, "names two metrics or more, and one of them at least without a margin: there it is better",
+            _DOMINATING,
+        )  # fmt: skip
+    return All(text, tuple(parts))
+
+
+def _slice(text: str, name: str, axes: int, where: str) -> Slice:
+    method, items = parse_point(name)
+    ordered = {axis: tuple(map(str.strip, value.split("<"))) for axis, value in items.items() if "<" in value}
+    free = tuple(axis for axis, value in items.items() if not value or axis in ordered)
+    if len(free) != axes:
+        fail(
+            where, text, f"{name!r} leaves {len(free)} axes open, not {axes}",
+            "name an open axis alone, `sparse[rounds]`, or with its levels in order, `sparse[team=three<five]`; "
+            "fix others with =, `sparse[rounds, team=five]`",
+        )  # fmt: skip
+    fixed = {axis: value for axis, value in items.items() if axis not in free}
+    return Slice(method, free, ordered, fixed)
+
+
+def _shaped(text: str, shape: re.Match[str], dataset: str | None, where: str) -> Trend | Interaction:
+    read = read_quantity(text, shape["quantity"], 0, where)
+    if read is None or shape["quantity"][read[1] :].strip():
+        fail(where, text, f"{shape['quantity']!r} is not `metric(method[axis])`")
+    quantity, monotone = read[0], bool(shape["monotone"])
+    if not quantity.is_plain or quantity.metric in CALIBRATION_METRICS:
+        fail(where, text, f"{quantity} has no trend", "a trend is of a metric of a method at the end of its debates")
+    if shape["word"] == "interacting":
+        if monotone:
+            fail(where, text, "an interaction is not monotone", "write `interacting`")
+        return Interaction(text, quantity.metric, _slice(text, quantity.name, 2, where), dataset)
+    direction: Literal["increasing", "decreasing"] = "increasing" if shape["word"] == "increasing" else "decreasing"
+    return Trend(text, quantity.metric, _slice(text, quantity.name, 1, where), direction, dataset, monotone)
+
+
+def _best(text: str, match: re.Match[str], dataset: str | None, where: str) -> Best:
+    method, fixed = parse_point(match["name"])
+    inside = ", ".join([match["axis"], *(f"{axis}={value}" for axis, value in fixed.items())])
+    chosen = _slice(text, f"{method}[{inside}]", 1, where)
+    metric = match["metric"] or "accuracy"
+    better = better_of(metric)
+    if match["end"] == "best" and better == "neither":
+        fail(where, text, f"neither direction of {metric} is a merit", "write highest or lowest for best")
+    is_lowest = match["end"] == "lowest" or (match["end"] == "best" and better == "lower")
+    return Best(text, metric, chosen, match["value"].strip(), "lowest" if is_lowest else "highest", dataset)

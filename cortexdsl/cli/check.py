@@ -1,0 +1,184 @@
+"""Verb `check`: report all mistakes of specs, with their places; no model is called except with `--online`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+from cortexdsl.cli.data import dataset_lines, unpinned
+from cortexdsl.errors import InputError, Problem, SpecError
+from cortexdsl.jobs.serve import unset_keys, unset_variables
+from cortexdsl.language.spec import Spec
+from cortexdsl.models.probe import Probe, probe
+from cortexdsl.plan import Plan
+from cortexdsl.plan.compiler import Compilation, validate_experiment
+from cortexdsl.plan.forecast.cost import template_problems
+from cortexdsl.plan.forecast.warnings import (
+    models_of,
+    prompts_too_long,
+    unclaimed_cells,
+    unreadable_replies,
+    words_without_effect,
+)
+from cortexdsl.plan.models import functions_of
+
+MANY_JOBS = 3_000  # the greedy scheduler took 45 s for so many, and 356 s for 10,000
+
+
+def add_check_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("spec", nargs="+", help="one spec or several")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line: level, where, what, remedy")
+    parser.add_argument(
+        "--online",
+        action="store_true",
+        help="also ask each model four small questions: is it there, does it hold to seeds",
+    )
+
+
+def run_check(args: argparse.Namespace) -> int:
+    """Run the verb; the exit status is 0 if every spec can run, 2 if one is wrong, 1 if a model does not answer."""
+    status = 0
+    for spec in args.spec:
+        validated = _validated(spec)
+        _show(validated.problems, "error", is_json=args.json)
+        if validated.plan is None or validated.spec is None:
+            status = 2
+            continue
+        plan = validated.plan
+        _show(
+            [*_warnings(plan), *words_without_effect(validated), *unclaimed_cells(plan, validated.spec)],
+            "warning",
+            is_json=args.json,
+        )
+        _show(list(unpinned(validated.spec, plan.tasks)), "warning", is_json=args.json)
+        _show_datasets(validated.spec, plan, is_json=args.json)
+        if not args.json:
+            cells, claims = _counted(len(plan.cells), "cell"), _counted(len(plan.hypotheses), "claim")
+            unset = unset_variables(plan)
+            when = f" once the environment has {', '.join(unset)}" if unset else ""
+            print(f"{spec}: {cells}, {claims}; it can run{when}")
+        if args.online and not ask_models(plan, is_json=args.json):
+            status = 1
+    return status
+
+
+def _validated(spec: str) -> Compilation:
+    """Validate a spec, and render all its prompts for real questions."""
+    try:
+        validated = validate_experiment(spec)
+        return validated.with_problems(template_problems(validated))
+    except SpecError as error:
+        return Compilation(None, None, error.problems)
+    except InputError as error:  # the spec does not exist
+        what, _, remedy = str(error).partition("\n")
+        return Compilation(None, None, (Problem(spec, what.removeprefix(f"{spec}: "), remedy.strip()),))
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def _warnings(plan: Plan) -> list[Problem]:
+    steps = [step for cell in plan.cells for step in cell.debate.steps.values()]
+    prompts = dict.fromkeys(prompt for step in steps for prompt in step.prompts)
+    problems = [problem for prompt in prompts for problem in plan.templates.single_braces(prompt)]
+    for name in dict.fromkeys(name for cell in plan.cells for name in functions_of(cell.debate)):
+        remedy = f"read it; to run, say --trust {name}, or --config trust={name} to snakemake"
+        problems.append(
+            Problem(plan.spec_path, f"a tool calls {name}, which is code that runs on this machine", remedy)
+        )
+    for model, unset in unset_keys(plan):
+        what = (
+            f"model {model.name} ({model.model}) needs {' or '.join((unset.variable, *unset.others))}, which is not set"
+        )
+        elsewhere = "" if unset.is_needed else ", unless the key is in a file or comes from this machine"
+        problems.append(Problem(plan.spec_path, what, f"before the run: export {unset.variable}=...{elsewhere}"))
+    problems += _unmeasurable(plan)
+    problems += unreadable_replies(plan)
+    if plan.jobs > MANY_JOBS:
+        remedy = "Snakemake takes minutes to schedule so many: use a larger shard_size, or fewer replicates or cells"
+        problems.append(Problem(plan.spec_path, f"{plan.jobs:,} debate jobs", remedy))
+    return problems
+
+
+_ONLY_SHORT = {
+    "logprob": "no tokens spell a free text, so its confidence is empty",
+    "consistency": "further replies are no free text a second time, so its confidence is 0",
+}
+
+
+def _unmeasurable(plan: Plan) -> Iterator[Problem]:
+    """Yield methods that take the confidence of free texts from a measure that works only for short answers."""
+    sources = dict.fromkeys((cell.debate.confidence.source, cell.method) for cell in plan.cells)
+    for task in plan.tasks.values():
+        free = sum(item.kind == "free" for item in task.items)
+        for source, method in sources:
+            if free and source in _ONLY_SHORT:
+                free_texts = f"{free:,} of {len(task.items):,} questions of {task.label} ask for free texts"
+                what = f"{method}: confidence: {source}, and {free_texts}: {_ONLY_SHORT[source]}"
+                yield Problem(plan.spec_path, what, "use verifier or stated there, or another dataset")
+
+
+def _show_datasets(spec: Spec, plan: Plan, *, is_json: bool) -> None:
+    """Print how each dataset was read."""
+    for line in dataset_lines(spec, plan.tasks):
+        if is_json:
+            row = {"level": "dataset", "where": spec.where(line.route), "what": line.head(), "remedy": ""}
+            print(json.dumps(row | line.record()))
+        else:
+            print(line.text())
+
+
+def _show(problems: Sequence[Problem], level: str, *, is_json: bool) -> None:
+    for problem in problems:
+        if is_json:
+            line = {"level": level, "where": problem.where, "what": problem.what, "remedy": problem.remedy}
+            print(json.dumps(line))
+        else:
+            print(f"{level}: {problem}", file=sys.stderr)
+
+
+def ask_models(plan: Plan, *, is_json: bool) -> bool:
+    """Send small calls to the models of a plan, print the results, and return whether all models answered."""
+    probes = asyncio.run(probe(models_of(plan)))
+    warnings = prompts_too_long(plan, {one.entry: one.context for one in probes if one.context is not None})
+    warnings += [
+        f"model {one.entry} gives no probabilities of its tokens: `confidence: logprob` will be empty\n"
+        "    use consistency or verifier, or a server that gives them"
+        for one in probes
+        if one.logprobs == "none"
+    ]
+    if is_json:
+        for one in probes:
+            print(json.dumps({"level": "error" if one.problem else "model", **asdict(one)}))
+        for warning in warnings:
+            print(json.dumps({"level": "warning", "where": plan.spec_path, "what": warning}))
+        return not any(one.problem for one in probes)
+    print(_model_table(probes))
+    for one in probes:
+        if one.problem:
+            print(f"error: model {one.entry} ({one.model}): {one.problem}\n    {one.remedy}", file=sys.stderr)
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    return not any(one.problem for one in probes)
+
+
+def _model_table(probes: Sequence[Probe]) -> str:
+    rows = [("model", "name", "answers", "context", "seed", "price", "logprobs")]
+    rows += [
+        (
+            one.entry, one.model, "no" if one.problem else "yes",
+            "unknown" if one.context is None else f"{one.context:,}",
+            "-" if one.problem else one.seed, "known" if one.is_priced else "unknown",
+            one.logprobs,
+        )
+        for one in probes
+    ]  # fmt: skip
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]) - (not any(one.logprobs for one in probes)))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip() for row in rows]
+    return "\n".join(lines if probes else ["no model is asked: all are built in"])

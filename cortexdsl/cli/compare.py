@@ -1,0 +1,289 @@
+"""Verb `compare`: compare the cells of any table of scores, from any program."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from cortexdsl.claims.arms import arms_of, find_arm
+from cortexdsl.claims.meaning import needs_answers
+from cortexdsl.claims.parser import parse_claim
+from cortexdsl.claims.values import Claim
+from cortexdsl.core import Family
+from cortexdsl.errors import DataError, InputError
+from cortexdsl.numbers import THIN
+from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.persistence.table_checksums import check_own_table, check_parts
+from cortexdsl.report.frames import ClaimRow, read_row
+from cortexdsl.report.phrasing.claims import answer
+from cortexdsl.report.phrasing.comparisons import claims_tested, differences_tested
+from cortexdsl.stats.inference.bayes import bayes_families
+from cortexdsl.stats.inference.bootstrap import DRAWS
+from cortexdsl.stats.inference.families import CORRECTIONS, compare_families, missing_bounds
+from cortexdsl.stats.inference.joint import omnibus_families
+from cortexdsl.stats.inference.random_effects import POOLED, pool_experiments
+from cortexdsl.stats.inference.rankings import critical_difference, rank_cells
+from cortexdsl.stats.planning.planning import questions_needed
+from cortexdsl.stats.sequential.sequential import Stopping, stopping_point
+from cortexdsl.stats.tables.answers import answers_beside, with_answers
+from cortexdsl.stats.tables.score_table import ScoreTable, absent_in_words, absent_of, read_table
+from cortexdsl.stats.verdicts import evaluate_claims
+
+SHOWN = (
+    "metric", "cell", "difference", "ci_low_simultaneous", "ci_high_simultaneous", "ci_low", "ci_high", "p",
+    "p_adjusted", "discordant", "test",
+)  # fmt: skip
+COLUMNS_SAID = "all_low, all_high: that interval. low, high: the ordinary 95 % interval of one difference."
+HEADS = {"ci_low_simultaneous": "all_low", "ci_high_simultaneous": "all_high", "ci_low": "low", "ci_high": "high"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument(
+        "scores",
+        type=Path,
+        nargs="+",
+        help="CSV with columns cell, replicate, question_id, score (and dataset), or a folder of results with "
+        "scores.csv; of three or more the differences are pooled over experiments",
+    )
+    parser.add_argument("--to", required=True, metavar="CELL", help="the cell that the others are compared with")
+    parser.add_argument("--cells", nargs="+", metavar="CELL", help="cells to compare; by default all others")
+    parser.add_argument(
+        "--metric", action="append", metavar="COLUMN", help="a column; may be repeated (default: score)"
+    )
+    parser.add_argument("--correction", default="holm", choices=[*CORRECTIONS, "none"], help="default: holm")
+    parser.add_argument(
+        "--claim", action="append", default=[], metavar="TEXT", help="also judge a claim; may be repeated"
+    )
+    parser.add_argument(
+        "--answers", type=Path, metavar="FILE", help="every answer with its confidence, for claims about ece, brier, "
+        "auroc and single agents: columns cell, question_id, right, stated (and agent, round ...); "
+        "an experiment's own results have it",
+    )  # fmt: skip
+    parser.add_argument(
+        "--most", action="append", default=[], metavar="COLUMN=NUMBER",
+        help="the most that one question can have of a column without bounds, such as tokens=16000: claims are "
+        "undecided if values that no question showed could turn them; may be repeated",
+    )  # fmt: skip
+    parser.add_argument("--rope", type=float, metavar="WIDTH", help="also give probabilities of worse, same, better")
+    parser.add_argument(
+        "--stopping",
+        type=int,
+        metavar="BATCH",
+        help="also say when, in batches, every --claim was decided",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of Monte Carlo tests and bootstraps (default: 0)")
+    parser.add_argument("--draws", type=int, default=DRAWS, help=f"permutations and resamples (default: {DRAWS})")
+    parser.add_argument("--out", type=Path, help="write the comparisons as CSV")
+    parser.add_argument("--json", action="store_true", help="print JSON: one comparison a line, then one claim a line")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    if args.draws < 1 or args.seed < 0:
+        raise InputError("--draws is at least 1, --seed at least 0")
+    if len(args.scores) > 1:
+        return _pool(args)
+    claims = [parse_claim(text, "--claim") for text in args.claim]
+    table = _with_bounds(_table(args, claims), args.most)
+    arms = arms_of(table.cells)
+    reference = find_arm(arms, args.to).cell
+    cells = tuple(args.cells or (cell for cell in table.cells if cell != reference))
+    families = [Family("comparison", cells, reference, args.correction)]
+    metrics = tuple(dict.fromkeys(args.metric or ["score"]))
+    comparisons = compare_families(table, families, metrics, args.seed, draws=args.draws)
+    verdicts = evaluate_claims(table, claims, args.seed, correction=args.correction, draws=args.draws)
+    if args.out:
+        _write(args.out, comparisons)
+    if args.json:
+        for rows in (comparisons, verdicts):
+            sys.stdout.write(rows.to_json(orient="records", lines=True, double_precision=15) if len(rows) else "")
+        return 0
+    _print_comparisons(comparisons, reference, args.correction, several=len(table.datasets) > 1)
+    if absent := absent_in_words(absent_of(table)):
+        print(absent)
+    for row in omnibus_families(table, families, metrics).itertuples():
+        print(f"{row.test} of {row.metric} on {row.dataset}: {row.statistic:.4g}, p {row.p:.4g} ({row.cells} cells)")
+    _print_bounds(missing_bounds(table, families, metrics, args.seed, draws=args.draws))
+    _print_ranks(table, metrics)
+    if args.rope is not None:
+        read = bayes_families(table, families, metrics, args.rope, args.seed)
+        print(f"probabilities, the same being within {args.rope:g}:")
+        print(read.drop(columns=["family", "reference", "rope"]).to_string(index=False, float_format="%.3f"))
+    if args.stopping is not None:
+        early = stopping_point(table, claims, batch=args.stopping, fewest=args.stopping, correction=args.correction)
+        _print_stopping(early)
+    if args.claim:
+        print(f"claims, p {how_adjusted(args.correction, len(claims))}:")
+        columns = ["claim", "verdict", "estimate", *HEADS, "p_adjusted"]
+        print(verdicts[columns].rename(columns=HEADS).to_string(index=False))
+        needed = questions_needed(table, verdicts, arms, alpha=0.05, correction=args.correction)
+        _print_notes(_claims_in_words(verdicts.assign(questions_needed=needed)))
+        _print_wrapped(claims_tested(".05", len(claims), args.correction))
+    return 0
+
+
+def _claims_in_words(verdicts: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    """Yield each claim with the report's sentences about it."""
+    for values in verdicts.to_dict("records"):
+        cells = {str(name): "" if pd.isna(value) else str(value) for name, value in values.items()}
+        sentences = answer(read_row(ClaimRow, cells, Path("claims")))
+        yield sentences.claim, " ".join(filter(None, [sentences.evidence, sentences.note]))
+
+
+def _table(args: argparse.Namespace, claims: Sequence[Claim]) -> ScoreTable:
+    """Read the scores, and the answers if a claim needs them."""
+    path = _scores(args.scores[0])
+    check_own_table(path)
+    table = read_table(path)
+    if args.answers:
+        return with_answers(table, [args.answers], as_said=False)
+    answers = answers_beside(path) if any(needs_answers(claim) for claim in claims) else []
+    check_parts(Layout(path.parent.as_posix()), answers)
+    return with_answers(table, answers) if answers else table
+
+
+def _with_bounds(table: ScoreTable, stated: Sequence[str]) -> ScoreTable:
+    """Return the table with the most that one question can have of some columns.
+
+    Raises
+    ------
+    InputError
+        Not written as COLUMN=NUMBER, or an unknown column.
+    """
+    bounds: dict[str, float] = {}
+    for text in stated:
+        name, _, number = text.partition("=")
+        try:
+            bounds[table.metric(name.strip()).name] = float(number)
+        except ValueError:
+            raise InputError(f"--most {text}: write COLUMN=NUMBER, such as tokens=16000") from None
+    most = {cell: {**table.most.get(cell, {}), **bounds} for cell in table.cells}
+    return table.with_most(most) if bounds else table
+
+
+def _scores(path: Path) -> Path:
+    return path / "scores.csv" if path.is_dir() else path
+
+
+def _pool(args: argparse.Namespace) -> int:
+    """Pool several experiments."""
+    if args.claim or args.answers or args.stopping is not None or args.rope is not None:
+        raise InputError(
+            "--claim, --answers, --stopping and --rope are about one experiment; leave them out, or give one table"
+        )
+    for path in args.scores:
+        check_own_table(_scores(path))
+    tables = {str(path): read_table(_scores(path)) for path in args.scores}
+    if len(tables) < len(args.scores):
+        raise InputError("an experiment is named twice; it would count as two")
+    first = next(iter(tables.values()))
+    cells = tuple(args.cells or (cell for cell in first.cells if cell != args.to))
+    metrics = tuple(dict.fromkeys(args.metric or ["score"]))
+    pooled = pool_experiments(tables, cells, args.to, metrics, args.correction)
+    if args.out:
+        _write(args.out, pooled)
+    if args.json:
+        sys.stdout.write(pooled.to_json(orient="records", lines=True, double_precision=15))
+        return 0
+    tests = int((pooled["experiment"] == POOLED).sum())
+    print(
+        f"against {args.to}, over {len(tables)} experiments as draws from experiments like these; "
+        f"p {how_adjusted(args.correction, tests)}, two-sided, of no difference"
+    )
+    shown = ["metric", "cell", "experiment", "difference", "ci_low", "ci_high", "p", "p_adjusted", "n_questions"]
+    print(pooled[shown].to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep=""))
+    _print_notes((f"{row.cell}, {row.metric}", str(row.note)) for row in pooled.itertuples())
+    return 0
+
+
+def how_adjusted(correction: str, tests: int) -> str:
+    """Return how p-values were adjusted, or that they were not."""
+    if correction == "none":
+        return f"not corrected: of {tests} tests each errs by itself" if tests > 1 else "of one test"
+    return f"adjusted by {correction} over {tests} test{'' if tests == 1 else 's'}"
+
+
+def _print_comparisons(comparisons: pd.DataFrame, reference: str, correction: str, *, several: bool) -> None:
+    """Print the table, and below it the meaning of its columns and the notes of its rows."""
+    shown = (("dataset",) if several else ()) + SHOWN
+    count = f"{len(comparisons)} comparison{'' if len(comparisons) == 1 else 's'}"
+    print(f"compared with {reference}: {count}, p {how_adjusted(correction, len(comparisons))}")
+    numbers = comparisons[list(shown)].rename(columns=HEADS)
+    print(numbers.to_string(index=False, float_format=lambda value: f"{value:.4g}"))
+    _print_wrapped(f"{differences_tested([correction])} {COLUMNS_SAID}")
+    _print_notes((f"{row.cell}, {row.metric}, {row.dataset}", str(row.note)) for row in comparisons.itertuples())
+
+
+def _print_notes(notes: Iterable[tuple[str, str]]) -> None:
+    for what, note in notes:
+        if note:
+            _print_wrapped(f"{what}: {note}", "  ")
+
+
+def _print_wrapped(text: str, indent: str = "") -> None:
+    """Print text on lines of 100 columns; narrow spaces, which do not break lines, become plain ones."""
+    filled = textwrap.fill(text, 100, initial_indent=indent, subsequent_indent=indent * 2)
+    print(filled.replace(THIN, " "))
+
+
+def _write(path: Path, table: pd.DataFrame) -> None:
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: its folder does not exist")
+    table.to_csv(path, index=False, lineterminator="\n")
+
+
+def _print_ranks(table: ScoreTable, metrics: Sequence[str]) -> None:
+    """Print the ranks of methods over several datasets, and whether they differ."""
+    for metric in metrics if len(table.datasets) > 1 and len(table.cells) > 2 else ():
+        try:
+            ranking = rank_cells(table, metric, higher_is_better=table.metric(metric).better != "lower")
+        except DataError as error:  # a cell lacks the metric: its comparisons report that
+            print(f"no ranks of {metric}: {error}")
+            continue
+        ranks = ", ".join(f"{cell} {rank:.2f}" for cell, rank in ranking.ranks.sort_values().items())
+        print(
+            f"ranks of {metric} over {ranking.datasets} datasets (the unit is the dataset): {ranks}; "
+            f"Iman-Davenport F {ranking.iman_davenport:.4g}, p {ranking.p:.4g}; differences of ranks above "
+            f"{critical_difference(len(ranking.ranks), ranking.datasets):.2f} are significant (Nemenyi)"
+        )
+
+
+def _print_stopping(stopping: Stopping) -> None:
+    decided = int(stopping.looks["decided"].iloc[-1])
+    questions, planned = stopping.questions, stopping.planned
+    each = (
+        "; ".join(f"{count} of {planned[name]} on {name}" for name, count in questions.items())
+        if len(questions) > 1
+        else ""
+    )
+    print(
+        f"stopping early: {decided} of {len(stopping.verdicts)} claims are decided after {sum(questions.values())} of "
+        f"{sum(planned.values())} questions{f' ({each})' if each else ''}, {stopping.saved:.0%} of calls saved; "
+        "verdicts that hold at any time:"
+    )
+    print(stopping.verdicts[["claim", "verdict", "estimate", "p_adjusted", "test"]].to_string(index=False))
+    _print_notes(stopping.verdicts[["claim", "note"]].astype(str).itertuples(index=False, name=None))
+
+
+def _print_bounds(bounds: pd.DataFrame) -> None:
+    """Print which comparisons missing or unreadable answers could change."""
+    if bounds.empty:
+        return
+    rows = int(bounds[["missing", "unparsed"]].to_numpy().sum())
+    print(f"missing or unreadable answers in {len(bounds)} comparisons ({rows} rows, counted as 0)", end="")
+    if not bounds["changes"].any():
+        print("; none could change whether a difference is significant")
+        return
+    print("; these could change:")
+    for row in bounds[bounds["changes"]].itertuples():
+        print(
+            f"  {row.cell} on {row.dataset}, {row.metric}: difference {row.difference:.4g}, from "
+            f"{row.worst_difference:.4g} (p {row.worst_p_adjusted:.3g}) to {row.best_difference:.4g} "
+            f"(p {row.best_p_adjusted:.3g})"
+        )

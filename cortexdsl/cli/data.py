@@ -1,0 +1,355 @@
+"""Verb `data` (list, show and sample datasets), and the lines about the datasets of a spec that `check` prints."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cortexdsl.core import Dataset, Question
+from cortexdsl.errors import DataError, Problem
+from cortexdsl.language.inheritance import SOURCES
+from cortexdsl.language.nodes import Route
+from cortexdsl.language.reader import read_part
+from cortexdsl.language.spec import Spec, load_spec
+from cortexdsl.tasks.load import load
+from cortexdsl.tasks.reading.kinds import KINDS
+from cortexdsl.tasks.registry import DatasetEntry, entry_named, nearest, registry
+from cortexdsl.tasks.task import Task
+
+EXAMPLES = 3
+WIDTH = 76  # of a question, below its dataset
+
+ANSWERS = {name: kind.plural for name, kind in KINDS.items()} | {"mixed": "of several kinds"}
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetLine:
+    """One dataset of a spec, as it was read.
+
+    Attributes
+    ----------
+    route : Route
+        Its entry in the spec.
+    task : Task
+    size : str
+        The entry that leaves rows out, such as `size: 20 from first.yaml:3`; empty if all rows are used.
+    left : tuple of str
+        Keys of an extended file that belong to another dataset, such as `size of first.yaml:3`.
+    """
+
+    route: Route
+    task: Task
+    size: str = ""
+    left: tuple[str, ...] = ()
+
+    def head(self) -> str:
+        """Return the dataset in one line."""
+        return f"{self._name()}: {'; '.join(self._facts())}"
+
+    def text(self) -> str:
+        """Return the dataset in one line, and its first questions in a line each."""
+        return "\n".join([self.head(), *(f"    {question}" for question in self.questions())])
+
+    def questions(self) -> list[str]:
+        """Return the first questions, each shortened to one line."""
+        return [_shortened(question.text) for question in self.task.questions[:EXAMPLES]]
+
+    def record(self) -> dict[str, Any]:
+        """Return the same as plain values."""
+        task, origin = self.task, self.task.origin
+        return {
+            "dataset": task.label,
+            "source": origin.source,
+            "revision": origin.revision,
+            "rows": origin.rows,
+            "used": len(task.items),
+            "size": self.size,
+            "left": list(self.left),
+            "kind": task.kind,
+            "columns": dict(origin.columns),
+            "unanswered": origin.unanswered,
+            "repeated": [list(rows) for rows in origin.repeated],
+            "delimiter": origin.delimiter,
+            "decimal": origin.decimal,
+            "questions_digest": task.questions_digest,
+            "questions": self.questions(),
+        }
+
+    def _name(self) -> str:
+        label, source = self.task.label, self.task.origin.source
+        if not Path(source).is_absolute():
+            return label
+        name = Path(source).name
+        return name if label == Path(source).stem else f"{label} ({name})"
+
+    def _facts(self) -> Iterator[str]:
+        task, origin = self.task, self.task.origin
+        used, rows = len(task.items), origin.rows
+        if origin.source == "generated":
+            yield f"{_counted(used, 'question')}, generated; answers are {ANSWERS[task.kind]}"
+        else:
+            limit = f" ({self.size})" if self.size and used < rows else ""
+            read = f"{_counted(rows, 'row')}, {'all' if used == rows else f'{used:,}'} used{limit}"
+            yield f"{read}, answers are {ANSWERS[task.kind]}, gold column {origin.columns['answer']!r}"
+        if origin.source.startswith("hub: "):
+            yield f"{origin.source}, revision {origin.revision or 'unknown'}"
+        if origin.unanswered:
+            yield f"{_counted(origin.unanswered, 'row')} without an answer left out"
+        if origin.repeated:
+            first = " and ".join(f"{row:,}" for row in origin.repeated[0])
+            yield f"{_counted(len(origin.repeated), 'question')} asked more than once (rows {first}, ...)"
+        if origin.delimiter not in (None, ",", "\t"):
+            yield f"cells are divided by {origin.delimiter!r}"
+        if origin.decimal == ",":
+            yield "the comma is the decimal mark"
+        if self.left:
+            yield f"not used, since it belongs to another dataset: {', '.join(self.left)}"
+
+
+def dataset_lines(spec: Spec, tasks: Mapping[str, Task]) -> list[DatasetLine]:
+    """Return one line for each dataset of a spec; `tasks` by label."""
+    lines = []
+    for label, task in tasks.items():
+        route: Route = ("dataset",) if spec.text.dataset is not None else ("datasets", label)
+        lines.append(DatasetLine(route, task, _size(spec, route), _left(spec, route)))
+    return lines
+
+
+def unpinned(spec: Spec, tasks: Mapping[str, Task]) -> Iterator[Problem]:
+    """Yield the datasets of the hub without a commit: their questions may change before the next run."""
+    for line in dataset_lines(spec, tasks):
+        origin = line.task.origin
+        if not origin.is_pinned:
+            now = f"; today it is {origin.revision}" if origin.revision else ""
+            yield spec.problem(
+                line.route,
+                f"dataset {line.task.label} is loaded from the hub without a commit, so its questions may change",
+                f"write revision: COMMIT{now}; a run keeps the revision and a digest of the questions in plan.json",
+            )
+
+
+def _size(spec: Spec, route: Route) -> str:
+    """Return the size of a dataset in the spec, with its place if that is another file."""
+    node = spec.node.find((*route, "size"))
+    if node is None:
+        return "ids" if spec.node.find((*route, "ids")) else ""
+    other = Path(node.mark.file) != spec.path
+    return f"size: {node.plain()}" + (f" from {node.mark.file}:{node.mark.line}" if other else "")
+
+
+def _left(spec: Spec, route: Route) -> tuple[str, ...]:
+    """Return the keys of an extended file that belong to the dataset that was replaced."""
+    keys = []
+    for path in spec.files:
+        entry = read_part(path)[0].find(route) if path != spec.path else None
+        for word, node in entry.mapping().items() if entry else ():
+            if word not in SOURCES and spec.node.find((*route, word)) is None:
+                keys.append(f"{word} of {node.mark.file}:{node.mark.line}")
+    return tuple(keys)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def _shortened(text: str) -> str:
+    plain = "".join(letter if letter.isprintable() else " " for letter in text)
+    line = " ".join(plain.split())
+    return line if len(line) <= WIDTH else f"{line[: WIDTH - 3]}..."
+
+
+SAMPLE = 3  # questions
+COLUMNS = {
+    "question": "the column of your own file, or of a dataset of the hub, that holds the question",
+    "answer": "the column that holds the right answer",
+    "context": "the column that holds a passage",
+    "id": "the column that holds an id",
+}
+_WORDS = (*COLUMNS, "choices", "labels", "kind", "gold", "config", "revision", "delimiter", "encoding", "decimal",
+          "drop_unanswered")  # fmt: skip
+_LONGEST_PASSAGE = 600
+
+
+def add_data_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="all datasets, one a line")
+    listing.add_argument("--json", action="store_true", help="print the table as JSON")
+    show = actions.add_parser("show", help="where a dataset comes from, and how it is read and graded")
+    show.add_argument("name", help="a dataset of the list")
+    sample = actions.add_parser("sample", help="print some questions as agents see them, and their golds")
+    which = "a dataset of the list, `own` for your own file, OWNER/NAME of the hub, or a spec (FILE.yaml)"
+    sample.add_argument("name", help=which)
+    sample.add_argument("--dataset", help="label of one of a spec's datasets; by default all of them")
+    sample.add_argument("--path", type=Path, help="the official file or folder, or your own file")
+    sample.add_argument("--subset", action="append", default=[], help="subject, task or collection; repeatable")
+    sample.add_argument("--split", help="another split than the usual one")
+    sample.add_argument("--size", type=int, help=f"how many questions ({SAMPLE})")
+    sample.add_argument("--seed", type=int, default=0, help="seed of the sampling and of shuffled options (0)")
+    sample.add_argument("--stratify", help="a field that the sample is balanced over")
+    for word, what in COLUMNS.items():
+        sample.add_argument(f"--{word}", metavar="COLUMN", help=what)
+    sample.add_argument(
+        "--choices", action="append", metavar="COLUMN", help="a list of options, or one of them; repeatable"
+    )
+    sample.add_argument("--labels", action="append", metavar="LABEL", help="an answer of kind labels; repeatable")
+    sample.add_argument("--kind", help="kind of answer: number, choice, text ...")
+    sample.add_argument("--gold", help="how the column holds the answer: plain, hashes, boxed, label, boolean ...")
+    sample.add_argument("--config", help="configuration of a dataset of the hub")
+    sample.add_argument("--revision", help="commit of a dataset of the hub")
+    sample.add_argument("--delimiter", help="what divides the cells of your own CSV file")
+    sample.add_argument("--encoding", help="encoding of your own file, such as windows-1252")
+    sample.add_argument("--decimal", choices=[".", ","], help="decimal mark of your own answers")
+    sample.add_argument("--drop-unanswered", action="store_true", help="leave out rows without an answer")
+
+
+def run_data(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    if args.action == "list":
+        print(_json() if args.json else _table())
+    elif args.action == "show":
+        print(_shown(entry_named(args.name)))
+    else:
+        for line in _spec_lines(args) if args.name.endswith((".yaml", ".yml")) else [_line(args)]:
+            print(_sample(line, SAMPLE if args.size is None else args.size))
+    return 0
+
+
+def _spec_lines(args: argparse.Namespace) -> list[DatasetLine]:
+    """Load the datasets of a spec with its own settings."""
+    for word in (*_WORDS, "path", "subset", "split", "seed", "stratify"):
+        if getattr(args, word):
+            raise DataError(
+                f"data sample {args.name}: --{_dashed(word)} is for a file or a dataset: a spec says it itself"
+            )
+    spec = load_spec(args.name)
+    if args.dataset is not None and args.dataset not in spec.datasets:
+        raise DataError(f"{args.name}: there is no dataset {args.dataset!r}{nearest(args.dataset, spec.datasets)}")
+    labels = [args.dataset] if args.dataset is not None else list(spec.datasets)
+    return dataset_lines(spec, {label: load(spec.datasets[label]) for label in labels})
+
+
+def _line(args: argparse.Namespace) -> DatasetLine:
+    """Load the dataset of the arguments."""
+    dataset = _dataset(args)
+    return DatasetLine((), load(dataset), "" if dataset.size is None else f"size: {dataset.size}")
+
+
+def _dataset(args: argparse.Namespace) -> Dataset:
+    is_own, is_hub = args.name == "own", "/" in args.name
+    if is_own and args.path is None:
+        raise DataError("data sample own: no file\n    give it with --path")
+    if args.dataset is not None:
+        raise DataError(f"data sample {args.name}: --dataset is for a spec")
+    allowed = {"config": is_hub, "revision": not is_own, "delimiter": is_own, "encoding": is_own}
+    for word in _WORDS:
+        if getattr(args, word) and not allowed.get(word, True):
+            place = "a file of your own" if word in ("delimiter", "encoding") else "a dataset of the hub"
+            raise DataError(f"data sample {args.name}: --{_dashed(word)} is for {place}")
+    fields: dict[str, Any] = {word: value for word in (*COLUMNS, "gold") if (value := getattr(args, word))}
+    if args.choices:
+        fields["choices"] = args.choices[0] if len(args.choices) == 1 else tuple(args.choices)
+    if args.labels:
+        fields["labels"] = tuple(args.labels)
+    return Dataset(
+        label=args.path.stem if is_own else args.name.rpartition("/")[2],
+        name=None if is_own or is_hub else args.name,
+        path=str(args.path.absolute()) if args.path else None,
+        hub=args.name if is_hub else None,
+        subset=tuple(args.subset),
+        split=args.split,
+        size=args.size,
+        seed=args.seed,
+        stratify=args.stratify,
+        fields=fields,
+        kind=args.kind,
+        config=args.config,
+        revision=args.revision,
+        delimiter=args.delimiter,
+        encoding=args.encoding,
+        decimal=args.decimal,
+        drop_unanswered=args.drop_unanswered,
+    )
+
+
+def _dashed(word: str) -> str:
+    return word.replace("_", "-")
+
+
+def _table() -> str:
+    width = max(map(len, registry()))
+    return "\n".join(
+        f"{name:<{width}}  {_kinds(entry):<10}  {_metrics(entry):<10}  {entry.title}"
+        for name, entry in registry().items()
+    )
+
+
+def _json() -> str:
+    return json.dumps(
+        {
+            name: {"title": entry.title, "kind": _kinds(entry), "metric": _metrics(entry), "licence": entry.licence}
+            for name, entry in registry().items()
+        },
+        indent=1,
+        ensure_ascii=False,
+    )
+
+
+def _kinds(entry: DatasetEntry) -> str:
+    kinds = {entry.of_subset(subset).kind for subset in entry.subsets} or {entry.kind}
+    return kinds.pop() if len(kinds) == 1 else "mixed"
+
+
+def _metrics(entry: DatasetEntry) -> str:
+    metrics = {entry.of_subset(subset).metric_name for subset in entry.subsets} or {entry.metric_name}
+    return metrics.pop() if len(metrics) == 1 else "mixed"
+
+
+def _shown(entry: DatasetEntry) -> str:
+    ids = [
+        " ".join(
+            filter(None, (each["id"], each.get("config", "").replace("*", "(one config a subset)"), _commit(each)))
+        )
+        for each in entry.hub
+    ]
+    facts = {
+        "source": entry.source,
+        "licence": entry.licence,
+        "answers": f"{_kinds(entry)}, graded by {_metrics(entry)}",
+        "labels": ", ".join(entry.labels),
+        "hub": "; else ".join(ids),
+        "splits": ", ".join(f"{split}{' (usual)' if split == entry.split else ''}" for split in entry.files),
+        "files": "; ".join(f"{split}: {' or '.join(names)}" for split, names in entry.files.items()),
+        "groups": entry.group,
+        "options": "always shuffled, seeded per question" if entry.shuffle else "",
+        "collections": "; ".join(f"{name}: {', '.join(parts)}" for name, parts in entry.collections.items()),
+    }
+    lines = [f"{entry.name}: {entry.title}", *(f"  {name:<12}{value}" for name, value in facts.items() if value)]
+    for subset in entry.subsets:
+        part = entry.of_subset(subset)
+        lines.append(f"  {subset}: {part.kind}, {part.metric_name}{'; ' + part.ask if part.ask else ''}")
+    return "\n".join(lines)
+
+
+def _commit(candidate: Mapping[str, str]) -> str:
+    return f"at {candidate['revision']}" if "revision" in candidate else "(not pinned to a commit)"
+
+
+def _sample(line: DatasetLine, size: int) -> str:
+    rule = "-" * 72
+    questions = line.task.questions[:size]
+    return "\n".join([line.head(), *(f"{rule}\n{_rendered(line.task, question)}" for question in questions), rule])
+
+
+def _rendered(task: Task, question: Question) -> str:
+    passage = question.context
+    if len(passage) > _LONGEST_PASSAGE:
+        passage = f"{passage[:_LONGEST_PASSAGE]} ... ({len(passage)} characters)"
+    parts = [f"[{question.id}]", passage, question.text]
+    parts += [f"({label}) {text}" for label, text in question.options]
+    parts += ["", task.format_of(question.id), "", f"gold: {' | '.join(task.gold(question.id)) or '(no answer)'}"]
+    return "\n".join(part for index, part in enumerate(parts) if part or index > 1)

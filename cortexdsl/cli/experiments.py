@@ -1,0 +1,222 @@
+"""Verbs of a whole experiment: `run` (becomes Snakemake with the shipped workflow) and `status` (how far it is)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import yaml
+from rich.console import Console, RenderableType
+from rich.live import Live
+
+from cortexdsl.display.console import draw
+from cortexdsl.display.launch import store_command, workflow_folder
+from cortexdsl.display.progress import LOOK_EVERY, RunProgress, WatchedRun, expected_in, layout_in, trainings
+from cortexdsl.display.wording import has_many_datasets, in_a_line, name_of, plain_values
+from cortexdsl.errors import InputError
+from cortexdsl.jobs.arguments import add_trust
+from cortexdsl.plan import compile_spec
+from cortexdsl.plan.layout import Layout, selected_experiments, spec_path
+from cortexdsl.worker.run import is_locked
+
+
+def add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("spec", help="the spec, or its name under specs/; several with commas")
+    parser.add_argument("--cores", metavar="N", help="jobs at once on this machine; by default one a core")
+    parser.add_argument("--profile", metavar="NAME", help="where jobs run: slurm, or a Snakemake profile of your own")
+    parser.add_argument("--errors-again", action="store_true", help="ask failed calls of earlier runs again")
+    add_trust(parser)
+    parser.epilog = "Arguments after -- are passed to Snakemake: cortexdsl run mine -- --dry-run"
+
+
+def run_run(args: argparse.Namespace) -> int:
+    """Run the verb: this process becomes Snakemake, which then has its signals and its exit status."""
+    if args.cores not in (None, "all") and not (args.cores.isdecimal() and int(args.cores) > 0):
+        raise InputError(f"--cores {args.cores}: this is not a number of jobs\n    write --cores 4, or --cores all")
+    for experiment, path in selected_experiments(args.spec).items():
+        compile_spec(path, experiment)  # reports mistakes before Snakemake starts
+    settings = [f"spec={json.dumps(args.spec)}", *(["errors_again=true"] if args.errors_again else [])]
+    settings += [f"trust={','.join(args.trust)}"] if args.trust else []
+    profile = ["--profile", find_profile(args.profile)] if args.profile else []
+    # The profile of a cluster has the number of jobs at once.
+    cores = ["--cores", args.cores or "all"] if args.cores or not profile else []
+    logger = ["--logger", "cortexdsl"] if "--logger" not in args.handed_on else []
+    snakefile = ["--snakefile", str(workflow_folder() / "Snakefile")]
+    command = [sys.executable, "-m", "cortexdsl.display.launch", *snakefile, *_default_options(args.handed_on)]
+    _check_folder()
+    store_command(sys.argv[1:])
+    sys.stdout.flush()
+    os.execv(command[0], [*command, *profile, *logger, *cores, *_configured(args.handed_on, settings)])
+
+
+def _check_folder() -> None:
+    """Refuse a folder that Snakemake cannot write to.
+
+    Raises
+    ------
+    InputError
+    """
+    if not os.access(Path(), os.W_OK):
+        raise InputError(
+            f"{Path.cwd()}: this folder cannot be written\n"
+            "    give yourself the right to write there, or run in another folder that has the spec"
+        )
+
+
+def _default_options(handed_on: Sequence[str]) -> list[str]:
+    """Return the options of the shipped default profile, as options: Snakemake would announce the profile.
+
+    Empty if another default profile is in effect: one of the user's, or one named in the arguments.
+    """
+    shipped = workflow_folder() / "profiles" / "default"
+    folders = (folder for folder in (Path("default"), Path("profiles/default"), shipped) if folder.exists())
+    if any(word.startswith("--workflow-profile") for word in handed_on) or not next(folders).samefile(shipped):
+        return []
+    options = ["--workflow-profile", "none"]
+    for name, value in yaml.safe_load((shipped / "config.yaml").read_text(encoding="utf-8")).items():
+        if value is not False and name != "logger":
+            options += [
+                f"--{name}",
+                *([] if value is True else map(str, value if isinstance(value, list) else [value])),
+            ]
+    return options
+
+
+def _configured(handed_on: Sequence[str], settings: Sequence[str]) -> list[str]:
+    """Add settings to Snakemake's arguments, to the last `--config` if there is one: Snakemake ignores the others."""
+    words = [part for word in handed_on for part in (word.split("=", 1) if word.startswith("--config=") else [word])]
+    places = [place for place, word in enumerate(words) if word in ("--config", "-C")]
+    if not places:
+        return [*words, "--config", *settings]
+    return [*words[: places[-1] + 1], *settings, *words[places[-1] + 1 :]]
+
+
+def find_profile(name: str) -> str:
+    """Return the folder of a profile: one of the user's, or a shipped one by its name.
+
+    Raises
+    ------
+    InputError
+        There is no such profile.
+    """
+    shipped = workflow_folder() / "profiles"
+    for folder in (Path(name), shipped / name):
+        if (folder / "config.yaml").is_file():
+            return str(folder)
+    names = ", ".join(sorted(path.parent.name for path in shipped.glob("*/config.yaml")))
+    raise InputError(f"--profile {name}: there is no folder {name} with a config.yaml\n    shipped: {names}")
+
+
+def add_status_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("experiment", help="its name, or the folder of its results: results/quickstart")
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
+    parser.add_argument("--watch", action="store_true", help="go on until nothing runs any more, or Ctrl-C")
+
+
+def run_status(args: argparse.Namespace) -> int:
+    """Run the verb; the exit status is 0 if a run is active or the experiment is finished, else 1."""
+    layout = layout_in(args.experiment)
+    root = Path(layout.root)
+    if args.watch:
+        _wait_for_jobs(layout)
+    elif is_locked(root) and not _has_begun(layout):
+        print(f"{root}: a run is at work, no job has started yet")
+        return 0
+    watched = WatchedRun(expected_in(args.experiment))
+    shown = watched.look()
+    if args.watch:
+        shown = _follow(watched, root, is_json=args.json)
+    is_open = bool(shown.running) or is_locked(root)
+    is_finished = shown.all.state == "done" and Path(layout.report).exists()
+    trained = trainings(watched.expected.layout)
+    if args.json:
+        learned = {"trainings": [asdict(each) for each in trained]} if trained else {}
+        print(json.dumps(plain_values(shown) | learned))
+    else:
+        console = Console(highlight=False)
+        if console.is_terminal:
+            console.print(draw(shown, console.width))
+        else:
+            print("\n".join(_lines(shown)))
+        for line in (*(each.line() for each in trained), *_remarks(shown, is_open=is_open, is_finished=is_finished)):
+            print(line)
+    return 0 if is_open or is_finished else 1
+
+
+def _has_begun(layout: Layout) -> bool:
+    return Path(layout.plan).exists() or any(Path(layout.ledgers).glob("*.json"))
+
+
+def _wait_for_jobs(layout: Layout) -> None:
+    """Wait while a run plans its jobs, or while there is only a spec that may be run; print that once."""
+    root, is_said = Path(layout.root), False
+    while not Path(layout.plan).exists() and (is_locked(root) or (not _has_begun(layout) and _has_spec(layout))):
+        if not is_said:
+            print(f"{root}: no job has started yet; waiting (Ctrl-C ends this)", file=sys.stderr, flush=True)
+            is_said = True
+        time.sleep(LOOK_EVERY)
+
+
+def _has_spec(layout: Layout) -> bool:
+    try:
+        spec_path(layout.root.removeprefix("results/"))
+    except InputError:
+        return False
+    return True
+
+
+def _follow(watched: WatchedRun, root: Path, *, is_json: bool) -> RunProgress:
+    """Show an experiment while it runs, and return its last state."""
+    console = Console(highlight=False)
+    moves = console.is_terminal and not is_json
+
+    def table() -> RenderableType:
+        return draw(watched.look(), console.width, max(3, console.height - 6))
+
+    live = Live(get_renderable=table, console=console, refresh_per_second=2, transient=True) if moves else None
+    if live is not None:
+        live.start()
+    try:
+        shown = watched.look()
+        while shown.running or is_locked(root):
+            time.sleep(LOOK_EVERY)
+            shown = watched.look()
+            if is_json:
+                print(json.dumps(plain_values(shown)), flush=True)
+        return watched.look(is_last=True)
+    except KeyboardInterrupt:
+        return watched.look()
+    finally:
+        if live is not None:
+            live.stop()
+
+
+def _lines(shown: RunProgress) -> list[str]:
+    many = has_many_datasets(shown)
+    rows = [in_a_line(row, name_of(row, many_datasets=many)) for row in shown.rows]
+    return [*rows, in_a_line(shown.all, f"all of {shown.experiment}")] if len(rows) > 1 else rows
+
+
+def _remarks(shown: RunProgress, *, is_open: bool, is_finished: bool) -> list[str]:
+    lines = []
+    if shown.others.jobs:
+        calls = shown.others.calls.get("asked", 0)
+        lines.append(f"others: {calls:,} calls by a judge, a knowledge pool, or cells of earlier plans")
+    if shown.silent:
+        named = ", ".join(shown.silent[:3]) + (f" and {len(shown.silent) - 3} more" if len(shown.silent) > 3 else "")
+        why = "probably of an earlier run" if is_open else "probably killed"
+        lines.append(f"no news for over a minute, {why}: {named}")
+    for message, jobs in shown.messages.items():
+        lines.append(f"{jobs} {'jobs' if jobs > 1 else 'job'} ended: {message}")
+    if not is_open and not is_finished:
+        what = "there is no report" if shown.all.state == "done" else "not finished"
+        lines.append(f"{what}, and no run is at work\n    go on: cortexdsl run {shown.experiment}")
+    return lines

@@ -1,0 +1,87 @@
+"""Verbs for what other programs wrote: `cortexdsl grade` (replies) and `cortexdsl import` (transcripts)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from cortexdsl.errors import DataError, InputError
+from cortexdsl.records import read_transcripts
+from cortexdsl.tasks.reading.kinds import KINDS
+from cortexdsl.tasks.replies import grade_rows, summarise
+from cortexdsl.tasks.sources.files import rows_of
+
+
+def add_grade_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument(
+        "file", type=Path, help="JSON Lines (or CSV, Parquet) of task, question, options (if any), gold and output"
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--out", type=Path, metavar="FILE", help="write one graded row a line to this file")
+    where.add_argument("--json", action="store_true", help="print one graded row a line, in the order of the input")
+    parser.add_argument(
+        "--reading", choices=("lenient", "strict"), default="lenient", help="the reading that scores (lenient)"
+    )
+
+
+def run_grade(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    rows = list(rows_of(args.file))
+    if not rows:
+        raise DataError(f"{args.file}: no rows\n    give rows of task, question, options (if any), gold and output")
+    graded = grade_rows(rows, args.reading)
+    lines = [json.dumps(each.row(), ensure_ascii=False) for each in graded]
+    if args.json:
+        print("\n".join(lines))
+        return 0
+    if args.out is not None:
+        args.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(summarise(graded).text())
+    if args.out is not None:
+        print(f"{len(lines)} graded rows are in {args.out}", file=sys.stderr)
+    return 0
+
+
+def add_import_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("transcripts", type=Path, help="JSON Lines, one debate a line (docs/records.md)")
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="results folder, results/NAME")
+    parser.add_argument("--dataset", help="of lines that name none (default: the file's name)")
+    parser.add_argument("--cell", default="imported", help="of lines that name none (default: imported)")
+    parser.add_argument("--kind", choices=KINDS, help="answer kind of questions without choices (default: from golds)")
+    parser.add_argument(
+        "--field", action="append", default=[], metavar="WORD=COLUMN",
+        help="a column that is called otherwise, such as answer=gold; may be repeated",
+    )  # fmt: skip
+
+
+def run_import(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    from cortexdsl.metrics.foreign import foreign_debates, write_foreign  # imports pandas
+
+    fields = dict(_pair(text) for text in args.field)
+    dataset = args.dataset or args.transcripts.stem
+    transcripts = read_transcripts(args.transcripts, dataset=dataset, cell=args.cell, fields=fields)
+    imports = foreign_debates(transcripts, args.out.name, args.kind)
+    if not imports:
+        raise InputError(f"{args.transcripts}: no transcript in it")
+    write_foreign(args.out, imports)
+    for each in imports:
+        turns = [turn for record in each.records for turn in record.debate.turns]
+        unread = sum(turn.answer is None for turn in turns)
+        print(
+            f"{each.dataset}: {len(each.records)} debates, {len(turns)} turns, {unread} without a readable answer"
+            f" (read as {each.kind})" + ("" if each.task else "; no gold answers, so no scores")
+        )
+    print(f"written to {args.out}")
+    return 0
+
+
+def _pair(text: str) -> tuple[str, str]:
+    word, equals, column = text.partition("=")
+    if not (word and equals and column):
+        raise InputError(f"--field {text!r}: write WORD=COLUMN, such as answer=gold")
+    return word, column

@@ -1,1 +1,0 @@
-"""Verbs for what other programs wrote: tables of scores, replies, transcripts."""

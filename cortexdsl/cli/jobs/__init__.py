@@ -1,1 +1,0 @@
-"""Verbs that the workflow calls, one a job; each may be called by hand."""

@@ -1,0 +1,270 @@
+"""Verbs that look at a plan before it runs: `cortexdsl plan` (its cost) and `cortexdsl power` (what it can show)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cortexdsl.claims.parser import parse_claim
+from cortexdsl.claims.values import Claim, Comparison
+from cortexdsl.errors import InputError
+from cortexdsl.jobs.arguments import add_spec
+from cortexdsl.jobs.plan import (
+    check_answerable,
+    expectations,
+    planned_power,
+    refuse_unanswerable,
+    write_declaration,
+)
+from cortexdsl.models.transports.prices import PRICE_REMEDY, has_price, known_price
+from cortexdsl.numbers import counted
+from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.forecast.cost import is_bound, most_of_question, rehearse_plan
+from cortexdsl.plan.forecast.warnings import models_of as chat_models
+from cortexdsl.plan.forecast.warnings import prompts_too_long, race_in_words
+from cortexdsl.plan.persistence.store import plan_record, write_plan
+from cortexdsl.plan.persistence.table_checksums import check_own_table
+from cortexdsl.plan.rehearsal.estimate import CostEstimate, OwnLengths
+from cortexdsl.plan.training import Training
+from cortexdsl.report.phrasing.names import wording
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from cortexdsl.stats.tables.score_table import ScoreTable
+
+
+def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    add_spec(parser)
+    parser.add_argument("--out", type=Path, help="write the plan (plan.json) and print nothing")
+    parser.add_argument(
+        "--declare",
+        action="store_true",
+        help="write into the ledger what is declared, or what changed; refused where the spec asks for it"
+        " (expected: refuse)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the plan as JSON")
+
+
+def run_plan(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    plan = args.compiled(args.spec, args.experiment)
+    if args.declare:
+        refuse_unanswerable(plan)
+    total, by_cell = rehearse_plan(plan)
+    record = plan_record(plan, total, by_cell, most_of_question(plan))
+    if args.out or args.declare:
+        write_declaration(plan)
+    if args.out:
+        write_plan(args.out, record)
+    elif args.json:
+        print(json.dumps(record, indent=1))
+    else:
+        print(_table(plan, total, by_cell))
+        for warning in prompts_too_long(plan):
+            print(f"warning: {warning}", file=sys.stderr)
+    return 0
+
+
+def _table(plan: Plan, total: CostEstimate, by_cell: dict[str, CostEstimate]) -> str:
+    questions = ", ".join(f"{len(task.questions)} of {label}" for label, task in plan.tasks.items())
+    width = max(len(name) for name in [*by_cell, "of these asked"])
+    replicates = f"{plan.replicates} replicate{'s' * (plan.replicates != 1)}"
+    lines = [
+        f"{plan.title}",
+        f"{len(plan.cells)} cells x {replicates} x questions ({questions}); {plan.jobs:,} debate jobs",
+        "",
+        f"{'cell':{width}} {'calls':>12} {'shared':>12} {'input tokens':>14} {'output tokens':>14} {'dollars':>10}",
+        *(_line(name, estimate, width) for name, estimate in by_cell.items()),
+        _line("all", total, width),
+        "",
+        _sent(plan, total),
+        "Calls are an upper bound (no debate ends early). "
+        f"Tokens assume 4 characters each{_own_tokens(plan)} and {plan.reply_tokens} a reply, "
+        f"or max_tokens where that is less{_thinking(plan)}.",
+    ]
+    if any(question.images for task in plan.tasks.values() for question in task.questions):
+        lines.append("Tokens of images are not among them: how many an image has, each server decides.")
+    if total.dollars is None:
+        unknown = ", ".join(f"{model.name} ({model.model})" for model in chat_models(plan) if not has_price(model))
+        lines.append(f"Dollars are unknown: no price is known for {unknown}.\n    {PRICE_REMEDY}")
+    lines += _prices(plan)
+    lines += [_learning(training) for training in plan.trainings]
+    lines += [race[0].upper() + race[1:] + "."] if (race := race_in_words(plan)) else []
+    lines += [f"also called: {cell.name} = {', '.join(cell.aliases)}" for cell in plan.cells if cell.aliases]
+    return "\n".join(lines)
+
+
+def _prices(plan: Plan) -> list[str]:
+    """Return the prices that the dollars are computed from."""
+    priced = [(model, price) for model in chat_models(plan) if (price := known_price(model)) and not price.is_free]
+    return [
+        f"{model.name} ({model.model}): ${price.input * 1e6:,.6g} in and ${price.output * 1e6:,.6g} out per million"
+        f" tokens, by {'the spec' if model.price else 'the price list of litellm'}"
+        for model, price in priced
+    ]
+
+
+def _sent(plan: Plan, total: CostEstimate) -> str:
+    """Return how many calls are sent, and whether a limit stops them."""
+    calls = total.calls - total.shared_calls
+    sent, shared = f"{calls:,} calls are sent", f"{total.shared_calls:,} are shared"
+    if is_bound(plan):
+        text = f"At most {sent}: {shared} between cells and asked once."
+    else:
+        text = (
+            f"About {sent} if no debate ends early: {shared} between cells and asked once in a rehearsal."
+            " How many really are, replies decide: by them cells choose who is heard."
+        )
+    if plan.limits.calls is not None and plan.limits.calls < calls:
+        text += f"\n`limits: calls` may stop the run at {plan.limits.calls:,}; raised, the same command goes on."
+    return text
+
+
+def _learning(training: Training) -> str:
+    questions, validation = len(training.task.items) - len(training.validation), len(training.validation)
+    phases = ", ".join(phase.label for phase in training.phases)
+    return (
+        f"{training.name} learns from {questions} other questions of {training.task.label}, and keeps {validation} for"
+        f" validation ({training.learned.left_out} left out, which are asked here): {phases}"
+    )
+
+
+def _own_tokens(plan: Plan) -> str:
+    """Return the models whose prompts are counted by their own tokenizers."""
+    lengths = OwnLengths()
+    models = {model.name: model for cell in plan.cells for model in cell.debate.models}
+    own = [name for name, model in models.items() if lengths.counts(model)]
+    return f" (of {', '.join(own)} those of their own tokenizers)" if own else ""
+
+
+def _thinking(plan: Plan) -> str:
+    models = {model.name: model for cell in plan.cells for model in cell.debate.models}
+    thought = {name: model.reasoning_tokens for name, model in models.items() if model.reasoning_tokens}
+    parts = [f"{tokens:,} of reasoning before each of {name}" for name, tokens in thought.items()]
+    return ", and " + ", ".join(parts) if parts else ""
+
+
+def _line(name: str, estimate: CostEstimate, width: int) -> str:
+    dollars = "unknown" if estimate.dollars is None else f"{estimate.dollars:,.2f}"
+    return (
+        f"{name:{width}} {estimate.calls:>12,} {estimate.shared_calls:>12,} {estimate.input_tokens:>14,}"
+        f" {estimate.output_tokens:>14,} {dollars:>10}"
+    )
+
+
+def add_power_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    from cortexdsl.stats.planning.power import RUNS  # late, as everything of statistics in this module
+
+    parser.add_argument("spec", help="the spec")
+    parser.add_argument(
+        "--earlier",
+        type=Path,
+        metavar="SCORES",
+        help="results of an earlier run of the same cells: the folder, or its scores.csv",
+    )
+    parser.add_argument(
+        "--simulate", type=int, default=RUNS, metavar="N", help=f"experiments per claim (default: {RUNS})"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON: one claim a line")
+
+
+def run_power(args: argparse.Namespace) -> int:
+    """Run the verb; the report is printed also if the plan is refused."""
+    plan = compile_spec(args.spec)
+    if not plan.hypotheses:
+        raise InputError(f"{plan.spec_path}: there are no hypotheses, so there is nothing to plan for")
+    expected = expectations(plan)
+    earlier = _earlier(args.earlier) if args.earlier else None
+    power = planned_power(plan, expected, max(args.simulate, 0), earlier)
+    if args.json:
+        sys.stdout.write(power.to_json(orient="records", lines=True))
+    else:
+        print(_report(plan, power, expected.power))
+    check_answerable(plan, expected, power)
+    return 0
+
+
+def _earlier(path: Path) -> ScoreTable:
+    """Read the scores of earlier results, and their answers if these are beside them."""
+    from cortexdsl.stats.tables.answers import answers_beside, with_answers
+    from cortexdsl.stats.tables.score_table import read_table
+
+    path = path / "scores.csv" if path.is_dir() else path
+    check_own_table(path)
+    table, answers = read_table(path), answers_beside(path)
+    return with_answers(table, answers) if answers else table
+
+
+def _report(plan: Plan, power_table: pd.DataFrame, power: float) -> str:
+    total, _ = rehearse_plan(plan)
+    questions = sum(len(task.questions) for task in plan.tasks.values())
+    sent, at_most = total.calls - total.shared_calls, "at most" if is_bound(plan) else "about"
+    lines = [
+        f"{plan.title}: {questions} questions x {counted(plan.replicates, 'replicate')}, {at_most} {sent:,} calls; "
+        f"each claim at alpha {power_table['alpha'][0]:.3g}, asked power {power:.0%}",
+    ]
+    for record in power_table.to_dict("records"):
+        row = {str(name): value for name, value in record.items()}
+        sentences = textwrap.wrap(_sentences(row, power), 100, initial_indent="    ", subsequent_indent="    ")
+        lines += ["", str(row["claim"]), *sentences]
+        if row["needed"] == row["needed"] and row["answerable"] is False and row["needed"] < float("inf"):
+            calls = sent * row["needed"] / row["questions"]
+            price = (
+                ""
+                if total.dollars is None
+                else f", about {total.dollars * row['needed'] / row['questions']:,.2f} dollars"
+            )
+            lines.append(f"    WARNING: needs {row['needed']:,.0f} questions ({at_most} {calls:,.0f} calls{price})")
+        elif row["answerable"] is False:
+            lines.append("    WARNING: cannot be answered by this plan")
+        if row["note"]:
+            lines.append(f"    {row['note']}")
+    return "\n".join(lines)
+
+
+def _sentences(row: dict[str, object], power: float) -> str:
+    """Return in sentences what can be shown, and how probably the expected truth is."""
+    number = {name: float(value) for name, value in row.items() if isinstance(value, int | float)}
+    if row["basis"] == "none":
+        return "Nothing is known of how far its values spread, so nothing can be said of it."
+    claim = parse_claim(str(row["claim"]))
+    least = _beyond(number["detectable"], claim)
+    if number["detectable"] != number["detectable"]:
+        first = f"No difference, however large, is shown with a probability of {power:.0%}"
+    else:
+        first = f"With a probability of {power:.0%} this plan shows a truth that is {least} or more beyond its bound"
+    sentences = [f"{first} ({row['basis']})."]
+    if number["power"] == number["power"]:
+        expected = f"If the truth is {_truth(number['expected'], claim)}, the claim is supported with a probability of "
+        sentences.append(f"{expected}{number['power']:.0%}.")
+    if number["simulated"] == number["simulated"]:
+        low, high = number["simulated_low"], number["simulated_high"]
+        sentences.append(f"Simulated experiments agree to {number['simulated']:.0%} ({low:.0%} to {high:.0%}).")
+    return " ".join(sentences)
+
+
+def _beyond(distance: float, claim: Claim) -> str:
+    """Return a distance from a claim's bound in the units of its metric: points, a factor of a ratio, or a number."""
+    if isinstance(claim, Comparison) and claim.is_ratio:
+        return f"{math.expm1(distance):.3g} times the bound"
+    return f"{100 * distance:.3g} points" if _is_share(claim) else f"{distance:.3g}"
+
+
+def _truth(value: float, claim: Claim) -> str:
+    if isinstance(claim, Comparison) and claim.is_ratio:
+        return f"a ratio of {value:.3g}"
+    if isinstance(claim, Comparison) and len(claim.terms) == 1:
+        return f"{value:.1%}" if _is_share(claim) else f"{value:.3g}"
+    return f"a difference of {100 * value:.3g} points" if _is_share(claim) else f"a difference of {value:.3g}"
+
+
+def _is_share(claim: Claim) -> bool:
+    return all(wording(metric).kind == "share" for metric in claim.metrics)

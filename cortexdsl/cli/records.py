@@ -1,0 +1,238 @@
+"""Verbs for debate records: `cortexdsl show` prints them, `cortexdsl export` writes them for other programs.
+
+`export` imports what it needs when it runs, since `show` needs none of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from cortexdsl.checksums import write_lines
+from cortexdsl.core import Question
+from cortexdsl.display.console import counting
+from cortexdsl.errors import InputError, RecordError
+from cortexdsl.jobs.arguments import results_place
+from cortexdsl.metrics.scores import read_rows, write_rows
+from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.persistence.store import read_plan
+from cortexdsl.plan.persistence.table_checksums import check_own_table
+from cortexdsl.records import Record, debate_files, debate_to_json, read_debates
+from cortexdsl.records.rows import debate_rows, edge_rows, turn_rows, well_formed
+from cortexdsl.records.text import debate_line, transcript_text
+from cortexdsl.tasks.task import Task
+
+HEAD = ("dataset", "cell", "replicate", "question", "answer", "ended after", "score")
+
+
+def add_show_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument(
+        "place",
+        type=results_place,
+        help="an experiment, its results folder, a folder of debates, or one file of records",
+    )
+    parser.add_argument("--question", metavar="ID", help="print the debates of this question as they were spoken")
+    parser.add_argument("--dataset", help="only this dataset")
+    parser.add_argument("--cell", help="only this cell")
+    parser.add_argument("--replicate", type=int, help="only this replicate")
+    parser.add_argument("--json", action="store_true", help="print the records themselves, one a line")
+
+
+def run_show(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    records = _matching(args)
+    if args.json:
+        count = _print(debate_to_json(record.debate, record.header) for record in records)
+    elif args.question is not None:
+        width, tasks = min(shutil.get_terminal_size().columns, 120), _tasks(args.place)
+        count = _print(transcript_text(record, width, *_question_of(tasks, record)) for record in records)
+    else:
+        count = _print(_table(records, args.place))
+    if not count:
+        raise InputError(f"{args.place}: no debate matches; `cortexdsl show {args.place}` lists all")
+    return 0
+
+
+def _print(texts: Iterable[str]) -> int:
+    count = 0
+    encoding = sys.stdout.encoding or "utf-8"
+    for count, text in enumerate(texts, start=1):  # noqa: B007 - the number of texts
+        print(text.encode(encoding, "backslashreplace").decode(encoding))
+    return count
+
+
+def _tasks(place: Path) -> Mapping[str, Task]:
+    """Return the datasets of the experiment of a place; if unknown none, with a warning that says why."""
+    plan = next((path for folder in (place, *place.parents) if (path := folder / "plan.json").is_file()), None)
+    if plan is None:
+        return {}
+    from cortexdsl.plan.persistence.history import recorded_tasks  # late: it compiles the spec
+
+    try:
+        tasks, lacking = recorded_tasks(read_plan(plan))
+    except RecordError as error:  # incomplete, or of a later version: the records can still be read
+        tasks, lacking = {}, str(error)
+    if lacking:
+        print(f"warning: texts of questions are not shown: {lacking}", file=sys.stderr)
+    return tasks
+
+
+def _question_of(tasks: Mapping[str, Task], record: Record) -> tuple[Question | None, tuple[str, ...]]:
+    item = tasks[record.header.dataset].item(record.debate.question_id) if record.header.dataset in tasks else None
+    return (None, ()) if item is None else (item.question, item.gold)
+
+
+def _matching(args: argparse.Namespace) -> Iterator[Record]:
+    for path in debate_files(args.place):
+        for record in read_debates(path):
+            header = record.header
+            wanted = (args.question, args.dataset, args.cell, args.replicate)
+            has = (record.debate.question_id, header.dataset, header.cell, header.replicate)
+            if all(word is None or word == value for word, value in zip(wanted, has, strict=True)):
+                yield record
+
+
+def _table(records: Iterator[Record], place: Path) -> Iterator[str]:
+    scores = _score_texts(place)
+    rows = []
+    for record in records:
+        header, debate = record.header, record.debate
+        key = (header.dataset, header.cell, str(header.replicate), debate.question_id)
+        rows.append((*debate_line(record), scores.get(key, "")))
+    shown = len(HEAD) - (not scores)
+    table = [row[:shown] for row in (HEAD, *rows)] if rows else []
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _score_texts(place: Path) -> dict[tuple[str, ...], str]:
+    path = place / "scores.csv"
+    if not path.is_file():
+        return {}
+    keys = ("dataset", "cell", "replicate", "question_id")
+    return {tuple(str(row.get(key)) for key in keys): str(row.get("score") or "") for row in read_rows(path)}
+
+
+RECORDS: dict[str, Callable[[Iterable[Record]], Iterator[dict[str, Any]]]] = {
+    "debates": debate_rows,
+    "turns": turn_rows,
+    "edges": edge_rows,
+}
+FORMATS = ("csv", "parquet", "jsonl")
+PROGRAMS = ("inspect", "huggingface")
+
+
+def add_export_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument(
+        "place", type=results_place, help="an experiment, its results folder, a folder of debates, or one file"
+    )
+    parser.add_argument("--table", choices=["scores", *RECORDS], default="scores", help="default: scores")
+    parser.add_argument("--format", choices=FORMATS, help="by default what the name of the file ends with")
+    parser.add_argument(
+        "--to", choices=PROGRAMS, help="a folder for another program: logs for Inspect, or a dataset with its card"
+    )
+    out = "the file, or with --to the folder, to write"
+    parser.add_argument("--out", type=Path, required=True, metavar="PATH", help=out)
+
+
+def run_export(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    if args.to:
+        return _program(args)
+    form = args.format or args.out.suffix.removeprefix(".").lower()
+    if form not in FORMATS:
+        raise InputError(f"{args.out}: name a file that ends in .csv, .parquet or .jsonl, or give --format")
+    if args.table == "debates" and form == "csv":
+        raise InputError(
+            "a debate is nested and has no CSV form; export turns or edges, or debates as .jsonl or .parquet"
+        )
+    rows = _scores(args.place) if args.table == "scores" else _records(args.place, args.table)
+    WRITERS[form](args.out, rows)
+    print(f"{len(rows)} rows written to {args.out}")
+    _publish_ledger(args.place, args.out.with_name(f"{args.out.stem}.ledger.jsonl"))
+    return 0
+
+
+def _publish_ledger(place: Path, beside: Path) -> None:
+    """Copy the ledger beside an export, so that what was declared is published with it."""
+    ledger = Path(Layout(place.as_posix()).ledger)
+    if ledger.is_file():
+        beside.write_bytes(ledger.read_bytes())
+        print(f"its ledger: {beside}")
+
+
+def _program(args: argparse.Namespace) -> int:
+    """Write the folder of another program: logs for Inspect, or a dataset for the hub."""
+    from cortexdsl.export import ExportSource, export_hub, export_inspect
+
+    if not Path(Layout(args.place.as_posix()).plan).is_file():
+        raise InputError(f"{args.place}: --to takes the results of an experiment, a folder with plan.json")
+    if args.out.exists() and not args.out.is_dir():
+        raise InputError(f"{args.out}: --to writes a folder, and this is a file")
+    if lacking := ExportSource(args.place).lacking:
+        print(f"questions and golds are not all known: {lacking}", file=sys.stderr)
+    if args.to == "inspect":
+        logs = export_inspect(args.place, args.out)
+        print(f"{len(logs)} logs written to {args.out}; to see them: inspect view --log-dir {args.out}")
+    else:
+        counts = export_hub(args.place, args.out)
+        print(f"{', '.join(f'{count} {name}' for name, count in counts.items())} written to {args.out}")
+    _publish_ledger(args.place, args.out / "ledger.jsonl")
+    return 0
+
+
+def _records(place: Path, table: str) -> list[dict[str, Any]]:
+    files = counting(list(debate_files(place)), f"exporting {table}")
+    records = (record for path in files for record in read_debates(path))
+    return [well_formed(row) for row in RECORDS[table](records)]
+
+
+def _scores(place: Path) -> list[dict[str, Any]]:
+    """Return score rows with numbers as numbers; ids and labels stay text even if they look like numbers."""
+    import pandas as pd
+
+    from cortexdsl.stats.tables.score_table import read_table
+
+    path = place / "scores.csv" if place.is_dir() else place
+    check_own_table(path)
+    table = read_table(path)
+    rows: list[dict[str, Any]] = [dict(row) for row in read_rows(path)]
+    for column in table.metrics:
+        name = "score" if column == "accuracy" else column
+        for row, value in zip(rows, table.column(name), strict=True):
+            row[name] = None if pd.isna(value) else int(value) if value.is_integer() else float(value)
+    for row in rows:
+        row["replicate"] = int(row["replicate"]) if str(row["replicate"]).isdigit() else row["replicate"]
+    return rows
+
+
+def _csv(path: Path, rows: list[dict[str, Any]]) -> None:
+    write_rows(path, rows)
+
+
+def _jsonl(path: Path, rows: list[dict[str, Any]]) -> None:
+    write_lines(path, (json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows))
+
+
+def _parquet(path: Path, rows: list[dict[str, Any]]) -> None:
+    import pandas as pd
+
+    try:
+        import pyarrow  # noqa: F401 - pandas imports it only after it has opened the file
+    except ImportError:
+        raise InputError("Parquet files need pyarrow: install cortexdsl[data], or export .csv or .jsonl") from None
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    pd.DataFrame(rows).to_parquet(part, index=False)
+    part.replace(path)
+
+
+WRITERS: dict[str, Callable[[Path, list[dict[str, Any]]], None]] = {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet}

@@ -1,0 +1,268 @@
+"""Verbs for the results of experiments: `cortexdsl report`, `cortexdsl ledger` and `cortexdsl view`.
+
+Each verb imports what it needs when it runs: drawing, statistics and the web server take a second or more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import secrets
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cortexdsl.errors import InputError
+from cortexdsl.jobs.arguments import results_place
+from cortexdsl.numbers import counted
+from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.persistence.declaration import changes
+from cortexdsl.plan.persistence.history import find_twins, spec_changes
+from cortexdsl.plan.persistence.ledger import Ledger, LedgerEntry, read_ledger
+from cortexdsl.plan.persistence.table_checksums import check_tables, edited_tables
+from cortexdsl.report.phrasing.ledger import change_of, changes_in_words, declaration_in_words, twin_in_words
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from cortexdsl.explorer.server import Explorer
+
+COLUMNS = 96  # of the lines that `ledger` prints
+PORT = 8710
+PORTS_TRIED = 20
+PUBLISH = (
+    "A person who rewrites the whole ledger can make a new chain. If this text was published before the run (in a "
+    "dated post, a registry or a commit), --verify notices that:"
+)
+REWRITTEN = (
+    "No entry of this ledger has that seal: the ledger was rewritten after the seal was published, or the seal is of "
+    "another experiment."
+)
+
+
+def add_report_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument(
+        "results", type=results_place, help="the experiment's name, or the folder of its results: results/quickstart"
+    )
+    parser.add_argument("--text", action="store_true", help="print the report; write nothing")
+    parser.add_argument("--no-figures", action="store_true", help="draw nothing, which takes most of the time")
+    parser.add_argument("--threads", type=int, default=1, help="figures that are drawn at once (default: 1)")
+
+
+def run_report(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    if args.text:
+        from cortexdsl.report.terminal import terminal_report
+
+        sys.stdout.write(terminal_report(args.results, is_coloured=sys.stdout.isatty()))
+    else:
+        from cortexdsl.report.build import build_report
+
+        print(build_report(args.results, has_figures=not args.no_figures, threads=args.threads))
+    return 0
+
+
+def add_ledger_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument(
+        "results", type=results_place, help="the experiment's name, or the folder of its results: results/quickstart"
+    )
+    parser.add_argument(
+        "--verify", metavar="SEAL", help="check a seal that was published: that the ledger still holds its entry"
+    )
+
+
+def run_ledger(args: argparse.Namespace) -> int:
+    """Run the verb; the exit status is 1 if the chain is broken, a table was edited or a seal is not in the ledger."""
+    layout = Layout(args.results.as_posix())
+    ledger = read_ledger(layout)
+    if not ledger.entries and not ledger.faults:
+        raise InputError(f"{layout.ledger}: there is no ledger; `cortexdsl plan SPEC --declare` or a run writes it")
+    if args.verify is not None:
+        return _verify(ledger, args.verify.strip().lower())
+    problems = [*ledger.faults, *(f"{path} was edited after it was written" for path in edited_tables(layout))]
+    lines = [f"{layout.root}: what was declared, run and changed", ""]
+    for number, entry in enumerate((one for one in ledger.entries if one.kind != "tables"), 1):
+        lines += [f"{number}. {entry.at}", *_wrapped(_entry(entry, ledger))]
+    lines += [
+        "",
+        *_wrapped(_beside(args.results, ledger)),
+        *_wrapped(_checked(ledger, problems)),
+        *_publish(ledger, args.results),
+    ]
+    print("\n".join(lines))
+    return 1 if problems else 0
+
+
+def _entry(entry: LedgerEntry, ledger: Ledger) -> Iterator[str]:
+    """Yield an entry in sentences."""
+    if entry.kind == "verdicts":
+        yield f"verdicts with seed {entry.seed}, {'; '.join(entry.said)}:"
+        yield from (f"  {line['verdict']}: {line['claim']}" for line in entry.verdicts)
+    elif entry.kind != "declared":
+        yield "; ".join(entry.said)
+    elif entry == ledger.declarations[0]:
+        yield f"{'; '.join(entry.said)}: {declaration_in_words(entry.declaration)}"
+        yield from (f"  {claim}" for claim in entry.declaration["claims"])
+        for name, family in entry.declaration["families"].items():
+            yield f"  family {name}: {', '.join(family['compare'])} against {family['to']} ({family['correction']})"
+    else:
+        when = "after the first call" if entry.after_calls else "before the first call"
+        yield f"changed {when}: {change_of(entry, ledger)}"
+
+
+def _beside(folder: Path, ledger: Ledger) -> Iterator[str]:
+    """Yield changes of the spec since the run, and experiments with the same claims under other names."""
+    plan = _plan(folder)
+    if ledger.now is not None and (differs := spec_changes(ledger.now, plan)):
+        changed = changes_in_words(differs)
+        yield f"The spec, or something that it uses, has changed since: {changed}. Run it: cortexdsl run {plan['spec']}"
+    yield from map(twin_in_words, find_twins(folder, ledger))
+
+
+def _checked(ledger: Ledger, problems: Sequence[str]) -> Iterator[str]:
+    if problems:
+        yield from (f"NOT IN ORDER: {problem}" for problem in problems)
+        return
+    entries, tables = counted(len(ledger.entries), "entry", "entries"), counted(len(ledger.tables), "table")
+    unchanged = f", and {tables} are as they were written" if ledger.tables else ""
+    yield f"The chain is whole ({entries}){unchanged}."
+
+
+def _publish(ledger: Ledger, folder: Path) -> Iterator[str]:
+    """Yield the first seal, as text to publish before the run."""
+    first = ledger.first
+    if first is None:
+        return
+    yield ""
+    yield from textwrap.wrap(PUBLISH, COLUMNS)
+    yield ""
+    yield f"    experiment  {_name(folder)}"
+    yield f"    declared    {first.at}: {declaration_in_words(first.declaration)}"
+    yield f"    seal        {first.seal}"
+    yield f"    verify      cortexdsl ledger {_name(folder)} --verify {first.seal}"
+
+
+def _verify(ledger: Ledger, seal: str) -> int:
+    """Print whether a published seal is in the chain, and what changed after its entry."""
+    entry = next((one for one in ledger.entries if one.seal == seal), None)
+    if entry is None:
+        print(REWRITTEN)
+        return 1
+    print(f"The ledger holds the entry of this seal, and its chain continues from there ({entry.at}).")
+    if entry.kind == "declared" and ledger.now is not None:
+        differs = changes(entry.declaration, ledger.now)
+        print(f"Changed since: {changes_in_words(differs)}." if differs else "What it declares has not changed since.")
+    for fault in ledger.faults:
+        print(f"NOT IN ORDER: {fault}")
+    return 1 if ledger.faults else 0
+
+
+def _wrapped(sentences: Iterator[str]) -> Iterator[str]:
+    for sentence in sentences:
+        inner = len(sentence) - len(sentence.lstrip())
+        indent = " " * (3 + inner)
+        yield from textwrap.wrap(sentence.strip(), COLUMNS, initial_indent=indent, subsequent_indent=indent + "  ")
+
+
+def _name(folder: Path) -> str:
+    """Return the experiment's name: its folder below the folder of all results."""
+    path = folder.resolve()
+    root = next((parent for parent in path.parents if parent.name == "results"), path.parent)
+    return path.relative_to(root).as_posix()
+
+
+def _plan(folder: Path) -> dict[str, object]:
+    try:
+        record = json.loads(Path(Layout(folder.as_posix()).plan).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def add_view_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument(
+        "experiment", nargs="*", help="names, or folders of results; by default all that lie in results/"
+    )
+    parser.add_argument("--static", type=Path, metavar="DIR", help="write pages that any static host serves, and end")
+    parser.add_argument("--port", type=int, help=f"where to listen (default: {PORT}, or the next that is free)")
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="an address other than this machine's own, which asks for a token"
+    )
+    parser.add_argument("--open", action="store_true", help="open it in a browser")
+
+
+def run_view(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    from cortexdsl.explorer.folders import find_results
+
+    places = find_results(args.experiment)
+    if args.static is not None:
+        for place in places:
+            check_tables(place.layout)
+        from cortexdsl.explorer.static_site import write_static
+
+        count = write_static(places, args.static)
+        print(f"{args.static}/index.html: {count:,} debates; serve the folder: python -m http.server -d {args.static}")
+        return 0
+    for path in (path for place in places for path in edited_tables(place.layout)):
+        print(f"warning: {path} was edited after the experiment wrote it; its numbers are not its own", file=sys.stderr)
+    if args.port is not None and not 0 <= args.port < 65536:
+        raise InputError(f"--port {args.port}: a port is a number from 0 to 65535")
+    from cortexdsl.explorer.server import Explorer
+
+    try:
+        asyncio.run(_serve(Explorer(places), args))
+    except KeyboardInterrupt:
+        return 0
+    return 0
+
+
+async def _serve(explorer: Explorer, args: argparse.Namespace) -> None:
+    from aiohttp import web
+
+    from cortexdsl.explorer.server import is_loopback
+
+    token = None if is_loopback(args.host) else secrets.token_urlsafe(24)
+    listening = [0]
+    runner = web.AppRunner(explorer.app(args.host, lambda: listening[0], token), access_log=None)
+    await runner.setup()
+    try:
+        listening[0] = await _listen(runner, args.host, args.port)
+        shown = f"[{args.host}]" if ":" in args.host else args.host
+        address = f"http://{shown}:{listening[0]}/" + (f"?token={token}" if token else "")
+        print(f"{address}   (Ctrl-C ends it)", flush=True)
+        if token:
+            print(
+                "everybody with this address can read all prompts and replies, over an open connection", file=sys.stderr
+            )
+        if args.open:
+            import webbrowser
+
+            await asyncio.to_thread(webbrowser.open, address)
+        await asyncio.Event().wait()
+    finally:
+        await runner.cleanup()
+
+
+async def _listen(runner: web.AppRunner, host: str, port: int | None) -> int:
+    """Listen, and return the port."""
+    from aiohttp import web
+
+    for tried in [port] if port is not None else range(PORT, PORT + PORTS_TRIED):
+        site = web.TCPSite(runner, host, tried)
+        try:
+            await site.start()
+        except OSError as error:
+            if port is None and tried < PORT + PORTS_TRIED - 1:
+                continue
+            raise InputError(
+                f"{host}:{tried}: cannot listen there ({error.strerror})\n    try another --port"
+            ) from None
+        return int(runner.addresses[-1][1])
+    raise AssertionError("the range is not empty")

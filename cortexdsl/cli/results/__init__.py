@@ -1,1 +1,0 @@
-"""Verbs that show and hand on what an experiment found."""

@@ -1,0 +1,219 @@
+"""Verbs for specs and protocols: `new`, `explain`, `compile`, `schema`; and `completion`, for the shell."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import shtab
+
+from cortexdsl.cli import verbs
+from cortexdsl.core import Agent, Cell, Model, Scalar
+from cortexdsl.display.launch import workflow_folder
+from cortexdsl.engine.methods import with_draws
+from cortexdsl.errors import InputError
+from cortexdsl.jobs.arguments import results_place
+from cortexdsl.language.grammar.experiment import json_schema
+from cortexdsl.language.methods.casting import MethodChoice
+from cortexdsl.language.methods.resolve import resolve
+from cortexdsl.language.nodes import Mark, Node
+from cortexdsl.language.protocol.loader import load_protocol
+from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.jobs.compiled_workflow import workflow_text
+from cortexdsl.plan.layout import SPECS, check_name
+from cortexdsl.plan.rehearsal.explain import calls_of, explain, rehearse_example
+
+SCHEMA_FILE = "spec.schema.json"
+
+STARTER = """\
+# yaml-language-server: $schema={schema}
+title: Does debate beat as many samples of one agent?
+seed: 1
+replicates: 1
+dataset: {name: arithmetic, size: 20}       # or {file: my.csv}; cortexdsl data list: others
+
+models:                                     # any litellm model: {model: openai/NAME, api_base: env:MY_URL}
+  weak:   {model: builtin/solver, skill: 0.4, parameters: 1.0e9, tokens: 2.0e12}
+  strong: {model: builtin/solver, skill: 0.7, parameters: 7.0e9, tokens: 15e12}
+agents:
+  - {name: first, model: weak}
+  - {name: second, model: weak}
+  - {name: third, model: strong}
+
+methods:
+  debate:  {protocol: cortexdebate, rounds: 2}
+  matched: {protocol: self-consistency, agents: [third], match: {calls: debate}}
+
+analysis:
+  families:
+    main: {compare: [matched], to: debate}
+hypotheses:
+  - accuracy(debate) > accuracy(matched)
+"""
+
+
+def add_new_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("name", help="name of the experiment; writes specs/NAME.yaml")
+
+
+def run_new(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    name = args.name.removeprefix("specs/").removesuffix(".yaml")
+    check_name(name)
+    path = SPECS / f"{name}.yaml"
+    if path.exists():
+        raise InputError(f"{path} exists already\n    choose another name, or edit it")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    is_checkout = Path("Snakefile").exists() and workflow_folder().samefile(".")
+    text = STARTER.replace("{schema}", _schema_beside(path, is_checkout=is_checkout))
+    path.write_text(text, encoding="utf-8")
+    then = f"snakemake --cores 2 --config spec={name}" if is_checkout else f"cortexdsl run {name}"
+    print(f"wrote {path}\n    next: cortexdsl check {path}, then {then}")
+    return 0
+
+
+def _schema_beside(spec: Path, *, is_checkout: bool) -> str:
+    """Return the path from the spec to the schema, for editors: the checkout's file, or a copy that is written."""
+    up = "../" * (len(spec.parent.parts) - 1)
+    if is_checkout:
+        return f"{up}../docs/schema/spec.json"
+    text = json.dumps(json_schema("spec"), indent=1, ensure_ascii=False) + "\n"
+    (SPECS / SCHEMA_FILE).write_text(text, encoding="utf-8")
+    return f"{up}{SCHEMA_FILE}"
+
+
+def add_explain_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("what", help="a built-in protocol, or a spec")
+    parser.add_argument("method", nargs="?", help="with a spec: a method or cell of it")
+    parser.add_argument("--agents", type=int, help="of a built-in protocol: how many agents (default 4)")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="of a built-in protocol: a setting"
+    )
+
+
+def run_explain(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    if args.what.endswith((".yaml", ".yml")):
+        if args.set or args.agents is not None:
+            given = "--set" if args.set else "--agents"
+            raise InputError(
+                f"{given} is for built-in protocols; a spec has settings and agents of its own\n"
+                f"    change {args.what}, or explain the protocol: cortexdsl explain PROTOCOL {given} ..."
+            )
+        plan = compile_spec(args.what)
+        cells = [plan.cell_named(args.method)] if args.method else plan.cells
+        print("\n\n".join(f"{cell.name}: {_explanation(plan, cell)}" for cell in cells))
+        return 0
+    if args.method:
+        raise InputError(
+            f"explain {args.what} {args.method}: only a spec has methods\n"
+            f"    write the file of the spec: cortexdsl explain specs/NAME.yaml {args.method}"
+        )
+    # An example model: weights that use credibility need parameters and tokens.
+    model = Model("example", "builtin/solver", parameters=1e9, tokens=1e12)
+    tools = {"library": Model("library", "tool/search")}  # as shipped protocols call theirs
+    count = 4 if args.agents is None else max(1, args.agents)
+    agents = {f"agent-{k}": Agent(f"agent-{k}", model) for k in range(1, count + 1)}
+    mark = Mark("--set", 1, 1)
+    settings = {name: Node(value, mark) for name, value in map(_setting, args.set)}
+    choice = MethodChoice(
+        "--set", Node(dict(settings), mark), tuple(agents.values()), agents, {"example": model}, tools
+    )
+    print(explain(resolve(load_protocol(args.what), choice)))
+    return 0
+
+
+def _explanation(plan: Plan, cell: Cell) -> str:
+    """Explain a cell; with `match` it has as many draws as the longest debate of the other cell has calls."""
+    budget = plan.budget_of(cell)
+    if budget is None or cell.match is None:
+        return explain(cell.debate)
+    most = calls_of(rehearse_example(budget.debate))
+    draws = f"as the {cell.match.unit} of {budget.name} allow, question by question; here for its longest debate"
+    return explain(with_draws(cell.debate, max(1, most)), draws=draws)
+
+
+def _setting(text: str) -> tuple[str, Scalar]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise InputError(f"--set {text}: write NAME=VALUE, such as --set rounds=2")
+    try:
+        return name, int(value)
+    except ValueError:
+        return name, value
+
+
+def add_compile_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("spec", help="the spec")
+
+
+def run_compile(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    print(workflow_text(compile_spec(args.spec)), end="")
+    return 0
+
+
+def add_schema_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("kind", nargs="?", choices=("spec", "protocol"), default="spec", help="by default, of specs")
+    parser.add_argument("--out", type=Path, help="write it to a file; an editor finds it by the first line of a spec")
+
+
+def run_schema(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    text = json.dumps(json_schema(args.kind), indent=1, ensure_ascii=False) + "\n"
+    if args.out:
+        args.out.write_text(text, encoding="utf-8")
+    else:
+        print(text, end="")
+    return 0
+
+
+SHELLS = ("bash", "zsh")
+
+# The shell itself finds names of specs and of experiments: no Python starts at a key press.
+_SPECS = r"""find -L specs -name "[!_]*.yaml" 2>/dev/null | sed -e "s|^specs/||" -e "s|\.yaml$||" """
+_BEGUN = r"""find -L results -maxdepth 3 -name plan.json 2>/dev/null | sed -e "s|^results/||" -e "s|/plan\.json$||" """
+_FUNCTIONS = {
+    "bash": f"""\
+_cortexdsl_specs() {{ compgen -W "$({_SPECS})" -- "$1"; compgen -f -- "$1"; }}
+_cortexdsl_begun() {{ compgen -W "$({_BEGUN})" -- "$1"; }}
+_cortexdsl_places() {{ _cortexdsl_begun "$1"; compgen -f -- "$1"; }}
+""",
+    "zsh": f"""\
+_cortexdsl_specs() {{ local -a found=(${{(f)"$({_SPECS})"}}); compadd -a found; _files; }}
+_cortexdsl_begun() {{ local -a found=(${{(f)"$({_BEGUN})"}}); compadd -a found; }}
+_cortexdsl_places() {{ _cortexdsl_begun; _files; }}
+""",
+}
+_NAMED = {"spec": "_cortexdsl_specs", "experiment": "_cortexdsl_begun"}  # arguments, and what completes them
+_READ_AS = {results_place: dict.fromkeys(SHELLS, "_cortexdsl_places"), Path: shtab.FILE}
+
+
+def add_completion_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("shell", choices=SHELLS, help="whose script; docs/run.md says where it goes")
+
+
+def run_completion(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    parser = verbs.parser_of(verbs.VERBS)
+    _mark(parser)
+    print(shtab.complete(parser, args.shell, preamble=_FUNCTIONS[args.shell]))
+    return 0
+
+
+def _mark(parser: argparse.ArgumentParser) -> None:
+    """Set the completion of every argument, by its name and its type."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                _mark(each)
+        elif action.dest in _NAMED and not action.option_strings:
+            action.complete = dict.fromkeys(SHELLS, _NAMED[action.dest])  # type: ignore[attr-defined]
+        elif action.type in _READ_AS:
+            action.complete = _READ_AS[action.type]  # type: ignore[attr-defined]

@@ -1,1 +1,0 @@
-"""Verbs around a spec, before anything is spent: write it, check it, price it, explain it."""

@@ -1,0 +1,78 @@
+# mypy: implicit-reexport
+# ruff: noqa: F401
+"""Values of the domain: what the language builds, the engine interprets and the records store.
+
+All are frozen, and importable from here or from their modules: `agents` (models and agents), `questions`, `graphs`
+(who hears whom), `keep_rules` (which weighted edges stay), `protocol` (what a debate does), `debates` (what it leaves
+behind), `ports` (calls, replies, and what the engine is given), `experiment` (cells and limits), `metrics` (their
+declarations; not imported here).
+
+Edges run from speaker to listener: `u -> v` means *v hears u*, and every matrix is indexed `[speaker, listener]`.
+Rounds count from 0 (the opening). Confidences lie in [0, 1].
+"""
+
+from cortexdsl.core.agents import FREE, Agent, Model, Price
+from cortexdsl.core.debates import Aside, Debate, Graph, Measured, RoleChoice, Turn
+from cortexdsl.core.experiment import Cell, Family, Limits, Match, StoppingRule, proportional_questions
+from cortexdsl.core.graphs import (
+    Edges,
+    Everyone,
+    Groups,
+    NetworkX,
+    Nobody,
+    OfRole,
+    RandomEdges,
+    Ring,
+    Self,
+    Sparse,
+    Topology,
+)
+from cortexdsl.core.keep_rules import KEEP_RULES, KEEP_TRUE, Keep, KeepRule
+from cortexdsl.core.ports import (
+    CONTENT_FILTER,
+    EMPTY_REPLY,
+    NO_REPLY,
+    REASONING_ONLY,
+    TOOL_CALLED,
+    Ask,
+    Call,
+    Evaluation,
+    Message,
+    Observe,
+    Ports,
+    Reader,
+    Render,
+    Reply,
+    Similarity,
+    Site,
+    SitePlace,
+    SiteWord,
+    Tokens,
+    ignore,
+)
+from cortexdsl.core.protocol import (
+    AS_WRITTEN,
+    AUDIBLE,
+    NEVER,
+    NOTHING,
+    SIMILARITY_FROM_REPLIES,
+    STATED,
+    Beside,
+    Bin,
+    Choose,
+    ConfidenceSource,
+    Decide,
+    Each,
+    Measure,
+    Method,
+    Own,
+    Reads,
+    Repeat,
+    SchedulePart,
+    Step,
+    Tells,
+    Told,
+    Without,
+)
+from cortexdsl.core.questions import Dataset, Image, Question, Reading
+from cortexdsl.core.types import EMPTY, Bools, Floats, Scalar

@@ -1,0 +1,114 @@
+"""Models, their prices, and agents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cortexdsl.core.types import EMPTY
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What the tokens of a model cost, in dollars per token.
+
+    Attributes
+    ----------
+    input, output : float
+        Per token of a prompt and of a reply.
+    cached, cache_write : float or None
+        Per token of a prompt that the provider reads from its cache, or writes into it; None: as `input`.
+    """
+
+    input: float
+    output: float
+    cached: float | None = None
+    cache_write: float | None = None
+
+    @property
+    def is_free(self) -> bool:
+        """Whether all tokens are free."""
+        return not any((self.input, self.output, self.cached, self.cache_write))
+
+    def dollars(self, prompt: int, completion: int, cached: int = 0, written: int = 0) -> float:
+        """Return the cost of a call.
+
+        Parameters
+        ----------
+        prompt, completion : int
+            All tokens of the prompt and of the reply.
+        cached, written : int
+            Tokens of the prompt that were read from the cache, and written into it.
+        """
+        # If a server reports more cached tokens than the prompt has, the prompt count is used.
+        cached = min(cached, prompt)
+        written = min(written, prompt - cached)
+        return (
+            self.input * (prompt - cached - written)
+            + (self.input if self.cached is None else self.cached) * cached
+            + (self.input if self.cache_write is None else self.cache_write) * written
+            + self.output * completion
+        )
+
+
+FREE = Price(0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model entry of the spec.
+
+    Attributes
+    ----------
+    name : str
+        The entry's name in the spec.
+    model : str
+        `builtin/solver`, or a litellm model name such as `openai/Qwen2.5-7B-Instruct`.
+    api_base, api_key_env : str or None
+        The address as the spec writes it (`env:NAME` is resolved when a call is sent, so that plans and records do not
+        depend on a port), and the name of the environment variable that holds the key.
+    options : mapping
+        Everything that is sent or changes the reply: temperature, top_p, max_tokens, skill and so on.
+    parameters, tokens : float or None
+        Parameter count and pre-training tokens of the model; CortexDebate's credibility needs them.
+    price : Price or None
+        As in the spec; None if the spec has none.
+    reasoning_tokens : int
+        Expected reasoning tokens per reply; only for plans.
+    context : int or None
+        The most tokens of prompt and reply together, if the spec says so; only for plans and checks.
+    transport : str or None
+        `direct` or `litellm`, if the spec names one. Both send and read the same.
+    """
+
+    name: str
+    model: str
+    api_base: str | None = None
+    api_key_env: str | None = None
+    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    parameters: float | None = None
+    tokens: float | None = None
+    price: Price | None = None
+    reasoning_tokens: int = 0
+    context: int | None = None
+    transport: str | None = None
+
+    @property
+    def is_tool(self) -> bool:
+        """Whether it is a tool: `tool/search`, `tool/calculator`, `tool/python`."""
+        return self.model.startswith("tool/")
+
+    @property
+    def is_program(self) -> bool:
+        """Whether it has no weights and runs in the process: a tool, or the built-in solver."""
+        return self.is_tool or self.model.startswith("builtin/")
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """A debater, judge, summarizer or critic: a model with a name and perhaps a persona."""
+
+    name: str
+    model: Model
+    persona: str | None = None

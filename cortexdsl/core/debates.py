@@ -1,0 +1,208 @@
+"""What a debate leaves behind: turns, graphs, choices, and the whole debate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from cortexdsl.core.agents import Agent
+from cortexdsl.core.protocol import ConfidenceSource, Reads
+from cortexdsl.core.types import Bools, Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A call that measures a confidence; no agent of the debate hears the reply.
+
+    Attributes
+    ----------
+    call : str
+        Key in the call log.
+    said : str or None
+        What was read from the reply: the answer of a sample, the score of a verifier.
+    unread : str or None
+        Why nothing was read.
+    prompt_tokens, completion_tokens, reasoning_tokens : int or None
+        As of a turn.
+    """
+
+    call: str
+    said: str | None
+    unread: str | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    reasoning_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A measured confidence, or why there is none.
+
+    Attributes
+    ----------
+    source : str
+    confidence : float or None
+        In [0, 1], before recalibration.
+    unmeasured : str or None
+        Why there is none.
+    asides : tuple of Aside
+        The calls that measured it.
+    """
+
+    source: ConfidenceSource
+    confidence: float | None
+    unmeasured: str | None = None
+    asides: tuple[Aside, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One reply of an agent, and what was read from it.
+
+    Attributes
+    ----------
+    turn, execution : int
+        Position in the debate, and number of the step's execution (all turns of one execution share it), from 0.
+    round : int
+        A step in which debaters answer opens a round; other steps belong to the round that they lead to.
+    step : str
+    reads : str
+        What its step reads.
+    speaker : str
+    about : str or None
+        The agent that a review or summary is for, or `group 2`.
+    heard, recalled : tuple of int
+        The earlier turns whose words the prompt contained: those of others in this step, and those that the speaker
+        remembers (its own, and under `own: history` what it was shown before).
+    text : str
+        The reply.
+    answer : str or None
+        What was read of an answer, review, verdict, selection or choice (a choice names agents).
+    unparsed : str or None
+        Why nothing could be read.
+    confidence_stated, confidence : float or None
+        As the reply states it; and as the debate uses it, in [0, 1]: stated or measured, and recalibrated.
+    prompt_tokens, completion_tokens : int or None
+    call : str
+        Key in the call log.
+    reasoning : str
+        The model's reasoning before the reply; listeners get it only under `passes: reasoning`.
+    reasoning_tokens : int or None
+    ended : str or None
+        How the reply ended if the model did not end it itself (`length`: it reached its limit).
+    beside : mapping of what is read to what was read
+        If the step reads further things; None: unreadable.
+    measured : Measured or None
+        The measured confidence, if the method does not use the stated one.
+    """
+
+    turn: int
+    execution: int
+    round: int
+    step: str
+    reads: Reads
+    speaker: str
+    about: str | None
+    heard: tuple[int, ...]
+    recalled: tuple[int, ...]
+    text: str
+    answer: str | None
+    unparsed: str | None
+    confidence_stated: float | None
+    confidence: float | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    call: str
+    reasoning: str = ""
+    reasoning_tokens: int | None = None
+    ended: str | None = None
+    beside: Mapping[str, str | None] = field(default_factory=dict)
+    measured: Measured | None = None
+
+    @property
+    def asides(self) -> tuple[Aside, ...]:
+        """The calls that measured its confidence."""
+        return () if self.measured is None else self.measured.asides
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Who heard whom in one step, and why.
+
+    Attributes
+    ----------
+    weight : (S, L) array or None
+        Of a sparse topology; NaN for pairs that cannot be edges (an agent itself, speakers whose last reply is empty).
+    heard : (S, L) bool array
+        Whether the listener was shown words of the speaker.
+    factors : mapping of name to array
+        What the weight was computed from: per speaker (S,) or per pair (S, L).
+    """
+
+    round: int
+    step: str
+    speakers: tuple[str, ...]
+    listeners: tuple[str, ...]
+    weight: Floats | None
+    heard: Bools
+    factors: Mapping[str, Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class RoleChoice:
+    """A role that was filled during a debate, with the weights of the candidates.
+
+    Attributes
+    ----------
+    turn : int
+        The number of turns before it.
+    round : int
+        The round to come.
+    role : str
+    candidates : tuple of str
+    weight : tuple of float
+        One per candidate.
+    chosen : tuple of str
+    """
+
+    turn: int
+    round: int
+    role: str
+    candidates: tuple[str, ...]
+    weight: tuple[float, ...]
+    chosen: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Debate:
+    """One finished debate about one question.
+
+    Attributes
+    ----------
+    votes : mapping of answer to weight
+        The final vote; empty if the decision takes none.
+    rounds : int
+        Rounds after the opening.
+    stop : str
+        What ended it: `consensus`, `agreed`, `condition` (another condition), `rounds` (the schedule or its cap).
+    images : tuple of str
+        Digests of the images that every prompt contained.
+    choices : tuple of Choice
+    standing : tuple of tuple of int
+        The turns with the debaters' current answers at the end of each round; the last one of a silent debater. Empty
+        if all debaters answered at once in every round, as in most protocols.
+    """
+
+    question_id: str
+    agents: tuple[Agent, ...]
+    turns: tuple[Turn, ...]
+    graphs: tuple[Graph, ...]
+    answer: str | None
+    votes: Mapping[str, float]
+    was_tied: bool
+    rounds: int
+    stop: Literal["consensus", "agreed", "condition", "rounds"]
+    images: tuple[str, ...] = ()
+    choices: tuple[RoleChoice, ...] = ()
+    standing: tuple[tuple[int, ...], ...] = ()

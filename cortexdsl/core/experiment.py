@@ -1,0 +1,119 @@
+"""The cells of an experiment, their comparisons, limits and early stopping."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from cortexdsl.core.protocol import Method
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The budget that a cell is matched to: calls or tokens per question of another method's cell."""
+
+    unit: Literal["calls", "tokens"]
+    cell: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One arm of the experiment: a method at one point of its grid.
+
+    Attributes
+    ----------
+    name : str
+        `sparse[keep=median, recalibration=none]`, or the method's name alone.
+    slug : str
+        The name as a file name: `sparse~keep=median~recalibration=none`.
+    method : str
+        The method's name in the spec.
+    aliases : tuple of str
+        Names of other grid points with equal resolved settings.
+    settings : mapping
+        Settings of the protocol at this point, defaults included.
+    axes : mapping
+        The grid axes and their values at this point; empty for a base method.
+    debate : Method
+        What its debates run.
+    digest : str
+        Changes if and only if something changes that can change the cell's records.
+    match : Match or None
+    """
+
+    name: str
+    slug: str
+    method: str
+    aliases: tuple[str, ...]
+    settings: Mapping[str, Any]
+    axes: Mapping[str, Any]
+    debate: Method
+    digest: str
+    match: Match | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Comparisons of each cell of `compare` with `to`, on each metric; their p values are adjusted together."""
+
+    name: str
+    compare: tuple[str, ...]
+    to: str
+    correction: Literal["holm", "hommel", "bh", "by", "none"] = "holm"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an experiment may spend, and how many failures it tolerates.
+
+    Attributes
+    ----------
+    calls, tokens, dollars, seconds
+        Of all jobs together; None: no limit.
+    connections : int
+        The most calls in flight to one endpoint.
+    failed : float
+        The largest share of calls, in [0, 1], without a reply; with more, the results are not used.
+    wait : float
+        Seconds to wait for a server that does not answer.
+    """
+
+    calls: int | None = None
+    tokens: int | None = None
+    dollars: float | None = None
+    seconds: float | None = None
+    connections: int = 16
+    failed: float = 0.05
+    wait: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class StoppingRule:
+    """When claims are tested before the end, to stop as soon as all are decided.
+
+    Attributes
+    ----------
+    fewest : int
+        Questions of the largest dataset before the first test, and the same fraction of smaller datasets.
+    batch : int
+        Questions of the largest dataset between two tests, and the same fraction of smaller datasets.
+    alpha : float
+        The probability of an error in any verdict, over all tests together.
+    rule : str
+        `together`: all cells continue until every claim is decided. `racing`: a cell stops when its comparisons are
+        decided.
+    """
+
+    fewest: int
+    batch: int
+    alpha: float
+    rule: Literal["together", "racing"] = "together"
+
+
+def proportional_questions(questions: int, size: int, largest: int) -> int:
+    """Return the number of questions of a dataset for a number of the largest one: the same fraction, rounded up.
+
+    In this way datasets of any size end together.
+    """
+    return min(size, -(-questions * size // largest))

@@ -1,0 +1,185 @@
+"""The border of the engine: calls and replies, and the functions through which it reaches everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias
+
+from cortexdsl.core.agents import Model
+from cortexdsl.core.protocol import Choose, Reads, Repeat
+from cortexdsl.core.questions import Image, Reading
+from cortexdsl.core.types import Bools, Floats
+
+Message: TypeAlias = Mapping[str, str]
+
+Tokens: TypeAlias = "tuple[tuple[int, float], ...]"
+"""The tokens of a text: the number of characters and the log probability of each."""
+
+NO_REPLY = "no reply"
+"""How `Turn.unparsed` of a failed call begins; the reason follows."""
+CONTENT_FILTER = "content filter"
+EMPTY_REPLY = "empty reply"
+REASONING_ONLY = "reasoning without a reply"
+TOOL_CALLED = "the model called a tool in place of answering"
+"""Reasons of failed calls that health metrics search for in records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request to a model: everything that can change the reply, and nothing else.
+
+    `images` come before the text of the last message.
+    """
+
+    model: Model
+    messages: tuple[Message, ...]
+    seed: int
+    images: tuple[Image, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The reply of a model, or why there is none.
+
+    Attributes
+    ----------
+    key : str
+        The call's key in the call log.
+    text : str
+        Empty if `error` is set.
+    finish_reason : str or None
+    prompt_tokens, completion_tokens : int or None
+        As the server counted them; None if it did not report them (never estimated).
+    error : str or None
+        A failure that belongs into the record (content filter, context window exceeded, malformed reply), never a
+        transient one.
+    reasoning : str
+        The reasoning before the reply, if the server shows it; not part of `text`.
+    reasoning_tokens : int or None
+        How many of the completion tokens are reasoning, if the server reports it.
+    tokens : tuple of (int, float)
+        The tokens of the text, if their probabilities were requested and the server returned them; else empty.
+    """
+
+    key: str
+    text: str
+    finish_reason: str | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    error: str | None = None
+    reasoning: str = ""
+    reasoning_tokens: int | None = None
+    tokens: Tokens = ()
+
+
+class Ask(Protocol):
+    """Send one call to its model; the only way out of the engine."""
+
+    def __call__(self, call: Call) -> Awaitable[Reply]:
+        """Return the reply to the call."""
+        ...
+
+
+class Render(Protocol):
+    """Render a prompt template over the view of one speaker. Pure."""
+
+    def __call__(self, prompt: str, view: Mapping[str, Any]) -> tuple[Message, ...]:
+        """Return the messages of a call."""
+        ...
+
+
+class Reader(Protocol):
+    """Read replies to one question; belongs to the task. Pure; never raises because of a reply's content."""
+
+    def read(self, reads: Reads, text: str) -> Reading:
+        """Read one kind of thing from a reply."""
+        ...
+
+    def without_confidence(self, text: str) -> str:
+        """Return a reply as others may hear it: without its confidence line."""
+        ...
+
+    def place_of(self, answer: str, text: str) -> tuple[int, int] | None:
+        """Return the first character of an answer in its reply and the one after its last; None if it is not found."""
+        ...
+
+
+class Similarity(Protocol):
+    """Cosine similarities of texts under one embedding."""
+
+    def __call__(self, embedding: str, texts: Sequence[str]) -> Awaitable[Floats]:
+        """Return the (n, n) matrix of cosines, clipped to [-1, 1]."""
+        ...
+
+
+SiteWord: TypeAlias = Literal["until", "unless", "choose", "hears", "tells", "own"]
+SitePlace: TypeAlias = tuple[SiteWord, Repeat | Choose | str]
+"""A word of a loop, of a choice, or of a step (by name)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place of a method that contains an expression.
+
+    Attributes
+    ----------
+    word : str
+        `until` or `unless` of a loop, `choose`, or `hears`, `tells` or `own` of a step.
+    part : Repeat, Choose or str
+        The loop, the choice, or the name of the step.
+    expression : str
+    """
+
+    word: SiteWord
+    part: Repeat | Choose | str
+    expression: str
+
+    @property
+    def place(self) -> SitePlace:
+        """The word and its part."""
+        return self.word, self.part
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluation:
+    """One evaluation of an expression in a debate.
+
+    Attributes
+    ----------
+    site : Site
+    weight : (S, L) array
+        The values: of each edge (speaker, listener), of each candidate or turn (S, 1), or of the debate (1, 1). NaN
+        for pairs that cannot be edges.
+    kept : (S, L) bool array
+        Which of them were kept, or are true.
+    values : mapping
+        The value of each name of the expression.
+    rounds : int
+        Rounds of answers so far; 0: no debater has answered.
+    """
+
+    site: Site
+    weight: Floats
+    kept: Bools
+    values: Mapping[str, Any]
+    rounds: int
+
+
+Observe: TypeAlias = Callable[[Evaluation], None]
+"""Is called with every evaluation of a debate, and changes nothing."""
+
+
+def ignore(evaluation: Evaluation) -> None:
+    """Ignore an evaluation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The functions that the engine is given; everything it does outside itself goes through them."""
+
+    ask: Ask
+    render: Render
+    reader: Reader
+    similarity: Similarity
+    observe: Observe = ignore

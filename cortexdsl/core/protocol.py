@@ -1,0 +1,330 @@
+"""A method: a protocol with every setting resolved and every role bound to agents. This is what the engine interprets.
+
+Digests of cells contain the names of these classes and of their fields: renaming one makes finished debates run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from cortexdsl.core.agents import FREE, Agent, Model
+from cortexdsl.core.graphs import Nobody, Topology
+from cortexdsl.core.keep_rules import Keep
+from cortexdsl.core.types import EMPTY
+
+ConfidenceSource: TypeAlias = Literal["stated", "logprob", "consistency", "verifier"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """How the confidence of an answer is determined.
+
+    Attributes
+    ----------
+    source : str
+        `stated`: the reply states it. `logprob`: the probability of the tokens of the answer. `consistency`: the share
+        of `samples` further replies to the same prompt that give the same answer. `verifier`: the score of a model
+        that is asked whether the answer is right.
+    samples : int
+        With `consistency`.
+    verifier : Model or None
+        With `verifier`: the model that is asked; None: each agent's own model.
+    prompt : str
+        With `verifier`: the template of its prompt.
+    """
+
+    source: ConfidenceSource = "stated"
+    samples: int = 0
+    verifier: Model | None = None
+    prompt: str = ""
+
+    @property
+    def calls(self) -> int:
+        """The calls that measuring one answer takes."""
+        return {"consistency": self.samples, "verifier": 1}.get(self.source, 0)
+
+
+STATED = Measure()
+"""The reply states its confidence; no further calls."""
+
+
+Tells: TypeAlias = Literal["latest", "history", "by_answer", "about_me", "evidence"]
+Own: TypeAlias = Literal["none", "latest", "history"]
+Each: TypeAlias = Literal["speaker", "edge", "pair", "match", "listener", "group"]
+Reads: TypeAlias = Literal["answer", "review", "verdict", "summary", "selection", "comment", "similarity", "choice"]
+Beside: TypeAlias = Literal["verdict", "choice"]
+
+AUDIBLE: frozenset[Reads] = frozenset({"answer", "summary", "comment"})
+"""The readings of turns that others may hear. Reviews reach only their subjects, verdicts and selections nobody."""
+SIMILARITY_FROM_REPLIES = "asked"
+"""The `similarity` of a method that reads similarities from replies, instead of computing them from texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A selection of a speaker's turns that reach a prompt.
+
+    Attributes
+    ----------
+    steps : tuple of str
+        Only turns of these steps, whatever they read; if empty, turns that others may hear.
+    about_me : bool
+        Only turns about (or for) the listener; of any kind if `steps` is empty.
+    last : int or None
+        Only the turns of so many last executions of steps; None: of all.
+    where : str
+        Only turns that meet this condition; empty: all.
+    """
+
+    steps: tuple[str, ...] = ()
+    about_me: bool = False
+    last: int | None = 1
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One kind of turn: who speaks, whom it hears, what reaches the prompt, what is read from the reply.
+
+    Attributes
+    ----------
+    name, role : str
+        Its name, and the role that speaks.
+    prompt : str
+        The template of the prompt.
+    hears : Topology
+    tells : tuple
+        What of the agents that are heard reaches the prompt.
+    own : str or Told
+        What of the speaker's own turns reaches the prompt.
+    material : mapping
+        Further variables of the template.
+    order : str
+        Whether all speak at once (`simultaneous`), or each after having heard those before it (`sequential`).
+    each : str
+        One call for each speaker, or for each edge, pair, match, listener or group.
+    draws : int
+        Replies per call.
+    reads : str
+        What is read from the reply.
+    by_agent : mapping of agent to template
+        Templates of single agents.
+    beside : tuple of str
+        What is read from the reply besides `reads`.
+    by_role : mapping of role to template
+        Templates of agents that play a role when the step is spoken; `by_agent` takes precedence.
+    said : tuple of str
+        Templates that are not sent to a model: the rendered text is the reply.
+    of : str
+        With a call for each edge: only players of this role get calls about them, and the other agents that are heard
+        are heard in each of these calls. If empty, there is a call about every agent that is heard.
+    """
+
+    name: str
+    role: str
+    prompt: str
+    hears: Topology = Nobody()  # noqa: RUF009 - frozen and empty, safe to share
+    tells: tuple[Tells | Told, ...] = ("latest",)
+    own: Own | Told = "none"
+    material: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    order: Literal["simultaneous", "sequential"] = "simultaneous"
+    each: Each = "speaker"
+    draws: int = 1
+    reads: Reads = "answer"
+    by_agent: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    beside: tuple[Beside, ...] = ()
+    by_role: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    said: tuple[str, ...] = ()
+    of: str = ""
+
+    def prompt_of(self, agent: str, roles: Collection[str] = ()) -> str:
+        """Return the template of an agent that plays some roles."""
+        by_role = next((prompt for role, prompt in self.by_role.items() if role in roles), self.prompt)
+        return self.by_agent.get(agent, by_role)
+
+    @property
+    def prompts(self) -> tuple[str, ...]:
+        """All templates, each once."""
+        return tuple(dict.fromkeys([self.prompt, *self.by_agent.values(), *self.by_role.values()]))
+
+
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """A part of a schedule that fills a role with some players of another role, or of the same.
+
+    Attributes
+    ----------
+    role, source : str
+        The role to fill, and the role of the candidates.
+    weight : str
+        An expression with one value per agent.
+    keep : Keep
+        Which candidates are chosen, by weight.
+    """
+
+    role: str
+    source: str
+    weight: str
+    keep: Keep
+
+
+NEVER = "never"
+"""A condition that is never met."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A loop of a schedule: at most `times` passes.
+
+    `unless` is evaluated before the first pass, `until` after each one. Both are expressions with one value per debate,
+    such as `consensus` or `agreement >= 0.8`; or `never`.
+    """
+
+    times: int
+    body: tuple[SchedulePart, ...]
+    until: str = NEVER
+    unless: str = NEVER
+
+
+SchedulePart: TypeAlias = "str | Choose | Repeat"
+"""A part of a schedule: the name of a step, a choice, or a loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """A recalibration bin: stated confidences in [low, high) become `value`; None keeps them.
+
+    `low_open` and `high_closed` move a bound to the other bin.
+    """
+
+    low: float
+    high: float
+    value: float | None
+    low_open: bool = False
+    high_closed: bool = False
+
+
+AS_WRITTEN = Model("(as written)", "tool/as-written", price=FREE)
+"""The model of calls that are not sent: the reply is the last message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decide:
+    """How a debate becomes one answer.
+
+    Attributes
+    ----------
+    rule : str
+        `majority`; `weighted` (a majority in which votes count their recalibrated confidence); `first` (the first
+        voter's answer); `last` (the last answer of a player of `role`, or the last voter's answer); `vote` (every
+        answer of every round counts `weight`).
+    role : str or None
+        With `last`.
+    fallback : str
+        How a tie is decided. `confidence`: by the highest summed recalibrated confidence, then by a seeded draw.
+        `none`: likewise, but if all voters differ there is no answer, which counts as wrong.
+    weight : str
+        With `vote`: an expression with one value per answer.
+    otherwise : str
+        With the last answer of a role: the rule that decides if the role gave no readable answer; `none`: no answer.
+    """
+
+    rule: Literal["majority", "weighted", "first", "last", "vote"]
+    role: str | None = None
+    fallback: Literal["confidence", "none"] = "confidence"
+    weight: str = ""
+    otherwise: Literal["majority", "weighted", "first", "none"] = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A protocol with every setting resolved and every role bound to agents.
+
+    Attributes
+    ----------
+    protocol : str
+        Name of the protocol.
+    cast : mapping of role to agents
+    steps : mapping of name to Step
+    schedule : tuple of step names, Choose and Repeat
+    decide : Decide
+    rounds_cap : int or None
+        The most rounds of answers, the opening included (`ends: {rounds: T}`).
+    recalibration : tuple of Bin
+        If empty, confidences are used as stated (clipped to [0, 1]).
+    participation : str
+        What the participation of self-orientation counts: kept outgoing edges, kept incoming edges, or both.
+    similarity : str
+        The embedding for similarity: `ngram`, a litellm embedding model, or `sentence-transformers/NAME`; or `asked`
+        for similarities that are read from replies.
+    passes : str
+        What listeners get of a reply: all of it (without its confidence line), only its answer, or all of it after
+        the model's reasoning.
+    debaters : tuple of str
+        The roles whose answers make rounds, consensus and votes. If empty, the role of the first answering step. A role
+        that is chosen from one of them debates, too.
+    confidence : Measure
+        How the confidence of an answer is determined.
+    """
+
+    protocol: str
+    cast: Mapping[str, tuple[Agent, ...]]
+    steps: Mapping[str, Step]
+    schedule: tuple[SchedulePart, ...]
+    decide: Decide
+    rounds_cap: int | None = None
+    recalibration: tuple[Bin, ...] = ()
+    participation: Literal["spoken", "heard", "both"] = "spoken"
+    similarity: str = "ngram"
+    passes: Literal["whole", "answer", "reasoning"] = "whole"
+    debaters: tuple[str, ...] = ()
+    confidence: Measure = STATED
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """The models that its debates call, each once."""
+        speakers = [agent.model for cast in self.cast.values() for agent in cast]
+        verifier = [self.confidence.verifier] if self.confidence.verifier is not None else []
+        as_written = [AS_WRITTEN] if any(step.said for step in self.steps.values()) else []
+        found: list[Model] = []
+        for model in (*speakers, *verifier, *as_written):
+            if model not in found:
+                found.append(model)
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """What a counterfactual debate leaves out, all of it at once; everything else stays the same.
+
+    Attributes
+    ----------
+    agents : tuple of str
+        Agents that do not speak, hear or vote. The others keep their numbers and groups.
+    edges : tuple of (str, str)
+        The listener (second) is never shown words of the speaker (first). No other agent replaces the speaker.
+    rounds : tuple of int
+        From 1: steps that lead to this round are not spoken, and the condition that would end a loop after them is not
+        evaluated. Later rounds continue from the state before it and keep their numbers.
+    steps : tuple of str
+        Steps that are never spoken.
+    """
+
+    agents: tuple[str, ...] = ()
+    edges: tuple[tuple[str, str], ...] = ()
+    rounds: tuple[int, ...] = ()
+    steps: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        named = {
+            "agent": self.agents,
+            "edge": [":".join(edge) for edge in self.edges],
+            "round": [str(number) for number in self.rounds],
+            "step": self.steps,
+        }
+        return " ".join(f"{kind}={','.join(names)}" for kind, names in named.items() if names)
+
+
+NOTHING = Without()

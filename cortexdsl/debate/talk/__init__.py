@@ -1,1 +1,0 @@
-"""What has been said, who hears whom, and what of it reaches a prompt."""

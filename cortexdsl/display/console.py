@@ -1,0 +1,295 @@
+"""Progress on a terminal: the table of a run, its live display, and a counter for work that takes long.
+
+The table has one row for each cell, as many as fit, and their sum.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from rich.cells import cell_len
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from cortexdsl.display.progress import CellProgress, RunProgress, WatchedRun
+from cortexdsl.display.wording import (
+    duration,
+    failed_calls,
+    has_many_datasets,
+    in_a_line,
+    money,
+    name_of,
+    pace,
+    retried_calls,
+    short,
+    trouble,
+    with_earlier,
+)
+from cortexdsl.records.tallies import unread_sentences
+
+ORDER = ("running", "failed", "stopped", "silent", "waiting", "done")
+STYLES = {"running": "", "failed": "red", "stopped": "yellow", "silent": "yellow", "waiting": "dim", "done": "green"}
+BAR = 12
+GAP = 2  # between two columns
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column of numbers: its head, its text in a row, and when a narrow terminal drops it (0: never)."""
+
+    head: str
+    text: Callable[[CellProgress], str]
+    dropped: int = 0
+
+
+def _time_left(row: CellProgress) -> str:
+    if row.state == "running":
+        return duration(row.seconds_left)
+    return "-" if row.state == "done" else row.state
+
+
+COLUMNS = (
+    _Column("debates", lambda row: f"{row.done:,}/{row.total:,}"),
+    _Column("calls", lambda row: short(row.spent.calls.get("asked", 0))),
+    _Column("tokens in", lambda row: short(row.spent.input_tokens), dropped=2),
+    _Column("out", lambda row: short(row.spent.output_tokens), dropped=1),
+    _Column("cost", lambda row: money(row.spent)),
+    _Column("rate", lambda row: pace(row) if row.state == "running" else "-", dropped=3),
+    _Column("left", _time_left),
+)
+BAR_DROPPED = 4  # after all optional figures
+
+
+def draw(shown: RunProgress, width: int, room: int | None = None) -> RenderableType:
+    """Draw an experiment: a table of its cells, and below it what was retried and what failed.
+
+    Debates, calls, cost, and time left (or the state of a cell that does not run) are always shown whole. If the
+    terminal is too narrow for whole names, the other columns are left out one by one; names are cut only after that.
+
+    Parameters
+    ----------
+    shown : Progress
+    width : int
+        Columns of the terminal.
+    room : int or None
+        The largest number of rows; running and failed cells come first.
+    """
+    rows = _chosen(shown.rows, room)
+    many = has_many_datasets(shown)
+    named = [(name_of(row, many_datasets=many), row, STYLES[row.state]) for row in rows]
+    if len(shown.rows) > 1:
+        named.append(("all", shown.all, "bold"))
+    texts = [[column.text(row) for column in COLUMNS] for _, row, _ in named]
+    widths = [max(len(column.head), *(cell_len(line[i]) for line in texts)) + GAP for i, column in enumerate(COLUMNS)]
+    names = [name for name, _, _ in named]
+    columns, has_bar = _fitting(widths, width - max(map(cell_len, names), default=0))
+    space = width - sum(widths[i] for i in columns) - (BAR + GAP if has_bar else 0)
+
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, GAP, 0, 0), collapse_padding=True)
+    table.add_column(_cut(shown.experiment, space), overflow="fold", max_width=max(space, 1))
+    if has_bar:
+        table.add_column("", no_wrap=True)
+    for i in columns:
+        table.add_column(COLUMNS[i].head, justify="right", no_wrap=True)
+    for name, (_, row, style), line in zip(_distinct(names, space), named, texts, strict=True):
+        bar = [_bar(row)] if has_bar else []
+        table.add_row(Text(name), *bar, *(Text(line[i]) for i in columns), style=style)
+    return Group(table, *_notes(shown, rows))
+
+
+def _fitting(widths: Sequence[int], width: int) -> tuple[list[int], bool]:
+    """Return the columns that fit, and whether the bar fits."""
+    columns, has_bar = list(range(len(COLUMNS))), True
+    for step in range(1, BAR_DROPPED + 1):
+        if sum(widths[i] for i in columns) + (BAR + GAP) * has_bar <= width:
+            break
+        has_bar = step != BAR_DROPPED
+        columns = [i for i in columns if COLUMNS[i].dropped != step]
+    return columns, has_bar
+
+
+def _distinct(names: Sequence[str], width: int) -> Sequence[str]:
+    """Shorten names to a width; if two of them would become equal, leave all whole, to be wrapped."""
+    cut = [_cut(name, width) for name in names]
+    return cut if len(set(cut)) == len(set(names)) else names
+
+
+def _cut(name: str, width: int) -> str:
+    """Shorten a name in its middle: cells of a grid differ at the end."""
+    if cell_len(name) <= width:
+        return name
+    length = max(width - 1, 2)
+    return f"{name[: length - length // 2]}…{name[-(length // 2) :]}"
+
+
+def _bar(row: CellProgress) -> ProgressBar:
+    return ProgressBar(
+        total=max(1, row.total), completed=row.done, width=BAR, complete_style="blue", finished_style="green"
+    )
+
+
+def _notes(shown: RunProgress, rows: Sequence[CellProgress]) -> list[Text]:
+    """Return the lines below the table: the cells without a row, retries, failed calls."""
+    notes = []
+    hidden = Counter(row.state for row in shown.rows) - Counter(row.state for row in rows)
+    if hidden:
+        more = ", ".join(f"{hidden[state]} {state}" for state in ORDER if hidden[state])
+        notes.append(Text(f"and {hidden.total()} more cells: {more}", style="dim"))
+    if retried := retried_calls(shown.all.spent):
+        notes.append(Text(retried, style="dim"))
+    if failed := failed_calls(shown):
+        notes.append(Text(failed, style="red"))
+    return notes
+
+
+def _chosen(rows: Sequence[CellProgress], room: int | None) -> list[CellProgress]:
+    if room is None or len(rows) <= room:
+        return list(rows)
+    first = sorted(range(len(rows)), key=lambda k: (ORDER.index(rows[k].state), k))[: max(1, room)]
+    return [rows[k] for k in sorted(first)]
+
+
+LINE_EVERY = 30.0  # seconds between two lines of a run
+OTHER_LINES = 8  # of a terminal, kept for other messages
+
+
+class Display:
+    """The display of a run: rows that move on a terminal, otherwise a line now and then.
+
+    Parameters
+    ----------
+    watched : sequence of Watched
+    console : Console
+        Rows move if it is a terminal and the environment has no variable `CI`.
+    """
+
+    def __init__(self, watched: Sequence[WatchedRun], console: Console, clock: Callable[[], float] = time.time) -> None:
+        self._watched = watched
+        self._console = console
+        self._clock = clock
+        self._began = self._spoke = clock()
+        self._steps = ""
+        self._said: set[tuple[str, str, str]] = set()
+        moves = console.is_terminal and not console.is_dumb_terminal and not os.environ.get("CI")
+        self._live = (
+            Live(get_renderable=self._rows, console=console, refresh_per_second=4, transient=True) if moves else None
+        )
+
+    def start(self) -> None:
+        """Show the first state."""
+        for each in self._watched:
+            shown = each.look()
+            self._said |= {(shown.experiment, row.dataset, row.cell) for row in shown.rows if row.state == "done"}
+            if self._live is None:
+                left = shown.all.total - shown.all.done
+                cells = "1 cell" if len(shown.rows) == 1 else f"{len(shown.rows)} cells"
+                self.say(f"{shown.experiment}: {cells}, {left:,} of {shown.all.total:,} debates to do")
+        if self._live is not None:
+            self._live.start()
+
+    def step(self, steps: str) -> None:
+        """Take the present steps of the workflow; if nothing moves, print a line now and then."""
+        self._steps = steps
+        if self._live is None:
+            self._speak()
+
+    def say(self, text: str) -> None:
+        """Print a message above the rows."""
+        self._console.print(Text(text), soft_wrap=True)
+
+    def stop(self) -> None:
+        """Print the last state."""
+        if self._live is not None:
+            self._live.stop()
+        for each in self._watched:
+            shown = each.look(is_last=True)
+            if self._live is not None:
+                self._console.print(draw(shown, self._console.width))
+            else:
+                self._finished(shown)
+            self.say(self.summary(shown))
+            for sentence in unread_sentences(shown.unread):
+                self.say(f"  {sentence}")
+
+    def summary(self, shown: RunProgress) -> str:
+        """Return the result of a run in one line: debates, calls, tokens, dollars, time, failures."""
+        calls = shown.all.spent.calls
+        known = calls.get("shared", 0) + calls.get("replayed", 0)
+        parts = [
+            f"{shown.experiment}: {shown.all.done:,} of {shown.all.total:,} debates",
+            f"{calls.get('asked', 0):,} calls sent" + (f", {known:,} replies reused" if known else ""),
+            f"{short(shown.all.spent.input_tokens)} + {short(shown.all.spent.output_tokens)} tokens",
+            *([money(shown.all.spent)] if shown.all.spent.dollars else []),
+            f"{duration(self._clock() - self._began)}",
+        ]
+        wrong = trouble(shown.all.spent)
+        return ", ".join([*parts, *([wrong] if wrong else [])]) + with_earlier(shown)
+
+    def looks(self) -> list[RunProgress]:
+        """Return the progress of every experiment."""
+        return [each.look() for each in self._watched]
+
+    def _rows(self) -> Group:
+        room = max(3, (self._console.height - OTHER_LINES) // max(1, len(self._watched)) - 2)
+        tables = [draw(shown, self._console.width, room) for shown in self.looks()]
+        return Group(*tables, Text(self._steps, style="dim"))
+
+    def _speak(self) -> None:
+        """Print newly finished cells, and now and then how far the run is."""
+        is_due = self._clock() - self._spoke >= LINE_EVERY
+        for shown in self.looks():
+            self._finished(shown)
+            if is_due and shown.all.state == "running":
+                self.say(in_a_line(shown.all, f"{shown.experiment}, {duration(self._clock() - self._began)}"))
+        if is_due:
+            self._spoke = self._clock()
+
+    def _finished(self, shown: RunProgress) -> None:
+        many = has_many_datasets(shown)
+        for row in shown.rows:
+            key = shown.experiment, row.dataset, row.cell
+            if row.state == "done" and key not in self._said:
+                self._said.add(key)
+                self.say(f"  {in_a_line(row, name_of(row, many_datasets=many))}")
+
+
+T = TypeVar("T")
+COUNT_EVERY = 10.0  # seconds between two plain lines
+
+
+def counting(
+    steps: Sequence[T], doing: str, console: Console | None = None, clock: Callable[[], float] = time.monotonic
+) -> Iterator[T]:
+    """Yield each step, and show on stderr how many are done: a bar on a terminal, lines otherwise.
+
+    Parameters
+    ----------
+    steps : sequence
+    doing : str
+        The work in words: "reading cells again".
+    console : Console or None
+        By default that of stderr. If it is not a terminal, a line is printed every ten seconds.
+    """
+    output = console or Console(stderr=True, highlight=False)
+    if output.is_terminal:
+        columns = TextColumn(doing), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(compact=True)
+        with Progress(*columns, console=output, transient=True) as bar:
+            yield from bar.track(steps)
+        return
+    began = spoke = clock()
+    for done, step in enumerate(steps):
+        now = clock()
+        if now - spoke >= COUNT_EVERY and done:
+            spoke = now
+            left = (now - began) / done * (len(steps) - done)
+            output.print(f"{doing}: {done:,} of {len(steps):,}, {duration(left)} left", markup=False, soft_wrap=True)
+        yield step

@@ -1,0 +1,319 @@
+"""The handler of the logger plugin `cortexdsl`: Snakemake's log as a display, and the errors of failed jobs.
+
+It replaces Snakemake's messages on the terminal during a run. For other commands (a dry run, a list, the verbose log)
+it shows Snakemake's own messages. Snakemake's log file in `.snakemake/log` always holds everything.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from snakemake.logging import ColorizingTextHandler, DefaultFilter, DefaultFormatter
+from snakemake.settings.enums import Quietness
+from snakemake_interface_logger_plugins.base import LogHandlerBase
+from snakemake_interface_logger_plugins.common import LogEvent
+
+from cortexdsl.display.console import Display
+from cortexdsl.display.expected import ExpectedRun
+from cortexdsl.display.launch import user_command
+from cortexdsl.display.progress import WatchedRun
+
+MARK = "error: "
+LINES = 12  # of one message
+KILLED = re.compile(r"^slurmstepd\S*: error: \*+ (.+?) \*+$", re.MULTILINE)  # by Slurm: why, and when
+TAIL = 65_536  # bytes at the end of a log that are searched for its error
+
+
+@dataclass(slots=True)
+class Failures:
+    """The failed jobs of a run, by their message."""
+
+    jobs: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    """For each message the jobs that ended with it, and their logs."""
+
+    def add(self, job: str, logs: Sequence[str], otherwise: str = "") -> str | None:
+        """Add a failed job, and return its message; None if another job had the same message.
+
+        `otherwise` is Snakemake's message, for a job without a log, such as one that could not be submitted.
+        """
+        message, log = _message(logs, otherwise)
+        seen = self.jobs.setdefault(message, [])
+        seen.append((job, log))
+        return f"failed: {job}\n{_indented(message)}" if len(seen) == 1 else None
+
+    @property
+    def count(self) -> int:
+        """The number of failed jobs."""
+        return sum(map(len, self.jobs.values()))
+
+    def summary(self) -> list[str]:
+        """Return every message once, with the jobs that ended with it."""
+        lines = []
+        for message, jobs in self.jobs.items():
+            first, log = jobs[0]
+            others = f" and {len(jobs) - 1} more" if len(jobs) > 1 else ""
+            lines.append(f"failed: {first}{others}\n{_indented(message)}" + (f"\n    log: {log}" if log else ""))
+        return lines
+
+
+def _message(logs: Sequence[str], otherwise: str) -> tuple[str, str]:
+    for log in logs:
+        text = _tail(Path(log))
+        if not text.strip():
+            continue
+        start = text.rfind(f"\n{MARK}")
+        if start >= 0:
+            return _first_paragraph(text[start + 1 :].removeprefix(MARK)), log
+        killed = KILLED.search(text)
+        if killed:
+            return killed[1], log
+        return f"{text.strip().splitlines()[-1]} (the whole of it is in the log)", log
+    return otherwise.strip() or "the job ended without a word", logs[0] if logs else ""
+
+
+def _first_paragraph(text: str) -> str:
+    """Return the lines of the error; other programs may have written more after them."""
+    lines = []
+    for line in text.rstrip().splitlines():
+        if "Warning: " in line or line.startswith("Traceback"):
+            break
+        lines.append(line)
+    more = [f"    and {len(lines) - LINES} lines more, in the log"] if len(lines) > LINES else []
+    return "\n".join([*lines[:LINES], *more])
+
+
+def _tail(log: Path) -> str:
+    try:
+        with log.open("rb") as file:
+            file.seek(0, 2)
+            file.seek(max(0, file.tell() - TAIL))
+            return "\n" + file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _indented(message: str) -> str:
+    return "\n".join(f"    {line}" for line in message.splitlines())
+
+
+# Snakemake's messages of every run, which are not shown; all others are.
+CHATTER = (
+    "Assuming unrestricted shared filesystem usage",
+    "host: ",
+    "Building DAG of jobs",
+    "Using shell: ",
+    "Select jobs to execute",
+    "Execute ",
+    "Complete log(s): ",
+    "Elapsed time: ",
+    "Conda environments: ignored",
+    "Singularity containers: ignored",
+    "Group jobs: inactive",
+    "Using workflow specific profile",
+    "Using profile",
+    "Exiting because a job execution failed",
+    "At least one job did not complete",
+    "WorkflowError:\nAt least one job did not complete",
+    "Removing output files of failed job",
+    "Shutting down, this might take some time",
+    "DAG of jobs will be updated",
+    "Updating checkpoint dependencies",
+    "Trying to restart job",
+    "Storing output in storage",
+    "Touching output file",
+    "SLURM run ID: ",
+    "Cleaning up SLURM log files",
+    "Will exit after finishing currently running jobs",
+    "Cannot restore ",
+)
+SUBMITTED = " has been submitted with SLURM jobid "
+SILENT = {LogEvent.SHELLCMD, LogEvent.RESOURCES_INFO, LogEvent.RUN_INFO, LogEvent.WORKFLOW_STARTED, LogEvent.RULEGRAPH}
+INTERRUPTED = "Terminating processes on user request"
+NOTHING = "Nothing to be done"
+JOB_EXCEPTIONS = {"CalledProcessError", "RuleException"}  # Snakemake's account of a job whose own error is shown
+
+
+class LogHandler(LogHandlerBase):
+    """Shows a run as rows and failures."""
+
+    def __post_init__(self) -> None:
+        settings = self.common_settings
+        quiet = set(settings.quiet or ())
+        self._console = Console(stderr=not settings.stdout, no_color=settings.nocolor or None, highlight=False)
+        self._snakemakes: logging.Handler | None = None
+        if settings.dryrun or settings.verbose or settings.debug_dag or settings.printshellcmds:
+            self._snakemakes = _snakemakes_handler(settings, quiet)
+        self._is_quiet = bool({Quietness.ALL, Quietness.PROGRESS} & quiet)
+        self._display: Display | None = None
+        self._failures = Failures()
+        self._names: dict[int, str] = {}
+        self._running: dict[int, str] = {}
+        self._done = self._total = 0
+        self._stopped_by = ""
+        self._reports: list[str] = []
+        self._shown: set[str] = set()
+        self._last: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Handle one of Snakemake's messages."""
+        if self._snakemakes is not None:
+            self._snakemakes.handle(record)
+            return
+        try:
+            self._take(record)
+        except Exception:
+            self.handleError(record)
+
+    def _take(self, record: logging.LogRecord) -> None:
+        event = getattr(record, "event", None)
+        announced = getattr(record, "announced", None)
+        if announced is not None:
+            self._begin(announced)
+        elif hasattr(record, "reports"):
+            self._reports = list(record.reports)
+        elif hasattr(record, "stopped_by"):
+            self._stop(record.stopped_by)
+        elif getattr(record, "is_last_word", False):
+            self._last.append(record.getMessage())
+        elif event == LogEvent.RUN_INFO:
+            self._total = dict(getattr(record, "stats", {})).get("total", 0)
+        elif event == LogEvent.JOB_INFO:
+            self._started(record)
+        elif event == LogEvent.JOB_FINISHED:
+            self._running.pop(getattr(record, "job_id", -1), None)
+        elif event == LogEvent.PROGRESS:
+            self._done, self._total = record.done, record.total  # type: ignore[attr-defined]
+        elif event == LogEvent.JOB_ERROR:
+            self._failed(record)
+        elif event not in SILENT:
+            self._pass_on(record, event)
+        if self._display is not None and event is not None:
+            self._display.step(self._steps())
+
+    def _begin(self, announced: list[ExpectedRun]) -> None:
+        if self._display is None and not self._is_quiet and announced:
+            began = time.time()
+            self._display = Display([WatchedRun(each, began) for each in announced], self._console)
+            self._display.start()
+
+    def _started(self, record: logging.LogRecord) -> None:
+        number = getattr(record, "jobid", -1)
+        rule = str(getattr(record, "rule_name", "job"))
+        given = dict(getattr(record, "wildcards", None) or {})
+        given.pop("experiment", None)
+        self._names[number] = " ".join([rule, *map(str, given.values())])
+        self._running[number] = rule
+
+    def _failed(self, record: logging.LogRecord) -> None:
+        number = getattr(record, "jobid", -1)
+        self._running.pop(number, None)
+        if self._stopped_by:  # a job that was stopped has not failed
+            return
+        logs = [str(log) for log in getattr(record, "log", ())]
+        name = self._names.get(number, str(getattr(record, "rule_name", "job")))
+        message = self._failures.add(name, logs, str(getattr(record, "rule_msg", None) or ""))
+        if message is not None:
+            self._say(message)
+
+    def _pass_on(self, record: logging.LogRecord, event: LogEvent | None) -> None:
+        text = record.getMessage() if record.msg else ""
+        if INTERRUPTED in text:
+            self._stop("SIGINT")
+        elif text.startswith(NOTHING):
+            self._say("\n".join([f"{NOTHING}: all results are there, and fit the spec", *self._reports]))
+        elif (
+            not text
+            or text == "None"
+            or text in self._shown
+            or text.startswith(CHATTER)
+            or SUBMITTED in text
+            or (event == LogEvent.ERROR and (self._stopped_by or self._is_a_jobs(record)))
+        ):
+            return
+        elif Quietness.ALL not in (self.common_settings.quiet or ()) or record.levelno >= logging.ERROR:
+            self._shown.add(text)
+            self._say(text)
+
+    def _stop(self, signal_name: str) -> None:
+        if not self._stopped_by:
+            self._stopped_by = "Ctrl-C" if signal_name == "SIGINT" else signal_name
+            self._say("stopping: calls in flight are cancelled, finished work is kept")
+
+    @staticmethod
+    def _is_a_jobs(record: logging.LogRecord) -> bool:
+        """Return whether an error is Snakemake's account of a failed job, whose own error is shown."""
+        return getattr(record, "exception", "") in JOB_EXCEPTIONS and "CalledProcessError" in record.getMessage()
+
+    def _steps(self) -> str:
+        rules = Counter(self._running.values())
+        named = ", ".join(f"{rule} x{n}" if n > 1 else rule for rule, n in rules.items())
+        return f"{self._done} of {self._total} steps done" + (f"; now: {named}" if named else "")
+
+    def _say(self, text: str) -> None:
+        if self._display is not None:
+            self._display.say(text)
+        else:
+            self._console.print(text, markup=False, soft_wrap=True)
+
+    def close(self) -> None:
+        """Print the result of the run, what failed, and how to continue."""
+        display, self._display = self._display, None
+        if display is not None:
+            display.stop()
+        for message in self._failures.summary() if self._failures.count else ():
+            self._say(message)
+        if self._stopped_by or self._failures.count:
+            count = self._failures.count
+            what = f"stopped by {self._stopped_by}" if self._stopped_by else f"{count} job{'s' * (count != 1)} failed"
+            self._say(
+                f"{what}. Kept: every finished debate, and every reply that came (none is asked or paid for again)."
+                f"\nGo on with the same command: {user_command()}"
+            )
+            self._failures, self._stopped_by = Failures(), ""
+        for message in self._last:
+            self._say(message)
+        self._last.clear()
+        super().close()
+
+    # ------------------------------------------------------------ the interface of logger plugins
+    @property
+    def writes_to_stream(self) -> bool:
+        """It replaces Snakemake's own messages."""
+        return True
+
+    @property
+    def writes_to_file(self) -> bool:
+        """It writes no file."""
+        return False
+
+    @property
+    def has_filter(self) -> bool:
+        """It filters by itself: Snakemake's filter for `--quiet rules` would drop failures."""
+        return True
+
+    @property
+    def has_formatter(self) -> bool:
+        """It formats by itself."""
+        return True
+
+    @property
+    def needs_rulegraph(self) -> bool:
+        """It does not use the graph of rules."""
+        return False
+
+
+def _snakemakes_handler(common: object, quiet: set[Quietness]) -> logging.Handler:
+    settings = {name: getattr(common, name) for name in ("debug_dag", "verbose", "dryrun", "printshellcmds")}
+    stream = sys.stdout if common.stdout else sys.stderr  # type: ignore[attr-defined]
+    handler: logging.Handler = ColorizingTextHandler(nocolor=common.nocolor, stream=stream)  # type: ignore[attr-defined]
+    handler.addFilter(DefaultFilter(quiet, **settings))
+    handler.setFormatter(DefaultFormatter(quiet, common.show_failed_logs))  # type: ignore[attr-defined]
+    return handler

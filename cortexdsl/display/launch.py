@@ -1,0 +1,42 @@
+"""How a run starts and is continued: the workflow's folder, the user's command, and Snakemake's process.
+
+`python -m cortexdsl.display.launch` is Snakemake, which Ctrl-C ends at once and without a traceback until the first job
+has started: there is nothing to clean up before that.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+from collections.abc import MutableMapping, Sequence
+from pathlib import Path
+
+_VARIABLE = "CORTEXDSL_COMMAND"
+
+
+def workflow_folder() -> Path:
+    """Return the folder of the Snakefile: in a checkout that of the package, when installed one inside the package."""
+    package = Path(__file__).resolve().parent.parent
+    inside = package / "workflow"
+    return inside if inside.is_dir() else package.parent
+
+
+def store_command(arguments: Sequence[str], environment: MutableMapping[str, str] = os.environ) -> None:
+    """Store the user's command for the Snakemake that this process becomes."""
+    environment[_VARIABLE] = shlex.join(["cortexdsl", *arguments])
+
+
+def user_command(environment: MutableMapping[str, str] = os.environ) -> str:
+    """Return the command that continues this run: the one that the user typed."""
+    return environment.get(_VARIABLE) or shlex.join(["snakemake", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    from snakemake.cli import main
+
+    sys.exit(main())

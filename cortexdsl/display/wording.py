@@ -1,0 +1,180 @@
+"""Progress in words and in plain values: the same texts for tables, lines and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from cortexdsl.display.progress import CellProgress, RunProgress
+from cortexdsl.records.tallies import Spending
+
+MOST_KINDS = 3  # of failures or retries, named in one line
+MOST_CELLS = 3  # with failed calls, named in one line
+
+
+def short(number: float) -> str:
+    """Return a count in few characters: 950, 12.3k, 4.56M."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if number >= size:
+            unit = 1e3 if letter == "k" else size
+            return f"{number / unit:.3g}{letter}" if number / unit < 1000 else f"{number / unit:.0f}{letter}"
+    return f"{number:,.0f}"
+
+
+def duration(seconds: float | None) -> str:
+    """Return a duration: 8 s, 3 min 20 s, 2 h 5 min, 3 d 4 h; a dash if unknown."""
+    if seconds is None:
+        return "-"
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    if whole < 86_400:
+        return f"{whole // 3600} h {whole % 3600 // 60} min"
+    return f"{whole // 86_400} d {whole % 86_400 // 3600} h"
+
+
+def money(spent: Spending) -> str:
+    """Return the price: a dash if no call was sent or no price is known, with a plus if a part has no price.
+
+    `shared` if other cells sent, and paid for, all calls.
+    """
+    if spent.calls.get("shared") and not spent.calls.get("asked"):
+        return "shared"
+    if spent.is_priced and (spent.calls.get("asked") or spent.dollars):
+        return f"${spent.dollars:,.2f}" if spent.dollars >= 0.01 or not spent.dollars else f"${spent.dollars:.4f}"
+    return f"${spent.dollars:,.2f}+" if spent.dollars else "-"
+
+
+def pace(row: CellProgress) -> str:
+    """Return calls per second."""
+    if not row.rate:
+        return "-"
+    return f"{row.rate:,.0f}/s" if row.rate >= 10 else f"{row.rate:.1f}/s"
+
+
+def trouble(spent: Spending) -> str:
+    """Return how many calls failed and how many were retried, by kind, the most frequent first."""
+    parts = []
+    failed, retried = spent.calls.get("failed", 0), spent.calls.get("retried", 0)
+    if failed:
+        parts.append(f"{failed:,} failed{_kinds(spent.failures)}")
+    if retried:
+        parts.append(f"{retried:,} retried{_kinds(spent.retries)}")
+    return ", ".join(parts)
+
+
+def retried_calls(spent: Spending) -> str:
+    """Return how many calls were retried, and why; empty if none was."""
+    kinds = ", ".join(f"{kind.replace('_', ' ')} {number:,}" for kind, number in _most_frequent(spent.retries))
+    return _calls(spent.calls.get("retried", 0), "retried", kinds)
+
+
+def failed_calls(shown: RunProgress) -> str:
+    """Return how many calls failed, in which cells, and why; empty if none did."""
+    failed = shown.all.spent.calls.get("failed", 0)
+    many = has_many_datasets(shown)
+    cells = [
+        f"{name_of(row, many_datasets=many)} {row.spent.calls['failed']:,}{_kinds(row.spent.failures)}"
+        for row in sorted(shown.rows, key=lambda row: -row.spent.calls.get("failed", 0))
+        if row.spent.calls.get("failed")
+    ]
+    more = [f"{len(cells) - MOST_CELLS} more cells"] if len(cells) > MOST_CELLS else []
+    return _calls(failed, "failed", ", ".join([*cells[:MOST_CELLS], *more]))
+
+
+def _calls(number: int, outcome: str, details: str) -> str:
+    if not number:
+        return ""
+    return f"{number:,} {'call' if number == 1 else 'calls'} {outcome}{f': {details}' if details else ''}"
+
+
+def _most_frequent(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(((kind, number) for kind, number in counts.items() if number), key=lambda each: (-each[1], each[0]))
+
+
+def _kinds(counts: Mapping[str, int]) -> str:
+    known = _most_frequent(counts)
+    named = [kind.replace("_", " ") if len(known) == 1 else f"{kind.replace('_', ' ')} {n:,}" for kind, n in known]
+    more = [f"{len(named) - MOST_KINDS} more kinds"] if len(named) > MOST_KINDS else []
+    return f" ({', '.join([*named[:MOST_KINDS], *more])})" if named else ""
+
+
+def with_earlier(shown: RunProgress) -> str:
+    """Return the cost of all runs, as the end of a sentence; empty if no earlier run sent calls."""
+    now, before = shown.all.spent, shown.earlier
+    if not before.calls.get("asked"):
+        return ""
+    dollars = now.dollars + before.dollars
+    parts = [
+        f"{now.calls.get('asked', 0) + before.calls['asked']:,} calls",
+        f"{short(now.input_tokens + before.input_tokens)} + {short(now.output_tokens + before.output_tokens)} tokens",
+        *([f"${dollars:,.2f}{'' if now.is_priced and before.is_priced else '+'}"] if dollars else []),
+    ]
+    return f"; with earlier runs {', '.join(parts)}"
+
+
+def name_of(row: CellProgress, *, many_datasets: bool) -> str:
+    """Return the name of a row: its cell, with the dataset if there are several."""
+    return f"{row.cell} on {row.dataset}" if many_datasets and row.dataset else row.cell
+
+
+def has_many_datasets(shown: RunProgress) -> bool:
+    """Return whether rows must name their dataset."""
+    return len({row.dataset for row in shown.rows}) > 1
+
+
+def in_a_line(row: CellProgress, name: str) -> str:
+    """Return a row as one line of text."""
+    spent = row.spent
+    parts = [
+        f"{name}: {row.done:,}/{row.total:,} debates",
+        f"{short(spent.calls.get('asked', 0))} calls",
+        f"{short(spent.input_tokens)} + {short(spent.output_tokens)} tokens",
+        *([price] if (price := money(spent)) != "-" else []),
+    ]
+    if row.state == "running":
+        parts += [pace(row), f"{duration(row.seconds_left)} left"]
+    elif row.state != "done":
+        parts.append(row.state)
+    problems = trouble(spent)
+    return ", ".join([*parts, *([problems] if problems else [])])
+
+
+def plain_values(shown: RunProgress) -> dict[str, Any]:
+    """Return a progress as JSON values, for `cortexdsl status --json` and the explorer."""
+    return {
+        "experiment": shown.experiment,
+        "state": shown.all.state,
+        "jobs": {"running": shown.running, "silent": list(shown.silent)},
+        "cells": [_row(row) for row in shown.rows],
+        "all": _row(shown.all),
+        "others": _spent(shown.others),
+        "messages": dict(shown.messages),
+    }
+
+
+def _row(row: CellProgress) -> dict[str, Any]:
+    return {
+        "dataset": row.dataset or None,
+        "cell": row.cell,
+        "state": row.state,
+        "debates": {"done": row.done, "total": row.total},
+        **_spent(row.spent),
+        "calls_per_second": round(row.rate, 3),
+        "seconds_left": None if row.seconds_left is None else round(row.seconds_left, 1),
+    }
+
+
+def _spent(spent: Spending) -> dict[str, Any]:
+    values = asdict(spent)
+    return {
+        "calls": dict(spent.calls),
+        "tokens": {"input": spent.input_tokens, "output": spent.output_tokens, "cached": spent.cached_tokens},
+        "dollars": values["dollars"] if spent.is_priced else None,
+        "seconds": round(spent.seconds, 3),
+        "failures": dict(spent.failures),
+        "retries": dict(spent.retries),
+    }

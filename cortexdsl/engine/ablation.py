@@ -1,0 +1,150 @@
+"""Counterfactual debates: what leaving agents, edges, rounds or steps out does, and what cannot be left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TypeAlias
+
+import numpy as np
+
+from cortexdsl.core import (
+    NEVER,
+    SIMILARITY_FROM_REPLIES,
+    Choose,
+    Graph,
+    Method,
+    OfRole,
+    Repeat,
+    Sparse,
+    Step,
+    Told,
+    Without,
+)
+from cortexdsl.engine.methods import debating_agents, opens_round, principal_roles, schedule_parts, scheduled_steps
+from cortexdsl.engine.topology import PlannedTurn
+from cortexdsl.expressions.evaluation import parse, split_key
+from cortexdsl.expressions.names import OF_STEPS
+
+
+def without_agents(method: Method, without: Without) -> Method:
+    """Return a method without the agents that are left out."""
+    if not without.agents:
+        return method
+    gone = set(without.agents)
+    cast = {role: tuple(agent for agent in agents if agent.name not in gone) for role, agents in method.cast.items()}
+    return replace(method, cast=MappingProxyType(cast))
+
+
+def without_edges(graph: Graph, step: Step, without: Without, groups: Sequence[Sequence[str]]) -> Graph:
+    """Return a graph of all agents without the agents and edges that are left out, and without empty groups."""
+    gone = set(without.agents)
+    listeners = list(graph.listeners)
+    if step.each == "group":
+        remaining = [k for k, group in enumerate(groups) if not gone.issuperset(group)]
+    else:
+        remaining = [k for k, name in enumerate(listeners) if name not in gone]
+    speakers = [k for k, name in enumerate(graph.speakers) if name not in gone]
+    cut = np.ix_(speakers, remaining)
+    heard = graph.heard[cut].copy()
+    names = tuple(graph.speakers[k] for k in speakers), tuple(listeners[k] for k in remaining)
+    if step.each not in ("listener", "group"):
+        for speaker, listener in without.edges:
+            if speaker in names[0] and listener in names[1]:
+                heard[names[0].index(speaker), names[1].index(listener)] = False
+    weight = None if graph.weight is None else graph.weight[cut]
+    return replace(graph, speakers=names[0], listeners=names[1], weight=weight, heard=heard)
+
+
+def without_heard(planned: PlannedTurn, step: Step, without: Without) -> PlannedTurn:
+    """Return a call in which the speaker does not hear along the edges that are left out.
+
+    If a step speaks for each listener or group, the graph has these as listeners, and the speaker of the call hears.
+    """
+    if step.each not in ("listener", "group") or not without.edges:
+        return planned
+    unheard = {speaker for speaker, listener in without.edges if listener == planned.speaker.name}
+    return replace(planned, hears=tuple(name for name in planned.hears if name not in unheard))
+
+
+Reason: TypeAlias = tuple[str, str]
+"""What needs something, and what to do."""
+
+
+def why_needed(method: Method, without: Without) -> Reason | None:
+    """Return why something cannot be left out of a debate; None if it can.
+
+    Parameters
+    ----------
+    method : Method
+    without : Without
+        Agents and steps of the method.
+    """
+    return next(_reasons(method, without), None)
+
+
+def _reasons(method: Method, without: Without) -> Iterator[Reason]:
+    remaining = without_agents(method, without)
+    if not debating_agents(remaining):
+        yield f"nobody is left to debate as {' or '.join(principal_roles(method))}", "leave out fewer agents"
+        return
+    steps = [method.steps[name] for name in dict.fromkeys(scheduled_steps(method.schedule))]
+    roles = {role for role, agents in remaining.cast.items() if agents} | {""}
+    spoken = [step for step in steps if step.name not in without.steps and {step.role, step.of} <= roles]
+    silent = ", ".join(step.name for step in steps if step not in spoken)
+
+    def is_lost(kind: str, role: str | None = None, names: Collection[str] = ()) -> bool:
+        reading = [step for step in spoken if kind in (step.reads, *step.beside) and role in (None, step.role)]
+        return not any(not names or step.name in names for step in reading)
+
+    opening = next(step for step in steps if opens_round(method, step))
+    if opening not in spoken:
+        yield f"step {opening.name} opens the debate, and all that follows is about its answers", "leave out another"
+    if method.decide.role is not None and method.decide.otherwise == "none" and is_lost("answer", method.decide.role):
+        yield f"the answer of the debate is that of {method.decide.role} in step {silent}", "leave out another"
+    for name, names in sorted(_schedule_names(method)):
+        if name in OF_STEPS and is_lost(OF_STEPS[name], names=names):
+            what = "a loop ends at the verdict of" if name == "agreed" else f"{name} is computed from"
+            yield f"{what} step {silent}", "leave out another"
+    for step in spoken:
+        yield from _lost_in_step(method, step, is_lost, silent)
+        if isinstance(step.hears, OfRole) and not any(other.role in step.hears.roles for other in spoken):
+            alone = Without(steps=(*silent.split(", "), step.name))
+            yield f"step {step.name} hears nobody but step {silent}", f"leave out both: {alone}"
+
+
+def _lost_in_step(method: Method, step: Step, is_lost: Callable[..., bool], silent: str) -> Iterator[Reason]:
+    """Yield that the weights of a step, or the conditions of its `tells` and `own`, have lost what they read."""
+    if isinstance(step.hears, Sparse):
+        names = _names(step.hears.weight)
+        needs_similarity = bool({name for name, _ in names} & {"similarity", "intimacy"})
+        is_read = needs_similarity and method.similarity == SIMILARITY_FROM_REPLIES
+        if _any_lost(names, is_lost) or (is_read and is_lost("similarity")):
+            yield f"the weights of step {step.name} are computed from step {silent}", "leave out another"
+    conditions = [told.where for told in (*step.tells, step.own) if isinstance(told, Told) and told.where]
+    if any(_any_lost(_names(condition), is_lost) for condition in conditions):
+        yield f"step {silent} decides what step {step.name} is told", "leave out another"
+
+
+Names: TypeAlias = set[tuple[str, tuple[str, ...]]]
+"""Names of an expression, and the steps whose readings each is computed from."""
+
+
+def _any_lost(names: Names, is_lost: Callable[..., bool]) -> bool:
+    return any(name in OF_STEPS and is_lost(OF_STEPS[name], names=steps) for name, steps in names)
+
+
+def _names(expression: str) -> Names:
+    return {split_key(key) for key in parse(expression).keys}
+
+
+def _schedule_names(method: Method) -> Names:
+    """Return the names in the choices, the conditions of loops, and the vote of a method."""
+    texts = [method.decide.weight] if method.decide.rule == "vote" else []
+    for part in schedule_parts(method.schedule):
+        if isinstance(part, Choose):
+            texts.append(part.weight)
+        elif isinstance(part, Repeat):
+            texts += [text for text in (part.until, part.unless) if text != NEVER]
+    return {name for text in texts for name in _names(text)}

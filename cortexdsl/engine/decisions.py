@@ -1,0 +1,205 @@
+"""How a debate becomes one answer: the last answer of a role, or a vote."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from cortexdsl.core import Decide, Floats, Method, Turn
+from cortexdsl.engine.methods import debating_agents, opens_round, players
+from cortexdsl.engine.name_values import Snapshot, agent_values
+from cortexdsl.engine.state import DebateState
+from cortexdsl.errors import DebateError
+from cortexdsl.expressions.evaluation import evaluate, parse
+
+Chance = Callable[[], random.Random]
+"""Returns the generator of a draw between tied answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """An answer (None: there is none), the votes by answer, and whether the vote was tied."""
+
+    answer: str | None
+    votes: Mapping[str, float] = field(default_factory=dict)
+    was_tied: bool = False
+
+
+def decide(method: Method, turns: Sequence[Turn], voters: Sequence[str], chance: Chance) -> Decision:
+    """Decide a debate by the rule of its method.
+
+    Parameters
+    ----------
+    method : Method
+        With its roles as they are at the end.
+    turns : sequence of Turn
+        All turns of the debate.
+    voters : sequence of str
+        The debaters at its end. They vote with their last answers, or with all of them.
+    chance : Chance
+    """
+    rule = method.decide
+    if rule.rule == "last" and rule.role is not None:
+        answers = [turn for turn in turns if turn.reads == "answer" and method.steps[turn.step].role == rule.role]
+        current = players(method, rule.role)  # answers of agents that have left the role do not count
+        answer = next((turn.answer for turn in reversed(answers) if turn.speaker in current), None)
+        if answer is not None or rule.otherwise == "none":
+            return Decision(answer)
+        rule = Decide(rule.otherwise, fallback=rule.fallback)
+    rounds = {name for name, step in method.steps.items() if opens_round(method, step)}
+    answers = [turn for turn in turns if turn.speaker in voters and turn.step in rounds]
+    ends = {turn.speaker: turn.execution for turn in answers}
+    last = [turn for turn in answers if turn.execution == ends[turn.speaker]]
+    if rule.rule in ("first", "last"):
+        return Decision(last[0 if rule.rule == "first" else -1].answer if last else None)
+    if rule.rule == "vote":
+        return weighted_vote(answers, vote_weights(method, turns, answers, voters), rule, last, chance)
+    return vote(last, rule, chance)
+
+
+def vote(turns: Sequence[Turn], rule: Decide, chance: Chance) -> Decision:
+    """Take a majority or confidence-weighted vote.
+
+    Unreadable answers abstain. A tie goes to the highest summed recalibrated confidence (to the most votes if
+    confidences are the votes), then to a seeded draw.
+
+    Parameters
+    ----------
+    turns : sequence of Turn
+        The last answers.
+    rule : Decide
+        `majority` or `weighted`; with `fallback` `none` there is no answer if all of several voters differ.
+    chance : Chance
+        Called only if a draw is needed.
+    """
+    counts, confidence = tally(turns)
+    if not counts:
+        return Decision(None)
+    votes, other = (confidence, counts) if rule.rule == "weighted" else (counts, confidence)
+    return _winner(votes, other, counts, rule, chance)
+
+
+def weighted_vote(
+    turns: Sequence[Turn], weights: Sequence[float], rule: Decide, last: Sequence[Turn], chance: Chance
+) -> Decision:
+    """Sum the weights of all answers. The highest sum wins, ties as in `vote`, by the confidences of last answers.
+
+    Parameters
+    ----------
+    turns : sequence of Turn
+        Answers of all rounds.
+    weights : sequence of float
+        One per answer.
+    rule : Decide
+    last : sequence of Turn
+        The last answers among them.
+    chance : Chance
+    """
+    votes: dict[str, float] = {}
+    for turn, weight in zip(turns, weights, strict=True):
+        if turn.answer is not None:
+            votes[turn.answer] = votes.get(turn.answer, 0.0) + weight
+    if not votes:
+        return Decision(None)
+    none = dict.fromkeys(votes, 0.0)  # of answers that are nobody's last
+    counts, confidence = tally(last)
+    return _winner(votes, none | confidence, none | counts, rule, chance)
+
+
+def tally(turns: Sequence[Turn]) -> tuple[dict[str, float], dict[str, float]]:
+    """Return how many turns gave each readable answer, and the sums of their recalibrated confidences (none: 0)."""
+    counts: dict[str, float] = {}
+    confidence: dict[str, float] = {}
+    for turn in turns:
+        if turn.answer is not None:
+            counts[turn.answer] = counts.get(turn.answer, 0.0) + 1.0
+            confidence[turn.answer] = confidence.get(turn.answer, 0.0) + (turn.confidence or 0.0)
+    return counts, confidence
+
+
+def highest(values: Mapping[str, float], among: Collection[str]) -> list[str]:
+    """Return the answers with the highest value, equal up to rounding, in an order that does not depend on agents."""
+    most = max((values[answer] for answer in among), default=0.0)
+    return sorted(answer for answer in among if values[answer] >= most - 1e-9)
+
+
+def _winner(
+    votes: Mapping[str, float], other: Mapping[str, float], counts: Mapping[str, float], rule: Decide, chance: Chance
+) -> Decision:
+    tied = highest(votes, votes)
+    if len(tied) == 1:
+        return Decision(tied[0], votes)
+    if rule.fallback == "none" and max(counts.values()) <= 1.0:
+        return Decision(None, votes, was_tied=True)
+    finalists = highest(other, tied)
+    answer = finalists[0] if len(finalists) == 1 else chance().choice(finalists)
+    return Decision(answer, votes, was_tied=True)
+
+
+def vote_weights(method: Method, turns: Sequence[Turn], answers: Sequence[Turn], voters: Sequence[str]) -> list[float]:
+    """Compute the weights of answers in a vote by an expression.
+
+    Parameters
+    ----------
+    method : Method
+    turns : sequence of Turn
+        All turns of the debate.
+    answers : sequence of Turn
+        Those of the voters, in order of speaking.
+    voters : sequence of str
+
+    Raises
+    ------
+    DebateError
+        A weight is not a number.
+    """
+    expression = parse(method.decide.weight)
+    agents = tuple(agent for agent in debating_agents(method) if agent.name in set(voters))
+    values: dict[str, Floats | float] = {**_answer_values(answers), "n_agents": float(len(agents))}
+    keys = expression.keys - values.keys()
+    if keys:
+        state = DebateState.of_turns(turns, {turn.execution for turn in answers}, tuple(agent.name for agent in agents))
+        # No name of a vote needs groups, similarity, quotes or draws.
+        now = Snapshot(method, agents, state, (), None, None, random.Random)  # type: ignore[arg-type]
+        place = {agent.name: k for k, agent in enumerate(agents)}
+        rows = [place[turn.speaker] for turn in answers]
+        values |= {name: array[rows] for name, array in agent_values(now, keys).items()}
+    weights = np.array(np.broadcast_to(evaluate(expression, values), (len(answers),)), dtype=float)
+    if not np.isfinite(weights).all():
+        turn = answers[int(np.argwhere(~np.isfinite(weights))[0][0])]
+        where = f"round {turn.round}: the vote of agent {turn.speaker!r} is not a finite number: {expression.text}"
+        raise DebateError(f"{where}\nwrite an expression that is a number for every answer")
+    return [float(weight) for weight in weights]
+
+
+def _answer_values(answers: Sequence[Turn]) -> dict[str, Floats]:
+    """Compute the names that belong to an answer. Of several draws in one round only the last has neighbours."""
+    by_author: dict[str, dict[int, Turn]] = defaultdict(dict)
+    authors: dict[str | None, set[str]] = defaultdict(set)
+    for turn in answers:
+        by_author[turn.speaker][turn.execution] = turn
+        authors[turn.answer].add(turn.speaker)
+    before: dict[int, Turn] = {}
+    after: dict[int, Turn] = {}
+    for given in by_author.values():
+        for one, other in pairwise(given.values()):
+            after[one.turn], before[other.turn] = other, one
+    ends = {name: max(given) for name, given in by_author.items()}
+
+    def differs(turn: Turn, neighbours: Mapping[int, Turn]) -> bool:
+        return turn.turn in neighbours and neighbours[turn.turn].answer != turn.answer
+
+    values = {
+        "round": [turn.round for turn in answers],
+        "last": [turn.execution == ends[turn.speaker] for turn in answers],
+        "changed": [differs(turn, before) for turn in answers],
+        "dropped": [differs(turn, after) for turn in answers],
+        "confidence": [turn.confidence or 0.0 for turn in answers],
+        "authors": [len(authors[turn.answer]) for turn in answers],
+    }
+    return {name: np.array(numbers, dtype=float) for name, numbers in values.items()}

@@ -1,0 +1,293 @@
+"""What a speaker sees: the variables of its prompt, and the turns whose words the prompt contains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from cortexdsl.core import AUDIBLE, Method, Question, Reader, Site, Step, Tells, Told, Turn
+from cortexdsl.engine.state import DebateState, last_executions, turns_where
+from cortexdsl.engine.topology import PlannedTurn
+
+Note = Callable[[], None]
+
+
+class TrackedText(str):
+    """Text of a turn in a template, which notes when it is written into a prompt.
+
+    Comparing, counting and searching do not count; writing it does, and so does writing what was cut or made from it.
+    The note is lost by a separator's own `join`, but not by the filter `join`.
+
+    Parameters
+    ----------
+    text : str
+    note : callable
+        Called, without arguments, whenever the text is written.
+    """
+
+    __slots__ = ("_note",)
+    _note: Note
+
+    def __new__(cls, text: str, note: Note) -> TrackedText:
+        """Make it from a text."""
+        self = super().__new__(cls, text)
+        self._note = note
+        return self
+
+    def __str__(self) -> str:
+        self._note()
+        return str.__str__(self)
+
+    def __repr__(self) -> str:
+        self._note()
+        return str.__repr__(self)
+
+    def __format__(self, form: str) -> str:
+        self._note()
+        return str.__format__(self, form)
+
+    def __radd__(self, other: str) -> TrackedText:
+        return TrackedText(other + str.__str__(self), self._note)
+
+
+def _tracked(name: str) -> Callable[..., Any]:
+    plain = getattr(str, name)
+
+    def method(self: TrackedText, *args: Any, **keywords: Any) -> Any:
+        result = plain(self, *args, **keywords)
+        if isinstance(result, str):
+            return TrackedText(result, self._note)
+        return [TrackedText(part, self._note) for part in result] if isinstance(result, list) else result
+
+    return method
+
+
+for _name in (
+    "__add__", "__getitem__", "__mod__", "__mul__", "__rmul__", "capitalize", "casefold", "center", "expandtabs",
+    "format", "ljust", "lower", "lstrip", "removeprefix", "removesuffix", "replace", "rjust", "rsplit", "rstrip",
+    "split", "splitlines", "strip", "swapcase", "title", "translate", "upper", "zfill",
+):  # fmt: skip
+    setattr(TrackedText, _name, _tracked(_name))
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The variables of a prompt, and the turns that they contain.
+
+    Attributes
+    ----------
+    variables : mapping
+    heard, recalled : tuple of int
+        The turns in the variables.
+    written : set of int
+        The turns whose words were written; filled while the prompt is rendered.
+    """
+
+    variables: Mapping[str, Any]
+    heard: tuple[int, ...]
+    recalled: tuple[int, ...]
+    written: set[int]
+
+    def shown(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the turns, heard and recalled, whose words the rendered prompt contains."""
+        heard = tuple([number for number in self.heard if number in self.written])
+        return heard, tuple([number for number in self.recalled if number in self.written])
+
+
+class QuotedTurns:
+    """What others may hear of each turn of a debate, computed once per turn.
+
+    Parameters
+    ----------
+    passes : str
+        `whole`: the reply without its confidence line; `answer`: only the answer; `reasoning`: the whole reply after
+        the model's reasoning, if there is any.
+    reader : Reader
+    """
+
+    def __init__(self, passes: str, reader: Reader) -> None:
+        self._passes, self._reader = passes, reader
+        self._quotes: dict[int, tuple[str, bool]] = {}
+
+    def text(self, turn: Turn) -> str:
+        """Return what others may hear of a turn."""
+        return self._quote(turn)[0]
+
+    def has_words(self, turn: Turn) -> bool:
+        """Return whether there is anything to hear; an empty reply, or a confidence alone, is not passed on."""
+        return self._quote(turn)[1]
+
+    def _quote(self, turn: Turn) -> tuple[str, bool]:
+        if turn.turn not in self._quotes:
+            whole = self._reader.without_confidence(turn.text) if turn.text.strip() else ""
+            answer = "(no readable answer)" if turn.answer is None else turn.answer
+            text = answer if self._passes == "answer" and turn.reads == "answer" else whole
+            if self._passes == "reasoning" and turn.reasoning:
+                text = f"{turn.reasoning}\n\n{whole}"
+            self._quotes[turn.turn] = text, bool(whole.strip())
+        return self._quotes[turn.turn]
+
+
+def build_view(
+    step: Step,
+    planned: PlannedTurn,
+    method: Method,
+    state: DebateState,
+    question: Question,
+    quotes: QuotedTurns,
+    groups: Sequence[Sequence[str]],
+) -> View:
+    """Build the view of one speaker.
+
+    Variables
+    ---------
+    question : Question
+    agent : mapping name, number, persona
+        `number` as below; for an agent that does not debate, its place in its role.
+    about : str or None
+    round : int
+    heard : list of mappings speaker, number, is_mine, round, reads, text, answer, confidence, weight, trust, about,
+        is_own_group
+        `number` counts the debaters from 1 and never changes (None for other agents). `text` is what `passes` lets
+        through. `trust` is the weight as a share of the weights of all agents that the listener hears.
+    by_answer : list of mappings answer, turns (as in `heard`); most frequent first
+    own : list of mappings, as `heard`: what the speaker remembers
+    talk : list of mappings, as `heard`: both of these in order of speaking
+    evidence : list of passages (with `tells: evidence`)
+    and the names in `with:`.
+    """
+    me = planned.speaker.name
+    written: set[int] = set()
+    heard = [turn for turn in _heard(step, planned, state) if quotes.has_words(turn)]
+    numbers = {turn.turn for turn in heard}
+    own = [turn for turn in _own(step, planned, state) if turn.turn not in numbers and quotes.has_words(turn)]
+    my_group = next((f"group {k}" for k, group in enumerate(groups, 1) if me in group), None)
+    trust = _trust(planned)
+
+    def entry(turn: Turn) -> dict[str, Any]:
+        note = _note((turn.turn,), written)
+        return {
+            "speaker": turn.speaker,
+            "number": state.numbers.get(turn.speaker),
+            "is_mine": turn.speaker == me,
+            "round": turn.round,
+            "reads": turn.reads,
+            "text": TrackedText(quotes.text(turn), note),
+            "answer": None if turn.answer is None else TrackedText(turn.answer, note),
+            "confidence": turn.confidence,
+            "weight": (planned.weights or {}).get(turn.speaker),
+            "trust": trust.get(turn.speaker),
+            "about": turn.about,
+            "is_own_group": my_group is not None and turn.about == my_group,
+        }
+
+    entries = {turn.turn: entry(turn) for turn in (*heard, *own)}
+    variables: dict[str, Any] = {
+        "question": question,
+        "agent": {"name": me, "number": state.own_numbers.get(me), "persona": planned.speaker.persona},
+        "about": planned.about,
+        "round": state.round,
+        "heard": [entries[turn.turn] for turn in heard],
+        "by_answer": _by_answer(heard, entries, written) if "by_answer" in step.tells else [],
+        "own": [entries[turn.turn] for turn in own],
+        "talk": [entries[number] for number in sorted(entries)],
+        "evidence": _evidence(step, me, method, state) if "evidence" in step.tells else [],
+        **step.material,
+    }
+    return View(variables, tuple(turn.turn for turn in heard), tuple(turn.turn for turn in own), written)
+
+
+_TELLS: Mapping[str, Told | None] = {
+    "latest": Told(), "by_answer": Told(), "history": Told(last=None), "about_me": Told(about_me=True),
+    "evidence": None,
+}  # fmt: skip
+"""What each word of `tells` selects; evidence consists of passages, not of turns."""
+
+
+def _selection(entry: Tells | Told) -> Told | None:
+    return entry if isinstance(entry, Told) else _TELLS[entry]
+
+
+def _heard(step: Step, planned: PlannedTurn, state: DebateState) -> list[Turn]:
+    """Return the turns that all entries of `tells` select.
+
+    A history is in order of speaking, everything else in the order of the agents that are heard.
+    """
+    selections = [selection for selection in map(_selection, step.tells) if selection is not None]
+    subject = planned.about or planned.speaker.name
+    turns: dict[int, Turn] = {}
+    for name in planned.hears:
+        selected = [turn for each in selections for turn in _selected(each, name, subject, state, step, "tells")]
+        turns |= {turn.turn: turn for turn in sorted(selected, key=lambda turn: turn.turn)}
+    is_history = any(each.last != 1 for each in selections)
+    return [turns[number] for number in (sorted(turns) if is_history else turns)]
+
+
+def _selected(
+    selection: Told, speaker: str, subject: str, state: DebateState, step: Step, word: Literal["tells", "own"]
+) -> Sequence[Turn]:
+    """Return the turns of a speaker that one entry of `tells` or `own` selects; `about_me` means about the subject."""
+    turns = state.turns_about(speaker, subject) if selection.about_me else state.turns_of(speaker)
+    if selection.steps:
+        turns = tuple([turn for turn in turns if turn.step in selection.steps])
+    elif not selection.about_me:
+        turns = tuple([turn for turn in turns if turn.reads in AUDIBLE])
+    if selection.where:
+        turns = turns_where(Site(word, step.name, selection.where), turns, state)
+    return last_executions(turns, selection.last)
+
+
+def _own(step: Step, planned: PlannedTurn, state: DebateState) -> list[Turn]:
+    """Return the turns that a speaker remembers: none, its last ones, those of some steps, or its conversation.
+
+    A conversation is everything that it said, and everything that it was shown then, in order of speaking.
+    """
+    me = planned.speaker.name
+    if step.own == "none":
+        return []
+    if isinstance(step.own, Told):
+        return list(_selected(step.own, me, planned.about or me, state, step, "own"))
+    turns = state.audible_turns_of(me)
+    if step.own == "latest":
+        return list(last_executions(turns))
+    numbers = {number for turn in turns for number in (turn.turn, *turn.heard, *turn.recalled)}
+    return [state.turns[number] for number in sorted(numbers)]
+
+
+def _trust(planned: PlannedTurn) -> dict[str, float]:
+    """Return each weight as a share of the weights of all agents that are heard; nothing if they sum to 0."""
+    weights = {name: max(0.0, (planned.weights or {}).get(name, 0.0)) for name in planned.hears}
+    total = sum(weights.values())
+    return {name: weight / total for name, weight in weights.items()} if total > 0 else {}
+
+
+def _note(numbers: Iterable[int], written: set[int]) -> Note:
+    return lambda: written.update(numbers)
+
+
+def _by_answer(
+    heard: Sequence[Turn], entries: Mapping[int, Mapping[str, Any]], written: set[int]
+) -> list[dict[str, Any]]:
+    by_answer: dict[str | None, list[int]] = {}
+    for turn in heard:
+        by_answer.setdefault(turn.answer, []).append(turn.turn)
+    ordered = sorted(by_answer.items(), key=lambda pair: -len(pair[1]))  # stable: first heard first
+    return [
+        {
+            # A prompt with the answer of several turns contains what each of them answered.
+            "answer": None if answer is None else TrackedText(answer, _note(numbers, written)),
+            "turns": [entries[number] for number in numbers],
+        }
+        for answer, numbers in ordered
+    ]
+
+
+def _evidence(step: Step, me: str, method: Method, state: DebateState) -> list[Any]:
+    """Return the passages that the speaker selected last, by number; the step's whole pool if it never selects."""
+    selection = state.last_turn(me, "selection")
+    if selection is None:
+        return list(step.material.get("pool", ()))
+    pool = method.steps[selection.step].material.get("pool", ())
+    numbers = [int(number) for number in (selection.answer or "").split(",") if number.strip().isdecimal()]
+    return [pool[number - 1] for number in numbers if 1 <= number <= len(pool)]

@@ -1,0 +1,203 @@
+"""Questions about a method (its schedule, who debates, where it evaluates expressions), and variants of a method."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from cortexdsl.core import (
+    KEEP_TRUE,
+    NEVER,
+    Agent,
+    Aside,
+    Choose,
+    Debate,
+    Keep,
+    Method,
+    Repeat,
+    SchedulePart,
+    Site,
+    Sparse,
+    Step,
+    Told,
+    Turn,
+)
+from cortexdsl.errors import DebateError
+
+
+# ------------------------------------------------------------ schedule
+def schedule_parts(schedule: Sequence[SchedulePart]) -> Iterator[str | Choose | Repeat]:
+    """Yield the parts of a schedule in order, each loop before its body."""
+    for part in schedule:
+        yield part
+        if isinstance(part, Repeat):
+            yield from schedule_parts(part.body)
+
+
+def scheduled_steps(schedule: Sequence[SchedulePart]) -> Iterator[str]:
+    """Yield the steps of a schedule in order, loops once."""
+    return (part for part in schedule_parts(schedule) if isinstance(part, str))
+
+
+def scheduled_choices(schedule: Sequence[SchedulePart]) -> Iterator[Choose]:
+    """Yield the choices of a schedule in order, loops once."""
+    return (part for part in schedule_parts(schedule) if isinstance(part, Choose))
+
+
+def max_rounds(method: Method) -> int:
+    """Return the most rounds that a debate can have after its opening: all passes of loops, up to the cap."""
+    answers = _answering_steps(method, method.schedule)
+    return max(0, (answers if method.rounds_cap is None else min(answers, method.rounds_cap)) - 1)
+
+
+def _answering_steps(method: Method, schedule: Sequence[SchedulePart]) -> int:
+    count = 0
+    for part in schedule:
+        if isinstance(part, Repeat):
+            count += part.times * _answering_steps(method, part.body)
+        elif isinstance(part, str):
+            count += opens_round(method, method.steps[part])
+    return count
+
+
+def opens_round(method: Method, step: Step) -> bool:
+    """Return whether a step's turns are answers of debaters."""
+    return step.reads == "answer" and step.role in debating_roles(method)
+
+
+# ------------------------------------------------------------ roles and agents
+def principal_roles(method: Method) -> tuple[str, ...]:
+    """Return the roles that debate: those that the protocol names, or else the role of the first answering step."""
+    if method.debaters:
+        return method.debaters
+    for name in scheduled_steps(method.schedule):
+        if method.steps[name].reads == "answer":
+            return (method.steps[name].role,)
+    raise DebateError(f"protocol {method.protocol!r} has no step in its schedule that reads an answer")
+
+
+def debating_roles(method: Method) -> frozenset[str]:
+    """Return the principal roles and those that are chosen from them; answers in any of them make rounds."""
+    roles = set(principal_roles(method))
+    choices = list(scheduled_choices(method.schedule))
+    while more := {choice.role for choice in choices if choice.source in roles} - roles:
+        roles |= more
+    return frozenset(roles)
+
+
+def debating_agents(method: Method) -> tuple[Agent, ...]:
+    """Return the agents that debate under the current cast, in the order of the principal roles, each once."""
+    cast = [agent for role in principal_roles(method) for agent in method.cast.get(role, ())]
+    return tuple({agent.name: agent for agent in cast}.values())
+
+
+def agent_numbers(method: Method) -> dict[str, int]:
+    """Return the number of each agent, from 1: a debater's place among the debaters, another's in its first role."""
+    numbers = {agent.name: k for k, agent in enumerate(debating_agents(method), 1)}
+    for agents in method.cast.values():
+        for k, agent in enumerate(agents, 1):
+            numbers.setdefault(agent.name, k)
+    return numbers
+
+
+def players(method: Method, role: str) -> tuple[str, ...]:
+    """Return the agents that play a role under the current cast, without those that have left the debate."""
+    cast = tuple(agent.name for agent in method.cast[role])
+    if role not in debating_roles(method):
+        return cast
+    remaining = {agent.name for agent in debating_agents(method)}
+    return tuple(name for name in cast if name in remaining)
+
+
+def roles_of(method: Method, name: str) -> frozenset[str]:
+    """Return the roles that an agent plays under the current cast."""
+    return frozenset(role for role, agents in method.cast.items() if any(agent.name == name for agent in agents))
+
+
+# ------------------------------------------------------------ expressions
+def expression_sites(method: Method) -> Iterator[tuple[Site, Keep]]:
+    """Yield every place of a method that evaluates an expression, and the rule that keeps by its value.
+
+    The `until` of a loop of one pass is left out, since it has no effect.
+    """
+    for part in schedule_parts(method.schedule):
+        if isinstance(part, Choose):
+            yield Site("choose", part, part.weight), part.keep
+        elif isinstance(part, Repeat):
+            if part.unless != NEVER:
+                yield Site("unless", part, part.unless), KEEP_TRUE
+            if part.until != NEVER and part.times > 1:
+                yield Site("until", part, part.until), KEEP_TRUE
+    for step in method.steps.values():
+        topology = step.hears
+        while isinstance(topology, Sparse):
+            yield Site("hears", step.name, topology.weight), topology.keep
+            topology = topology.within
+        for told in step.tells:
+            if isinstance(told, Told) and told.where:
+                yield Site("tells", step.name, told.where), KEEP_TRUE
+        if isinstance(step.own, Told) and step.own.where:
+            yield Site("own", step.name, step.own.where), KEEP_TRUE
+
+
+# ------------------------------------------------------------ variants for one question or job
+def match_budget(method: Method, budget: Debate, unit: Literal["calls", "tokens"]) -> Method:
+    """Return a sampling method with as many draws as another debate of the same question used.
+
+    With `calls` the match is exact. With `tokens` the draws are the debate's tokens divided by those of its opening
+    answers (mean prompt and completion tokens of a turn in round 0), at least one, since the cost of a sample is not
+    known in advance. Calls that measure confidences count for both methods.
+    """
+    turns = budget.turns
+    draws = max(1, sum(1 + len(turn.asides) for turn in turns) // (1 + method.confidence.calls))
+    if unit == "tokens":
+        tokens = [_tokens(turn) + sum(map(_tokens, turn.asides)) for turn in turns]
+        opening = [count for turn, count in zip(turns, tokens, strict=True) if turn.round == 0]
+        mean = sum(opening) / max(1, len(opening))
+        draws = round(sum(tokens) / mean) if mean else draws
+    return with_draws(method, draws)
+
+
+def _tokens(call: Turn | Aside) -> int:
+    return (call.prompt_tokens or 0) + (call.completion_tokens or 0)
+
+
+def with_draws(method: Method, draws: int) -> Method:
+    """Return a sampling method with `draws` replies per call in the steps that sample.
+
+    These are the steps that draw several replies; if none does, because it was set to one, all that answer.
+    """
+    sampling = {name for name, step in method.steps.items() if step.draws > 1}
+    sampling = sampling or {name for name, step in method.steps.items() if step.reads == "answer"}
+    steps = {name: replace(step, draws=draws) if name in sampling else step for name, step in method.steps.items()}
+    return replace(method, steps=steps)
+
+
+def with_pool(method: Method, passages: Sequence[Any]) -> Method:
+    """Return a method whose steps get passages, instead of the names of knowledge sources."""
+    steps = {
+        name: replace(step, material={**step.material, "pool": tuple(passages)}) if "pool" in step.material else step
+        for name, step in method.steps.items()
+    }
+    return replace(method, steps=steps)
+
+
+def with_identities(method: Method, identities: Mapping[str, str]) -> Method:
+    """Return a method whose tools have an identity, so that replies of another version are not reused.
+
+    Parameters
+    ----------
+    method : Method
+    identities : mapping of a tool's name to str
+        What the replies of a tool depend on.
+    """
+
+    def identified(agent: Agent) -> Agent:
+        identity = identities.get(agent.model.name) if agent.model.is_tool else None
+        if identity is None:
+            return agent
+        return replace(agent, model=replace(agent.model, options={**agent.model.options, "identity": identity}))
+
+    cast = {role: tuple(map(identified, agents)) for role, agents in method.cast.items()}
+    return replace(method, cast=cast)

@@ -1,0 +1,106 @@
+"""What a step reads from a reply, during a debate and again later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from cortexdsl.core import NO_REPLY, Debate, Method, Reader, Reading, Reads, Step, Turn
+from cortexdsl.engine.confidence import recalibrate
+from cortexdsl.engine.decisions import decide
+from cortexdsl.engine.methods import debating_agents
+from cortexdsl.engine.seeds import seeded_random
+from cortexdsl.engine.state import choice_options
+
+REREAD = "another answer was read later than the one that was measured"
+
+
+def read_reply(
+    reader: Reader, step: Step, text: str, options: Sequence[str], numbers: Mapping[str, int]
+) -> tuple[Reading, dict[str, str | None]]:
+    """Read a reply as its step does.
+
+    Parameters
+    ----------
+    reader : Reader
+    step : Step
+    text : str
+    options : sequence of str
+        The agents that a choice can name: those whose words the prompt contained, the speaker itself included.
+    numbers : mapping of name to int
+        The numbers of agents in prompts.
+
+    Returns
+    -------
+    (Reading, mapping)
+        What the step reads, and the values of what it reads besides (None: unreadable).
+    """
+    by_number = {str(numbers[name]): name for name in options if name in numbers}
+
+    def read(kind: Reads) -> Reading:
+        reading = reader.read(kind, text)
+        return _with_names(reading, by_number) if kind == "choice" else reading
+
+    return read(step.reads), {kind: read(kind).value for kind in step.beside}
+
+
+def _with_names(reading: Reading, by_number: Mapping[str, str]) -> Reading:
+    """Return a choice with the names of the agents; a number without an agent makes it unreadable."""
+    if reading.value is None:
+        return reading
+    numbers = [number.strip() for number in reading.value.split(",") if number.strip()]
+    unknown = [number for number in numbers if number not in by_number]
+    if unknown:
+        return Reading(None, f"no agent {unknown[0]} was there to choose")
+    return Reading(", ".join(dict.fromkeys(by_number[number] for number in numbers)))
+
+
+def reread_debate(debate: Debate, method: Method, reader: Reader, *, seed: int, replicate: int) -> Debate:
+    """Read every reply of a finished debate again and decide it again, without any call.
+
+    The course of the debate stays the same: it depended on what was read then. Calls without a reply stay unread. A
+    measured confidence belongs to the answer that was read then; if another one is read now, there is none.
+
+    Parameters
+    ----------
+    debate : Debate
+    method : Method
+        The method that made it.
+    reader : Reader
+        Of its question.
+    seed, replicate : int
+        Of the experiment, so that ties are drawn as they were.
+    """
+    numbers = {agent.name: k for k, agent in enumerate(debating_agents(method), 1)}
+    turns = tuple(_reread(turn, debate, method, reader, numbers) for turn in debate.turns)
+    last = method_at_end(debate, method)
+    voters = [agent.name for agent in debating_agents(last)]
+    decision = decide(last, turns, voters, lambda: seeded_random("tie", seed, replicate, debate.question_id))
+    return replace(debate, turns=turns, answer=decision.answer, votes=decision.votes, was_tied=decision.was_tied)
+
+
+def method_at_end(debate: Debate, method: Method) -> Method:
+    """Return a method with its roles as they were when a debate ended."""
+    agents = {agent.name: agent for cast in method.cast.values() for agent in cast}
+    last = {choice.role: tuple(agents[name] for name in choice.chosen) for choice in debate.choices}
+    return replace(method, cast={**method.cast, **last})
+
+
+def _reread(turn: Turn, debate: Debate, method: Method, reader: Reader, numbers: Mapping[str, int]) -> Turn:
+    if (turn.unparsed or "").startswith(NO_REPLY):
+        return turn
+    options = [debate.turns[number].speaker for number in choice_options(turn, debate.turns)]
+    reading, beside = read_reply(reader, method.steps[turn.step], turn.text, options, numbers)
+    measured = turn.measured
+    if measured is not None and measured.confidence is not None and reading.value != turn.answer:
+        measured = replace(measured, confidence=None, unmeasured=REREAD)
+    confidence = reading.confidence if measured is None else measured.confidence
+    return replace(
+        turn,
+        answer=None if turn.reads in ("summary", "comment") else reading.value,
+        beside=beside,
+        unparsed=reading.unparsed,
+        confidence_stated=reading.confidence,
+        measured=measured,
+        confidence=recalibrate(confidence, method.recalibration if turn.reads == "answer" else ()),
+    )

@@ -1,0 +1,297 @@
+"""Run a debate: a method and a question in, a debate out.
+
+The engine is pure: it acts only through the functions that it is given (`Ports`). The same replies give the same
+debate. Its only state is the turns so far, so that a debate can branch anywhere: `given` turns are used instead of
+calls, and the debate continues after them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+from cortexdsl.core import (
+    AS_WRITTEN,
+    NEVER,
+    NO_REPLY,
+    NOTHING,
+    STATED,
+    Agent,
+    Call,
+    Choose,
+    Debate,
+    Message,
+    Method,
+    Model,
+    Nobody,
+    Ports,
+    Question,
+    Reading,
+    Repeat,
+    SchedulePart,
+    Site,
+    Sparse,
+    Step,
+    Turn,
+    Without,
+)
+from cortexdsl.engine.ablation import without_agents, without_edges, without_heard
+from cortexdsl.engine.concurrency import gather_all, yield_to_others
+from cortexdsl.engine.confidence import measure_confidence, recalibrate
+from cortexdsl.engine.decisions import decide
+from cortexdsl.engine.messages import QuotedTurns, View, build_view
+from cortexdsl.engine.methods import agent_numbers, debating_agents, opens_round, players, roles_of
+from cortexdsl.engine.name_values import Snapshot
+from cortexdsl.engine.readings import read_reply
+from cortexdsl.engine.seeds import call_seed, seeded_random
+from cortexdsl.engine.sparsification import condition_holds, fill_role, step_graph
+from cortexdsl.engine.state import DebateState, options_shown
+from cortexdsl.engine.topology import PlannedTurn, draw_groups, planned_turns, shown_graph
+from cortexdsl.errors import DebateError
+
+
+async def run_debate(
+    method: Method,
+    question: Question,
+    ports: Ports,
+    *,
+    seed: int,
+    replicate: int,
+    given: Sequence[Turn] = (),
+    without: Without = NOTHING,
+) -> Debate:
+    """Run one debate.
+
+    Parameters
+    ----------
+    method : Method
+    question : Question
+    ports : Ports
+        What they raise ends the debate, after all calls of the step are back.
+    seed, replicate : int
+        Of the experiment; every draw derives from them and the question.
+    given : sequence of Turn
+        The first turns, used as they are instead of calls: a branch of an earlier debate.
+    without : Without
+        What is left out. Seeds do not depend on it: a call with the same messages stays the same call.
+
+    Returns
+    -------
+    Debate
+
+    Raises
+    ------
+    DebateError
+        The protocol cannot continue: a weight is not a number, a graph does not fit the agents, or a given turn is not
+        one of its schedule.
+    """
+    return await _Run(method, question, ports, seed, replicate, given, without).whole()
+
+
+class _Run:
+    """A debate that is running."""
+
+    def __init__(
+        self,
+        method: Method,
+        question: Question,
+        ports: Ports,
+        seed: int,
+        replicate: int,
+        given: Sequence[Turn],
+        without: Without,
+    ) -> None:
+        self.method, self.question, self.ports = method, question, ports
+        self.seed, self.replicate, self.given, self.without = seed, replicate, given, without
+        self.reduced = without_agents(method, without)
+        self.skipped_rounds = 0
+        names = tuple(agent.name for agent in debating_agents(method))
+        remaining = tuple(agent.name for agent in debating_agents(self.reduced))
+        self.state = DebateState(names, remaining=remaining, own_numbers=agent_numbers(method), observe=ports.observe)
+        self.quotes = QuotedTurns(method.passes, ports.reader)
+        self.sent: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()
+        self.agents = {agent.name: agent for agents in method.cast.values() for agent in agents}
+        self.groups = draw_groups(method, names, self._chance("groups"))
+        self.stop: Literal["consensus", "agreed", "condition", "rounds"] = "rounds"
+
+    async def whole(self) -> Debate:
+        await self._run(self.method.schedule)
+        if len(self.given) > len(self.state.turns):
+            raise DebateError(f"{len(self.given)} turns are given, but the debate ends after {len(self.state.turns)}")
+        decision = decide(self.reduced, self.state.turns, self.state.remaining, lambda: self._chance("tie"))
+        is_regular = self.state.all_answered_every_round(self.without.agents)
+        return Debate(
+            question_id=self.question.id,
+            agents=tuple(agent for name, agent in self.agents.items() if name not in self.without.agents),
+            turns=tuple(self.state.turns),
+            graphs=tuple(self.state.graphs),
+            answer=decision.answer,
+            votes=decision.votes,
+            was_tied=decision.was_tied,
+            rounds=max(0, self.state.round - 1),
+            stop=self.stop,
+            images=tuple(image.digest for image in self.question.images),
+            choices=tuple(self.state.choices),
+            standing=() if is_regular else self.state.answer_numbers(),
+        )
+
+    # ------------------------------------------------------------ schedule
+    async def _run(self, schedule: Sequence[SchedulePart], in_loop: bool = False) -> None:
+        for part in schedule:
+            if isinstance(part, Choose):
+                await self._fill_role(part)
+            elif isinstance(part, str):
+                step = self.method.steps[part]
+                if not self._is_capped(step, in_loop) and not self._is_left_out(step):
+                    await self._speak(step)
+            elif not await self._holds("unless", part, part.unless):
+                for _ in range(part.times):
+                    skipped = self.skipped_rounds
+                    await self._run(part.body, in_loop=True)
+                    if self.skipped_rounds == skipped and await self._holds("until", part, part.until):
+                        break
+
+    def _is_capped(self, step: Step, in_loop: bool) -> bool:
+        """Return whether the cap on rounds skips a step: it ends loops, but not the steps that conclude a debate."""
+        cap, round_ = self.method.rounds_cap, self.state.round + self.skipped_rounds
+        return cap is not None and round_ >= cap and (in_loop or opens_round(self.method, step))
+
+    def _is_left_out(self, step: Step) -> bool:
+        """Return whether a step is skipped here; count a round that is left out when it would have been answered."""
+        if step.name in self.without.steps or not players(self.reduced, step.role):
+            return True
+        is_left_out = self.state.round + self.skipped_rounds in self.without.rounds
+        self.skipped_rounds += is_left_out and opens_round(self.method, step)
+        return is_left_out
+
+    async def _holds(self, word: Literal["until", "unless"], loop: Repeat, condition: str) -> bool:
+        """Evaluate a condition of a loop. If it is met, it is why the debate stopped, unless a round follows."""
+        if condition == NEVER:
+            return False
+        is_met = await condition_holds(
+            self._snapshot(self.reduced, "condition", *self._now()), Site(word, loop, condition)
+        )
+        if is_met:
+            self.stop = condition if condition in ("consensus", "agreed") else "condition"  # type: ignore[assignment]
+        return is_met
+
+    async def _fill_role(self, rule: Choose) -> None:
+        """Fill a role. Debaters that are not chosen again leave the debate."""
+        choice = await fill_role(self._snapshot(self.reduced, "choice", *self._now()), rule)
+        cast = {**self.method.cast, rule.role: tuple(self.agents[name] for name in choice.chosen)}
+        self.method = replace(self.method, cast=cast)
+        self.reduced = without_agents(self.method, self.without)
+        self.state.choices.append(choice)
+        self.state.remaining = tuple(agent.name for agent in debating_agents(self.reduced))
+
+    def _now(self) -> tuple[int, int, int]:
+        return self.state.round, len(self.state.turns), len(self.state.choices)
+
+    def _snapshot(self, method: Method, purpose: str, *parts: str | int, step: str = "") -> Snapshot:
+        """Return what expressions are computed from now; purpose and parts identify its draws."""
+        return Snapshot(
+            method, debating_agents(method), self.state, self.groups, self.ports.similarity, self.quotes,
+            lambda: self._chance(purpose, *parts), step,
+        )  # fmt: skip
+
+    # ------------------------------------------------------------ one step
+    async def _speak(self, step: Step) -> None:
+        await yield_to_others()
+        execution = self.state.executions
+        names = set(players(self.reduced, step.role))
+        agents = [agent for agent in self.reduced.cast[step.role] if agent.name in names]
+        # Weights are among the remaining agents; a fixed graph is made for all agents, so that it does not change.
+        method = self.reduced if isinstance(step.hears, Sparse) else self.method
+        now = self._snapshot(method, "edges", self.state.round, step.name, execution, step=step.name)
+        graph = await step_graph(now, step)
+        if self.without != NOTHING:
+            graph = without_edges(graph, step, self.without, self.groups)
+        subjects = players(self.method, step.of) if step.of else None
+        planned = [without_heard(call, step, self.without) for call in planned_turns(step, agents, graph, subjects)]
+        for batch in [[call] for call in planned] if step.order == "sequential" else [planned]:
+            self.state.add(await self._speak_at_once(step, batch, execution))
+        if not isinstance(step.hears, Nobody) and graph.speakers:
+            self.state.graphs.append(shown_graph(graph, step, self.state, execution))
+        if planned and opens_round(self.method, step):
+            self.state.close_round(execution)
+            self.stop = "rounds"  # an earlier consensus was not the end
+
+    async def _speak_at_once(self, step: Step, batch: Sequence[PlannedTurn], execution: int) -> list[Turn]:
+        """Render the prompts of some calls on the same state, then make all calls."""
+        prepared: list[tuple[PlannedTurn, View, Call]] = []
+        for planned in batch:
+            view = build_view(step, planned, self.method, self.state, self.question, self.quotes, self.groups)
+            prompt = step.prompt_of(planned.speaker.name, roles_of(self.method, planned.speaker.name))
+            messages = self.ports.render(prompt, view.variables)
+            model = AS_WRITTEN if prompt in step.said else planned.speaker.model
+            prepared += [(planned, view, self._call(planned.speaker, model, messages)) for _ in range(step.draws)]
+        return await gather_all([
+            self._turn(number, execution, step, *call)
+            for number, call in enumerate(prepared, start=len(self.state.turns))
+        ])  # fmt: skip
+
+    def _call(self, agent: Agent, model: Model, messages: tuple[Message, ...]) -> Call:
+        sent = (agent.name, tuple((message["role"], message["content"]) for message in messages))
+        repeat = self.sent[sent]
+        self.sent[sent] += 1
+        seed = call_seed(self.seed, self.replicate, self.question.id, agent.name, repeat)
+        return Call(model, messages, seed, self.question.images)
+
+    async def _turn(
+        self, number: int, execution: int, step: Step, planned: PlannedTurn, view: View, call: Call
+    ) -> Turn:
+        if number < len(self.given):
+            return _checked(self.given[number], step, planned)
+        heard, recalled = view.shown()
+        reply = await self.ports.ask(call)
+        if reply.error is None:
+            turns = self.state.turns
+            shown = options_shown(turns, planned.speaker.name, planned.about, heard, recalled)
+            options = [turns[number].speaker for number in shown]
+            reading, beside = read_reply(self.ports.reader, step, reply.text, options, self.state.numbers)
+        else:
+            reading, beside = Reading(None, f"{NO_REPLY}: {reply.error}"), dict.fromkeys(step.beside)
+        measure = self.method.confidence if step.reads == "answer" else STATED
+        measured = await measure_confidence(measure, call, reply, reading.value, view.variables, self.ports)
+        confidence = reading.confidence if measured is None else measured.confidence
+        return Turn(
+            turn=number,
+            execution=execution,
+            round=self.state.round,
+            step=step.name,
+            reads=step.reads,
+            speaker=planned.speaker.name,
+            about=planned.about,
+            heard=heard,
+            recalled=recalled,
+            text=reply.text,
+            answer=None if step.reads in ("summary", "comment") else reading.value,
+            unparsed=reading.unparsed,
+            confidence_stated=reading.confidence,
+            confidence=recalibrate(confidence, self.method.recalibration if step.reads == "answer" else ()),
+            prompt_tokens=reply.prompt_tokens,
+            completion_tokens=reply.completion_tokens,
+            call=reply.key,
+            reasoning=reply.reasoning,
+            reasoning_tokens=reply.reasoning_tokens,
+            ended=None if reply.finish_reason == "stop" else reply.finish_reason,
+            beside=beside,
+            measured=measured,
+        )
+
+    def _chance(self, purpose: str, *parts: str | int) -> random.Random:
+        return seeded_random(purpose, self.seed, self.replicate, self.question.id, *parts)
+
+
+def _checked(given: Turn, step: Step, planned: PlannedTurn) -> Turn:
+    """Return a given turn if it is the next one of the schedule."""
+    if (given.step, given.speaker, given.about) != (step.name, planned.speaker.name, planned.about):
+        raise DebateError(
+            f"given turn {given.turn} is of {given.speaker!r} in step {given.step!r}, "
+            f"but {planned.speaker.name!r} speaks next, in step {step.name!r}: "
+            "branch with the method that made the turns"
+        )
+    return given

@@ -1,0 +1,188 @@
+"""An experiment as a whole, as plain values for the pages: verdicts, cells, tables, the facts of its plan.
+
+Pooling several experiments imports the statistics when it is called, since everything else here works without them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cortexdsl.claims.arms import GridArm
+from cortexdsl.claims.designs import design_of
+from cortexdsl.claims.meaning import FEWEST, estimate_unit
+from cortexdsl.claims.parser import parse_claim
+from cortexdsl.core.metrics import is_share
+from cortexdsl.errors import CortexError
+from cortexdsl.explorer.folders import ResultsFolder, number, read_rows
+from cortexdsl.records.links import find_link
+
+_ANSWERS = ("accuracy", "opening_accuracy", "score", "strict_accuracy", "lenient_accuracy")
+
+
+def overview(place: ResultsFolder) -> dict[str, Any]:
+    """Return an experiment as plain values: everything but its progress."""
+    plan = place.plan()
+    root = place.root
+    cells = [_cell(cell) for cell in plan.get("cells") or ()]
+    return {
+        "name": place.name,
+        "root": root.as_posix(),
+        "title": plan.get("title") or place.name,
+        "spec": plan.get("spec"),
+        "seed": plan.get("seed"),
+        "replicates": plan.get("replicates"),
+        "datasets": {label: len(ids) for label, ids in (plan.get("questions") or {}).items()},
+        "agents": plan.get("agents") or [],
+        "cells": cells,
+        "metrics": [
+            row | {"unit": "share" if is_share(str(row["metric"])) else "number"}
+            for row in _rows(root / "metrics.csv", ("dataset", "cell", "metric"), ("estimate", "ci_low", "ci_high"))
+        ],
+        "verdicts": _verdicts(place, plan),
+        "comparisons": _rows(
+            root / "comparisons.csv", ("family", "dataset", "metric", "cell", "reference"),
+            ("difference", "ci_low", "ci_high", "p_adjusted"),
+        ),
+        "meaning": plan_facts(plan),
+        "has_report": (root / "report.html").is_file(),
+    }  # fmt: skip
+
+
+def _cell(cell: Mapping[str, Any]) -> dict[str, Any]:
+    known = ("cell", "slug", "method", "protocol", "aliases", "settings", "agents")
+    return {name: cell.get(name) for name in known}
+
+
+def _verdicts(place: ResultsFolder, plan: Mapping[str, Any]) -> list[dict[str, Any]]:
+    words, numbers = ("claim", "verdict", "note", "test"), ("estimate", "ci_low", "ci_high", "p_adjusted")
+    rows = _rows(place.root / "hypotheses.csv", words, numbers)
+    arms = [GridArm.of(cell) for cell in plan.get("cells") or ()]
+    return [
+        row | {"link": claim_link(place.name, str(row["claim"]), arms), "unit": _claim_unit(str(row["claim"]))}
+        for row in rows
+    ]
+
+
+def _claim_unit(text: str) -> str:
+    try:
+        return estimate_unit(parse_claim(text), is_share)
+    except CortexError:  # a claim of another version
+        return "number"
+
+
+def claim_link(experiment: str, text: str, arms: Sequence[GridArm] = ()) -> str:
+    """Return the link to the debates that a claim is about.
+
+    For a claim on the answers of two cells, these are the debates that one cell got right and the other wrong.
+    Otherwise they are all debates of its cells, the most expensive first if the claim is on tokens.
+    """
+    try:
+        claim = parse_claim(text)
+        cells = list(dict.fromkeys(design_of(claim, arms).cells)) if arms else []
+        metrics = claim.metrics
+    except CortexError:
+        return find_link(experiment)
+    dataset = getattr(claim, "dataset", None)
+    dataset = dataset if isinstance(dataset, str) and dataset not in ("every", "no") else None
+    if len(cells) == 2 and any(metric in _ANSWERS for metric in metrics):
+        return find_link(experiment, dataset=dataset, apart=(cells[0], cells[1]))
+    sort = "tokens" if any("tokens" in metric for metric in metrics) else None
+    return find_link(experiment, dataset=dataset, cell=cells, sort=sort)  # type: ignore[arg-type]
+
+
+def _rows(path: Path, words: Sequence[str], numbers: Sequence[str]) -> list[dict[str, Any]]:
+    """Return some columns of a table of results."""
+    return [
+        {word: row.get(word) for word in words} | {name: number(row, name) for name in numbers}
+        for row in read_rows(path)
+    ]
+
+
+def plan_facts(plan: Mapping[str, Any]) -> dict[str, str]:
+    """Return the facts of a plan that can change a result, by a readable path.
+
+    Two experiments differ in the facts that differ. The order of the spec's text, comments, settings written with their
+    default values, and the paths of files make no difference.
+    """
+    return dict(_facts(plan))
+
+
+def _facts(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for word in ("seed", "replicates"):
+        if word in plan:
+            yield word, _text(plan[word])
+    for label, facts in (plan.get("datasets") or {}).items():
+        ids = (plan.get("questions") or {}).get(label) or ()
+        yield f"dataset {label}: questions", _text(len(ids))
+        yield from (
+            (f"dataset {label}: {word}", _text(facts.get(word))) for word in ("name", "kind", "metric", "digest")
+        )
+    for agent in plan.get("agents") or ():
+        where = f"agent {agent.get('name')}"
+        yield f"{where}: model", _text(agent.get("model"))
+        yield f"{where}: persona", _text(agent.get("persona"))
+        yield from ((f"{where}: {word}", _text(value)) for word, value in sorted((agent.get("options") or {}).items()))
+    for cell in plan.get("cells") or ():
+        where = f"cell {cell.get('cell')}"
+        yield f"{where}: protocol", _text(cell.get("protocol"))
+        yield f"{where}: agents", _text(cell.get("agents"))
+        yield from ((f"{where}: {word}", _text(value)) for word, value in sorted((cell.get("settings") or {}).items()))
+        yield f"{where}: all of it (digest)", _text(cell.get("digest"))
+    for family in plan.get("families") or ():
+        yield (
+            f"family {family.get('name')}",
+            (f"{_text(family.get('compare'))} against {family.get('to')} ({family.get('correction')})"),
+        )
+    yield from ((f"claim {claim}", "declared") for claim in plan.get("hypotheses") or ())
+    yield from ((f"analysis: {word}", _text(value)) for word, value in sorted((plan.get("analysis") or {}).items()))
+    yield from ((f"limit: {word}", _text(value)) for word, value in sorted((plan.get("limits") or {}).items()))
+    if plan.get("stopping"):
+        yield "early stopping", _text(plan["stopping"])
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return ", ".join(value)
+    return json.dumps(value, sort_keys=True)
+
+
+def pool_differences(places: Sequence[ResultsFolder], metric: str = "score") -> dict[str, Any]:
+    """Pool the differences of the cells that experiments share from a reference that they share.
+
+    The reference is that of the first experiment's first family, if all experiments have it. Returns `reference`,
+    `rows` (see `pool_experiments`) and `why` there are none, if so.
+    """
+    from cortexdsl.stats.inference.random_effects import pool_experiments
+    from cortexdsl.stats.tables.score_table import ScoreTable, read_table
+
+    tables: dict[str, ScoreTable] = {}
+    for place in places:
+        try:
+            tables[place.name] = read_table(place.root / "scores.csv")
+        except CortexError:
+            continue
+    if len(tables) < FEWEST:
+        return _none(f"{len(tables)} experiments have scores; {FEWEST} or more can be pooled")
+    shared = [
+        cell for cell in next(iter(tables.values())).cells if all(cell in table.cells for table in tables.values())
+    ]
+    references = [family["to"] for place in places for family in place.plan().get("families") or ()]
+    reference = next((cell for cell in [*references, *shared] if cell in shared), None)
+    others = [cell for cell in shared if cell != reference]
+    if reference is None or not others:
+        return _none("they have no two cells in common")
+    try:
+        pooled = pool_experiments(tables, others, reference, [metric])
+    except CortexError as error:
+        return _none(str(error))
+    rows = pooled.astype(object).where(pooled.notna(), None).to_dict(orient="records")
+    return {"reference": reference, "rows": rows, "why": ""}
+
+
+def _none(why: str) -> dict[str, Any]:
+    return {"reference": None, "rows": [], "why": why}

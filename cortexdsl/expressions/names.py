@@ -1,0 +1,97 @@
+"""The names of the expression language: their meaning, and where each has a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from cortexdsl.core import Reads
+
+ExpressionPlace: TypeAlias = Literal["weight", "choice", "condition", "vote", "turn"]
+"""What an expression is for: the weight of an edge, a choice among agents, a condition of a loop, the weight of a vote,
+or a condition on the turns that reach a prompt."""
+
+OF_AGENT: Mapping[str, str] = {
+    "credibility": "1 / the predicted loss of its model",
+    "reliability": "its mean recalibrated confidence so far",
+    "confidence": "its last recalibrated confidence, 0 where it stated none",
+    "peer_score": "the mean score of the last reviews about it",
+    "participation": "how often it debated",
+    "self_orientation": "how far it kept to itself",
+    "support": "the share of the debaters whose last answer is its own; 0 where it is unreadable",
+    "constancy": "the share of its answers so far that are its most frequent one",
+    "changes": "how often its answer changed",
+    "changed": "whether its last answer is another than the one before",
+    "chosen": "the share of the last choices it stood in that named it; 1 where it stood in none",
+    "place": "its place among those who debate now, from 1 to n_agents",
+    "chance": "a number drawn for it in [0, 1), anew each time",
+}
+OF_PAIR: Mapping[str, str] = {
+    "similarity": "the mean similarity of their replies so far",
+    "intimacy": "1 - similarity",
+    "differs": "whether their last answers are not equal",
+    "score": "the mean score of the listener's last reviews of the speaker, 0 where there is none",
+    "same_group": "whether they talk in one group",
+    "previous": "the weight of this edge when this step was last spoken, 1 before",
+}
+OF_DEBATE: Mapping[str, str] = {
+    "round": "the round to come",
+    "n_agents": "how many debate now",
+    "agreement": "the largest share of the debaters whose last answers are readable and equal",
+    "consensus": "whether all debaters' last answers are readable and equal",
+    "agreed": "whether all verdicts that were given last, in one go, were that all agree",
+}
+OF_ANSWER: Mapping[str, str] = {
+    "round": "the round of the answer, from 0",
+    "last": "whether it is its author's last",
+    "changed": "whether its author's answer before was another",
+    "dropped": "whether its author's next answer is another",
+    "confidence": "its recalibrated confidence, 0 where none was stated",
+    "authors": "how many of those who vote have ever given it",
+}
+
+OF_TURN: Mapping[str, str] = {
+    "agreed": "whether there are verdicts of those who were shown it, and the last were all that all agree",
+    "peer_score": "the mean score of the last reviews that are about its speaker and saw it; 0 where there is none",
+    "chosen": "the share of the last choices it stood in that named its speaker; 1 where it stood in none",
+    "confidence": "its recalibrated confidence, 0 where none was stated",
+    "round": "its round",
+}
+
+OF_STEPS: Mapping[str, Reads] = {
+    "chosen": "choice", "peer_score": "review", "score": "review", "agreed": "verdict",
+}  # fmt: skip
+"""The names that are computed from what steps read, and from what; `chosen(rank)` uses one step only."""
+
+_EDGES = frozenset({"previous"})
+_OF_EDGES_SO_FAR = frozenset({"participation", "self_orientation", "chance", "place"})
+
+NAMES: Mapping[ExpressionPlace, tuple[str, ...]] = {
+    "weight": (*OF_AGENT, *OF_PAIR, *OF_DEBATE),
+    "choice": (*OF_AGENT, *(name for name in OF_PAIR if name not in _EDGES), *OF_DEBATE),
+    "condition": (*OF_AGENT, *(name for name in OF_PAIR if name not in _EDGES), *OF_DEBATE),
+    "turn": tuple(OF_TURN),
+    "vote": tuple(
+        dict.fromkeys((*OF_ANSWER, *(name for name in OF_AGENT if name not in _OF_EDGES_SO_FAR), "n_agents"))
+    ),
+}
+"""The names that have a value, by place. A vote weighs past answers: names of edges or of the next round have no value
+there."""
+
+_AGENTS = 4
+
+
+def sample_values(place: ExpressionPlace, value: float) -> dict[str, Any]:
+    """Return made-up values of all names, each a little different, in the shapes that they have in a debate."""
+    rng = np.random.default_rng(0)
+
+    def around(*shape: int) -> Any:
+        return value * (1 + 0.1 * rng.random(shape))
+
+    if place in ("vote", "turn"):
+        return {name: around(_AGENTS) for name in NAMES[place]}
+    column = (1, _AGENTS) if place == "choice" else (_AGENTS, 1)
+    shapes = dict.fromkeys(OF_AGENT, column) | dict.fromkeys(OF_PAIR, (_AGENTS, _AGENTS))
+    return {name: around(*shapes[name]) if name in shapes else float(around()) for name in NAMES[place]}

@@ -1,0 +1,1 @@
+"""The work of the workflow's rules: one module a rule, called by the command line or by hand."""

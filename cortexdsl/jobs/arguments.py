@@ -1,0 +1,74 @@
+"""Arguments that several verbs share, each defined once."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from cortexdsl.plan import compile_spec
+
+
+def add_spec(parser: argparse.ArgumentParser, which: str = "the spec") -> None:
+    """Add the spec, the name of its experiment, and the function that compiles it; a worker has one with a cache."""
+    parser.set_defaults(compiled=compile_spec)
+    parser.add_argument("spec", help=which)
+    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+
+
+def add_dataset(parser: argparse.ArgumentParser) -> None:
+    """Add the dataset of a job."""
+    parser.add_argument("--dataset", required=True, help="label of the dataset")
+
+
+def add_cell(parser: argparse.ArgumentParser) -> None:
+    """Add the dataset and the cell of a job."""
+    add_dataset(parser)
+    parser.add_argument("--cell", required=True, help="the cell, as in file names: sparse~keep=median")
+
+
+def add_out(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the file that a job writes."""
+    parser.add_argument("--out", required=True, type=Path, help=f"{what} to write")
+
+
+def add_digest(parser: argparse.ArgumentParser) -> None:
+    """Add the digest that the spec must still have for this job."""
+    parser.add_argument("--digest", help="refuse to run if the meaning of the spec has changed")
+
+
+def add_connections(parser: argparse.ArgumentParser, what: str = "calls in flight to one endpoint") -> None:
+    """Add the limit on what a job may have in flight."""
+    parser.add_argument("--connections", type=int, help=f"{what} at most")
+
+
+def add_errors_again(
+    parser: argparse.ArgumentParser, what: str = "ask calls again that failed in earlier runs"
+) -> None:
+    """Add the flag that repeats failed calls."""
+    parser.add_argument("--errors-again", action="store_true", help=what)
+
+
+def add_threads(parser: argparse.ArgumentParser) -> None:
+    """Add the number of processors that the workflow gives a job."""
+    parser.add_argument(
+        "--threads",
+        type=int,
+        help="processors that it may use; 0: it only waits for servers, in the event loop of the worker",
+    )
+
+
+def add_trust(parser: argparse.ArgumentParser) -> None:
+    """Add the functions that tools of a spec may call."""
+    parser.add_argument(
+        "--trust",
+        action="append",
+        default=[],
+        metavar="FUNCTION",
+        help="let tools of the spec call package.module:function, which is code that runs here; may be repeated",
+    )
+
+
+def results_place(text: str) -> Path:
+    """Return the folder of results that an argument names: a path, or the name of an experiment (`quickstart`)."""
+    named = Path("results") / text
+    return named if named.is_dir() and not Path(text).exists() else Path(text)

@@ -1,0 +1,71 @@
+"""Rule `join`: the tables of all cells, from each cell's part.
+
+It is a rule of its own so that the many jobs of rule `score` need not import what estimates intervals.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from cortexdsl.checksums import write_lines
+from cortexdsl.jobs.arguments import add_spec
+from cortexdsl.metrics.estimates import round_table
+from cortexdsl.metrics.scores import Row, check_complete, read_rows, write_rows
+from cortexdsl.plan import TABLES, Plan
+from cortexdsl.plan.persistence.store import batches_by_cell, batches_run
+from cortexdsl.plan.persistence.table_checksums import check_parts, record_checksums
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    add_spec(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    join(args.compiled(args.spec, args.experiment))
+    return 0
+
+
+def join(plan: Plan) -> None:
+    """Join the parts of every table, after checking that none was edited and that each score is there once.
+
+    Raises
+    ------
+    DataError
+        A part was edited.
+    RecordError
+        Scores are missing, double or not of the plan.
+    """
+    check_parts(plan.layout, [part for table in TABLES for part in plan.parts(table)])
+    for table in TABLES:
+        parts = [Path(path) for path in plan.parts(table)]
+        rows = [row for part in parts for row in read_rows(part)]
+        target = Path(plan.layout.table(table))
+        if table == "rounds":
+            round_table(rows, seed=plan.seed).to_csv(target, index=False)
+            continue
+        if table == "scores":
+            check_cells(plan, rows, batches_by_cell(plan, batches_run(plan) or plan.batches))
+        if rows:
+            write_rows(target, rows)
+        else:  # no row, for example no persuasion if no agent hears another: only the header
+            write_lines(target, parts[0].read_text(encoding="utf-8").splitlines())
+    record_checksums(plan.layout, [plan.layout.table(table) for table in TABLES])
+
+
+def check_cells(plan: Plan, rows: Sequence[Row], batches: Mapping[str, int]) -> None:
+    """Check that every cell has the rows of its debated batches, and no others.
+
+    Raises
+    ------
+    RecordError
+        Rows are missing, double or not of the plan.
+    """
+    names = {plan.cell(slug).name: batch for slug, batch in batches.items()}
+    for batch in sorted(set(names.values())):
+        cells = [name for name, last in names.items() if last == batch]
+        mine = [row for row in rows if row["cell"] in cells or row["cell"] not in names]
+        check_complete(mine, cells, plan.replicates, plan.question_ids(batch))

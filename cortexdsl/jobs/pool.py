@@ -1,0 +1,79 @@
+"""Rule `pool`: the passages that one knowledge source finds for the questions of one dataset.
+
+Writes the pool, and a log of searches, which outlives a failed job.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from cortexdsl.checksums import write_lines
+from cortexdsl.core import Limits
+from cortexdsl.errors import InputError
+from cortexdsl.jobs.arguments import add_connections, add_dataset, add_out, add_spec, add_threads
+from cortexdsl.models.call_log.append_log import AppendLog, parse, whole_lines
+from cortexdsl.models.client import open_client
+from cortexdsl.models.job_tally import JobInfo
+from cortexdsl.models.shared_state import SharedState
+from cortexdsl.models.similarity.embeddings import Embedder
+from cortexdsl.plan import Plan
+from cortexdsl.tasks.retrieval.pools import build_pool
+from cortexdsl.tasks.retrieval.sources import KnowledgeEntry, open_sources, read_entry
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    add_spec(parser)
+    add_dataset(parser)
+    parser.add_argument("--source", required=True, help="name of the knowledge entry")
+    add_out(parser, "the pools")
+    add_connections(parser, "searches in flight")
+    add_threads(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    print(asyncio.run(attend(args)), file=sys.stderr)
+    return 0
+
+
+async def attend(args: argparse.Namespace, commons: SharedState | None = None) -> str:
+    """Run the verb, and return its message; parameters as in `jobs.debate.attend`."""
+    plan = args.compiled(args.spec, args.experiment)
+    if args.source not in plan.knowledge:
+        known = ", ".join(plan.knowledge) or "none"
+        raise InputError(f"{args.spec}: there is no knowledge entry {args.source!r}; there are: {known}")
+    values = plan.knowledge[args.source].model_dump(exclude_none=True)
+    entry = read_entry(args.source, values, Path(plan.spec_path).parent)
+    if commons is not None:
+        return await _build(plan, entry, args, plan.limits, commons)
+    limits = replace(plan.limits, connections=args.connections or plan.limits.connections)
+    async with SharedState() as own:
+        return await _build(plan, entry, args, limits, own)
+
+
+async def _build(
+    plan: Plan, entry: KnowledgeEntry, args: argparse.Namespace, limits: Limits, commons: SharedState
+) -> str:
+    """Build the pools; results are logged at once, so that no search is repeated after a crash."""
+    log = args.out.parent / "searches" / args.out.name
+    digest = plan.pool_digest(args.dataset, args.source)
+    with AppendLog(log) as writer:
+        searches = [record for _, line in whole_lines(log) if (record := parse(line))]
+        door_of_job = open_client(
+            args.out.parent / "calls" / args.out.name,
+            limits=limits,
+            ledgers=Path(plan.layout.ledgers),
+            job=JobInfo(f"{args.dataset}~pool~{entry.name}", args.dataset, spec=plan.spec_name, digest=digest),
+            shared=commons,
+        )
+        async with door_of_job as door, open_sources([entry], Embedder(door, plan.models).embed) as sources:
+            questions = plan.task(args.dataset).questions
+            gate = commons.gate(entry.asks, limits.connections)
+            lines = await build_pool(questions, sources, searches, writer.append, gate)
+    write_lines(args.out, lines)
+    return f"{args.dataset} {entry.name}: {len(lines)} questions, {len(searches)} searches kept before"

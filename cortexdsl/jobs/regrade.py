@@ -1,0 +1,159 @@
+"""Verb `regrade`: read and score finished debates again after a reader or a grader has changed.
+
+No model is called, except with `--errors-again`, which repeats failed calls first. A cell that this very program has
+read before is skipped, as long as its files and settings are the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import cortexdsl
+from cortexdsl.display.console import counting
+from cortexdsl.engine.methods import agent_numbers
+from cortexdsl.engine.readings import reread_debate
+from cortexdsl.errors import InputError
+from cortexdsl.jobs.arguments import add_errors_again, add_spec, add_trust
+from cortexdsl.jobs.debate import ask_failures_again
+from cortexdsl.jobs.join import join
+from cortexdsl.jobs.judge import ask_failures_again as judge_failures_again
+from cortexdsl.jobs.score import score_cell
+from cortexdsl.plan import PARTS, Plan, compile_spec
+from cortexdsl.plan.jobs.schedule import failed_jobs, failed_judgements
+from cortexdsl.records import Record, read_debates, write_debates
+
+NOTE = ".regraded"
+
+
+def is_regraded(plan: Plan, dataset: str, slug: str) -> bool:
+    """Return whether nothing has changed since a cell was read again: no debate, judgement, setting or code."""
+    parts = [Path(plan.layout.part(table, dataset, slug)) for table in PARTS]
+    try:
+        noted = _note(plan, dataset, slug).read_text(encoding="ascii")
+    except OSError:
+        return False
+    return all(part.exists() for part in parts) and noted == _state(plan, dataset, slug)
+
+
+def note_regraded(plan: Plan, dataset: str, slug: str) -> None:
+    """Store that a cell was read again and scored in its present state."""
+    _note(plan, dataset, slug).write_text(_state(plan, dataset, slug), encoding="ascii")
+
+
+def _note(plan: Plan, dataset: str, slug: str) -> Path:
+    return Path(plan.layout.part(PARTS[0], dataset, slug)).parent / NOTE
+
+
+def _state(plan: Plan, dataset: str, slug: str) -> str:
+    read = [*plan.debates_of(dataset, slug), plan.layout.judgements(dataset, slug)]
+    states = [(path, os.stat(path)) for path in read if os.path.exists(path)]  # noqa: PTH110, PTH116 (they are texts)
+    files = [(path, state.st_mtime_ns, state.st_size) for path, state in states]
+    parts = [_program(), plan.digest, plan.score_digest(dataset, slug), files]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+@cache
+def _program() -> str:
+    """Return the digest of the package's code, so that every cell is read again after an edit."""
+    root, digest = Path(cortexdsl.__file__).parent, hashlib.sha256(cortexdsl.__version__.encode())
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    add_spec(parser, "the spec, whose debates are finished")
+    add_trust(parser)
+    add_errors_again(parser, "ask calls again that failed, before reading")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    plan = compile_spec(args.spec, experiment=args.experiment)
+    if args.errors_again:
+        _ask_failures_again(plan, args.trust)
+    answers = decisions = waiting = done = 0
+    cells = [(dataset, cell.slug) for dataset in plan.tasks for cell in plan.cells]
+    for dataset, slug in counting(cells, "reading cells again"):
+        if is_regraded(plan, dataset, slug):
+            continue
+        done += 1
+        turns, others = _read_again(plan, dataset, slug)
+        answers, decisions = answers + turns, decisions + others
+        if plan.is_judged(dataset) and others:
+            waiting += 1  # new answers need the judge, and no model is called here
+        else:
+            score_cell(plan, dataset, slug)
+            note_regraded(plan, dataset, slug)
+    if done:
+        join(plan)
+    skipped = len(cells) - done
+    scores = "; scores are written anew" if done else ""
+    print(
+        f"{answers} answers and {decisions} decisions changed{scores}\n"
+        + (f"{skipped} of {len(cells)} cells are as they were when they were last read again\n" if skipped else "")
+        + (f"{waiting} cells with new answers are scored after the judge has judged these\n" if waiting else "")
+        + f"next: cortexdsl run {args.spec}, which tests them again"
+    )
+    return 0
+
+
+def _read_again(plan: Plan, dataset: str, slug: str) -> tuple[int, int]:
+    """Read the debates of a cell again; return how many answers and decisions changed."""
+    answers = decisions = 0
+    for path in plan.debates_of(dataset, slug):
+        if plan.stopping and not Path(path).exists():
+            continue  # its batch was not needed
+        before = list(read_debates(Path(path)))
+        _check_speakers(plan, slug, before)
+        after = [_again(plan, dataset, slug, record) for record in before]
+        changed = [_differences(old, new) for old, new in zip(before, after, strict=True)]
+        answers += sum(turns for turns, _ in changed)
+        decisions += sum(is_other for _, is_other in changed)
+        if before != after:
+            write_debates(Path(path), after)
+    return answers, decisions
+
+
+def _check_speakers(plan: Plan, slug: str, records: Sequence[Record]) -> None:
+    """Refuse to decide debates whose speakers are not agents of the spec any more: they would lose their votes."""
+    known = agent_numbers(plan.cell(slug).debate)
+    spoke = dict.fromkeys(turn.speaker for record in records for turn in record.debate.turns)
+    gone = [name for name in spoke if name not in known]
+    if gone:
+        raise InputError(
+            f"{plan.spec_path}: {', '.join(gone)} spoke in the debates of {plan.cell(slug).name}, and is not among its"
+            f" agents now\n    run the experiment again first: cortexdsl run {plan.spec_path}"
+        )
+
+
+def _ask_failures_again(plan: Plan, trusted: Collection[str]) -> None:
+    sent = failed = 0
+    for job in failed_jobs(plan):
+        counts = ask_failures_again(plan, *job, trusted)
+        sent, failed = sent + counts.asked, failed + counts.failed
+    for cell in failed_judgements(plan):
+        counts = judge_failures_again(plan, *cell)
+        sent, failed = sent + counts.asked, failed + counts.failed
+    print(f"{sent} calls sent, {failed} of them failed again")
+
+
+def _again(plan: Plan, dataset: str, slug: str, record: Record) -> Record:
+    task = plan.task(dataset)
+    reader = task.reader(task.item(record.debate.question_id).question)
+    method = plan.cell(slug).debate
+    debate = reread_debate(record.debate, method, reader, seed=plan.seed, replicate=record.header.replicate)
+    return replace(record, debate=debate)
+
+
+def _differences(old: Record, new: Record) -> tuple[int, bool]:
+    pairs = zip(old.debate.turns, new.debate.turns, strict=True)
+    return sum(a.answer != b.answer for a, b in pairs), old.debate.answer != new.debate.answer

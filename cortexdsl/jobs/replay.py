@@ -1,0 +1,53 @@
+"""Verb `replay`: run an experiment again from its call logs alone, and compare the records byte by byte."""
+
+from __future__ import annotations
+
+import argparse
+import filecmp
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from cortexdsl.jobs import debate, judge
+from cortexdsl.jobs.arguments import add_spec
+from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.persistence.store import batches_of
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    add_spec(parser, "the spec; its results folder holds the call logs")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb; the exit status is 0 if every record is equal byte by byte, else 1."""
+    plan = compile_spec(args.spec, experiment=args.experiment)
+    differing = 0
+    jobs = list(_jobs(plan))
+    with tempfile.TemporaryDirectory() as folder:
+        for run_again, recorded in jobs:
+            again = Path(folder) / "again.jsonl"
+            run_again(again)
+            if not recorded.exists() or not filecmp.cmp(again, recorded, shallow=False):
+                differing += 1
+                print(f"differs: {recorded}" if recorded.exists() else f"missing: {recorded}")
+    print(
+        f"{len(jobs) - differing} of {len(jobs)} jobs replayed from their call logs byte for byte; no model was called"
+    )
+    return 1 if differing else 0
+
+
+def _jobs(plan: Plan) -> Iterator[tuple[Callable[[Path], None], Path]]:
+    """Yield a function that makes each record again, and the path of the record: debates, then judgements."""
+    pairs = [(dataset, cell.slug) for dataset in plan.tasks for cell in plan.cells]
+    for dataset, cell in pairs:
+        batches = batches_of(plan, cell)
+        for shard in plan.shards[dataset]:
+            if batches is not None and shard.number > batches:
+                continue
+            path = Path(plan.layout.debates(dataset, cell, shard.label))
+            yield partial(debate.replay, plan, dataset, cell, shard.label), path
+    for dataset, cell in pairs:
+        if plan.is_judged(dataset):
+            yield partial(judge.replay, plan, dataset, cell), Path(plan.layout.judgements(dataset, cell))

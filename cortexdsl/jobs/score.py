@@ -1,0 +1,111 @@
+"""Rule `score`: grade the debates of one cell on one dataset; its part of every table.
+
+Reads the debates, the looks if questions are asked in batches, and the judgements.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from cortexdsl.core import EMPTY
+from cortexdsl.engine.readings import reread_debate
+from cortexdsl.jobs.arguments import add_cell, add_spec
+from cortexdsl.metrics.registry import MEASURES, READINGS
+from cortexdsl.metrics.replies import count_other_language
+from cortexdsl.metrics.scores import Row, answer_rows, round_rows, score_rows, write_rows, write_scores
+from cortexdsl.metrics.tables import debate_tables
+from cortexdsl.metrics.view import Grade, grade_together, view_debate
+from cortexdsl.plan import PARTS, Plan
+from cortexdsl.plan.analysis import JUDGED
+from cortexdsl.plan.persistence.store import batches_of
+from cortexdsl.plan.persistence.table_checksums import write_part_checksums
+from cortexdsl.records import Record, read_debates
+from cortexdsl.stats.tables.score_table import ASKED_COLUMN
+from cortexdsl.tasks.judging import Judgements, text_grade, text_scores
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    add_spec(parser)
+    add_cell(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    score_cell(args.compiled(args.spec, args.experiment), args.dataset, args.cell)
+    return 0
+
+
+def score_cell(plan: Plan, dataset: str, slug: str) -> None:
+    """Grade the debates of a cell and write its part of every table."""
+    task = plan.task(dataset)
+    paths = plan.debates_of(dataset, slug, batches_of(plan, slug))
+    records = [record for path in paths for record in read_debates(Path(path))]
+    grade = grade_together(records, task.grade_all)
+    clusters = {question.id: question.cluster for question in task.questions}
+
+    def part(table: str) -> Path:
+        path = Path(plan.layout.part(table, dataset, slug))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    judgements = Path(plan.layout.judgements(dataset, slug))
+    judged = {JUDGED: Judgements(judgements)} if plan.is_judged(dataset) else {}
+    rows = cell_scores(plan, dataset, slug, records, grade, judged)
+    if plan.is_racing:  # questions that the cell was never asked are not missing
+        planned = len(plan.question_ids(batches_of(plan, slug))[dataset])
+        rows = [{**row, ASKED_COLUMN: planned} for row in rows]
+    write_scores(part("scores"), rows)
+    write_rows(part("rounds"), round_rows(records, grade, clusters))
+    write_rows(part("answers"), answer_rows(records, grade))
+    for table, frame in debate_tables(records, grade).items():
+        frame.to_csv(part(table), index=False)
+    write_part_checksums(part(table) for table in PARTS)
+
+
+def cell_scores(
+    plan: Plan, dataset: str, slug: str, records: Sequence[Record], grade: Grade, judged: Mapping[str, Grade] = EMPTY
+) -> list[Row]:
+    """Return the rows of some debates of a cell in the table of scores, with `em` and `f1` for short texts."""
+    cell, task = plan.cell(slug), plan.task(dataset)
+    clusters = {question.id: question.cluster for question in task.questions}
+    labels = {"cluster": clusters, "group": {question.id: task.group(question.id) for question in task.questions}}
+    also = {name: text_grade(task, name) for name in text_scores(task)}
+    rows = score_rows(records, grade, methods={cell.name: cell.method}, also={**also, **judged}, labels=labels)
+    questions = {question.id: question for question in task.questions}
+    for row, record in zip(rows, records, strict=True):
+        row["other_language"] = count_other_language(record.debate, questions[record.debate.question_id])
+    for reading in READINGS:
+        for row, more in zip(rows, _read_otherwise(plan, dataset, slug, records, reading), strict=True):
+            row.update(more)
+    return rows
+
+
+def _read_otherwise(
+    plan: Plan, dataset: str, slug: str, records: Sequence[Record], reading: Literal["strict", "lenient"]
+) -> list[Row]:
+    """Score debates under one reading of their replies, strict or lenient."""
+    task, method = replace(plan.task(dataset), reading=reading), plan.cell(slug).debate
+    again = [
+        replace(
+            record,
+            debate=reread_debate(
+                record.debate,
+                method,
+                task.reader(task.item(record.debate.question_id).question),
+                seed=plan.seed,
+                replicate=record.header.replicate,
+            ),
+        )
+        for record in records
+    ]
+    grade = grade_together(again, task.grade_all)
+    views = [view_debate(record.debate, grade) for record in again]
+    return [
+        {f"{reading}_score": MEASURES["score"](view), f"{reading}_unparsed": MEASURES["unparsed"](view)}
+        for view in views
+    ]

@@ -1,0 +1,261 @@
+"""What the workflow's handlers call before the first job: checks of the environment, and model servers.
+
+Jobs get a server's address in an environment variable, which `api_base: env:NAME` reads. It is part of no digest, so
+that a server on another port is the same server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import socket
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from subprocess import Popen
+
+from cortexdsl.core import Model
+from cortexdsl.errors import InputError, ModelError
+from cortexdsl.language.grammar.experiment import ServerText
+from cortexdsl.language.grammar.speakers import LITELLMS_OWN, PLAIN_WIRES
+from cortexdsl.models.endpoints.credentials import Unset, unset_variables_of
+from cortexdsl.models.servers import processes as servers
+from cortexdsl.models.servers.monitor import ServedModel, ServerMonitor, ServerStart, engine_of
+from cortexdsl.plan import Plan
+from cortexdsl.plan.experiment import pool_sources
+from cortexdsl.plan.forecast.warnings import models_of
+from cortexdsl.plan.jobs.schedule import LOCAL_SIMILARITIES
+from cortexdsl.plan.models import may_cost, tool_sources
+
+ELSEWHERE_WITHIN = 10.0
+"""Seconds that a server has to answer which this run did not start."""
+_HOPELESS = ("authentication", "bad_request", "not_found", "foreign")  # errors that every job would have, too
+AT_ONCE = "CORTEXDSL_JOBS_AT_ONCE"
+"""The environment variable that tells a job how many of its kind may run at once."""
+
+
+def publish_jobs_at_once(number: int | None) -> int:
+    """Put the number of jobs at once into the environment: jobs on a cluster cannot know it."""
+    os.environ[AT_ONCE] = str(number or 1)
+    return number or 1
+
+
+def read_jobs_at_once() -> int:
+    """Return how many jobs run at once, from the environment; 1 if it is not there."""
+    text = os.environ.get(AT_ONCE, "")
+    return int(text) if text.isdigit() and int(text) > 0 else 1
+
+
+def unset_keys(plan: Plan) -> list[tuple[Model, Unset]]:
+    """Return the models whose key or address is expected in an unset variable of their provider.
+
+    Each variable once. If `is_needed` is false, the provider also takes a key from a file or from the machine, and the
+    run is not refused.
+    """
+    unset_by_variable: dict[str, tuple[Model, Unset]] = {}
+    for model in _models(plan):
+        for unset in unset_variables_of(model, os.environ):
+            if unset.variable != model.api_key_env:
+                unset_by_variable.setdefault(unset.variable, (model, unset))
+    return [unset_by_variable[variable] for variable in sorted(unset_by_variable)]
+
+
+def unset_variables(plan: Plan) -> list[str]:
+    """Return the variables that a plan needs and that are set neither in the environment nor by a server.
+
+    They contain addresses and keys of models (that speak, judge or compare texts) and of searched sources. The key of a
+    hosted provider is in the provider's own variable, if the entry names no other.
+    """
+    searched = {name for cell in plan.cells for name in (*pool_sources(cell), *tool_sources(cell.debate))}
+    entries = [*_models(plan), *(plan.knowledge[name] for name in searched)]
+    addresses = [(one.api_base or "").partition("env:") for one in entries]
+    needed = [name.strip() for before, mark, name in addresses if mark and not before]
+    needed += [one.api_key_env for one in entries if one.api_key_env]
+    needed += [unset.variable for _, unset in unset_keys(plan) if unset.is_needed]
+    served = {server.env for server in plan.servers.values() if server.command or server.url}
+    return sorted({name for name in needed if name not in served and not os.environ.get(name, "").strip()})
+
+
+def _models(plan: Plan) -> list[Model]:
+    """Return the models that speak, judge or compare texts, with repetitions."""
+    models = [model for cell in plan.cells for model in cell.debate.models]
+    models += [plan.judging.model] if plan.judging else []
+    compared = dict.fromkeys(cell.debate.similarity for cell in plan.cells)
+    return models + [
+        plan.models.get(name) or Model(name, name) for name in compared if not name.startswith(LOCAL_SIMILARITIES)
+    ]
+
+
+def what_runs(experiments: Sequence[str]) -> str:
+    """Return the first message of a run without the name of a spec."""
+    named = ", ".join(experiments)
+    return f"no spec is named, so all in specs/ run that are not finished: {named}; one alone: cortexdsl run NAME"
+
+
+def refuse_paid(plans: Sequence[Plan]) -> None:
+    """Refuse to run specs that were not named if a model of one may cost money.
+
+    A model may cost money if it has a price, or if it is hosted and has no address in the spec.
+
+    Raises
+    ------
+    InputError
+    """
+    paid = {plan.experiment: sorted({model.name for model in _models(plan) if may_cost(model)}) for plan in plans}
+    lines = [f"    {name}: {', '.join(models)}" for name, models in paid.items() if models]
+    if lines:
+        first = lines[0].strip().partition(":")[0]
+        raise InputError(
+            "no spec is named, and models of some specs in specs/ may cost money\n"
+            + "\n".join(lines)
+            + f"\n    name the one to run: cortexdsl run {first}, or snakemake --cores 2 --config spec={first}"
+        )
+
+
+def refuse_unset(plans: Sequence[Plan]) -> None:
+    """Refuse to start if a variable is missing, with one message for all jobs.
+
+    Raises
+    ------
+    InputError
+    """
+    for plan in plans:
+        unset = unset_variables(plan)
+        if unset:
+            keys = {key.variable: f"  # for model {model.name} ({model.model})" for model, key in unset_keys(plan)}
+            lines = "\n".join(f"    export {name}=...{keys.get(name, '')}" for name in unset)
+            them = "it" if len(unset) == 1 else "them"
+            raise InputError(
+                f"{plan.spec_path}: the environment lacks {', '.join(unset)}; set {them} and start again\n{lines}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server that is up; `process` is None if this run did not start it."""
+
+    process: Popen[bytes] | None
+    watch: ServerMonitor
+
+
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    """A server that one or several experiments declare."""
+
+    name: str
+    entry: ServerText
+    plans: tuple[Plan, ...]
+
+    def logs(self) -> Path:
+        return Path(self.plans[0].layout.root) / "logs" / f"server-{self.name}.log"
+
+    def models(self) -> list[Model]:
+        """Return the models at its address."""
+        mine = f"env:{self.entry.env}"
+        return [model for plan in self.plans for model in models_of(plan) if (model.api_base or "").strip() == mine]
+
+
+def start_servers(plans: Sequence[Plan]) -> list[Running]:
+    """Start the declared servers, wait until each answers, and put their addresses into the environment.
+
+    A server that several experiments declare alike is started once. One without a command is only waited for. Each
+    model is then sent a few small calls (`cortexdsl.models.probe`): a model that the server does not have ends the run
+    here, and whether it keeps seeds is stored with the server's counters.
+
+    Raises
+    ------
+    ModelError
+        A server that does not come up, or lacks a model; those started before are stopped.
+    InputError
+        Two servers that would put their addresses into one variable.
+    """
+    running: list[Running] = []
+    try:
+        for declared in _declared(plans):
+            running.append(_start(declared))
+    except BaseException:
+        stop_servers(running)
+        raise
+    return running
+
+
+def _declared(plans: Sequence[Plan]) -> Iterator[_Declared]:
+    """Yield each server once, with all experiments that declare it."""
+    declared: dict[str, _Declared] = {}
+    for plan in plans:
+        for name, entry in plan.servers.items():
+            other = declared.get(entry.env)
+            if other is not None and other.entry != entry:
+                raise InputError(
+                    f"{plan.spec_path}: servers.{name} and servers.{other.name} of {other.plans[0].spec_path} both put "
+                    f"their address into {entry.env}\n    give one of them another variable, or run one spec at a time"
+                )
+            declared[entry.env] = _Declared(name, entry, (*(other.plans if other else ()), plan))
+    yield from declared.values()
+
+
+def _start(declared: _Declared) -> Running:
+    entry, began = declared.entry, time.monotonic()
+    process = None
+    if entry.command is not None:
+        port = free_port()
+        address = (entry.url or f"http://127.0.0.1:{port}/v1").rstrip("/")
+        command = shlex.split(entry.command.replace("{port}", str(port)))
+        limit = entry.seconds or servers.READY_WITHIN
+        process = servers.start(command, address + entry.ready, timeout=limit, log=declared.logs())
+    else:
+        address = (entry.url or os.environ[entry.env]).rstrip("/")
+        servers.wait_for(address + entry.ready, entry.seconds or ELSEWHERE_WITHIN)
+    os.environ[entry.env] = address
+    try:
+        ready = round(time.monotonic() - began, 1)
+        start = ServerStart(declared.name, engine_of(address), process is not None, ready, _probe_models(declared))
+        stamp = f"{declared.name}~{time.time_ns() // 1_000_000}"
+        return Running(
+            process, ServerMonitor(start, address, [Path(plan.layout.server(stamp)) for plan in declared.plans])
+        )
+    except BaseException:
+        if process is not None:
+            servers.stop(process)
+        raise
+
+
+def _probe_models(declared: _Declared) -> tuple[ServedModel, ...]:
+    """Send each model a few small calls, directly to the server: litellm would add parameters of its own."""
+    from cortexdsl.models.probe import probe  # late: only a run with servers needs it
+
+    models = [_straight(model) for model in declared.models()]
+    probes = asyncio.run(probe(models))
+    for one in probes:
+        if one.kind in _HOPELESS:
+            raise ModelError(
+                f"server {declared.name}: model {one.entry} ({one.model}): {one.problem}\n    {one.remedy}"
+            )
+    return tuple(ServedModel(one.entry, one.model, one.seed) for one in probes)
+
+
+def _straight(model: Model) -> Model:
+    if not model.model.startswith(PLAIN_WIRES):
+        return model
+    options = {name: value for name, value in model.options.items() if name not in LITELLMS_OWN}
+    return replace(model, transport="direct", options=options)
+
+
+def stop_servers(running: list[Running]) -> None:
+    """Stop watching servers, and stop those that were started; may be called twice."""
+    while running:
+        one = running.pop()
+        one.watch.stop()
+        if one.process is not None:
+            servers.stop(one.process)
+
+
+def free_port() -> int:
+    """Return a port of this machine that nothing listens on."""
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,193 @@
+"""Rule `verdict`: metrics with intervals, comparisons by family, and claims with their history in the ledger.
+
+Reads plan.json, scores.csv and, if a claim needs them, the answers. Writes metrics.csv, comparisons.csv, omnibus.csv,
+bounds.csv, ranks.csv and hypotheses.csv, and adds the verdicts to the ledger.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from cortexdsl.claims.arms import GridArm
+from cortexdsl.claims.designs import Design, design_of
+from cortexdsl.claims.meaning import needs_answers
+from cortexdsl.claims.parser import parse_claim
+from cortexdsl.jobs.look import anytime_verdicts
+from cortexdsl.metrics.estimates import metrics_table
+from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.persistence.declaration import SEED, binding_changes
+from cortexdsl.plan.persistence.ledger import Ledger, read_ledger, record_verdicts
+from cortexdsl.plan.persistence.store import families_of, fixed_in, most_in, read_plan
+from cortexdsl.plan.persistence.table_checksums import check_parts, check_tables, record_checksums
+from cortexdsl.stats.inference.families import compare_families, missing_bounds
+from cortexdsl.stats.inference.joint import omnibus_families
+from cortexdsl.stats.inference.rankings import rank_table
+from cortexdsl.stats.planning.planning import questions_needed
+from cortexdsl.stats.sequential.sequential import look_ends
+from cortexdsl.stats.tables.answers import answers_beside, with_answers
+from cortexdsl.stats.tables.score_table import ScoreTable, read_table
+from cortexdsl.stats.verdicts import evaluate_claims
+
+COLUMNS = ("declared", "changed", "runs", "ledger")
+BEFORE, AFTER, NEVER = "before the first call", "after the first call", "nothing was declared before the first call"
+
+
+def with_history(verdicts: pd.DataFrame, ledger: Ledger, arms: Sequence[GridArm]) -> pd.DataFrame:
+    """Add columns to hypotheses.csv: the history of each claim in the ledger.
+
+    Returns
+    -------
+    DataFrame
+        With `declared` (when the claim was declared), `changed` (changes after the first call that the verdict depends
+        on), `runs` (how often the claim was tested, with the seed and verdict of each run), `ledger` (the seal of the
+        entry with the verdicts). A verdict is also exploratory if `changed` names more than the seed, or if the ledger
+        is faulty. All are empty for tables without a ledger, such as those of other programs.
+    """
+    if not ledger.entries and not ledger.faults:
+        return verdicts.assign(**dict.fromkeys(COLUMNS, ""))
+    when, changed, is_bound, runs = [], [], [], []
+    for claim in verdicts["claim"]:
+        bound = binding_changes(ledger.since, _cells(design_of(parse_claim(claim), arms)))
+        when.append(_when(claim, ledger))
+        changed.append("; ".join([change for change in ledger.since if change.startswith(f"{SEED}:")] + bound))
+        is_bound.append(bool(bound or ledger.faults))
+        judged = ledger.verdicts_on(claim)
+        runs.append(_runs(judged))
+    return verdicts.assign(
+        exploratory=verdicts["exploratory"].to_numpy(dtype=bool) | pd.Series(is_bound, dtype=bool).to_numpy(),
+        declared=when,
+        changed=changed,
+        runs=runs,
+        ledger=ledger.verdict_seal,
+    )
+
+
+def families_with_history(compared: pd.DataFrame, ledger: Ledger) -> pd.DataFrame:
+    """Add the column `exploratory` to comparisons.csv: whether a comparison was not declared in its present form.
+
+    A comparison is declared if its family and its metric were declared before the first call, its family is unchanged,
+    and so is everything that its p depends on (its cells, error, correction, questions, replicates). The column is
+    empty for tables without a ledger.
+    """
+    if not ledger.entries and not ledger.faults:
+        return compared.assign(exploratory="")
+    before, now = ledger.before, ledger.now
+    if before is None or now is None or ledger.faults:
+        return compared.assign(exploratory=True)
+    unchanged = [name for name, family in before["families"].items() if now["families"].get(name) == family]
+    declared = compared["family"].isin(unchanged) & compared["metric"].isin(before["metrics"])
+    pairs = zip(compared["cell"], compared["reference"], strict=True)
+    bound = [bool(binding_changes(ledger.since, pair)) for pair in pairs]
+    return compared.assign(exploratory=~declared | pd.Series(bound, dtype=bool, index=compared.index))
+
+
+def _runs(judged: Sequence[tuple[int, int | None, str]]) -> str:
+    """Return how often a claim was tested, with the seed and the verdict of each run."""
+    named = ", ".join(f"seed {seed} {verdict}" for _, seed, verdict in judged)
+    return f"{len(judged)}: {named}" if judged else "0"
+
+
+def _when(claim: str, ledger: Ledger) -> str:
+    if ledger.faults:
+        return "; ".join(ledger.faults)
+    if ledger.before is None:
+        return NEVER
+    return BEFORE if " ".join(claim.split()) in ledger.claims else AFTER
+
+
+def _cells(design: Design) -> tuple[str, ...]:
+    """Return the cells of a claim, including those of its parts."""
+    return (*design.cells, *(cell for part in design.parts for cell in _cells(part)))
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("results", help="folder of the experiment's results, with plan.json and scores.csv")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    write_verdict(Layout(args.results.rstrip("/")))
+    return 0
+
+
+def write_verdict(layout: Layout) -> None:
+    """Test the families and claims of an experiment, and write every table of the rule.
+
+    Raises
+    ------
+    DataError
+        scores.csv or the answers were edited.
+    """
+    plan = read_plan(Path(layout.plan))
+    check_tables(layout, [layout.table("scores")])
+    scores = replace(read_table(Path(layout.table("scores"))), most=most_in(plan), fixed=fixed_in(plan))
+    arms = [GridArm.of(cell) for cell in plan["cells"]]
+    metrics_table(scores, seed=plan["seed"]).to_csv(layout.metrics, index=False)
+    _write_comparisons(layout, plan, scores, arms)
+    _write_claims(layout, plan, scores, arms)
+    tables = (layout.metrics, layout.comparisons, layout.omnibus, layout.bounds, layout.ranks, layout.hypotheses)
+    record_checksums(layout, tables)
+
+
+def _write_comparisons(layout: Layout, plan: Mapping[str, Any], scores: ScoreTable, arms: Sequence[GridArm]) -> None:
+    """Write comparisons by family, omnibus tests, the bounds of missing answers, and ranks over datasets."""
+    families, metrics, seed = families_of(plan), plan["metrics"], plan["seed"]
+    alpha = plan["analysis"].get("alpha", 0.05)
+    comparisons = compare_families(scores, families, metrics, seed, arms)
+    omnibus = omnibus_families(scores, families, metrics, arms)
+    if plan.get("stopping"):
+        for table in (comparisons, omnibus):
+            table["test"] = table["test"].map(_fixed_sample)
+    families_with_history(comparisons, read_ledger(layout)).to_csv(layout.comparisons, index=False)
+    omnibus.to_csv(layout.omnibus, index=False)
+    missing_bounds(scores, families, metrics, seed, arms, alpha=alpha).to_csv(layout.bounds, index=False)
+    rank_table(scores, metrics, alpha).to_csv(layout.ranks, index=False)
+
+
+def _write_claims(layout: Layout, plan: Mapping[str, Any], scores: ScoreTable, arms: Sequence[GridArm]) -> None:
+    """Test the claims, record the verdicts in the ledger, and write them with their history."""
+    claims, seed, stopping, history = plan["hypotheses"], plan["seed"], plan.get("stopping"), read_ledger(layout)
+    declared = history.claims if history.entries or history.faults else claims  # without a ledger: declared
+    correction, alpha = plan["analysis"].get("correction", "holm"), plan["analysis"].get("alpha", 0.05)
+    if any(needs_answers(parse_claim(claim)) for claim in claims):
+        answers = answers_beside(Path(layout.table("scores")))
+        check_parts(layout, answers)
+        scores = with_answers(scores, answers)
+    if stopping:
+        planned = {dataset: len(ids) for dataset, ids in plan["questions"].items()}
+        looks = look_ends(max(planned.values()), stopping["batch"], stopping["fewest"])
+        rule: dict[str, Any] = {"planned": planned, "alpha": stopping["alpha"], "correction": correction}
+        verdicts = anytime_verdicts(scores, claims, arms, declared=declared, looks=looks, **rule)
+    else:
+        how: dict[str, Any] = {"alpha": alpha, "correction": correction, "finished": True}
+        verdicts = evaluate_claims(scores, claims, seed, arms, declared=declared, **how)
+    history = record_verdicts(layout, seed, _verdict_lines(verdicts), _question_counts(scores))
+    rows = with_history(verdicts, history, arms)
+    if not stopping:
+        rows["questions_needed"] = questions_needed(scores, verdicts, arms, alpha=alpha, correction=correction)
+    rows.to_csv(layout.hypotheses, index=False)
+
+
+def _fixed_sample(test: str) -> str:
+    """Mark a test that assumes a fixed number of questions, which an experiment with `stopping` does not have."""
+    return test if test.startswith("none") else f"{test} (fixed sample: exploratory)"
+
+
+def _verdict_lines(verdicts: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return verdicts as the ledger keeps them: with six digits, so that they are equal on all platforms."""
+    columns = verdicts[["claim", "verdict", "estimate", "p_adjusted"]]
+    records = json.loads(columns.to_json(orient="records", double_precision=6))
+    return [dict(record) for record in records]
+
+
+def _question_counts(scores: ScoreTable) -> str:
+    sizes = [f"{len(ids)} of {name}" for name, ids in zip(scores.datasets, scores.questions, strict=True)]
+    return f"questions: {', '.join(sizes)}"

@@ -1,0 +1,298 @@
+"""Rule and verb `whatif`: debates branched from finished ones with one thing left out, and their effects.
+
+Reads the debates and plan.json. Writes the effects and Shapley values; its calls are logged beside those of the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+from cortexdsl.checksums import write_lines
+from cortexdsl.claims.values import range_of
+from cortexdsl.core import Limits, Without
+from cortexdsl.errors import InputError
+from cortexdsl.jobs.arguments import add_connections, add_spec, add_trust
+from cortexdsl.jobs.debate import debate_shard, shard_work, with_tools
+from cortexdsl.jobs.judge import judge_records
+from cortexdsl.language.grammar.counterfactuals import PermutationsForm, ShapleyText
+from cortexdsl.metrics.scores import Row, branch_rows, whole_rows
+from cortexdsl.metrics.view import Grade, grade_together
+from cortexdsl.models.client import open_client
+from cortexdsl.models.job_tally import CallCounts, JobInfo
+from cortexdsl.models.similarity.embeddings import Embedder
+from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.analysis import JUDGED
+from cortexdsl.plan.forecast.cost import rehearse_whatifs
+from cortexdsl.plan.jobs.toolbox import check_trust, open_tools
+from cortexdsl.plan.persistence.declaration import declaration_of
+from cortexdsl.plan.persistence.ledger import declare
+from cortexdsl.plan.persistence.store import batches_of, read_plan
+from cortexdsl.plan.persistence.table_checksums import record_checksums
+from cortexdsl.plan.whatif import Whatif, whatif_of, whatif_slug
+from cortexdsl.records import Record, read_debates
+from cortexdsl.stats.whatif import Coalition, Removal, effects, name_without, shapley_table
+from cortexdsl.tasks.judging import Judgements, text_grade, text_scores
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    add_spec(parser, "the spec, whose debates are finished")
+    parser.add_argument("--of", action="append", metavar="CELL", help="the cell that is branched from; may be repeated")
+    parser.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        metavar="WHAT",
+        help="agent, edge, round or step for each in turn; agent=NAME, edge=SPEAKER:LISTENER, round=2, step=NAME;"
+        " may be repeated. What the spec's whatif: asks for is done in any case",
+    )
+    parser.add_argument(
+        "--shapley",
+        nargs="?",
+        const="exact",
+        metavar="ORDERS",
+        help="also what each agent is worth; over all coalitions, or so many drawn orders in which agents come in",
+    )
+    parser.add_argument("--plan", action="store_true", help="only say what it will ask, and ask nothing")
+    parser.add_argument("--json", action="store_true", help="print JSON: one row a line")
+    add_trust(parser)
+    add_connections(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    plan = compile_spec(args.spec, experiment=args.experiment)
+    whatifs = _with_arguments(plan, args)
+    if args.plan:
+        print(_planned(plan, whatifs))
+        return 0
+    for one in whatifs:
+        check_trust(plan, plan.cell_named(one.cell), args.trust)
+        _check_finished(plan, one.cell)
+    declare(plan.layout, declaration_of(plan))
+    limits = replace(plan.limits, connections=args.connections or plan.limits.connections)
+    counts = asyncio.run(_debate(plan, whatifs, limits))
+    print(
+        f"{sum(len(one.debated) for one in whatifs)} counterfactuals of {len(whatifs)} cells: "
+        f"{counts.asked} calls sent, {counts.replayed} replayed, {counts.failed} failed",
+        file=sys.stderr,
+    )
+    asyncio.run(_judge(plan, whatifs, limits))
+    effect_table, shapley = _tables(plan, whatifs)
+    _write(Path(plan.layout.effects), effect_table)
+    _write(Path(plan.layout.shapley), shapley)
+    record_checksums(plan.layout, [plan.layout.effects, plan.layout.shapley])
+    for table in (effect_table, shapley):
+        if args.json:
+            sys.stdout.write(table.to_json(orient="records", lines=True, double_precision=15) if len(table) else "")
+        elif len(table):
+            print(_shown(table))
+    return 0
+
+
+def _with_arguments(plan: Plan, args: argparse.Namespace) -> list[Whatif]:
+    """Return what the spec leaves out, and what the command line adds."""
+    whatifs = {one.cell: one for one in plan.whatifs}
+    if args.without or args.shapley:
+        for name in args.of or _only_cell(plan):
+            cell = plan.cell_named(name)
+            more = whatif_of(cell, args.without, _shapley(args.shapley), plan.seed)
+            declared = whatifs.get(cell.name, Whatif(cell.name, ()))
+            merged = tuple(dict.fromkeys([*declared.without, *more.without]))
+            whatifs[cell.name] = Whatif(cell.name, merged, more.coalitions or declared.coalitions)
+    elif args.of:
+        raise InputError("--of names a cell, and nothing says what to leave out of it\n    add --without agent")
+    if not whatifs:
+        raise InputError(
+            f"{args.spec}: nothing says what to leave out\n"
+            "    add --without agent (or edge, round, step), or write whatif: {CELL: {without: [agent]}} into the spec"
+        )
+    return list(whatifs.values())
+
+
+def _only_cell(plan: Plan) -> list[str]:
+    """Return the only cell of a plan, for a command that names none."""
+    if len(plan.cells) > 1:
+        names = ", ".join(cell.name for cell in plan.cells)
+        raise InputError(f"{plan.spec_path} has several cells\n    say which: --of CELL; cells: {names}")
+    return [plan.cells[0].name]
+
+
+def _shapley(orders: str | None) -> ShapleyText:
+    if orders is None or orders == "exact":
+        return None if orders is None else "exact"
+    if not orders.isdecimal() or int(orders) < 2:
+        raise InputError(f"--shapley {orders}: this is not a number of orders\n    write --shapley, or --shapley 20")
+    return PermutationsForm(permutations=int(orders))
+
+
+def _planned(plan: Plan, whatifs: Sequence[Whatif]) -> str:
+    estimates = rehearse_whatifs(plan, whatifs)
+    width = max(len(name_without(cell, str(without))) for cell, without in estimates)
+    lines = [f"{'debates':{width}} {'calls':>12} {'of these asked':>16}"]
+    for (cell, without), estimate in estimates.items():
+        new = estimate.calls - estimate.shared_calls
+        lines.append(f"{name_without(cell, str(without)):{width}} {estimate.calls:>12,} {new:>16,}")
+    total = sum(estimate.calls - estimate.shared_calls for estimate in estimates.values())
+    dollars = [estimate.dollars for estimate in estimates.values()]
+    known = [value for value in dollars if value is not None]
+    spent = sum(known, 0.0) if len(known) == len(dollars) else 0.0
+    price = f", {spent:,.2f} dollars if none were shared" if spent else ""
+    return "\n".join([*lines, f"at most {total:,} calls are asked{price}: no debate is taken to end early"])
+
+
+def _check_finished(plan: Plan, name: str) -> None:
+    """Refuse to branch from debates that do not exist, or that ran with other settings of the cell."""
+    cell = plan.cell_named(name)
+    missing = [path for label in plan.tasks for path in _debates(plan, label, cell.slug) if not Path(path).exists()]
+    if missing:
+        raise InputError(
+            f"{missing[0]}: the debates of {cell.name} are not there, to branch from\n"
+            f"    run the experiment first: cortexdsl run {plan.spec_path}"
+        )
+    ran = {one["cell"]: one["digest"] for one in read_plan(Path(plan.layout.plan))["cells"]}
+    if ran.get(cell.name) != cell.digest:
+        raise InputError(
+            f"{plan.spec_path}: {cell.name} means something else than when it was run\n"
+            f"    run the experiment again first: cortexdsl run {plan.spec_path}"
+        )
+
+
+def _debates(plan: Plan, dataset: str, slug: str) -> list[str]:
+    return plan.debates_of(dataset, slug, batches_of(plan, slug))
+
+
+def _labels(plan: Plan, dataset: str, slug: str) -> list[str]:
+    """Return the shards with debates to branch from."""
+    return [Path(path).stem for path in _debates(plan, dataset, slug)]
+
+
+async def _debate(plan: Plan, whatifs: Sequence[Whatif], limits: Limits) -> CallCounts:
+    """Debate every counterfactual; replies to known calls come from the logs."""
+    total = CallCounts()
+    for dataset in plan.tasks:
+        for one in whatifs:
+            slug = plan.cell_named(one.cell).slug
+            for label in _labels(plan, dataset, slug):
+                done = await _shard(plan, one.debated, dataset, slug, label, limits)
+                total.asked, total.replayed = total.asked + done.asked, total.replayed + done.replayed
+                total.failed += done.failed
+    return total
+
+
+async def _shard(
+    plan: Plan, debated: Sequence[Without], dataset: str, slug: str, label: str, limits: Limits
+) -> CallCounts:
+    shift, log = shard_work(plan, dataset, slug, label, limits), Path(plan.layout.whatif_calls(dataset, slug, label))
+    door_of_job = open_client(
+        log,
+        folder=log.parent,
+        limits=limits,
+        ledgers=Path(plan.layout.ledgers),
+        job=JobInfo(f"{dataset}~{slug}~{label}~whatif", dataset, slug, spec=plan.spec_name),
+    )
+    async with door_of_job as door:
+        embedder = Embedder(door, plan.models)
+        async with open_tools(plan, plan.cell(slug), door, embedder) as identities:
+            shift = with_tools(shift, identities)
+            for without in debated:
+                branch = replace(shift, without=without, header=replace(shift.header, without=str(without)))
+                await debate_shard(branch, door, embedder, plan.templates, _path(plan, dataset, slug, label, without))
+        return door.counts
+
+
+def _path(plan: Plan, dataset: str, slug: str, label: str, without: Without) -> Path:
+    return Path(plan.layout.whatif_debates(dataset, whatif_slug(plan.cell(slug), without), label))
+
+
+async def _judge(plan: Plan, whatifs: Sequence[Whatif], limits: Limits) -> None:
+    """Have answers judged if the spec asks for judgements; known judgements come from the logs."""
+    for dataset in filter(plan.is_judged, plan.tasks):
+        for one in whatifs:
+            slug = plan.cell_named(one.cell).slug
+            whole, branches = _records(plan, dataset, one)
+            records = [record for records in (whole, *branches) for record in records]
+            out = Path(plan.layout.whatif_judgements(dataset, slug))
+            await judge_records(plan, dataset, slug, records, out, limits, log=f"whatif~{slug}")
+
+
+def _metrics(plan: Plan) -> list[str]:
+    """Return the metrics of the spec without strict and lenient ones: counterfactuals have one reading."""
+    return [metric for metric in plan.metrics if not metric.startswith(("strict_", "lenient_"))] or ["accuracy"]
+
+
+def _tables(plan: Plan, whatifs: Sequence[Whatif]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the effects of everything that is left out, and the Shapley values of agents."""
+    declared = {one.cell: set(one.without) for one in plan.whatifs}
+    correction, tables, worth = plan.analysis.get("correction", "holm"), [], []
+    for one in whatifs:
+        rows = _rows(plan, one)
+        if one.without:
+            left_out = [Removal(str(w), w in declared.get(one.cell, ())) for w in one.without]
+            tables.append(effects(rows, one.cell, left_out, plan.seed, correction, metrics=_metrics(plan)))
+        if one.coalitions:
+            cells = {
+                Coalition(names): name_without(one.cell, str(one.coalitions.without(names)))
+                for names in one.coalitions.fewer
+            }  # fmt: skip
+            players, orders = one.coalitions.players, one.coalitions.orders
+            worth.append(shapley_table(rows, one.cell, players, cells, orders, plan.seed, metrics=_metrics(plan)))
+    return (*(pd.concat(found, ignore_index=True) if found else pd.DataFrame() for found in (tables, worth)),)  # type: ignore[return-value]
+
+
+def _rows(plan: Plan, one: Whatif) -> list[Row]:
+    """Score the debates of a cell and all counterfactuals of them."""
+    rows: list[Row] = []
+    for dataset, task in plan.tasks.items():
+        slug = plan.cell_named(one.cell).slug
+        clusters = {question.id: question.cluster for question in task.questions}
+        whole, branches = _records(plan, dataset, one)
+        also: dict[str, Grade] = {name: text_grade(task, name) for name in text_scores(task)}
+        if plan.is_judged(dataset):
+            also[JUDGED] = Judgements(Path(plan.layout.whatif_judgements(dataset, slug)))
+        grade = grade_together([*whole, *(record for branch in branches for record in branch)], task.grade_all)
+        rows += whole_rows(whole, grade, clusters, also)
+        rows += [row for branch in branches for row in branch_rows(whole, branch, grade, clusters, also)]
+    return rows
+
+
+def _records(plan: Plan, dataset: str, one: Whatif) -> tuple[list[Record], list[list[Record]]]:
+    """Return the debates of a cell on a dataset, and all counterfactuals of them."""
+    slug = plan.cell_named(one.cell).slug
+    labels = _labels(plan, dataset, slug)
+    whole = _read([Path(path) for path in _debates(plan, dataset, slug)])
+    return whole, [_read([_path(plan, dataset, slug, label, w) for label in labels]) for w in one.debated]
+
+
+def _read(paths: Sequence[Path]) -> list[Record]:
+    return [record for path in paths for record in read_debates(path)]
+
+
+def _write(path: Path, table: pd.DataFrame) -> None:
+    """Write a table atomically; an empty one as an empty file, which is an output of the rule."""
+    write_lines(path, table.to_csv(index=False, lineterminator="\n").splitlines() if len(table) else [])
+
+
+def _shown(table: pd.DataFrame) -> str:
+    """Return a table for a terminal, with shares in percent, and the metric if there are several."""
+    shares = ["whole", "left_out", "effect", "value", "ci_low", "ci_high", "order_error", "changed"]
+    named = ("dataset", "cell", "without", "agent", "metric")
+    columns = [
+        name
+        for name in (*named, *shares, "p", "p_adjusted", "asked", "n_questions")
+        if name in table and table[name].notna().any() and (name != "metric" or table[name].nunique() > 1)
+    ]  # fmt: skip
+    shown = table[columns].astype(object)
+    is_share = [range_of(metric) == (0.0, 1.0) for metric in table["metric"]]
+    for name in set(shares) & set(columns):
+        in_percent = [share or name == "changed" for share in is_share]
+        values = zip(table[name], in_percent, strict=True)
+        shown[name] = [f"{100 * value:.1f}" if share else f"{value:.4g}" for value, share in values]
+    return shown.to_string(index=False, float_format=lambda value: f"{value:.4g}")

@@ -1,0 +1,274 @@
+"""Cross references of a spec: names that other sections must define, and rules between sections."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from cortexdsl.claims.meaning import impossible_value
+from cortexdsl.claims.parser import parse_claim
+from cortexdsl.claims.values import CLAIMED_METRICS, KNOWN_METRICS
+from cortexdsl.errors import Problem, SpecError, nearest
+from cortexdsl.language.error_recovery import Doubtful, with_value
+from cortexdsl.language.grammar.entries import holds_secret
+from cortexdsl.language.grammar.experiment import SpecText
+from cortexdsl.language.nodes import Node, PlacedProblem, Route, dotted
+
+_DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{k}" for port in ("com", "lpt") for k in range(1, 10))})
+
+
+def cross_check(root: Node, text: SpecText, doubtful: Doubtful) -> Iterator[PlacedProblem]:
+    """Yield the problems between sections of a spec.
+
+    Parameters
+    ----------
+    root : Node
+        With `like` resolved.
+    text : SpecText
+        The same, validated.
+    doubtful : Doubtful
+        Invalid entries: they and references to them are not checked.
+    """
+    spec = _References(root, text, doubtful)
+    yield from _names(spec)
+    yield from _servers(spec)
+    yield from _agents(spec)
+    yield from _methods(spec)
+    yield from _grid(spec)
+    yield from _analysis(spec)
+    yield from _expected(spec)
+    yield from _stopping(spec)
+    yield from _tools(spec)
+    yield from _training(spec)
+
+
+@dataclass(frozen=True, slots=True)
+class _References:
+    root: Node
+    text: SpecText
+    doubtful: Doubtful
+
+    def problem(self, route: Route, what: str, remedy: str = "", *, key: bool = False) -> Iterator[PlacedProblem]:
+        mark = self.root.key_mark(route) if key else self.root.where(route)
+        yield mark, Problem(str(mark), f"{dotted(route)}: {what}", remedy)
+
+    def unknown(
+        self, route: Route, kind: str, name: str, known: Iterable[str], *, key: bool = False
+    ) -> Iterator[PlacedProblem]:
+        is_doubtful = self.doubtful.unnamed if kind == "agent" else self.doubtful.has(f"{kind}s", name)
+        if not is_doubtful:
+            yield from self.problem(route, f"there is no {kind} {name}", nearest(name, known, say=f"{kind}s"), key=key)
+
+
+def secret_texts(node: Node, route: Route = ()) -> Iterator[tuple[Route, PlacedProblem]]:
+    """Yield the texts that look like keys. The messages do not show them; call this before any value is shown."""
+    if isinstance(node.value, str) and holds_secret(node.value):
+        remedy = "put it into an environment variable, and write api_key_env: NAME (the key is not shown here)"
+        yield route, (node.mark, Problem(str(node.mark), f"{dotted(route)} looks like a key", remedy))
+    items = (
+        node.mapping().items()
+        if isinstance(node.value, dict)
+        else enumerate(node.value if isinstance(node.value, list) else [])
+    )
+    for key, child in items:
+        yield from secret_texts(child, (*route, key))
+
+
+def redact(node: Node, routes: Iterable[Route]) -> tuple[Node, Doubtful]:
+    """Return a spec without some of its texts, so that no later message shows them."""
+    routes = list(routes)
+    for route in routes:
+        node = with_value(node, route, "not shown")
+    return node, Doubtful(frozenset(route[:2] for route in routes))
+
+
+def _names(spec: _References) -> Iterator[PlacedProblem]:
+    """Yield names that cannot be file names, or that differ in case alone, which is one file on some systems."""
+    for section in ("methods", "datasets"):
+        names: dict[str, str] = {}
+        for name in getattr(spec.text, section) or ():
+            if name.partition(".")[0].casefold() in _DEVICES:
+                what = f"{name} is the name of a device on some systems"
+                yield from spec.problem((section, name), what, "rename it: it is a file name, too", key=True)
+            other = names.setdefault(name.casefold(), name)
+            if other != name:
+                what = f"{other} and {name} differ in case alone"
+                yield from spec.problem((section, name), what, "rename one: they are file names, too", key=True)
+
+
+def _servers(spec: _References) -> Iterator[PlacedProblem]:
+    """Yield servers that share a variable: jobs would use the second server for the models of both."""
+    by_variable: dict[str, str] = {}
+    for name, entry in spec.text.servers.items():
+        other = by_variable.setdefault(entry.env, name)
+        if other != name:
+            what = f"the server {other} puts its address into {entry.env}, too"
+            yield from spec.problem(("servers", name, "env"), what, "give each a variable of its own")
+
+
+def _agents(spec: _References) -> Iterator[PlacedProblem]:
+    names = [agent.name for agent in spec.text.agents]
+    for i, agent in enumerate(spec.text.agents):
+        if agent.model not in spec.text.models:
+            yield from spec.unknown(("agents", i, "model"), "model", agent.model, spec.text.models)
+        if names.index(agent.name) < i:
+            yield from spec.problem(("agents", i, "name"), f"a second agent is called {agent.name}", "rename one")
+    for team, members in spec.text.teams.items():
+        if team == "everyone":
+            yield from spec.problem(("teams", team), "everyone is a word of the language", "rename the team", key=True)
+        if isinstance(members, str):
+            continue
+        for i, member in enumerate(members):
+            if member not in names:
+                yield from spec.unknown(("teams", team, i), "agent", member, names)
+        copies = Counter(members)
+        for name, times in copies.items():
+            if clash := [f"{name}-{k}" for k in range(2, times + 1) if f"{name}-{k}" in copies]:
+                what = f"{clash[0]} is both an agent and the name of a copy of {name}"
+                yield from spec.problem(("teams", team), what, "rename the agent")
+
+
+def _methods(spec: _References) -> Iterator[PlacedProblem]:
+    agents, teams = [agent.name for agent in spec.text.agents], [*spec.text.teams, "everyone"]
+    methods = {name: node.plain() for name, node in spec.root.mapping()["methods"].mapping().items()}
+    for name, plain in methods.items():
+        route: Route = ("methods", name)
+        if "team" in plain and plain["team"] not in teams:
+            yield from spec.unknown((*route, "team"), "team", plain["team"], teams)
+        for i, agent in enumerate(plain.get("agents") or ()):
+            if agent not in agents:
+                yield from spec.unknown((*route, "agents", i), "agent", agent, agents)
+        for unit, target in (plain.get("match") or {}).items():
+            other = target.partition("[")[0]
+            if other not in methods:
+                yield from spec.unknown((*route, "match", unit), "method", other, methods)
+            elif other == name:
+                yield from spec.problem((*route, "match", unit), "a method cannot match itself", "name another method")
+            elif "match" in methods[other]:
+                what = f"{other} is matched to {next(iter(methods[other]['match'].values()))} itself"
+                yield from spec.problem((*route, "match", unit), what, "name a method that is not matched")
+
+
+def _grid(spec: _References) -> Iterator[PlacedProblem]:
+    if isinstance(spec.text.grid, dict):
+        for method in spec.text.grid:
+            if method not in spec.text.methods:
+                yield from spec.unknown(("grid", method), "method", method, spec.text.methods, key=True)
+        return
+    for i, grid in enumerate(spec.text.grid):
+        if grid.method not in spec.text.methods:
+            yield from spec.unknown(("grid", i, "method"), "method", grid.method, spec.text.methods)
+
+
+def _analysis(spec: _References) -> Iterator[PlacedProblem]:
+    for i, metric in enumerate(spec.text.analysis.metrics):
+        if metric not in KNOWN_METRICS:
+            yield from spec.unknown(("analysis", "metrics", i), "metric", metric, KNOWN_METRICS)
+    for name, family in spec.text.analysis.families.items():
+        route: Route = ("analysis", "families", name)
+        compared = [] if isinstance(family.compare, str) else list(enumerate(family.compare))
+        if isinstance(family.compare, str) and not (
+            family.compare in ("all", "grid") or family.compare.startswith("grid.")
+        ):
+            yield from spec.problem((*route, "compare"), f"{family.compare!r} is no set of cells",
+                "write a list of methods, or all, grid, grid.AXIS",
+            )  # fmt: skip
+        for i, cell in compared:
+            if cell.partition("[")[0] not in spec.text.methods:
+                yield from spec.unknown((*route, "compare", i), "method", cell.partition("[")[0], spec.text.methods)
+        if family.to.partition("[")[0] not in spec.text.methods:
+            yield from spec.unknown((*route, "to"), "method", family.to.partition("[")[0], spec.text.methods)
+    if spec.text.analysis.judge is not None and spec.text.analysis.judge.model not in spec.text.models:
+        judge = spec.text.analysis.judge.model
+        yield from spec.unknown(("analysis", "judge", "model"), "model", judge, spec.text.models)
+
+
+def _expected(spec: _References) -> Iterator[PlacedProblem]:
+    """Yield expectations that are not of a claim, of the first cell of one, or (a spread) of a metric."""
+    if spec.text.expected is None or spec.doubtful.has("hypotheses"):
+        return
+    claims = [" ".join(claim.split()) for claim in spec.text.hypotheses]
+    for key, value in spec.text.expected.differences.items():
+        name, known = " ".join(key.split()), [*spec.text.methods, *claims]
+        if name not in claims and name.partition("[")[0] not in spec.text.methods:
+            yield from spec.unknown(("expected", "differences", key), "claim or method", name, known, key=True)
+        elif what := _unexpectable(name if name in claims else None, value):
+            remedy = f"as a share: {value / 100:g}?" if 1 < abs(value) <= 100 else "write what the claim is about"
+            yield from spec.problem(("expected", "differences", key), f"nobody can expect {value:g}: {what}", remedy)
+    for key in spec.text.expected.spread:
+        name, known = " ".join(key.split()), [*CLAIMED_METRICS, *claims]
+        unknown = [one for one in name.split(" per ") if one not in CLAIMED_METRICS]
+        if name not in claims and unknown:
+            yield from spec.unknown(("expected", "spread", key), "claim or metric", unknown[0], known, key=True)
+
+
+def _unexpectable(claim: str | None, value: float) -> str:
+    try:
+        return impossible_value(None if claim is None else parse_claim(claim), value)
+    except SpecError:  # reported where claims are parsed
+        return ""
+
+
+def _tools(spec: _References) -> Iterator[PlacedProblem]:
+    for name, tool in spec.text.tools.items():
+        if tool.source is not None and tool.source not in spec.text.knowledge:
+            known = nearest(tool.source, spec.text.knowledge, say="knowledge")
+            remedy = known or f"write knowledge: {{{tool.source}: {{retriever: bm25, corpus: FILE}}}}"
+            if not spec.doubtful.has("knowledge", tool.source):
+                yield from spec.problem(("tools", name, "source"), f"there is no knowledge entry {tool.source}", remedy)
+
+
+def _training(spec: _References) -> Iterator[PlacedProblem]:
+    """Yield unknown methods, datasets, roles, and trainings in `train` and in models that come out of it."""
+    text, datasets = spec.text, list(spec.text.datasets or ())
+    for name, entry in text.train.items():
+        route: Route = ("train", name)
+        label = entry.questions.dataset
+        if entry.method not in text.methods:
+            yield from spec.unknown((*route, "method"), "method", entry.method, text.methods)
+        if label is None and len(datasets) > 1:
+            remedy = f"write dataset: {datasets[0]}, or another of {', '.join(datasets)}"
+            yield from spec.problem((*route, "questions"), "the spec has several datasets", remedy)
+        elif label is not None and text.datasets is not None and label not in datasets:
+            yield from spec.unknown((*route, "questions", "dataset"), "dataset", label, datasets)
+    for name, model in text.models.items():
+        if model.trained is None:
+            continue
+        if model.trained not in text.train:
+            if not spec.doubtful.has("train"):
+                remedy = nearest(model.trained, text.train, say="trainings") or "write train: {NAME: ...}"
+                yield from spec.problem(("models", name, "trained"), f"there is no training {model.trained}", remedy)
+            continue
+        learns = text.train[model.trained]
+        if model.role not in learns.roles:
+            remedy = nearest(model.role, learns.roles, say="roles that learn")
+            yield from spec.problem(("models", name, "role"), f"{model.trained} trains no {model.role}", remedy)
+        if model.repeat is not None and model.repeat > learns.repeats:
+            what = f"{model.trained} repeats {learns.repeats} times at most"
+            yield from spec.problem(("models", name, "repeat"), what, "name an earlier repeat, or raise repeats")
+    judge = text.analysis.judge
+    if judge is not None and judge.model in text.models and text.models[judge.model].trained is not None:
+        remedy = "name a model that is not trained here"
+        yield from spec.problem(("analysis", "judge", "model"), "who is trained is no judge of it", remedy)
+
+
+def _stopping(spec: _References) -> Iterator[PlacedProblem]:
+    """Yield what early stopping excludes: no claims, corrections for one look alone, questions that are not drawn."""
+    if spec.text.stopping is None:
+        return
+    if not spec.text.hypotheses and not spec.doubtful.has("hypotheses"):
+        what = "there is no claim that could be decided"
+        yield from spec.problem(("stopping",), what, "write hypotheses: [...], or remove stopping", key=True)
+    if spec.text.analysis.correction not in ("holm", "none"):
+        what = f"{spec.text.analysis.correction} does not hold where one may stop early"
+        yield from spec.problem(("analysis", "correction"), what, "write holm or none, or remove stopping")
+    if spec.text.shard_size != "auto":
+        remedy = "remove shard_size, or remove stopping"
+        yield from spec.problem(("shard_size",), "with stopping a job takes one batch of questions", remedy, key=True)
+    named = [(("datasets", label), entry) for label, entry in (spec.text.datasets or {}).items()]
+    for route, entry in [*named, *([(("dataset",), spec.text.dataset)] if spec.text.dataset else [])]:
+        for word in ("stratify", "ids"):
+            if getattr(entry, word):
+                what = "with stopping the order of questions is drawn, so that each batch is like the whole"
+                yield from spec.problem((*route, word), what, f"remove {word}, or remove stopping", key=True)

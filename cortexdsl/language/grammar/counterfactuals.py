@@ -1,0 +1,101 @@
+"""`whatif:`: what counterfactuals leave out, such as `agent`, `edge=ann:bob`, `round=2`, `step=check`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from cortexdsl.errors import InputError, nearest
+from cortexdsl.language.grammar.entries import OneOf, StrictEntry, Text, Whole, invalid
+
+KINDS = ("agent", "edge", "round", "step")
+FORMS = "write agent, edge, round or step for each in turn; agent=NAME, edge=SPEAKER:LISTENER, round=2, step=NAME"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What a counterfactual leaves out.
+
+    Attributes
+    ----------
+    kind : str
+        One of `KINDS`.
+    names : tuple of str
+        Left out together; empty: each of its kind in turn.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+
+
+def parse_left_out(text: str) -> LeftOut:
+    """Return what a text leaves out.
+
+    Raises
+    ------
+    InputError
+        The kind is unknown, or the names do not fit it.
+    """
+    kind, is_named, listed = (part.strip() for part in text.partition("="))
+    if kind not in KINDS:
+        raise InputError(f"{text!r} is nothing that can be left out\n    {nearest(kind, KINDS)}; {FORMS}")
+    names = tuple(name.strip() for name in listed.split(",")) if is_named else ()
+    for name in names:
+        if not re.fullmatch({"edge": r"[^:\s]+:[^:\s]+", "round": r"[1-9]\d*"}.get(kind, r"[^:\s]+"), name):
+            opening = " (round 0 is the opening, which all the rest is about)" if (kind, name) == ("round", "0") else ""
+            raise InputError(f"{text!r}: {name!r} is no {kind}{opening}\n    {FORMS}")
+    if len(set(names)) < len(names):
+        raise InputError(f"{text!r} names one {kind} twice\n    name each once")
+    return LeftOut(kind, names)
+
+
+def _left_out(value: Any) -> Any:
+    if isinstance(value, str):
+        try:
+            parse_left_out(value)
+        except InputError as error:
+            what, _, remedy = str(error).partition("\n")
+            raise invalid(what, remedy.strip()) from None
+    if isinstance(value, dict) and len(value) == 1:
+        ((kind, name),) = value.items()
+        raise invalid("what is left out is one text", f"write {kind}={name}")
+    return value
+
+
+def _listed(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) else [value]
+
+
+LeftOutText: TypeAlias = Annotated[Text, BeforeValidator(_left_out, json_schema_input_type=Text)]
+
+
+class PermutationsForm(StrictEntry):
+    """`{permutations: 20}`: coalitions are drawn, as orders in which the agents come in."""
+
+    permutations: Annotated[Whole, Field(ge=2, le=100_000)]
+
+
+ShapleyText: TypeAlias = Annotated[
+    None | Literal["exact"] | PermutationsForm,  # noqa: RUF036 - the order of the JSON Schema
+    OneOf(),
+]
+
+
+class WhatifText(StrictEntry):
+    """Counterfactuals of one cell: what is left out, each in its own debates; and what each agent is worth."""
+
+    example: ClassVar[str] = "{without: [agent, round=1]}"
+
+    without: Annotated[
+        tuple[LeftOutText, ...], BeforeValidator(_listed, json_schema_input_type=LeftOutText | tuple[LeftOutText, ...])
+    ] = Field((), description="agent, edge, round or step for each in turn, or named: agent=NAME.")
+    shapley: ShapleyText = Field(None, description="Attribution over agents: exact, or {permutations: 20}.")
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.without and self.shapley is None:
+            raise invalid("nothing is left out", "write without: [agent], or shapley: exact")
+        return self

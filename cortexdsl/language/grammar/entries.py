@@ -1,0 +1,318 @@
+"""Parts of every type of the language: entries, names, numbers, settings, and unions of words and forms.
+
+Every value is validated once and described once: the same pydantic types give the checker and the JSON Schema.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Mapping
+from functools import reduce
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, get_args, get_origin
+from urllib.parse import urlsplit
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    GetCoreSchemaHandler,
+    ModelWrapValidatorHandler,
+    Strict,
+    Tag,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
+from pydantic_core.core_schema import ErrorType
+
+_BUILT_IN = frozenset(get_args(ErrorType))
+
+
+def invalid(what: str, remedy: str = "") -> PydanticCustomError:
+    """Return an error to raise in a validator: what is wrong with the value, and what to write instead."""
+    return PydanticCustomError("invalid", "{what}", {"what": what, "remedy": remedy})
+
+
+class StrictEntry(BaseModel):
+    """A mapping of the language. The error for an unknown key lists the keys that exist.
+
+    Attributes
+    ----------
+    hints : mapping
+        Remedies for keys that people are likely to write although they do not exist.
+    example : str
+        How an entry or form is written, for messages; else the code that the description begins with.
+    several : str
+        What to write if there is a list instead of a mapping.
+    signs : tuple of str
+        Keys by which a form is recognised if the key that it is named by is missing.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
+    hints: ClassVar[Mapping[str, str]] = {}
+    example: ClassVar[str] = ""
+    several: ClassVar[str] = ""
+    signs: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def spelling(cls) -> str:
+        """Return how a form is written."""
+        return cls.example or (cls.__doc__ or "``").split("`")[1]
+
+    @classmethod
+    def key(cls) -> str:
+        """Return the key that a form is named by: its first required one, else its first."""
+        fields = [(field.alias or name, field.is_required()) for name, field in cls.model_fields.items()]
+        return next((name for name, is_required in fields if is_required), fields[0][0])
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _name_unknown_keys(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        if not isinstance(data, dict):
+            example = cls.several if isinstance(data, list) and cls.several else cls.example
+            raise PydanticCustomError("no_mapping", "no mapping", {"example": example})
+        try:
+            return handler(data)
+        except ValidationError as error:
+            details = [_with_context(cls, each) for each in error.errors()]
+            raise ValidationError.from_exception_data(cls.__name__, details) from None
+
+
+def _with_context(entry: type[StrictEntry], error: Any) -> InitErrorDetails:
+    kind, context, route = error["type"], error.get("ctx", {}), error["loc"]
+    if kind == "extra_forbidden" and len(route) == 1:
+        allowed = [f.alias or name for name, f in entry.model_fields.items()]
+        context = {"allowed": allowed, "remedy": entry.hints.get(route[0], "")}
+        kind = PydanticCustomError("unknown_key", "unknown key", context)
+    elif kind not in _BUILT_IN:
+        kind = PydanticCustomError(kind, "{what}" if "what" in context else "see the context", context)
+    return InitErrorDetails(type=kind, loc=route, input=error["input"], ctx=context)
+
+
+# ---------------------------------------------------------------- scalars
+NAME = r"^[A-Za-z0-9]([A-Za-z0-9_+.\-]{0,58}[A-Za-z0-9_+])?$"
+VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
+TEMPLATE = r"^[^./\\:~][^/\\:]*(/[^./\\:][^/\\:]*)*$"
+SETTING = r"\$[A-Za-z_]"
+HUB_ID = r"^[A-Za-z0-9][\w.\-]*/[\w.\-]+$"
+
+PATTERNS: Mapping[str, str] = {
+    NAME: "a name has letters, digits and _ + - . only, begins with a letter or digit, ends with no dot, 60 at most",
+    VARIABLE: "a name of letters, digits and _ is needed",
+    TEMPLATE: "a template is named by its path below prompts/ or beside the spec, such as my/revise.j2",
+    r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$": "a function is written as package.module:function",
+    SETTING: "a setting is written as $name",
+    HUB_ID: "a dataset of the hub is written OWNER/NAME, as in its address on the hub",
+}
+
+Text: TypeAlias = Annotated[str, Strict(), Field(min_length=1, max_length=20_000)]
+Name: TypeAlias = Annotated[str, Strict(), Field(pattern=NAME)]
+Variable: TypeAlias = Annotated[str, Strict(), Field(pattern=VARIABLE)]
+Template: TypeAlias = Annotated[str, Strict(), Field(pattern=TEMPLATE, max_length=200)]
+HubId: TypeAlias = Annotated[str, Strict(), Field(pattern=HUB_ID, max_length=200)]
+Setting: TypeAlias = Annotated[str, Strict(), Field(pattern=SETTING)]
+Flag: TypeAlias = Annotated[bool, Strict()]
+Whole: TypeAlias = Annotated[int, Strict()]
+Number: TypeAlias = Annotated[float, Strict()]
+Share: TypeAlias = Annotated[float, Strict(), Field(ge=0, le=1)]
+Positive: TypeAlias = Annotated[float, Strict(), Field(gt=0, le=1e30)]
+Plain: TypeAlias = Any
+"""Any value of YAML, which a later stage checks."""
+
+
+# ---------------------------------------------------------------- unions of words and forms
+def listed(value: Any) -> Any:
+    """Return a value as a list: one value alone may be written instead of a list."""
+    return value if isinstance(value, list | tuple) else [value]
+
+
+def _kind(member: Any) -> str:
+    """Return how values of a union's member are written."""
+    if member is Setting:
+        return "setting"
+    plain = get_args(member)[0] if get_origin(member) is Annotated else member
+    origin = get_origin(plain)
+    if origin is not None:
+        return {Literal: "word", tuple: "list", dict: "mapping"}[origin]
+    if issubclass(plain, StrictEntry):
+        return "form"
+    return {str: "text", int: "number", float: "number", type(None): "nothing"}[plain]
+
+
+class OneOf:
+    """Annotation of a union: a value is checked against the one member that it is written like.
+
+    A mapping is the form that has its key. A text is one of the words, a setting, or free text. Lists and numbers are
+    what they are. An error therefore concerns that member alone; if no member fits, it lists words and forms.
+
+    Parameters
+    ----------
+    *also : str
+        Values for that list whose members have no spelling of their own, such as `the name of a step`.
+    """
+
+    def __init__(self, *also: str) -> None:
+        self._also = also
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        members = {f"<{i}>": member for i, member in enumerate(get_args(source))}
+        union = _Union(members)
+        allowed: Any = {
+            "words": [*union.words, *self._also],
+            "forms": {key: union.forms[tag].spelling() for tag, key in union.keys.items()},
+        }
+        choose = Discriminator(
+            union.tag,
+            custom_error_type="no_such_form",
+            custom_error_message="no such form",
+            custom_error_context=allowed,
+        )
+        tagged: Any = reduce(operator.or_, (Annotated[member, Tag(tag)] for tag, member in members.items()))
+        return handler.generate_schema(Annotated[tagged, choose])
+
+
+class _Union:
+    """The members of a union by how they are written, each with its tag."""
+
+    def __init__(self, members: Mapping[str, Any]) -> None:
+        self.any_form: str | None = None  # the form of every mapping: it has no key that must be there
+        self.forms: dict[str, type[StrictEntry]] = {}
+        self.keys: dict[str, str] = {}
+        self.words: dict[str, str] = {}
+        self.other: dict[str, str] = {}
+        for tag, member in members.items():
+            kind = _kind(member)
+            if kind == "form":
+                self.forms[tag], self.keys[tag] = member, member.key()
+                if not any(field.is_required() for field in member.model_fields.values()):
+                    self.any_form = tag
+            elif kind == "word":
+                plain = get_args(member)[0] if get_origin(member) is Annotated else member
+                self.words |= dict.fromkeys(get_args(plain), tag)
+            else:
+                self.other[kind] = tag
+
+    def tag(self, value: Any) -> str | None:
+        """Return the tag of the member that a value is written like."""
+        if isinstance(value, StrictEntry):
+            return next((tag for tag, form in self.forms.items() if type(value) is form), None)
+        if isinstance(value, dict):
+            return self._form(value) or self._any(value, "mapping")
+        if isinstance(value, list | tuple):
+            return self._any(value, "list")
+        if isinstance(value, str):
+            return self._text(value)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return self._any(value, "number")
+        return self._any(value, "nothing" if value is None else "")
+
+    def _form(self, value: Mapping[str, Any]) -> str | None:
+        for tag, key in self.keys.items():  # if names may be keys, a form is a mapping with its key alone
+            if key in value and ("mapping" not in self.other or len(value) == 1):
+                return tag
+        for tag, form in self.forms.items():
+            if {*value} & {*form.signs}:
+                return tag
+        return self.any_form
+
+    def _text(self, value: str) -> str | None:
+        # Without forms a setting may be part of arithmetic, such as $rounds - 1.
+        if "setting" in self.other and (value.startswith("$") if self.forms else "$" in value):
+            return self.other["setting"]
+        if value in self.words:
+            return self.words[value]
+        if self.forms or value[:1].isdigit() or {"text", "setting"} & self.other.keys():
+            return self._any(value, "text")
+        return next(iter(self.words.values()), None) or self._any(value, "text")
+
+    def _any(self, value: Any, kind: str) -> str | None:
+        """Return the member of a kind; else, without forms, the member whose error says best what is needed."""
+        if kind in self.other:
+            return self.other[kind]
+        if self.forms:
+            return None if isinstance(value, dict | list | tuple) else self.other.get("text")
+        needed = (self.other.get(each) for each in ("number", "text", "mapping", "list"))
+        return next((tag for tag in needed if tag), None) or next(iter(self.words.values()), None)
+
+
+# ---------------------------------------------------------------- counts
+MOST = 10_000
+"""The largest number of agents, groups, samples, or rounds."""
+
+AtLeastOne: TypeAlias = Annotated[Whole, Field(ge=1, le=MOST)]
+Count: TypeAlias = Annotated[AtLeastOne | Setting, OneOf()]
+CountOrZero: TypeAlias = Annotated[Annotated[Whole, Field(ge=0, le=MOST)] | Setting, OneOf()]
+
+
+def number(value: int | float | str) -> float:
+    """Return a number, once settings have been replaced by their values."""
+    assert not isinstance(value, str), value
+    return value
+
+
+# ---------------------------------------------------------------- addresses
+_SECRET = re.compile(
+    r"(?<![A-Za-z0-9])(?:sk-[\w-]{16,}|gsk_\w{16,}|hf_\w{16,}|AIza[\w-]{20,}|AKIA\w{12,}|xai-\w{16,})"
+    r"|Bearer\s+\S{8,}"
+    r"|://[^/\s:@]+:[^/\s@]+@"  # name and password in an address
+)
+
+
+def holds_secret(text: str) -> bool:
+    """Return whether a text contains what looks like a key, which belongs in the environment."""
+    return _SECRET.search(text) is not None
+
+
+def _variable(value: Any) -> Any:
+    if isinstance(value, str) and not re.fullmatch(r"[A-Za-z_]\w*", value):
+        raise invalid(
+            "this is not the name of an environment variable",
+            "write the name of the variable that holds the key, never the key: api_key_env: OPENAI_API_KEY",
+        )
+    return value
+
+
+KeyName: TypeAlias = Annotated[Variable, BeforeValidator(_variable, json_schema_input_type=Variable)]
+
+
+_KEYS = re.compile(r"(?i)(^|_)(key|keys|token|secret|password|passwd|credentials?)$")
+
+
+def _variable_of(value: str) -> str:
+    """Check the name in `env:NAME`: messages show addresses and paths, so that it must not hold a key."""
+    name = value.removeprefix("env:")
+    if not re.fullmatch(r"[A-Za-z_]\w*", name):
+        raise invalid("env: is followed by no name of a variable", "write env:NAME")
+    if _KEYS.search(name):
+        raise invalid("this variable is named as one that holds a key", "name one that holds the address or the path")
+    return value
+
+
+def _address(value: str) -> str:
+    if value.startswith("env:"):
+        _variable_of(value)
+    elif not re.match(r"https?://[^/\s]", value) or not _has_host(value):
+        raise invalid("this is no address", "write http://HOST:PORT/v1, or env:NAME")
+    elif "@" in value.split("/")[2]:
+        raise invalid("the address holds a password", "write env:NAME, and put the address into that variable")
+    return value
+
+
+def _has_host(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:  # http://[bad/v1, or an invalid port
+        return False
+
+
+def _place(value: str) -> str:
+    return _variable_of(value) if value.startswith("env:") else value
+
+
+Place: TypeAlias = Annotated[Text, AfterValidator(_place)]
+Address: TypeAlias = Annotated[Text, AfterValidator(_address)]

@@ -1,0 +1,347 @@
+"""A whole spec: every section and key of it, and the JSON Schema of the language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+
+from pydantic import BeforeValidator, Field, Strict, model_validator
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core.core_schema import TaggedUnionSchema
+
+from cortexdsl.language.grammar.counterfactuals import WhatifText
+from cortexdsl.language.grammar.entries import (
+    Address,
+    Flag,
+    Name,
+    Number,
+    OneOf,
+    Plain,
+    Positive,
+    Share,
+    StrictEntry,
+    Text,
+    Variable,
+    Whole,
+    invalid,
+)
+from cortexdsl.language.grammar.protocol import ProtocolText, RoleText
+from cortexdsl.language.grammar.questions import DatasetText, KnowledgeText
+from cortexdsl.language.grammar.speakers import AgentText, ModelText, ToolText
+from cortexdsl.language.grammar.steps import PromptText
+from cortexdsl.language.grammar.training import TrainText
+
+
+class ServerText(StrictEntry):
+    """A model server that the workflow starts, waits for and stops; without a command, one that runs elsewhere."""
+
+    command: Text | None = Field(
+        None, description="The command line; {port} is a free port. Without it the server runs elsewhere."
+    )
+    url: Address | None = Field(
+        None, description="Where it will answer; else http://127.0.0.1:{port}/v1, or elsewhere what the variable holds."
+    )
+    env: Variable = Field(description="The environment variable that its address is put in, for api_base: env:NAME.")
+    ready: Text = Field("/models", description="The path below the address that answers once it is up.")
+    seconds: Annotated[float, Field(gt=0, le=86_400, strict=True)] | None = Field(
+        None, description="How long to wait: 600 for one that is started, 10 for one that runs elsewhere."
+    )
+
+
+def _share(value: Any) -> Any:
+    percent = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", value) if isinstance(value, str) else None
+    if percent is not None:
+        return float(percent[1]) / 100
+    if isinstance(value, str):
+        raise invalid("this is no share", "write 5%, or 0.05")
+    return value
+
+
+_UNITS = {"s": 1, "min": 60, "h": 3600}
+
+
+def _duration(value: Any) -> Any:
+    time = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|min|h)", value) if isinstance(value, str) else None
+    if time is not None:
+        return float(time[1]) * _UNITS[time[2]]
+    if isinstance(value, str):
+        raise invalid("this is no length of time", "write 30s, 10min or 2h, or a number of seconds")
+    return value
+
+
+Percentage: TypeAlias = Annotated[
+    float, Strict(), Field(ge=0, le=1), BeforeValidator(_share, json_schema_input_type=float | str)
+]
+Duration: TypeAlias = Annotated[
+    float, Strict(), Field(ge=0, le=604_800), BeforeValidator(_duration, json_schema_input_type=float | str)
+]
+
+
+class LimitsText(StrictEntry):
+    """What an experiment may spend, and what it puts up with; nothing written is no limit."""
+
+    calls: Annotated[Whole, Field(ge=0)] | None = None
+    tokens: Annotated[Whole, Field(ge=0)] | None = None
+    dollars: Annotated[float, Field(ge=0, strict=True)] | None = None
+    seconds: Annotated[float, Field(gt=0, strict=True)] | None = None
+    connections: Annotated[Whole, Field(ge=1, le=100_000)] = Field(
+        16, description="The most calls in flight to one endpoint."
+    )
+    failed: Percentage = Field(0.05, description="The share of calls that may bring no reply, such as 5%.")
+    wait: Duration = Field(0.0, description="How long to wait for a server that does not answer, such as 10min.")
+
+
+SAMPLES = 5
+"""Number of further replies for `consistency` without a number."""
+
+
+class ConsistencyForm(StrictEntry):
+    """`{consistency: k}`: k further replies to the same prompt; the share of them that give the same answer."""
+
+    example: ClassVar[str] = "{consistency: number of replies}"
+
+    consistency: Annotated[Whole, Field(ge=1, le=100)]
+
+
+class VerifierForm(StrictEntry):
+    """`{verifier: NAME}`: a model of the spec is asked whether the answer is right."""
+
+    verifier: Name
+
+
+ConfidenceWord: TypeAlias = Literal["stated", "logprob", "consistency", "verifier"]
+ConfidenceText: TypeAlias = Annotated[
+    ConfidenceWord | ConsistencyForm | VerifierForm,
+    OneOf(),
+]
+
+
+class ConfidenceEntry(StrictEntry):
+    """The one word of a method, so that a value of a grid is checked as one of a method."""
+
+    confidence: ConfidenceText
+
+
+Correction: TypeAlias = Literal["holm", "hommel", "bh", "by", "none"]
+
+
+# ---------------------------------------------------------------- methods
+class MatchText(StrictEntry):
+    """The budget that a method is matched to: `{calls: METHOD}` or `{tokens: METHOD}`."""
+
+    calls: Text | None = None
+    tokens: Text | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.calls is None) == (self.tokens is None):
+            raise invalid("match takes one budget", "write {calls: METHOD} or {tokens: METHOD}")
+        return self
+
+
+class MethodText(StrictEntry, extra="allow"):
+    """A protocol (or a method to begin from) and settings of it; other keys are settings of the protocol."""
+
+    example: ClassVar[str] = "{protocol: NAME}"
+
+    protocol: Text | None = Field(None, description="A protocol's name, or ./FILE.yaml beside the spec.")
+    like: Name | None = Field(None, description="The method whose settings this one changes.")
+    match: MatchText | None = Field(None, description="Choose samples so that it costs what a method costs.")
+    team: Name | None = Field(None, description="The team that debates; else every agent.")
+    agents: Annotated[tuple[Name, ...], Field(min_length=1)] | None = Field(None, description="Or agents by name.")
+    roles: dict[Variable, RoleText] = Field(default_factory=dict, description="Roles, bound otherwise.")
+    prompts: dict[Variable, PromptText] = Field(default_factory=dict, description="Steps, and other templates.")
+    confidence: ConfidenceText = Field("stated", description="Where the confidence of an answer comes from.")
+
+    @model_validator(mode="after")
+    def _source(self) -> Self:
+        if (self.protocol is None) == (self.like is None):
+            raise invalid(
+                "a method has either a protocol or another method to be like", "write protocol: NAME or like: METHOD"
+            )
+        if self.team is not None and self.agents is not None:
+            raise invalid("a method has either a team or agents", "remove one of them")
+        return self
+
+
+METHOD_WORDS = tuple(MethodText.model_fields)
+"""The words of a method besides settings; settings of protocols cannot have these names."""
+
+
+# ---------------------------------------------------------------- the grid
+def _values(value: Any) -> Any:
+    if isinstance(value, list) and not value:
+        raise invalid("an axis has no values", "list at least one")
+    return value
+
+
+AxesText: TypeAlias = Annotated[
+    dict[Text, Annotated[tuple[Plain, ...], BeforeValidator(_values, json_schema_input_type=list[Plain])]],
+    Field(min_length=1),
+]
+
+
+class VaryText(StrictEntry):
+    """One grid: every combination of the values of its axes."""
+
+    example: ClassVar[str] = "{method: NAME, vary: {AXIS: [VALUES]}}"
+
+    method: Name
+    vary: AxesText
+
+
+GridText: TypeAlias = Annotated[
+    dict[Name, AxesText] | tuple[VaryText, ...],
+    OneOf(),
+]
+
+
+# ---------------------------------------------------------------- the analysis
+class FamilyText(StrictEntry):
+    """Comparisons that belong together: each of `compare` against `to`, p adjusted at once."""
+
+    example: ClassVar[str] = "{compare: [METHODS], to: METHOD}"
+
+    compare: Annotated[
+        Text | Annotated[tuple[Text, ...], Field(min_length=1)],
+        OneOf(),
+    ] = Field(description="Names of methods and cells; or all, grid, grid.AXIS.")
+    to: Text = Field(description="The method or cell that they are compared to.")
+    correction: Correction | None = None
+
+
+class JudgeText(StrictEntry):
+    """The model that judges free answers."""
+
+    model: Name
+
+
+class AnalysisText(StrictEntry):
+    """What is measured and compared."""
+
+    metrics: Annotated[tuple[Name, ...], Field(min_length=1)] = ("accuracy",)
+    families: dict[Name, FamilyText] = Field(default_factory=dict)
+    correction: Correction = Field("holm", description="Of families that name none, and of the hypotheses.")
+    alpha: Annotated[float, Field(gt=0, lt=1, strict=True)] = Field(0.05, description="The error a verdict may have.")
+    judge: JudgeText | None = None
+
+
+class StoppingText(StrictEntry):
+    """Stop when every claim is decided, looking after each batch of questions."""
+
+    rule: Literal["together", "racing"] = Field("together", description="Whether cells stop together, or one by one.")
+    batch: Annotated[Whole, Field(ge=1)] = Field(50, description="Questions between two looks.")
+    fewest: Annotated[Whole, Field(ge=1)] = Field(50, description="Questions before the first look.")
+    alpha: Annotated[float, Field(gt=0, lt=1, strict=True)] | None = None
+
+
+class ExpectedText(StrictEntry):
+    """What is expected before the run, for power."""
+
+    discordance: Share | None = Field(None, description="Share of questions on which two methods differ.")
+    correlation: Annotated[float, Field(ge=-1, le=1, strict=True)] | None = None
+    accuracy: (
+        Annotated[
+            Share | dict[Text, Share],
+            OneOf(),
+        ]
+        | None
+    ) = Field(None, description="Of every cell, or by cell.")
+    differences: dict[Text, Number] = Field(default_factory=dict)
+    spread: dict[Text, Positive] = Field(
+        default_factory=dict, description="Standard deviation over questions, by metric or claim."
+    )
+    power: Annotated[float, Field(gt=0, lt=1, strict=True)] = 0.8
+    refuse: Flag = False
+    reply_tokens: Annotated[Whole, Field(ge=1, le=10_000_000)] = Field(200, description="Assumed length of a reply.")
+
+
+# ---------------------------------------------------------------- the whole
+Seed: TypeAlias = Annotated[Whole, Field(ge=0, lt=2**63)]
+
+
+def _one_seed(value: Any) -> Any:
+    if isinstance(value, list):
+        remedy = f"write one number, and replicates: {max(1, len(value))} to debate each question so many times"
+        raise invalid("an experiment has one seed, from which all draws derive", remedy)
+    return value
+
+
+class SpecText(StrictEntry):
+    """An experiment on debating language models."""
+
+    hints: ClassVar[Mapping[str, str]] = {
+        "protocol": "write methods: {NAME: {protocol: ...}}",
+        "rounds": "rounds is a setting of a method: methods: {NAME: {protocol: ..., rounds: 5}}",
+        "metrics": "write analysis: {metrics: [...]}",
+        "families": "write analysis: {families: {...}}",
+    }
+
+    title: Text = Field("", description="The question that the experiment asks.")
+    seed: Annotated[Seed, BeforeValidator(_one_seed, json_schema_input_type=Seed)] = 0
+    replicates: Annotated[Whole, Field(ge=1, le=10_000)] = 1
+    dataset: DatasetText | None = None
+    datasets: Annotated[dict[Name, DatasetText], Field(min_length=1)] | None = None
+    models: Annotated[dict[Name, ModelText], Field(min_length=1)]
+    agents: Annotated[tuple[AgentText, ...], Field(min_length=1, max_length=1_000)]
+    teams: dict[
+        Name,
+        Annotated[
+            Literal["everyone"] | Annotated[tuple[Name, ...], Field(min_length=1, max_length=1_000)],
+            OneOf(),
+        ],
+    ] = Field(default_factory=dict)
+    methods: Annotated[dict[Name, MethodText], Field(min_length=1)]
+    grid: GridText = Field(default_factory=dict)
+    analysis: AnalysisText = Field(default_factory=lambda: AnalysisText.model_validate({}))
+    hypotheses: tuple[Text, ...] = ()
+    whatif: dict[Text, WhatifText] = Field(
+        default_factory=dict, description="Counterfactuals, by the cell whose debates they branch from."
+    )
+    train: dict[Name, TrainText] = Field(
+        default_factory=dict, description="Debates to learn from; models name what comes out by trained: NAME."
+    )
+    limits: LimitsText = Field(default_factory=lambda: LimitsText.model_validate({}))
+    protocols: dict[Name, ProtocolText] = Field(default_factory=dict)
+    knowledge: dict[Name, KnowledgeText] = Field(default_factory=dict)
+    tools: dict[Name, ToolText] = Field(default_factory=dict, description="Speakers without a model.")
+    servers: dict[Name, ServerText] = Field(default_factory=dict)
+    expected: ExpectedText | None = None
+    stopping: StoppingText | None = None
+    shard_size: Annotated[
+        Literal["auto"] | Annotated[Whole, Field(ge=1)],
+        OneOf(),
+    ] = Field("auto", description="Questions per job.")
+    extends: Text | tuple[Text, ...] | None = Field(None, description="Files that this one builds on.")
+
+    @model_validator(mode="after")
+    def _questions(self) -> Self:
+        if (self.dataset is None) == (self.datasets is None):
+            raise invalid("a spec has either dataset or datasets", "write dataset: {name: arithmetic, size: 100}")
+        return self
+
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+Kind: TypeAlias = Literal["spec", "protocol"]
+
+
+class _Overlapping(GenerateJsonSchema):
+    """Writes unions as `anyOf`: a value may look like two members, such as an agent called `say`."""
+
+    def tagged_union_schema(self, schema: TaggedUnionSchema) -> JsonSchemaValue:
+        made = super().tagged_union_schema(schema)
+        return {"anyOf" if key == "oneOf" else key: value for key, value in made.items()}
+
+
+def json_schema(kind: Kind) -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of a spec or of a protocol file.
+
+    It knows every key, word and bound; what needs several sections at once (names that must exist, counts against
+    the number of agents) is for `cortexdsl check` alone. A spec that extends others may leave sections to them.
+    """
+    entry = SpecText if kind == "spec" else ProtocolText
+    schema = entry.model_json_schema(by_alias=True, mode="validation", schema_generator=_Overlapping)
+    if kind == "spec":
+        schema["anyOf"] = [{"required": ["extends"]}, {"required": schema.pop("required")}]
+    return {"$schema": DIALECT, **schema, "title": f"cortexdsl {kind}"}

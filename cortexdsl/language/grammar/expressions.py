@@ -1,0 +1,113 @@
+"""Expressions in weights, choices, conditions, and votes, validated for their place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, TypeAlias
+
+import numpy as np
+from pydantic import AfterValidator
+
+from cortexdsl.errors import nearest
+from cortexdsl.expressions.evaluation import evaluate, parse, side_calls, split_key
+from cortexdsl.expressions.names import NAMES, ExpressionPlace, sample_values
+from cortexdsl.language.grammar.entries import Text, invalid
+
+_MOST = {"condition": 0, "choice": 1}
+"""Most axes of a value that may be longer than one."""
+_TOO_MANY = {
+    "condition": "has a value for each agent, and a condition is one of the debate",
+    "choice": "has a value for each pair, and a choice weighs agents",
+}
+
+
+_PLACES: Mapping[ExpressionPlace, str] = {
+    "weight": "a weight of edges",
+    "choice": "a choice of agents",
+    "condition": "a condition of the debate",
+    "vote": "a vote",
+    "turn": "a condition on turns",
+}
+_SLIPS: Mapping[str, str] = {
+    r"=>|≥": "write >=",
+    r"=<|≤": "write <=",
+    r"<>|≠": "write !=",
+    r"&": "write and",
+    r"\|": "write or",
+    r"(?<![<>=!])=(?!=)": "write == to compare",
+    r"!(?!=)": "write not",
+    r"\d\s*%\s*($|\)|[<>=!]|and\b|or\b)": "write a share of 1: 0.8 for 80 %",
+    r"[?:]": "write CONDITION * VALUE: what is true is 1",
+    r"\d,\d": "write a decimal point",
+    r"\bis\b": "write ==",
+    r"\^": "write **",
+    r"\b(mine|theirs|mean|sum|any|all)\s+\w": "write parentheses: mine(place)",
+    r"\b(min|max)\(\w+\)": "over agents there are mean, sum, any and all",
+}
+
+
+def slip(text: str) -> str:
+    """Return the remedy for habits from other languages; empty if none is known."""
+    if (surplus := text.count("(") - text.count(")")) != 0:
+        return "close the parenthesis" if surplus > 0 else "open the parenthesis, or remove it"
+    return next((remedy for pattern, remedy in _SLIPS.items() if re.search(pattern, text)), "")
+
+
+def _wrong_side(side: str, part: str, shape: tuple[int, ...], place: ExpressionPlace) -> tuple[str, str] | None:
+    """Return why one side of an edge has no meaning at a place, and the remedy; None if it has one."""
+    inside = part[len(side) + 1 : -1]
+    if place in ("vote", "turn"):
+        own = "answers, each by its own author" if place == "vote" else "one turn"
+        return f"{part} has no meaning in {_PLACES[place]}: it is of {own}", f"write {inside}"
+    if side == "theirs" or not shape:
+        return None
+    if place == "choice":
+        what = f"{part}: in a choice names are the candidate's own"
+        return what, f"write {inside}; or theirs({inside}), the other's"
+    if shape[1:] != (1,):
+        return (
+            f"{part}: {inside} is of the one that listens already",
+            f"write {inside}; or theirs({inside}), the speaker's",
+        )
+    return None
+
+
+def expression(place: ExpressionPlace) -> Callable[[str], str]:
+    """Return a validator of expressions at a place; texts with settings are not validated before these have values."""
+
+    def check(text: str) -> str:
+        if "$" in text:
+            return text
+        known = NAMES[place]
+        try:
+            parsed = parse(text)
+        except ValueError as error:
+            raise invalid(str(error), slip(text) or f"names: {', '.join(known)}") from None
+        for name in sorted(parsed.names - set(known)):
+            if any(name in names for names in NAMES.values()):
+                raise invalid(f"{name} has no value in {_PLACES[place]}", f"names: {', '.join(known)}")
+            raise invalid(f"no factor is called {name}", nearest(name, known))
+        samples = [sample_values(place, value) for value in (0.3, 0.9, 1.7, 3.0)]
+        samples = [{key: sample[split_key(key)[0]] for key in parsed.keys} for sample in samples]
+        for side, part, shape in side_calls(parsed, samples[0]):
+            if (wrong := _wrong_side(side, part, shape, place)) is not None:
+                raise invalid(*wrong)
+        values = [evaluate(parsed, sample) for sample in samples]
+        if place in _MOST and sum(length > 1 for length in np.shape(values[0])) > _MOST[place]:
+            raise invalid(f"{text!r} {_TOO_MANY[place]}", "say any(...), all(...) or mean(...) of it")
+        if place == "choice" and np.shape(values[0])[:1] > (1,):
+            raise invalid(
+                f"{text!r} has a value for each other agent", "say any(...), all(...), mean(...) or sum(...) of it"
+            )
+        if not any(np.isfinite(value).any() for value in values):
+            raise invalid(f"{text!r} is no number, whatever the agents say", "is something divided by 0, or too large?")
+        return text
+
+    return check
+
+
+Weight: TypeAlias = Annotated[Text, AfterValidator(expression("weight"))]
+ChoiceWeight: TypeAlias = Annotated[Text, AfterValidator(expression("choice"))]
+TurnCondition: TypeAlias = Annotated[Text, AfterValidator(expression("turn"))]
+Ballot: TypeAlias = Annotated[Text, AfterValidator(expression("vote"))]

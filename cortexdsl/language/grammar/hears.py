@@ -1,0 +1,200 @@
+"""Who hears whom: the words of `hears:` and `keep:`, and the topologies and rules that they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+
+from pydantic import BeforeValidator, Field
+
+from cortexdsl.core import KEEP_TRUE, Keep, graphs
+from cortexdsl.language.grammar.entries import (
+    AtLeastOne,
+    Count,
+    CountOrZero,
+    Name,
+    Number,
+    OneOf,
+    Setting,
+    Share,
+    StrictEntry,
+    Variable,
+    listed,
+    number,
+)
+from cortexdsl.language.grammar.expressions import Weight
+
+Threshold: TypeAlias = Annotated[Number | Setting, OneOf()]
+
+
+# ---------------------------------------------------------------- which weights are kept
+class TopForm(StrictEntry):
+    """`{top: k}`: the k highest incoming weights; `{top: k, above: x}`: the k highest of those of more than x."""
+
+    top: Count
+    above: Threshold | None = Field(None, description="Weights up to this one are never kept.")
+
+
+class DropBottomForm(StrictEntry):
+    """`{drop_bottom: k}`: all but the k lowest incoming weights; with `above: x`, of those of more than x."""
+
+    drop_bottom: CountOrZero
+    above: Threshold | None = Field(None, description="Weights up to this one are never kept.")
+
+
+class AboveForm(StrictEntry):
+    """`{above: x}`: weights of more than x."""
+
+    above: Threshold
+
+
+KeepWord: TypeAlias = Literal["mean", "median", "mean_of_all", "all"]
+KeepText: TypeAlias = Annotated[KeepWord | Setting | TopForm | DropBottomForm | AboveForm, OneOf()]
+
+
+def keep_rule(written: Any) -> Keep:
+    """Return the rule that a validated `keep:` means, once settings have their values."""
+    if isinstance(written, str):
+        return Keep(written)  # type: ignore[arg-type]
+    floor = None if written.above is None else number(written.above)
+    match written:
+        case TopForm():
+            return Keep("top", number(written.top), floor)
+        case DropBottomForm():
+            return Keep("drop_bottom", number(written.drop_bottom), floor)
+        case _:
+            return Keep("above", floor)
+
+
+# ---------------------------------------------------------------- layouts
+class RingForm(StrictEntry):
+    """`{ring: k}`: the k nearest on both sides."""
+
+    ring: Count
+
+
+class GroupsForm(StrictEntry):
+    """`{groups: count}`, or the sizes of the groups."""
+
+    groups: Annotated[
+        AtLeastOne | Setting | Annotated[tuple[AtLeastOne, ...], Field(min_length=1)],
+        OneOf(),
+    ]
+
+
+_RoleName: TypeAlias = Annotated[Name | Setting, OneOf()]
+
+
+class RoleForm(StrictEntry):
+    """`{role: name}`: everybody bound to a role, or to one of several."""
+
+    role: Annotated[
+        tuple[_RoleName, ...],
+        BeforeValidator(listed, json_schema_input_type=_RoleName | tuple[_RoleName, ...]),
+        Field(min_length=1),
+    ]
+
+
+class EdgesForm(StrictEntry):
+    """`{edges: [[speaker, listener], ...]}`, by agent name."""
+
+    edges: tuple[Annotated[tuple[Name, ...], Field(min_length=2, max_length=2)], ...]
+
+
+class RandomForm(StrictEntry):
+    """`{random: p}`: each ordered pair with probability p."""
+
+    random: Annotated[Share | Setting, OneOf()]
+
+
+class NetworkXForm(StrictEntry, extra="allow"):
+    """`{networkx: generator, ...}`: a networkx generator and its arguments, but for the number of nodes."""
+
+    networkx: Variable
+
+
+class ConditionForm(StrictEntry):
+    """`{where: condition}`: the edges for which a condition holds, of which weights may keep a part."""
+
+    where: Weight
+
+
+LayoutText: TypeAlias = Annotated[
+    Literal["everyone"] | Setting | RingForm | GroupsForm | EdgesForm | RandomForm | NetworkXForm | ConditionForm,
+    OneOf(),
+]
+"""A layout among those who debate, of which weights may keep a part."""
+
+
+class SparseText(StrictEntry):
+    """Edges by weight, and the rule that keeps them."""
+
+    example: ClassVar[str] = "{weight: confidence, keep: mean}"
+
+    weight: Weight = Field(description="An expression with a value an edge (docs/language.md#expressions).")
+    keep: KeepText = "mean"
+    within: LayoutText = Field("everyone", description="The edges that there may be.")
+
+
+class SparseForm(StrictEntry):
+    """`{sparse: {weight, keep}}`."""
+
+    example: ClassVar[str] = "{sparse: {weight: ..., keep: ...}}"
+
+    sparse: SparseText
+
+
+class WhereForm(StrictEntry):
+    """`{where: condition}`: the edges for which a condition holds."""
+
+    hints: ClassVar[Mapping[str, str]] = {
+        "keep": "write {sparse: {weight: ..., keep: ...}}: a condition keeps what is true"
+    }
+
+    where: Weight = Field(description="A condition on edges, such as differs.")
+    within: LayoutText = Field("everyone", description="The edges that there may be.")
+
+
+HearsText: TypeAlias = Annotated[
+    Literal["nobody", "everyone", "self"]
+    | Setting
+    | RingForm
+    | GroupsForm
+    | SparseForm
+    | WhereForm
+    | RoleForm
+    | EdgesForm
+    | RandomForm
+    | NetworkXForm,
+    OneOf(),
+]
+
+_WORDS: dict[str, graphs.Topology] = {"nobody": graphs.Nobody(), "everyone": graphs.Everyone(), "self": graphs.Self()}
+
+
+def topology(hears: Any) -> Any:
+    """Return the topology that a validated `hears:` or `within:` means, once settings have their values."""
+    match hears:
+        case str():
+            return _WORDS[hears]
+        case RingForm():
+            return graphs.Ring(int(number(hears.ring)))
+        case GroupsForm(groups=tuple() as sizes):
+            return graphs.Groups(len(sizes), sizes)
+        case GroupsForm(groups=int() as count):
+            return graphs.Groups(count)
+        case RoleForm():
+            return graphs.OfRole(hears.role)
+        case EdgesForm():
+            return graphs.Edges(tuple((speaker, listener) for speaker, listener in hears.edges))
+        case RandomForm():
+            return graphs.RandomEdges(float(number(hears.random)))
+        case NetworkXForm():
+            return graphs.NetworkX(hears.networkx, dict(hears.model_extra or {}))
+        case ConditionForm():
+            return graphs.Sparse(hears.where, KEEP_TRUE)
+        case WhereForm():
+            return graphs.Sparse(hears.where, KEEP_TRUE, topology(hears.within))
+        case SparseForm(sparse=SparseText() as sparse):
+            return graphs.Sparse(sparse.weight, keep_rule(sparse.keep), topology(sparse.within))
+    raise AssertionError(hears)  # pragma: no cover - the types admit nothing else

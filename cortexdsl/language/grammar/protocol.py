@@ -1,0 +1,303 @@
+"""A protocol: who speaks, the schedule, the decision, the roles, and recalibration.
+
+Any value may be `$name`, a setting that a method may set; a count or a weight may contain one. The same types
+validate a protocol before and after its settings have values.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from cortexdsl.core import Bin, Decide
+from cortexdsl.language.grammar.entries import (
+    Name,
+    OneOf,
+    Plain,
+    Setting,
+    Share,
+    StrictEntry,
+    Text,
+    Variable,
+    Whole,
+    invalid,
+    listed,
+)
+from cortexdsl.language.grammar.expressions import Ballot
+from cortexdsl.language.grammar.schedule import EndsText, ItemText
+from cortexdsl.language.grammar.steps import StepText
+
+
+def three_steps(high: float, middle: float, low: float) -> tuple[Bin, ...]:
+    """Return CortexDebate's bins (Eq. 2): >= high is high, [middle, high) middle, [low, middle) kept, the rest low."""
+    edges = (
+        Bin(high, 1.0, high, high_closed=True),
+        Bin(middle, high, middle),
+        Bin(low, middle, None),
+        Bin(0.0, low, low),
+    )
+    return tuple(bin_ for bin_ in edges if bin_.low < bin_.high or bin_.high_closed)
+
+
+NAMED_BINS: dict[str, tuple[Bin, ...]] = {
+    "none": (),
+    "cortexdebate": three_steps(0.8, 0.6, 0.3),
+    "reconcile": (
+        Bin(1.0, 1.0, 1.0, high_closed=True),
+        Bin(0.9, 1.0, 0.8),
+        Bin(0.8, 0.9, 0.5),
+        Bin(0.6, 0.8, 0.3, low_open=True),
+        Bin(0.0, 0.6, 0.1, high_closed=True),
+    ),
+}
+"""Sun et al. 2025 (arXiv 2507.03928), Algorithm 1; Chen et al. 2023 (arXiv 2309.13007), section 3."""
+
+
+class StepsForm(StrictEntry):
+    """`{steps: [a, b, c]}`: >= a becomes a, [b, a) becomes b, [c, b) is kept, < c becomes c."""
+
+    steps: Annotated[tuple[Share, ...], Field(min_length=3, max_length=3)]
+
+    @model_validator(mode="after")
+    def _falling(self) -> Self:
+        if not self.steps[0] >= self.steps[1] >= self.steps[2]:
+            raise invalid(
+                f"steps {list(self.steps)} rise", "write them from the highest to the lowest: [0.8, 0.6, 0.3]"
+            )
+        return self
+
+    def value(self) -> tuple[Bin, ...]:
+        """Return the bins, the highest first."""
+        return three_steps(*self.steps)
+
+
+class BinText(StrictEntry):
+    """One bin: `{from: 0.6, to: 0.8, value: 0.6}`; `above` is a `from` without its bound, `through` a `to` with it."""
+
+    from_: Share | None = Field(None, alias="from", description="The lower bound, within the bin.")
+    above: Share | None = Field(None, description="The lower bound, outside the bin.")
+    to: Share | None = Field(None, description="The upper bound, outside the bin (but 1 is within the last bin).")
+    through: Share | None = Field(None, description="The upper bound, within the bin.")
+    value: Annotated[
+        Share | Literal["keep"],
+        OneOf(),
+    ] = Field(description="What confidences of the bin become: a number, or keep.")
+
+    @model_validator(mode="after")
+    def _bounds(self) -> Self:
+        if (self.from_ is None) == (self.above is None):
+            raise invalid("a bin has one lower bound", "write from: x (x is in the bin) or above: x (it is not)")
+        if (self.to is None) == (self.through is None):
+            raise invalid("a bin has one upper bound", "write to: x (x is not in the bin) or through: x (it is)")
+        bin_ = self.bin()
+        if bin_.low > bin_.high or (bin_.low == bin_.high and (bin_.low_open or not bin_.high_closed)):
+            raise invalid("the bin is empty", "its lower bound lies below its upper bound")
+        return self
+
+    def bin(self) -> Bin:
+        """Return the bin."""
+        low = self.from_ if self.from_ is not None else self.above
+        high = self.to if self.to is not None else self.through
+        assert low is not None
+        assert high is not None
+        value = None if isinstance(self.value, str) else self.value
+        return Bin(low, high, value, low_open=self.above is not None, high_closed=self.through is not None)
+
+
+class BinsForm(StrictEntry):
+    """`{bins: [...]}`: any number of bins that cover [0, 1] without holes or overlaps."""
+
+    example: ClassVar[str] = "{bins: [{from, to, value}]}"
+
+    bins: Annotated[tuple[BinText, ...], Field(min_length=1, max_length=1_000)]
+
+    @model_validator(mode="after")
+    def _cover(self) -> Self:
+        rising = self.value()[::-1]
+        if rising[0].low > 0 or rising[0].low_open:
+            raise invalid(f"no bin holds 0; the lowest begins at {rising[0].low:g}", "bins cover [0, 1]")
+        if not rising[-1].high_closed:
+            raise invalid(f"no bin holds 1; the highest ends at {rising[-1].high:g}", "bins cover [0, 1]")
+        for lower, upper in pairwise(rising):
+            if lower.high < upper.low or (lower.high == upper.low and not lower.high_closed and upper.low_open):
+                raise invalid(f"no bin holds what lies between {lower.high:g} and {upper.low:g}", "bins leave no hole")
+            if lower.high > upper.low or (lower.high_closed and not upper.low_open):
+                raise invalid(f"two bins hold {upper.low:g}", "bins do not overlap")
+        return self
+
+    def value(self) -> tuple[Bin, ...]:
+        """Return the bins, the highest first; the highest `to: 1` holds 1."""
+        bins = sorted((bin_.bin() for bin_ in self.bins), key=lambda b: (b.low, not b.low_open, b.high), reverse=True)
+        top = bins[0]
+        if top.high == 1.0 and not top.high_closed:
+            bins[0] = Bin(top.low, 1.0, top.value, top.low_open, high_closed=True)
+        return tuple(bins)
+
+
+RecalibrationWord: TypeAlias = Literal["none", "cortexdebate", "reconcile"]
+RecalibrationText: TypeAlias = Annotated[
+    RecalibrationWord | Setting | StepsForm | BinsForm,
+    OneOf(),
+]
+
+
+def bins(recalibration: str | StepsForm | BinsForm) -> tuple[Bin, ...]:
+    """Return the bins that a validated `recalibration:` means."""
+    return NAMED_BINS[recalibration] if isinstance(recalibration, str) else recalibration.value()
+
+
+Fallback: TypeAlias = Literal["confidence", "none"]
+Participation: TypeAlias = Literal["spoken", "heard", "both"]
+PassesOn: TypeAlias = Literal["whole", "answer", "reasoning"]
+
+
+# ---------------------------------------------------------------- the decision
+class VoteText(StrictEntry):
+    """What a tied vote becomes."""
+
+    example: ClassVar[str] = "{fallback: none}"
+
+    fallback: Annotated[Fallback | Setting, OneOf()] = "confidence"
+
+
+class OtherwiseText(StrictEntry):
+    """What decides where a role gave no answer."""
+
+    otherwise: Literal["majority", "weighted", "first", "none"] | None = Field(
+        None, alias="else", description="What decides where the role gave no answer that could be read."
+    )
+
+    @property
+    def decider(self) -> str:
+        """The role whose last answer decides."""
+        return str(getattr(self, self.key()))
+
+
+class LastForm(OtherwiseText):
+    """`{last: role}`: the last answer of a role; `{last: role, else: majority}`."""
+
+    example: ClassVar[str] = "{last: role, else: majority}"
+
+    last: Name
+
+
+class RoleAnswerForm(OtherwiseText):
+    """`{role: name}`: the answer of an extra role, such as a summarizer; its last one."""
+
+    role: Name
+
+
+class MajorityForm(StrictEntry):
+    """`{majority: {fallback: none}}`."""
+
+    majority: VoteText
+
+
+class WeightedForm(StrictEntry):
+    """`{weighted: {fallback: none}}`."""
+
+    weighted: VoteText
+
+
+class BallotForm(VoteText):
+    """`{vote: weight}`: every answer of every round counts what an expression says."""
+
+    example: ClassVar[str] = "{vote: weight of an answer}"
+
+    vote: Ballot = Field(description="An expression with a value an answer.")
+
+
+DecideWord: TypeAlias = Literal["majority", "weighted", "first"]
+DecideText: TypeAlias = Annotated[
+    DecideWord | Setting | LastForm | RoleAnswerForm | MajorityForm | WeightedForm | BallotForm,
+    OneOf(),
+]
+
+
+def decision(text: ProtocolText) -> Decide:
+    """Return what a validated `decide:` means, once settings have their values."""
+    match text.decide:
+        case OtherwiseText() as form if form.otherwise in (None, "none"):
+            return Decide("last", form.decider)
+        case OtherwiseText() as form:
+            return Decide("last", form.decider, fallback=text.fallback, otherwise=form.otherwise)  # type: ignore[arg-type]
+        case BallotForm(vote=weight) as vote:
+            return Decide("vote", fallback=_fallback(vote, text), weight=weight)
+        case MajorityForm(majority=vote):
+            return Decide("majority", fallback=_fallback(vote, text))
+        case WeightedForm(weighted=vote):
+            return Decide("weighted", fallback=_fallback(vote, text))
+        case rule:
+            return Decide(rule, fallback=text.fallback)  # type: ignore[arg-type]
+
+
+def _fallback(vote: VoteText, text: ProtocolText) -> Any:
+    return vote.fallback if "fallback" in vote.model_fields_set else text.fallback
+
+
+# ---------------------------------------------------------------- roles
+class ModelOfForm(StrictEntry):
+    """`{model_of: first}`: an extra agent, named after the role, with the model of the first agent."""
+
+    model_of: Literal["first", "second"]
+
+
+class ModelForm(StrictEntry):
+    """`{model: NAME}`: an extra agent, named after the role, with a model of its own."""
+
+    model: Name
+    persona: Text | None = None
+
+
+class ToolForm(StrictEntry):
+    """`{tool: NAME}`: no model, but a tool of the spec, named after the role."""
+
+    tool: Annotated[Name | Setting, OneOf()]
+
+
+RoleWord: TypeAlias = Literal["everyone", "first", "second"]
+RoleText: TypeAlias = Annotated[
+    RoleWord
+    | Setting
+    | Annotated[Whole, Field(ge=1)]
+    | Annotated[tuple[Name, ...], Field(min_length=1)]
+    | ModelOfForm
+    | ModelForm
+    | ToolForm,
+    OneOf("the number of an agent", "[agent names]"),
+]
+
+
+# ---------------------------------------------------------------- the whole
+class ProtocolText(StrictEntry):
+    """A debate protocol. Words that are not written take the setting of that name, if there is one."""
+
+    example: ClassVar[str] = "{steps: ..., schedule: ..., decide: ...}"
+
+    title: Text = ""
+    source: Text | None = Field(None, description="Where the method was published.")
+    settings: dict[Variable, Plain] = Field(
+        default_factory=dict, description="What a method may set, with defaults; each may be a grid axis."
+    )
+    roles: Annotated[dict[Variable, RoleText], Field(min_length=1)] = Field({"debater": "everyone"})
+    debaters: Annotated[tuple[Name, ...], BeforeValidator(listed, json_schema_input_type=Name | tuple[Name, ...])] = (
+        Field((), description="Whose answers make rounds and votes: a role or roles; else the first to answer.")
+    )
+    steps: Annotated[dict[Variable, StepText], Field(min_length=1)]
+    schedule: Annotated[tuple[ItemText, ...], Field(min_length=1)]
+    decide: DecideText
+    ends: EndsText | None = None
+    recalibration: RecalibrationText = "none"
+    participation: Annotated[Participation | Setting, OneOf()] = "spoken"
+    similarity: Text = Field(
+        "ngram",
+        description="ngram, an embedding model, sentence-transformers/NAME, nli/NAME, or asked: what a step has read.",
+    )
+    passes: Annotated[PassesOn | Setting, OneOf()] = "whole"
+    fallback: Annotated[Fallback | Setting, OneOf()] = "confidence"
+
+
+INHERITING = ("recalibration", "participation", "similarity", "passes", "fallback")
+"""Words of a protocol that, if missing, take the value of the setting of the same name."""

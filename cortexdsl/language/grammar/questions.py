@@ -1,0 +1,180 @@
+"""Datasets and knowledge sources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from cortexdsl.language.grammar.entries import (
+    Address,
+    Flag,
+    HubId,
+    KeyName,
+    Name,
+    OneOf,
+    Place,
+    StrictEntry,
+    Text,
+    Whole,
+    invalid,
+)
+
+
+def _several(value: Any) -> Any:
+    """Return one text as a list of one, and whole numbers (ids) as texts."""
+    items = value if isinstance(value, list) else [value]
+    return [str(item) if type(item) is int else item for item in items]
+
+
+Texts: TypeAlias = Annotated[
+    tuple[Text, ...],
+    BeforeValidator(_several, json_schema_input_type=Text | tuple[Text | int, ...]),
+]
+
+COLUMNS = ("id", "question", "answer", "context", "choices", "cluster", "group", "labels", "gold", "records",
+           "images")  # fmt: skip
+"""The words of a dataset that name its columns."""
+
+
+FILE_FORMAT = ("delimiter", "encoding")
+"""The words of a dataset that describe the text of a file."""
+
+
+def _listed_name(value: Any) -> Any:
+    """Refuse ids of the hub and names of files, which are not names of the list."""
+    if isinstance(value, str) and re.search(r"\.(csv|tsv|jsonl?|parquet)$", value):
+        raise invalid(f"{value} is a file, and name is for datasets of the list", f"write file: {value}")
+    if isinstance(value, str) and "/" in value:
+        remedy = f"for a dataset of the hub write hub: {value}; for a file of your own, file: PATH"
+        raise invalid(f"{value} is not a name of the list (cortexdsl data list)", remedy)
+    return value
+
+
+class DatasetText(StrictEntry):
+    """Questions: a dataset of the list by `name`, a `file` of one's own, or any dataset of the `hub`."""
+
+    example: ClassVar[str] = "{name: gsm8k, size: 100}"
+    several: ClassVar[str] = "datasets: {LABEL: {name: gsm8k}, LABEL: {file: questions.csv}}, each with a label"
+    hints: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("n", "limit", "count", "samples", "questions"), "write size: how many questions are asked"),
+        **dict.fromkeys(("sep", "separator"), "write delimiter: what divides the cells of a CSV file"),
+        **dict.fromkeys(("hf", "huggingface", "repo", "repo_id"), "write hub: OWNER/NAME"),
+        **dict.fromkeys(("commit", "sha", "rev", "version"), "write revision: the commit of a dataset of the hub"),
+        **dict.fromkeys(("target", "label", "answers"), "write answer: the column that holds the right answer"),
+        "options": "write choices: the column that holds a list of options, or one column for each",
+        "columns": "name each column by what it holds: question: COLUMN, answer: COLUMN, choices: [COLUMNS]",
+    }
+
+    name: Annotated[Name, BeforeValidator(_listed_name, json_schema_input_type=Name)] | None = Field(
+        None, description="A dataset of the list, such as gsm8k."
+    )
+    path: Place | None = Field(None, description="The official file or folder of a named dataset, or env:NAME.")
+    file: Place | None = Field(None, description="One's own JSONL, CSV or Parquet file, or env:NAME.")
+    hub: HubId | None = Field(None, description="Any dataset of the Hugging Face hub: OWNER/NAME.")
+    config: Text | None = Field(None, description="The configuration of a dataset of the hub.")
+    revision: Text | None = Field(None, description="The commit of a dataset of the hub.")
+    subset: Texts = ()
+    split: Text | None = None
+    size: Annotated[Whole, Field(ge=1, le=100_000_000)] | None = Field(None, description="How many questions.")
+    seed: Annotated[Whole, Field(ge=0, lt=2**63)] | None = Field(None, description="Of the sample; else the spec's.")
+    stratify: Text | None = Field(None, description="The field that the sample is balanced over.")
+    ids: Texts = Field((), description="Explicit question ids in place of a sample.")
+    id: Text | None = Field(None, description="The column that holds it, in a file of one's own; so for the next.")
+    question: Text | None = None
+    answer: Text | None = None
+    context: Text | None = None
+    choices: (
+        Annotated[
+            Text | Annotated[tuple[Text, ...], Field(min_length=2)],
+            OneOf(),
+        ]
+        | None
+    ) = Field(None, description="A column that holds a list of options, or one column an option.")
+    cluster: Text | None = Field(None, description="What questions share (a passage, a template).")
+    images: Texts = Field((), description="Columns with images: files beside the dataset, data URIs, or bytes.")
+    group: Text | None = None
+    labels: Texts = Field((), description="The answers that there are, for labels.")
+    gold: Text | None = None
+    records: Text | None = None
+    kind: Text | None = Field(None, description="Kind of answer: number, choice, text ...")
+    metric: Text | None = None
+    reading: Literal["lenient", "strict"] = Field("lenient", description="Which reading of replies scores.")
+    shuffle_options: Flag | None = None
+    delimiter: Text | None = Field(None, description="What divides the cells of one's own CSV file.")
+    encoding: Text | None = Field(None, description="The encoding of one's own file, such as windows-1252.")
+    decimal: Literal[".", ","] | None = Field(None, description="The decimal mark of one's own answers.")
+    drop_unanswered: Flag = Field(False, description="Leave out rows without an answer.")
+
+    @model_validator(mode="after")
+    def _source(self) -> Self:
+        sources = [word for word in ("name", "file", "hub") if getattr(self, word) is not None]
+        if not sources and self.path is not None:
+            what = "path is for the official files of a dataset of the list, and no name is written"
+            raise invalid(what, "for questions of your own write file: in place of path:")
+        if len(sources) != 1:
+            what = f"a dataset has one source, and this one has {' and '.join(sources) or 'none'}"
+            raise invalid(what, "write name: gsm8k, or file: questions.csv, or hub: OWNER/NAME")
+        for word, reason in self._misplaced(sources[0]):
+            raise invalid(reason, f"remove {word}")
+        if len(set(self.ids)) < len(self.ids):
+            raise invalid("an id is listed twice", "ask each question once")
+        return self
+
+    def _misplaced(self, source: str) -> Iterator[tuple[str, str]]:
+        """Yield the words that would have no effect beside others, and why."""
+        allowed = {
+            "path": source == "name",
+            "config": source == "hub",
+            "revision": source == "hub" or (source == "name" and self.path is None),
+            "subset": source != "hub",
+            "split": source != "file",
+            "records": source != "hub",
+            "decimal": source != "name",
+            "drop_unanswered": source != "name",
+        }
+        for word in self.model_fields_set:
+            if word in FILE_FORMAT and source != "file":
+                yield word, f"{word} is for a file of your own"
+            elif not allowed.get(word, True):
+                beside = "path" if word == "revision" and source == "name" else source
+                yield word, f"{word} does not go with {beside}"
+        if self.ids and self.stratify:
+            yield "stratify", "ids names the questions, so nothing is left to stratify"
+        if self.ids and self.size is not None and self.size != len(self.ids):
+            yield "size", f"size is {self.size}, and ids names {len(self.ids)} questions"
+
+
+RETRIEVERS: Mapping[str, tuple[str, ...]] = {
+    "bm25": ("corpus", "index"),
+    "dense": ("corpus", "index", "embedding"),
+    "search": ("api_base", "api_key_env"),
+}
+"""The retrievers, and the words of their entries besides `top`."""
+
+
+class KnowledgeText(StrictEntry):
+    """A source of knowledge pools: passages of a corpus or an index, or snippets of a web search."""
+
+    example: ClassVar[str] = "{retriever: bm25, corpus: FILE.jsonl}"
+
+    retriever: Literal["bm25", "dense", "search"]
+    top: Annotated[Whole, Field(ge=1, le=1_000)] = Field(5, description="How many passages it gives to a pool.")
+    corpus: Text | None = Field(None, description="A file of passages.")
+    index: Text | None = Field(None, description="A folder with an index that pyserini built.")
+    embedding: Text | None = Field(None, description="ngram, a litellm model, or sentence-transformers/NAME.")
+    api_base: Address | None = Field(None, description="The whole address of a Serper-shaped search, or env:NAME.")
+    api_key_env: KeyName | None = Field(None, description="The environment variable that holds the key.")
+
+    @model_validator(mode="after")
+    def _fits_retriever(self) -> Self:
+        allowed = RETRIEVERS[self.retriever]
+        for name in sorted(self.model_fields_set - {"retriever", "top", *allowed}):
+            raise invalid(f"{name} does not go with retriever: {self.retriever}", f"allowed: {', '.join(allowed)}")
+        if self.retriever != "search" and self.corpus is None and self.index is None:
+            raise invalid("it names neither corpus nor index", "write corpus: FILE.jsonl, or index: FOLDER")
+        if self.retriever == "bm25" and self.corpus is not None and self.index is not None:
+            raise invalid("it names a corpus and an index", "keep one: an index holds its own texts")
+        return self

@@ -1,0 +1,147 @@
+"""A schedule: steps, loops with their conditions, cases, and choices."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Self, TypeAlias
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from cortexdsl.core import KEEP_TRUE, NEVER, Choose
+from cortexdsl.errors import nearest
+from cortexdsl.expressions.names import NAMES
+from cortexdsl.language.grammar.entries import Count, CountOrZero, Name, OneOf, Plain, StrictEntry, Text, invalid
+from cortexdsl.language.grammar.expressions import ChoiceWeight, expression
+from cortexdsl.language.grammar.hears import AboveForm, DropBottomForm, KeepText, TopForm, keep_rule
+
+_SUCH_AS = "agreement >= 0.8"
+_NUMBER = re.compile(r"\s*[\d.]+%?\s*")
+
+
+def _condition(value: Any) -> Any:
+    """Return a validated condition. `true` means consensus and `false` means never, for settings that are flags."""
+    if isinstance(value, bool):
+        return "consensus" if value else NEVER
+    if isinstance(value, int | float) or (isinstance(value, str) and _NUMBER.fullmatch(value)):
+        raise invalid(f"{value} is no condition", f"write what it is compared with, such as {_SUCH_AS}")
+    if isinstance(value, str) and value.isidentifier() and value not in (NEVER, *NAMES["condition"]):
+        ends = nearest(value, ["true", "false", *TIMES])
+        raise invalid(f"{value!r} is no time to end", f"{ends}; or an expression such as {_SUCH_AS}")
+    return value if value == NEVER or not isinstance(value, str) else expression("condition")(value)
+
+
+TIMES = ("consensus", "agreed", NEVER)
+"""Conditions that are one word; others are expressions, such as `agreement >= 0.8 and round >= 2`."""
+
+Ending: TypeAlias = Annotated[Text, BeforeValidator(_condition, json_schema_input_type=Text | bool)]
+
+
+class LoopText(StrictEntry):
+    """`{repeat, unless, until, do}`: a loop of the schedule."""
+
+    example: ClassVar[str] = "{repeat: n, do: [...]}"
+    signs: ClassVar[tuple[str, ...]] = ("unless", "until", "do")
+    hints: ClassVar[Mapping[str, str]] = {
+        "while": "write until: and the opposite condition",
+        "if": "write unless: and the opposite condition",
+        "times": "write repeat: and how often",
+    }
+
+    repeat: CountOrZero = Field(description="At most so many passes.")
+    unless: Ending = Field("never", description="Looked at before the first pass; true is consensus.")
+    until: Ending = Field("never", description="Looked at after each pass; true is consensus.")
+    do: Annotated[tuple[ItemText, ...], Field(min_length=1)]
+
+
+OTHERWISE = "else"
+"""The branch of a case for all values without a branch of their own."""
+
+
+class CaseText(StrictEntry):
+    """`{case: $setting, do: {value: [...], else: [...]}}`: the part of the schedule that a setting chooses."""
+
+    example: ClassVar[str] = "{case: $setting, do: {...}}"
+
+    case: Plain = Field(description="A setting; its value is the name of a branch.")
+    do: Annotated[dict[Text, tuple[ItemText, ...]], Field(min_length=1)] = Field(
+        description="Branches by value, `else` for every other value; an empty list passes on."
+    )
+
+    @property
+    def branch(self) -> str | None:
+        """The name of the branch that the value chooses; None if there is none."""
+        word = str(self.case).lower() if isinstance(self.case, bool) else str(self.case)
+        return next((name for name in (word, OTHERWISE) if name in self.do), None)
+
+
+def _one_source(value: Any) -> Any:
+    if isinstance(value, list):
+        raise invalid(
+            "candidates come from one role",
+            "write one role for all of them, roles: {both: everyone} or a list of agents, and let it debate:"
+            " debaters: both",
+        )
+    return value
+
+
+class ChooseText(StrictEntry):
+    """`{choose: role, from: role, weight, keep}` or `{choose: role, where: condition}`: a role is filled anew."""
+
+    example: ClassVar[str] = "{choose: role, ...}"
+    signs: ClassVar[tuple[str, ...]] = ("from", "weight", "keep", "where")
+    hints: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("of", "among", "role"), "write from: and the role of those who stand"),
+        **dict.fromkeys(("if", "when"), "write where: and a condition"),
+        **dict.fromkeys(("by", "with"), "write weight: and what is weighed"),
+    }
+
+    choose: Name = Field(description="The role that is filled.")
+    from_: Annotated[Name, BeforeValidator(_one_source, json_schema_input_type=Name)] | None = Field(
+        None, alias="from", description="Whose players stand; the role's own where not said."
+    )
+    weight: ChoiceWeight | None = Field(None, description="An expression with a value an agent.")
+    keep: KeepText = Field("mean", description="Which weights are kept.")
+    where: ChoiceWeight | None = Field(None, description="A condition on agents, in place of weight and keep.")
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.weight is None) == (self.where is None) or (
+            self.where is not None and "keep" in self.model_fields_set
+        ):
+            raise invalid(
+                "a choice weighs agents or asks a condition of them", "write weight: and keep:, or where: alone"
+            )
+        return self
+
+    @property
+    def source(self) -> str:
+        """The role whose players are the candidates."""
+        return self.from_ or self.choose
+
+    @property
+    def may_keep_nobody(self) -> bool:
+        """Whether all candidates may be refused."""
+        floor = isinstance(self.keep, TopForm | DropBottomForm) and self.keep.above is not None
+        return self.where is not None or isinstance(self.keep, AboveForm) or floor
+
+
+def choice_of(written: ChooseText) -> Choose:
+    """Return what a validated `choose:` means, once settings have their values."""
+    if written.where is not None:
+        return Choose(written.choose, written.source, written.where, KEEP_TRUE)
+    return Choose(written.choose, written.source, written.weight or "", keep_rule(written.keep))
+
+
+ItemText: TypeAlias = Annotated[
+    Name | LoopText | CaseText | ChooseText,
+    OneOf("the name of a step"),
+]
+LoopText.model_rebuild()
+CaseText.model_rebuild()
+
+
+class EndsText(StrictEntry):
+    """`{rounds: T}`: at most T rounds in which debaters answered, the opening included."""
+
+    rounds: Count

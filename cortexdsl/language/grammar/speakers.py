@@ -1,0 +1,256 @@
+"""Models, agents, and tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from cortexdsl.core import Price
+from cortexdsl.language.grammar.entries import (
+    Address,
+    KeyName,
+    Name,
+    Plain,
+    Positive,
+    Share,
+    StrictEntry,
+    Text,
+    Variable,
+    Whole,
+    invalid,
+)
+
+BUILTIN = "builtin/solver"
+SOLVER_PARAMETERS = ("skill", "overconfidence", "stubbornness", "malformed")
+"""Parameters of the built-in solver alone."""
+
+SAMPLING = ("temperature", "top_p", "max_tokens")
+
+PLAIN_WIRES = ("direct/", "openai/", "hosted_vllm/")
+"""Prefixes of models whose servers speak the plain OpenAI protocol, which `transport: direct` needs."""
+LITELLMS_OWN = (
+    "additional_drop_params", "allowed_openai_params", "api_version", "custom_llm_provider", "drop_params",
+    "extra_headers", "headers", "organization", "timeout",
+)  # fmt: skip
+"""Options for litellm itself, which are not sent to a server."""
+
+_RESERVED = {
+    "model": "it is written above", "messages": "prompts are templates", "seed": "seeds come from the spec's seed",
+    "api_key": "write api_key_env: NAME, the variable that holds the key", "api_base": "write it beside options",
+    "base_url": "write api_base beside options", "stream": "replies are read whole", "n": "write draws in a step",
+    **dict.fromkeys(SAMPLING, "write it beside options"),
+    **dict.fromkeys(
+        ("fallbacks", "context_window_fallback_dict", "model_list"),
+        "limits, keys and the call log would not know the other models: declare each as an entry of models",
+    ),
+    **dict.fromkeys(
+        ("mock_response", "mock_tool_calls", "mock_timeout", "mock_delay"),
+        "no model would answer: to try a spec for nothing, use builtin/solver or a model of tiny/",
+    ),
+    **dict.fromkeys(("max_retries", "num_retries"), "failed calls are tried again already (docs/calls.md)"),
+}  # fmt: skip
+
+
+Dollars = Annotated[float, Field(ge=0, le=1e6, strict=True)]
+
+
+class PriceText(StrictEntry):
+    """Dollars per million tokens."""
+
+    input: Dollars
+    output: Dollars
+    cached: Dollars | None = Field(
+        None, description="Of a prompt's tokens that the provider reads from its cache; else as input."
+    )
+    cache_write: Dollars | None = Field(
+        None, description="Of a prompt's tokens that the provider writes into its cache; else as input."
+    )
+
+    def per_token(self) -> Price:
+        """Return the price in dollars per token."""
+        return Price(
+            self.input / 1e6,
+            self.output / 1e6,
+            None if self.cached is None else self.cached / 1e6,
+            None if self.cache_write is None else self.cache_write / 1e6,
+        )
+
+
+def _options(value: dict[str, Any]) -> dict[str, Any]:
+    for name in value:
+        if name in _RESERVED:
+            raise invalid(f"{name} is no option", _RESERVED[name])
+    return value
+
+
+class ModelText(StrictEntry):
+    """A model: what it is called, where it answers, how it samples."""
+
+    hints: ClassVar[Mapping[str, str]] = {
+        "api_key": "never write a key into a spec; write api_key_env: NAME, the variable that holds it",
+        "seed": "seeds come from the seed of the spec, so that arms of a grid share their draws",
+        **dict.fromkeys(("base_url", "api_url", "url"), "write api_base: and the address, or env:NAME"),
+        **{
+            name: f"other litellm options go under options: {{{name}: ...}}"
+            for name in ("top_k", "min_p", "frequency_penalty", "presence_penalty", "stop", "extra_body", "timeout",
+                         "reasoning_effort", "logprobs", "repetition_penalty", "max_completion_tokens")
+        },
+    }  # fmt: skip
+
+    example: ClassVar[str] = "{model: openai/NAME}"
+
+    model: Text | None = Field(
+        None, description="builtin/solver, tiny/NAME or tiny/./PATH, or a litellm model name such as openai/NAME."
+    )
+    trained: Name | None = Field(None, description="In place of model: what comes out of this entry of train.")
+    role: Variable | None = Field(None, description="Of a trained model: the role that it learned.")
+    repeat: Annotated[Whole, Field(ge=1, le=100)] | None = Field(
+        None, description="Of a trained model: after which repeat; else the last."
+    )
+    api_base: Address | None = Field(None, description="The address, or env:NAME.")
+    api_key_env: KeyName | None = Field(None, description="The environment variable that holds the key.")
+    temperature: Annotated[float, Field(ge=0, le=10, strict=True)] | None = None
+    top_p: Annotated[float, Field(gt=0, le=1, strict=True)] | None = None
+    max_tokens: Annotated[Whole, Field(ge=1, le=10_000_000)] | None = None
+    parameters: Positive | None = Field(None, description="Parameter count, such as 7.6e9.")
+    tokens: Positive | None = Field(None, description="Pre-training tokens, such as 18e12.")
+    reasoning_tokens: Annotated[Whole, Field(ge=0, le=10_000_000)] = Field(
+        0, description="Assumed length of what it thinks before a reply; for plans alone."
+    )
+    context: Annotated[Whole, Field(ge=1, le=100_000_000)] | None = Field(
+        None,
+        description="Tokens that prompt and reply may have together; plan and check warn of prompts that do not fit.",
+    )
+    price: PriceText | None = Field(
+        None, description="Dollars per million tokens: {input, output, cached, cache_write}."
+    )
+    transport: Literal["litellm", "direct"] | None = Field(
+        None, description="direct: straight to a server that speaks the OpenAI protocol; litellm otherwise."
+    )
+    options: Annotated[dict[Text, Plain], AfterValidator(_options)] = Field(
+        default_factory=dict, description="Any other option of litellm, sent as it is."
+    )
+    skill: Share | None = Field(None, description="Of the built-in solver.")
+    overconfidence: Share | None = None
+    stubbornness: Share | None = None
+    malformed: Share | None = None
+
+    @model_validator(mode="after")
+    def _fits_model(self) -> Self:
+        solver_parameters = [name for name in SOLVER_PARAMETERS if getattr(self, name) is not None]
+        if self.model is None or self.trained is not None:
+            return self._checked_trained()
+        if self.role is not None or self.repeat is not None:
+            raise invalid("a role and a repeat belong to a trained model", "write trained: NAME in place of model")
+        if self.model.startswith("builtin/"):
+            if self.model != BUILTIN:
+                raise invalid(f"there is no model {self.model}", f"the only built-in one is {BUILTIN}")
+            if self.api_base or self.api_key_env:
+                raise invalid("the built-in solver has no address and no key", "remove api_base and api_key_env")
+            self._check_solver()
+        if self.model.startswith("tiny/") and (self.api_base or self.api_key_env):
+            raise invalid("a tiny model runs in the process: no address, no key", "remove api_base and api_key_env")
+        if solver_parameters and not self.model.startswith("builtin/"):
+            raise invalid(f"{solver_parameters[0]} is a parameter of {BUILTIN} alone", "remove it")
+        if self.transport is not None:
+            self._check_way(self.transport)
+        return self
+
+    def _check_solver(self) -> None:
+        sampling = [name for name in SAMPLING if getattr(self, name) is not None]
+        for name in (*sampling, *self.options):
+            if name not in SOLVER_PARAMETERS:
+                raise invalid(
+                    f"the built-in solver has no {name}", f"remove it; allowed: {', '.join(SOLVER_PARAMETERS)}"
+                )
+
+    def _checked_trained(self) -> Self:
+        if self.trained is None:
+            raise invalid("an entry has a model, or says where it was trained", "write model: openai/NAME")
+        if self.model is not None:
+            raise invalid("an entry has either a model or a training that it comes out of", "remove model or trained")
+        if self.role is None:
+            raise invalid("a trained model has a role that it learned", "write role: actor")
+        odd = self.model_fields_set - {"trained", "role", "repeat", "options", *SAMPLING}
+        for name in sorted(odd):
+            raise invalid(
+                f"{name} is that of the model which was trained", f"remove it; allowed: {', '.join(SAMPLING)}"
+            )
+        return self
+
+    def _check_way(self, transport: str) -> None:
+        assert self.model is not None
+        if self.model.startswith(("builtin/", "tiny/")):
+            raise invalid("a model that runs here is reached by no transport", "remove transport")
+        if transport == "litellm":
+            if self.model.startswith("direct/"):
+                raise invalid("a model named direct/... goes the direct way", f"write openai/{self.model[7:]}")
+            return
+        if not self.model.startswith(PLAIN_WIRES):
+            raise invalid(
+                f"transport: direct speaks the plain OpenAI protocol, and {self.model} is translated by litellm",
+                "write openai/NAME with the api_base of a server that speaks it, or remove transport",
+            )
+        if self.api_base is None:
+            raise invalid("transport: direct needs the address of the server", "write api_base: env:NAME")
+        own = next((name for name in self.options if name in LITELLMS_OWN), None)
+        if own is not None:
+            raise invalid(
+                f"the option {own} tells litellm something, and is not sent", "remove it, or remove transport"
+            )
+
+
+def _model_entry(value: Any) -> Any:
+    if isinstance(value, str) and "/" in value:
+        entry = value.rpartition("/")[2] or "NAME"
+        raise invalid(
+            f"{value} is the name of a model, and an agent names an entry of models",
+            f"declare it, models: {{{entry}: {{model: {value}}}}}, and write model: {entry} here",
+        )
+    return value
+
+
+class AgentText(StrictEntry):
+    """An agent: a model with a name and, perhaps, a persona."""
+
+    example: ClassVar[str] = "{name: NAME, model: MODEL}"
+
+    name: Name
+    model: Annotated[Name, BeforeValidator(_model_entry, json_schema_input_type=Name)]
+    persona: Text | None = None
+
+
+TOOLS: Mapping[str, tuple[str, ...]] = {
+    "calculator": (),
+    "search": ("source", "top"),
+    "python": ("function", "seconds"),
+}
+"""The tools, and the words of their entries."""
+
+
+class ToolText(StrictEntry):
+    """A speaker without a model: a calculator, a search in a knowledge source, a function of one's own package."""
+
+    example: ClassVar[str] = "{tool: calculator}"
+
+    tool: Literal["calculator", "search", "python"]
+    source: Name | None = Field(None, description="Of a search: the knowledge entry.")
+    top: Annotated[Whole, Field(ge=1, le=1_000)] = Field(3, description="Of a search: passages for a query.")
+    function: Annotated[Text, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$")] | None = Field(
+        None, description="package.module:function, from text to text; it runs only where --trust names it."
+    )
+    seconds: Annotated[float, Field(gt=0, le=3_600, strict=True)] = Field(10.0, description="That a call may take.")
+
+    @model_validator(mode="after")
+    def _fits_tool(self) -> Self:
+        allowed = TOOLS[self.tool]
+        for name in sorted(self.model_fields_set - {"tool", *allowed}):
+            raise invalid(
+                f"{name} does not go with tool: {self.tool}", f"allowed: {', '.join(allowed) or 'nothing else'}"
+            )
+        for name in allowed[:1]:
+            if getattr(self, name) is None:
+                raise invalid(f"a {self.tool} tool needs a {name}", f"write {name}: ...")
+        return self

@@ -1,0 +1,157 @@
+"""A step: one kind of utterance, which turns reach its prompt, and what is read from the reply."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from cortexdsl.core import Beside, Each, Own, Reads, Tells, Told
+from cortexdsl.language.grammar.entries import (
+    AtLeastOne,
+    Count,
+    Name,
+    OneOf,
+    Plain,
+    Setting,
+    StrictEntry,
+    Template,
+    invalid,
+    listed,
+    number,
+)
+from cortexdsl.language.grammar.expressions import TurnCondition
+from cortexdsl.language.grammar.hears import HearsText
+
+ELSE = "else"
+"""The key for agents that a mapping of templates does not name."""
+
+
+class SayForm(StrictEntry):
+    """`{say: FILE}`: a template that nobody is asked with; what it renders to is said."""
+
+    say: Template
+
+
+_Way: TypeAlias = Annotated[Template | SayForm, OneOf("a template")]
+
+
+PromptText: TypeAlias = Annotated[
+    Template
+    | SayForm
+    | Annotated[tuple[_Way, ...], Field(min_length=1)]
+    | Annotated[dict[Name, _Way], Field(min_length=1)],
+    OneOf("a template"),
+]
+
+
+class OwnTold(StrictEntry):
+    """`{step: name, last: 1, where: agreed}`: what a speaker itself said in some steps."""
+
+    example: ClassVar[str] = "{step: answer, last: all}"
+
+    step: Annotated[tuple[Name, ...], BeforeValidator(listed, json_schema_input_type=Name | tuple[Name, ...])] = Field(
+        (), description="A step or steps; none: all talk."
+    )
+    last: Annotated[Literal["all"] | Setting | AtLeastOne, OneOf()] = Field(
+        1, description="Of how many last times; all of them."
+    )
+    where: TurnCondition | None = Field(
+        None, description="A condition on turns, by what was read of others about them."
+    )
+
+
+class ToldText(OwnTold):
+    """`{step: name, about: me, last: 1}`: what those heard said in some steps."""
+
+    example: ClassVar[str] = "{step: review, about: me}"
+
+    about: Literal["me", "anyone"] = Field("anyone", description="me: what is about the one who is told, alone.")
+
+
+def turn_filter(written: Any) -> Any:
+    """Return what a validated value of `tells:` or `own:` means, once settings have their values."""
+    if isinstance(written, str):
+        return written
+    last = None if written.last == "all" else int(number(written.last))
+    is_about_me = isinstance(written, ToldText) and written.about == "me"
+    return Told(written.step, is_about_me, last, written.where or "")
+
+
+_Told: TypeAlias = Tells | Setting | ToldText
+
+
+def _readable(reads: tuple[Reads, ...]) -> tuple[Reads, ...]:
+    if not reads:
+        raise invalid("nothing is read", "name what the reply is read for, such as answer")
+    for what in reads[1:]:
+        if what not in get_args(Beside) or reads.count(what) > 1:
+            raise invalid(
+                f"{what} cannot be read beside {reads[0]}",
+                f"write [{what}, ...] to read it first; {' and '.join(get_args(Beside))} can stand second, each once",
+            )
+    return reads
+
+
+def _one_role(value: Any) -> Any:
+    if isinstance(value, list):
+        raise invalid(
+            "a step is spoken by one role",
+            "write a step for each, or one role for all of them: roles: {both: everyone}, or a list of agents",
+        )
+    return value
+
+
+class EdgeForm(StrictEntry):
+    """`{edge: role}`: one call about each player of a role; all others who are heard are heard in each."""
+
+    edge: Annotated[Name | Setting, OneOf()]
+
+
+class StepText(StrictEntry):
+    """One kind of utterance."""
+
+    example: ClassVar[str] = "{role: debater, prompt: my/answer.j2}"
+    hints: ClassVar[Mapping[str, str]] = {
+        "say": "write prompt: {say: FILE}",
+        **dict.fromkeys(("temperature", "top_p", "max_tokens"), "it belongs to the entry of the model, under models:"),
+        "model": "an agent has a model: give the step a role of its own, such as roles: {judge: {model: NAME}}",
+    }
+
+    role: Annotated[Name, BeforeValidator(_one_role, json_schema_input_type=Name)] = Field(description="Who speaks.")
+    prompt: PromptText = Field(
+        description="The template; {say: FILE}, which is said as it is; a list, dealt to the role's agents in turn; "
+        "or templates by agent or role, and else."
+    )
+    hears: HearsText = Field("nobody", description="Who hears whom.")
+    tells: Annotated[
+        tuple[Annotated[_Told, OneOf()], ...],
+        BeforeValidator(listed, json_schema_input_type=_Told | tuple[_Told, ...]),
+        Field(min_length=1),
+    ] = Field(("latest",), description="Which heard turns reach the prompt: a word, or a list of words.")
+    own: Annotated[Own | Setting | OwnTold, OneOf()] = Field("none", description="What a speaker sees of itself.")
+    material: dict[str, Plain] = Field(
+        default_factory=dict, alias="with", description="Template variables that are no talk."
+    )
+    order: Annotated[Literal["simultaneous", "sequential"] | Setting, OneOf()] = "simultaneous"
+    each: Annotated[
+        Each | Setting | EdgeForm,
+        OneOf(),
+    ] = Field("speaker", description="One call per speaker, edge (or those to a role), pair, match, listener or group.")
+    draws: Count = Field(1, description="Independent replies per call.")
+    reads: Annotated[
+        tuple[Reads, ...],
+        BeforeValidator(listed, json_schema_input_type=Reads | tuple[Reads, ...]),
+        AfterValidator(_readable),
+    ] = Field(("answer",), description="What is read from the reply; a verdict or a choice also beside another.")
+
+    @property
+    def kind(self) -> Each:
+        """The unit of a call."""
+        return "edge" if isinstance(self.each, EdgeForm) else self.each  # type: ignore[return-value]
+
+    @property
+    def of(self) -> str:
+        """The role whose players the calls are about; empty: everybody who is heard."""
+        return self.each.edge if isinstance(self.each, EdgeForm) else ""

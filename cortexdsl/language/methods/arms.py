@@ -1,0 +1,403 @@
+"""The arms of a spec: every method at every point of its grid, and the claims and matches that name them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from cortexdsl.claims.meaning import FEWEST
+from cortexdsl.claims.parser import parse_point
+from cortexdsl.claims.values import EVERY, NONE, OTHERS, Comparison, Simple, parts_of
+from cortexdsl.core import FREE, Agent, Match, Method, Model, SitePlace
+from cortexdsl.errors import InputError, Problem, SpecError, nearest
+from cortexdsl.language.error_recovery import Doubtful
+from cortexdsl.language.grammar.speakers import ModelText
+from cortexdsl.language.methods.casting import MethodChoice
+from cortexdsl.language.methods.fit import AgentCount, excessive_counts
+from cortexdsl.language.methods.grid import (
+    VariedTraining,
+    as_trained,
+    grid_points,
+    point_name,
+    point_slug,
+    put,
+    value_name,
+    varied_trainings,
+)
+from cortexdsl.language.methods.resolve import resolve_placed, settings_of
+from cortexdsl.language.nodes import Mark, Node, Route, dotted, refuse
+from cortexdsl.language.problems import validate
+from cortexdsl.language.protocol.loader import Protocol, load_protocol, protocol_of
+from cortexdsl.language.spec import Spec, model_of, team_of
+
+Points = Mapping[str, tuple[str, Mapping[str, object]]]
+"""Name of an arm -> its method and its point of the grid."""
+
+
+def arm_name(points: Points, name: str) -> str | None:
+    """Return the arm that a name means; values may be written as `keep=top-3` or `keep={top: 3}`."""
+    if name in points:
+        return name
+    method, axes = parse_point(name)
+    wanted = {axis: _plain(value) for axis, value in axes.items()}
+    for arm, (its_method, its_axes) in points.items():
+        if its_method == method and {axis: _plain(value_name(value)) for axis, value in its_axes.items()} == wanted:
+            return arm
+    return None
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\s{}\"']", "", text.replace(": ", "-"))
+
+
+def unknown_arm(spec: Spec, route: Route, name: str, points: Points) -> Problem:
+    """Return the problem of a name that is not an arm's."""
+    method = name.partition("[")[0]
+    here = [arm for arm, (its_method, _) in points.items() if its_method == method and "[" in name]
+    return spec.problem(
+        route, f"{dotted(route)}: there is no method or cell {name}", nearest(name, here or points, say="cells")
+    )
+
+
+def claim_problems(spec: Spec, points: Points) -> Iterator[Problem]:
+    """Yield the claims about unknown methods, cells, axes, or datasets."""
+    for i, claim in spec.claims:
+        for part in parts_of(claim):
+            yield from _unclaimable(spec, points, part, ("hypotheses", i))
+
+
+def _unclaimable(spec: Spec, points: Points, claim: Simple, route: Route) -> Iterator[Problem]:
+    if claim.dataset is not None and claim.dataset not in (EVERY, NONE, *spec.datasets):
+        what = f"{dotted(route)}: there is no dataset {claim.dataset}"
+        yield spec.problem(route, what, nearest(claim.dataset, spec.datasets, say="datasets"))
+    if isinstance(claim, Comparison):
+        for name in dict.fromkeys(quantity.name for quantity in claim.quantities if quantity.name != OTHERS):
+            if arm_name(points, name) is None:
+                yield unknown_arm(spec, route, name, points)
+        yield from _too_few(spec, points, claim, route)
+        return
+    axes: dict[str, dict[str, None]] = {}
+    for method, point in points.values():
+        axes.setdefault(method, {}).update(dict.fromkeys(point))
+    if claim.slice.method not in axes:
+        yield unknown_arm(spec, route, claim.slice.method, points)
+        return
+    known = axes[claim.slice.method]
+    for axis in (*claim.slice.free, *claim.slice.fixed):
+        if axis not in known:
+            what = f"{dotted(route)}: the grid of {claim.slice.method} has no axis {axis}"
+            yield spec.problem(route, what, nearest(axis, known, say="axes") or "it has no grid")
+
+
+def _too_few(spec: Spec, points: Points, claim: Comparison, route: Route) -> Iterator[Problem]:
+    """Yield claims over teams, seeds, or datasets of which there are too few."""
+    methods = {parse_point(quantity.name)[0] for quantity in claim.quantities}
+    for method in sorted(methods) if claim.over == "teams" else ():
+        teams = {str(axes["team"]) for its, axes in points.values() if its == method and "team" in axes}
+        if len(teams) < FEWEST:
+            count = f"a grid over {len(teams)} teams" if teams else "no grid over teams"
+            what = f"{dotted(route)}: over teams, and {method} has {count}"
+            yield spec.problem(route, what, f"write grid: {{{method}: {{team: [one, other, third]}}}}")
+    groups = {"seeds": (spec.text.replicates, "replicates"), "datasets": (len(spec.datasets), "datasets")}
+    number, counted = groups.get(claim.over or "", (FEWEST, ""))
+    if number < FEWEST:
+        what = f"{dotted(route)}: over {claim.over}, and there {'is one' if number == 1 else f'are {number}'}"
+        yield spec.problem(
+            route, what, f"give at least {FEWEST} {counted}: what they differ by is not known from fewer"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MethodArm:
+    """A method at one point of its grid; two arms whose `debate`s are equal are one cell with two names.
+
+    Attributes
+    ----------
+    name, slug : str
+        `sparse[keep=median]`, and the same as a file name.
+    method : str
+    axes : mapping
+        Empty for the method itself.
+    settings : mapping
+        All settings of the protocol here, defaults included.
+    agents : tuple of Agent
+        The team.
+    debate : Method
+    match : Match or None
+    prompts : mapping of step to Mark
+        Position of the template's name.
+    counts : tuple of AgentCount
+        Numbers of agents that it keeps, against how many there are.
+    places : mapping of SitePlace to Mark
+        Positions of its conditions, choices, and steps.
+    trainings : mapping of name to VariedTraining
+        Entries of `train` that its grid point changes.
+    """
+
+    name: str
+    slug: str
+    method: str
+    axes: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    agents: tuple[Agent, ...]
+    debate: Method
+    match: Match | None
+    prompts: Mapping[str, Mark]
+    counts: tuple[AgentCount, ...] = field(default=(), compare=False, repr=False)
+    trainings: Mapping[str, VariedTraining] = field(default_factory=dict)
+    places: Mapping[SitePlace, Mark] = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ValidatedArms:
+    """The arms that can be resolved, the problems of the others, and the entries that are doubtful because of them."""
+
+    arms: tuple[MethodArm, ...]
+    problems: tuple[Problem, ...]
+    doubtful: Doubtful
+
+
+def arms(spec: Spec) -> tuple[MethodArm, ...]:
+    """Resolve every method and grid point of a spec: methods in their order, each before its points.
+
+    Raises
+    ------
+    SpecError
+        The problems of all arms: unknown protocols, settings, axes, values that do not fit.
+    """
+    validated = validate_arms(spec)
+    if validated.problems:
+        raise SpecError(validated.problems)
+    return validated.arms
+
+
+def validate_arms(spec: Spec, completed: Callable[[Model], Model] = lambda model: model) -> ValidatedArms:
+    """Resolve the valid arms of a spec, and return the problems of the others.
+
+    Parameters
+    ----------
+    spec : Spec
+    completed : callable
+        Adds facts that the entry of a model does not have. It is applied to the models that a grid point changes, whose
+        entries are read again. An InputError of it is a problem of the spec.
+    """
+    report = _Report()
+    for name, inline in _inline(spec).items():
+        with report.problems_of():
+            protocol_of(name, inline, ("protocols", name))
+    resolved: dict[str, MethodArm] = {}
+    for method, node in spec.node.mapping()["methods"].mapping().items():
+        if "protocol" not in node.mapping() or ("methods", method) in spec.doubtful.routes:
+            report.failed.add(method)
+            continue
+        for arm in _method_arms(spec, method, node, completed, report):
+            resolved.setdefault(arm.name, arm)
+    doubtful = spec.doubtful.with_(*(("methods", method) for method in report.failed))
+    excessive = excessive_counts(count for arm in resolved.values() for count in arm.counts)
+    matched, unmatched = _matched(spec, resolved, doubtful)
+    lost = {arm.method for arm in resolved.values()} - {arm.method for arm in matched}
+    return ValidatedArms(
+        _distinct(matched),
+        (*report.problems.values(), *excessive, *unmatched),
+        doubtful.with_(*(("methods", method) for method in lost)),
+    )
+
+
+class _Report:
+    """Problems by place and remedy (one value may be invalid in many arms), and the methods that have some."""
+
+    def __init__(self) -> None:
+        self.problems: dict[tuple[str, str], Problem] = {}
+        self.failed: set[str] = set()
+
+    @contextmanager
+    def problems_of(self, method: str = "") -> Iterator[None]:
+        """Add the problems of what is done within."""
+        try:
+            yield
+        except SpecError as error:
+            self.problems = {(problem.where, problem.remedy): problem for problem in error.problems} | self.problems
+            self.failed |= {method} - {""}
+
+
+def _method_arms(
+    spec: Spec, method: str, node: Node, completed: Callable[[Model], Model], report: _Report
+) -> Iterator[MethodArm]:
+    """Yield the arms of a method that can be resolved."""
+    protocol: Protocol | None = None
+    with report.problems_of(method):
+        protocol = _protocol(spec, node)
+    if protocol is None:
+        return
+    points: list[dict[str, Node]] = [{}]
+    with report.problems_of(method):
+        points += grid_points(spec, method, protocol)
+    for axes in points:
+        arm: MethodArm | None = None
+        with report.problems_of(method):
+            arm = _arm(spec, method, node, protocol, axes, completed)
+        if arm is not None:
+            yield arm
+        elif not axes:  # a problem of the method is one of all its points
+            return
+
+
+def _matched(
+    spec: Spec, resolved: Mapping[str, MethodArm], doubtful: Doubtful
+) -> tuple[list[MethodArm], list[Problem]]:
+    """Return the arms whose match exists, with the name of the matched arm, and the problems of claims and matches."""
+    points = {name: (arm.method, arm.axes) for name, arm in resolved.items()}
+    problems = [problem for problem in claim_problems(spec, points) if not _names_doubtful(spec, problem, doubtful)]
+    matched = []
+    for arm in resolved.values():
+        problems += _without_source(spec, arm)
+        target = arm_name(points, arm.match.cell) if arm.match else None
+        if arm.match and target is None:
+            if not arm.axes and not doubtful.has("methods", arm.match.cell.partition("[")[0]):
+                route = ("methods", arm.method, "match", arm.match.unit)
+                problems.append(unknown_arm(spec, route, arm.match.cell, points))
+            continue
+        matched.append(replace(arm, match=Match(arm.match.unit, target)) if arm.match and target else arm)
+    return matched, list(dict.fromkeys(problems))
+
+
+def _names_doubtful(spec: Spec, problem: Problem, doubtful: Doubtful) -> bool:
+    """Return whether the claim of a problem names a doubtful method or dataset."""
+    claims = [line for i, line in enumerate(spec.text.hypotheses) if spec.where(("hypotheses", i)) == problem.where]
+    words = {word for line in claims for word in re.findall(r"[\w+.\-]+", line)}
+    invalid = {route[1] for route in doubtful.routes if route[0] in ("methods", "grid", "datasets") and len(route) > 1}
+    whole = any(len(route) == 1 and route[0] in ("methods", "grid", "datasets") for route in doubtful.routes)
+    return bool(claims) and (whole or bool(words & invalid))
+
+
+def _without_source(spec: Spec, arm: MethodArm) -> list[Problem]:
+    """Return the pools of an arm without a knowledge entry."""
+    route = ("methods", arm.method, "pool")
+    pools = {name: None for step in arm.debate.steps.values() for name in step.material.get("pool", ())}
+    known = spec.text.knowledge
+    return [
+        spec.problem(
+            route, f"{dotted(route)}: there is no knowledge entry {name}", nearest(name, known, say="knowledge")
+        )
+        for name in pools
+        if name not in known and not spec.doubtful.has("knowledge", name)
+    ]
+
+
+def _protocol(spec: Spec, method: Node) -> Protocol:
+    written = method.mapping()["protocol"]
+    return load_protocol(str(written.value), _inline(spec), Path(written.mark.file).parent, written.mark)
+
+
+def _inline(spec: Spec) -> Mapping[str, Node]:
+    written = spec.node.find(("protocols",))
+    return written.mapping() if written is not None else {}
+
+
+def _arm(
+    spec: Spec,
+    method: str,
+    node: Node,
+    protocol: Protocol,
+    axes: Mapping[str, Node],
+    completed: Callable[[Model], Model],
+) -> MethodArm:
+    plain = {axis: value.plain() for axis, value in axes.items()}
+    name = point_name(method, plain)
+    chosen, entries = node, dict(spec.node.mapping()["models"].mapping())
+    for axis, value in axes.items():
+        head, *below = axis.split(".")
+        if head == "models":
+            entries[below[0]] = put(entries[below[0]], below[1:], value, {})
+        elif head != "train":
+            chosen = put(chosen, [head, *below], value, protocol.settings)
+    changed = {axis.split(".")[1] for axis in axes if axis.startswith("models.")}
+    models = {
+        key: _model(key, entries[key], completed) if key in changed else model for key, model in spec.models.items()
+    }
+    trainings = varied_trainings(spec, axes)
+    models = {key: as_trained(model, trainings) for key, model in models.items()}
+    agents = {key: replace(agent, model=models[agent.model.name]) for key, agent in spec.agents.items()}
+    team = _team(spec, chosen, agents, axes)
+    choice = MethodChoice(
+        f"methods.{name}", chosen, team, agents, models, _tools(spec), ("agents",) not in spec.doubtful.routes
+    )
+    resolved = resolve_placed(protocol, choice)
+    return MethodArm(
+        name=name,
+        slug=point_slug(method, plain),
+        method=method,
+        axes=MappingProxyType(plain),
+        settings=MappingProxyType({key: value.plain() for key, value in settings_of(protocol, choice).items()}),
+        agents=team,
+        debate=resolved.method,
+        match=_match(chosen, protocol),
+        prompts=resolved.prompts,
+        counts=resolved.counts,
+        places=resolved.places,
+        trainings=MappingProxyType({each.name: each for each in trainings.values()}),
+    )
+
+
+def _tools(spec: Spec) -> Mapping[str, Model]:
+    """Return the tools of a spec, with placeholders for invalid ones."""
+    invalid = {str(route[1]) for route in spec.doubtful.routes if route[0] == "tools" and len(route) > 1}
+    return {**{name: Model(name, "tool/calculator", price=FREE) for name in invalid}, **spec.tools}
+
+
+def _model(name: str, node: Node, completed: Callable[[Model], Model]) -> Model:
+    model = model_of(name, validate(ModelText, node, lambda route: dotted(("models", name, *route))))
+    try:
+        return completed(model)
+    except InputError as error:
+        what, _, remedy = str(error).partition("\n")
+        refuse(node.where(("model",)), what, remedy.strip())
+
+
+def _team(spec: Spec, method: Node, agents: Mapping[str, Agent], axes: Mapping[str, Node]) -> tuple[Agent, ...]:
+    entries = method.mapping()
+    word = "agents" if "agents" in axes else "team" if "team" in axes else "agents" if "agents" in entries else "team"
+    written = entries.get(word)
+    if written is None or written.value == "everyone":
+        return tuple(agents.values())
+    if word == "team":
+        team = str(written.value)
+        if team not in spec.teams:
+            refuse(written.mark, f"there is no team {team}", nearest(team, [*spec.teams, "everyone"], say="teams"))
+        names = spec.text.teams[team]
+        return team_of(tuple(agents) if isinstance(names, str) else names, agents)
+    items = written.value if isinstance(written.value, list) else [written]
+    for item in items:
+        if item.value not in agents:
+            refuse(item.mark, f"there is no agent {item.plain()}", nearest(item.plain(), agents, say="agents"))
+    if not items:
+        refuse(written.mark, "no agent is named", "name at least one")
+    return team_of(tuple(str(item.value) for item in items), agents)
+
+
+def _match(method: Node, protocol: Protocol) -> Match | None:
+    written = method.mapping().get("match")
+    if written is None:
+        return None
+    if "samples" not in protocol.settings:
+        refuse(
+            written.mark, f"match chooses `samples`, and {protocol.name} has no such setting", "use self-consistency"
+        )
+    ((unit, cell),) = written.plain().items()
+    return Match(unit, cell)
+
+
+def _distinct(resolved: Iterable[MethodArm]) -> tuple[MethodArm, ...]:
+    """Number slugs that differ in case alone, which are one file on some systems."""
+    times: dict[str, int] = {}
+    distinct = []
+    for arm in resolved:
+        key = arm.slug.casefold()
+        times[key] = times.get(key, 0) + 1
+        distinct.append(arm if times[key] == 1 else replace(arm, slug=f"{arm.slug}~{times[key]}"))
+    return tuple(distinct)

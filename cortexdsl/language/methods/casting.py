@@ -1,0 +1,287 @@
+"""What agents get: roles, templates, and the source of their confidence."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from cortexdsl.core import STATED, Agent, Measure, Method, Model, SchedulePart, Step
+from cortexdsl.engine.methods import scheduled_choices
+from cortexdsl.errors import nearest
+from cortexdsl.language.grammar.experiment import SAMPLES, ConfidenceEntry, ConsistencyForm, VerifierForm
+from cortexdsl.language.grammar.protocol import ModelForm, ModelOfForm, ToolForm
+from cortexdsl.language.grammar.steps import ELSE, SayForm
+from cortexdsl.language.nodes import Node, Route, refuse
+from cortexdsl.language.problems import validate
+from cortexdsl.language.protocol.settings import Substitution
+
+PLACES = ("first", "second")
+"""Words for the first agents of a team."""
+
+
+@dataclass(frozen=True, slots=True)
+class MethodChoice:
+    """The settings and agents of a method.
+
+    Attributes
+    ----------
+    label : str
+        What messages call the method, such as `methods.sparse`.
+    node : Node
+        The method's entry: settings, `roles`, `prompts`, and the words of a method, with positions.
+    team : tuple of Agent
+    agents : mapping of name to Agent
+        All agents of the spec, for roles that name some.
+    models, tools : mapping of name to Model
+    is_cast : bool
+        False if the agents are unknown: only what does not depend on them is checked, and nothing is resolved.
+    """
+
+    label: str
+    node: Node
+    team: tuple[Agent, ...]
+    agents: Mapping[str, Agent] = field(default_factory=dict)
+    models: Mapping[str, Model] = field(default_factory=dict)
+    tools: Mapping[str, Model] = field(default_factory=dict)
+    is_cast: bool = True
+
+
+# ---------------------------------------------------------------- roles to agents
+def bind_roles(
+    roles: Mapping[str, object], node: Node, choice: MethodChoice, substitution: Substitution
+) -> Mapping[str, tuple[Agent, ...]]:
+    """Bind every role of a protocol to agents.
+
+    Parameters
+    ----------
+    roles : mapping of role to its validated binding
+    node : Node
+        The bindings with their positions.
+    choice : MethodChoice
+    substitution : Substitution
+        Names values in messages.
+
+    Raises
+    ------
+    SpecError
+        An agent or model is unknown, the team is too small, or two different agents have one name.
+    """
+    cast = {role: _players(role, binding, node, choice, substitution) for role, binding in roles.items()}
+    by_name: dict[str, tuple[Agent, str]] = {}
+    for role, players in cast.items():
+        for agent in players:
+            other, first = by_name.setdefault(agent.name, (agent, role))
+            if other != agent:
+                called = substitution.called(("roles", role))
+                what = f"{called}: another agent called {agent.name} is {first}"
+                refuse(node.key_mark((role,)), what, "rename the agent of the spec")
+    return MappingProxyType(cast)
+
+
+def roles_in_use(
+    cast: Mapping[str, tuple[Agent, ...]], steps: Iterable[Step], schedule: Sequence[SchedulePart]
+) -> Mapping[str, tuple[Agent, ...]]:
+    """Return the roles that speak, are heard, or are chosen in the branches that the settings select."""
+    used = {role for step in steps for role in (step.role, step.of, *getattr(step.hears, "roles", ()), *step.by_role)}
+    used |= {role for choice in scheduled_choices(schedule) for role in (choice.role, choice.source)}
+    return MappingProxyType({role: agents for role, agents in cast.items() if role in used})
+
+
+def _players(
+    role: str, binding: object, node: Node, choice: MethodChoice, substitution: Substitution
+) -> tuple[Agent, ...]:
+    called, mark, team = substitution.called(("roles", role)), node.where((role,)), choice.team
+    match binding:
+        case "everyone":
+            return team
+        case str() | int():
+            place = PLACES.index(binding) + 1 if isinstance(binding, str) else binding
+            if place > len(team):
+                refuse(mark, f"{called} is {binding}, and the team has {len(team)} of them", "add agents")
+            return (team[place - 1],)
+        case tuple():
+            known = {**choice.agents, **{agent.name: agent for agent in team}}
+            for i, name in enumerate(binding):
+                if name not in known:
+                    what = f"{called}: there is no agent {name}"
+                    refuse(node.where((role, i)), what, nearest(name, known, say="agents"))
+            if len(set(binding)) < len(binding):
+                refuse(mark, f"{called}: an agent is named twice", "name each once, or make a team with copies")
+            return tuple(known[name] for name in binding)
+        case ModelOfForm():
+            place = PLACES.index(binding.model_of) + 1
+            if place > len(team):
+                refuse(mark, f"{called}: there is no {binding.model_of} agent", "add agents")
+            return (Agent(role, team[place - 1].model),)
+        case ModelForm():
+            if binding.model not in choice.models:
+                remedy = nearest(binding.model, choice.models, say="models")
+                refuse(node.where((role, "model")), f"{called}: there is no model {binding.model}", remedy)
+            return (Agent(role, choice.models[binding.model], binding.persona),)
+        case ToolForm():
+            if binding.tool not in choice.tools:
+                remedy = nearest(binding.tool, choice.tools, say="tools") or "write tools: {NAME: {tool: calculator}}"
+                refuse(node.where((role, "tool")), f"{called}: there is no tool {binding.tool}", remedy)
+            return (Agent(role, choice.tools[binding.tool]),)
+        case _:  # pragma: no cover - the types admit nothing else
+            raise AssertionError(binding)
+
+
+# ---------------------------------------------------------------- templates to agents
+Prompt = str | SayForm
+DealProblem = tuple[Route, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateDeal:
+    """The templates of the agents of a role.
+
+    Attributes
+    ----------
+    prompt : str
+        The template of all other agents.
+    by_agent, by_role : mapping of name to str
+        Templates of agents, and of the players of a role, that differ from it.
+    said : tuple of str
+        Templates that are not sent to a model: their text is the reply.
+    problems : list of (route, what, remedy)
+    """
+
+    prompt: str
+    by_agent: Mapping[str, str] = field(default_factory=dict)
+    by_role: Mapping[str, str] = field(default_factory=dict)
+    said: tuple[str, ...] = ()
+    problems: Sequence[DealProblem] = ()
+
+
+def deal_templates(
+    prompt: Prompt | Sequence[Prompt] | Mapping[str, Prompt], agents: Sequence[str], roles: Collection[str] = ()
+) -> TemplateDeal:
+    """Give every agent of a role its template.
+
+    Parameters
+    ----------
+    prompt : template, `{say: ...}`, sequence of these, or mapping of agent or role to these
+        A list is dealt in the agents' order, and repeats if there are more agents. In a mapping `else` is for all
+        agents that it does not name; `first` and `second` are places, unless agents have these names; a role means
+        the agents that play it when the step is spoken.
+    agents : sequence of str
+        Agents of the role, in their order.
+    roles : collection of str
+        Of the protocol.
+    """
+    prompts = prompt.values() if isinstance(prompt, Mapping) else [prompt] if isinstance(prompt, Prompt) else prompt
+    replies = tuple(dict.fromkeys(way.say for way in prompts if isinstance(way, SayForm)))
+    if isinstance(prompt, Mapping):
+        return replace(_by_name({key: _template(way) for key, way in prompt.items()}, agents, roles), said=replies)
+    if isinstance(prompt, Prompt):
+        return TemplateDeal(_template(prompt), said=replies)
+    return replace(_in_turn([_template(way) for way in prompt], agents), said=replies)
+
+
+def _template(way: Prompt) -> str:
+    return way.say if isinstance(way, SayForm) else way
+
+
+def _in_turn(prompts: Sequence[str], agents: Sequence[str]) -> TemplateDeal:
+    unused = len(prompts) - len(agents)
+    problems: list[DealProblem] = []
+    if unused > 0 and agents:
+        what = f"{len(prompts)} templates are dealt to {len(agents)} agents, and nobody is asked with the last"
+        problems = [((len(agents),), what, "remove it, or add agents")]
+    turns = {name: prompts[k % len(prompts)] for k, name in enumerate(agents)}
+    return TemplateDeal(prompts[0], _others(prompts[0], turns), problems=problems)
+
+
+def _by_name(prompts: Mapping[str, str], agents: Sequence[str], roles: Collection[str]) -> TemplateDeal:
+    places = dict(zip(PLACES, agents, strict=False))
+    prompts = {name if name in agents else places.get(name, name): prompt for name, prompt in prompts.items()}
+    known = (*agents, *roles, ELSE)
+    problems: list[DealProblem] = [
+        ((name,), f"no agent of the role, and no role, is called {name}", nearest(name, known, say="agents and roles"))
+        for name in prompts
+        if name not in known
+    ]
+    missing = [] if ELSE in prompts or problems else [name for name in agents if name not in prompts]
+    if missing:
+        have = "have" if len(missing) > 1 else "has"
+        problems.append(((), f"{', '.join(missing)} {have} no template", f"name all agents of the role, or {ELSE}"))
+    first = prompts.get(ELSE) or next(iter(prompts.values()))
+    by_role = {name: prompt for name, prompt in prompts.items() if name in roles and name not in agents}
+    by_agent = {name: prompts[name] for name in agents if name in prompts}
+    # An agent with the common template is named, too, if a role that it may play has another template.
+    return TemplateDeal(first, by_agent if by_role else _others(first, by_agent), by_role, problems=problems)
+
+
+def _others(first: str, by_agent: Mapping[str, str]) -> dict[str, str]:
+    return {name: prompt for name, prompt in by_agent.items() if prompt != first}
+
+
+PROMPT = "common/verify.j2"
+LOGPROBS = "logprobs"
+"""The option that requests the probabilities of the tokens of a reply."""
+
+
+def with_confidence(method: Method, written: Node | None, label: str, models: Mapping[str, Model]) -> Method:
+    """Return a method with the source of confidence that its entry names.
+
+    Parameters
+    ----------
+    method : Method
+    written : Node or None
+        The value of `confidence:`; None if there is none.
+    label : str
+        What messages call the method.
+    models : mapping of name to Model
+
+    Raises
+    ------
+    SpecError
+        There is no such form or model, or an agent's model has no probabilities of tokens.
+    """
+    measure = STATED if written is None else _measure(written, label, models)
+    if measure.source == "logprob":
+        assert written is not None
+        method = _with_logprobs(method, written, label)
+    return replace(method, confidence=measure)
+
+
+def _measure(written: Node, label: str, models: Mapping[str, Model]) -> Measure:
+    entry = Node({"confidence": written}, written.mark)
+    source = validate(ConfidenceEntry, entry, lambda route: f"{label}.{'.'.join(map(str, route))}").confidence
+    match source:
+        case "consistency":
+            return Measure("consistency", SAMPLES)
+        case ConsistencyForm():
+            return Measure("consistency", source.consistency)
+        case "verifier":
+            return Measure("verifier", prompt=PROMPT)
+        case VerifierForm():
+            if source.verifier not in models:
+                what = f"{label}.confidence: there is no model {source.verifier}"
+                refuse(written.where(("verifier",)), what, nearest(source.verifier, models, say="models"))
+            return Measure("verifier", verifier=models[source.verifier], prompt=PROMPT)
+        case _:
+            return Measure(source)
+
+
+def _with_logprobs(method: Method, written: Node, label: str) -> Method:
+    """Return a method whose answering models are asked for logprobs."""
+    answering = {step.role for step in method.steps.values() if step.reads == "answer"}
+    names = {agent.name for role in answering for agent in method.cast[role]}
+
+    def with_logprobs(agent: Agent) -> Agent:
+        if agent.name not in names or agent.model.is_tool:
+            return agent
+        if agent.model.model.startswith("builtin/"):
+            what = f"{label}.confidence: {agent.name} is {agent.model.model}, which has no probabilities of tokens"
+            refuse(written.mark, what, "use consistency or verifier, or another model")
+        if agent.model.options.get(LOGPROBS) is False:
+            what = f"{label}.confidence: model {agent.model.name} says logprobs: false"
+            refuse(written.mark, what, "remove that option")
+        options = MappingProxyType({**agent.model.options, LOGPROBS: True})
+        return replace(agent, model=replace(agent.model, options=options))
+
+    cast = {role: tuple(map(with_logprobs, agents)) for role, agents in method.cast.items()}
+    return replace(method, cast=MappingProxyType(cast))

@@ -1,0 +1,327 @@
+"""Whether a method fits its agents: layouts, counts, and weights against their number and their models.
+
+A count that is larger than the number of agents changes nothing. It may be an upper bound for teams of several sizes,
+so it is a problem only if it is too large in every arm that uses it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from cortexdsl.core import (
+    NEVER,
+    SIMILARITY_FROM_REPLIES,
+    Agent,
+    Choose,
+    Edges,
+    Everyone,
+    Groups,
+    Keep,
+    Method,
+    NetworkX,
+    OfRole,
+    Repeat,
+    Ring,
+    Sparse,
+    Step,
+    Topology,
+)
+from cortexdsl.engine.methods import debating_agents, debating_roles, principal_roles, schedule_parts, scheduled_choices
+from cortexdsl.engine.topology import check_layout, draw_groups, heard_matrix
+from cortexdsl.errors import DebateError, Problem, nearest
+from cortexdsl.expressions import evaluation
+from cortexdsl.language.grammar.protocol import ProtocolText
+from cortexdsl.language.grammar.schedule import ChooseText, choice_of
+from cortexdsl.language.nodes import Mark, Node, PlacedProblem, Route
+from cortexdsl.language.protocol import walks
+from cortexdsl.language.protocol.soundness import ProblemAt
+
+
+def fit_problems(method: Method, node: Node, called: Callable[[Route], str]) -> Iterator[PlacedProblem]:
+    """Yield what does not fit between a method and its agents.
+
+    Parameters
+    ----------
+    method : Method
+    node : Node
+        The protocol with the values of its settings, with positions.
+    called : function
+        What messages call the value at a route of the protocol.
+    """
+
+    def problem_at(route: Route, what: str, remedy: str = "", *, key: bool = False) -> PlacedProblem:
+        mark = node.where(route)
+        return mark, Problem(str(mark), f"{called(route)}: {what}", remedy)
+
+    for name, step in method.steps.items():
+        route: Route = ("steps", name, "hears")
+        if _is_alone(method, step):
+            remedy = "name two agents or more: agents: or team:"
+            yield problem_at(route, "there is one agent, and nobody else to be heard", remedy)
+        elif isinstance(step.hears, Sparse):
+            yield from _weights(method, step, route, problem_at)
+        else:
+            yield from _layout(method, step, step.hears, route, problem_at)
+        if step.of in method.cast and not _may_hear(method, step):
+            what = f"{step.of} is not heard here, and there is a call for each who is"
+            yield problem_at(
+                ("steps", name, "each", "edge"), what, f"write hears: {{role: {step.of}}}, in a list with others"
+            )
+    yield from _lacking(method, problem_at)
+
+
+def _layout(
+    method: Method, step: Step, hears: Topology, route: Route, problem_at: ProblemAt
+) -> Iterator[PlacedProblem]:
+    """Yield what does not fit between a layout and the agents of its step."""
+    among = debating_agents(method)
+    debates = step.role in debating_roles(method)
+    who = " or ".join(principal_roles(method))
+    heard = f"write hears: {{role: {_listed(principal_roles(method))}}}"
+    match hears:
+        case Everyone() if not debates:
+            who_debates = f"; or say who debates: debaters: [{step.role}]" if step.reads == "answer" else ""
+            yield problem_at(route, f"everyone is every {who}, and {step.role} speaks", heard + who_debates)
+        case Ring() if not debates:
+            yield problem_at(route, f"a ring lies within one role: {who}, and {step.role} speaks", heard)
+        case Groups(count, sizes):
+            if sizes and sum(sizes) != len(among):
+                yield problem_at(
+                    (*route, "groups"), f"sizes {list(sizes)} add up to {sum(sizes)}, and {len(among)} agents debate",
+                    "let the sizes add up to the number of agents",
+                )  # fmt: skip
+            elif count > len(among):
+                what = f"{count} groups, and {len(among)} agents debate"
+                yield problem_at((*route, "groups"), what, f"at most {len(among)} groups")
+        case Edges(pairs):
+            known = {agent.name for agents in method.cast.values() for agent in agents}
+            for i, pair in enumerate(pairs):
+                for j, agent in enumerate(pair):
+                    if agent not in known:
+                        remedy = nearest(agent, sorted(known), say="agents")
+                        yield problem_at((*route, "edges", i, j), f"no agent of the debate is called {agent}", remedy)
+        case OfRole(roles):
+            for role in roles:
+                if role not in method.cast:
+                    remedy = nearest(role, sorted(method.cast), say="roles")
+                    yield problem_at((*route, "role"), f"there is no role {role}", remedy)
+        case NetworkX():
+            yield from _networkx(method, step, hears, (*route, "networkx"), problem_at)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return names[0] if len(names) == 1 else f"[{', '.join(names)}]"
+
+
+def _weights(method: Method, step: Step, route: Route, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
+    """Yield what does not fit between the weights of a step's edges and its agents."""
+    assert isinstance(step.hears, Sparse)
+    keep, others = step.hears.keep, len(debating_agents(method)) - 1
+    if (retained := keep.retained(others)) is not None and retained < 1:
+        yield problem_at(
+            (*route, "sparse", "keep", keep.rule),
+            f"{keep.number:g} of {others} others dropped leave nobody to hear",
+            f"at most {max(0, others - 1)} with {others + 1} agents",
+        )
+    if step.role in debating_roles(method):  # else `layout_problems` reports more
+        yield from _layout(method, step, step.hears.within, (*route, "within"), problem_at)
+
+
+def _lacking(method: Method, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
+    """Yield factors of expressions that need steps or facts that the method lacks."""
+    for expression, route, agents in _expressions(method):
+        used = evaluation.parse(expression).names
+        is_asked = used & {"similarity", "intimacy"} and method.similarity == SIMILARITY_FROM_REPLIES
+        if is_asked and not any(step.reads == "similarity" for step in method.steps.values()):
+            remedy = "let one have each: pair, reads: similarity; or name an embedding"
+            yield problem_at(route, "no step asks for the similarity", remedy)
+        if "credibility" in used:
+            yield from _sizes(agents, route, problem_at)
+
+
+def _expressions(method: Method) -> Iterator[tuple[str, Route, tuple[Agent, ...]]]:
+    """Yield every expression, its route, and the agents that it weighs."""
+    for name, step in method.steps.items():
+        if isinstance(step.hears, Sparse):
+            yield step.hears.weight, ("steps", name, "hears", "sparse", "weight"), method.cast[step.role]
+    for part in schedule_parts(method.schedule):
+        if isinstance(part, Choose):
+            yield part.weight, ("schedule",), debating_agents(method)
+        elif isinstance(part, Repeat):
+            for condition in (part.until, part.unless):
+                if condition != NEVER:
+                    yield condition, ("schedule",), debating_agents(method)
+    if method.decide.rule == "vote":
+        yield method.decide.weight, ("decide", "vote"), debating_agents(method)
+
+
+def _is_alone(method: Method, step: Step) -> bool:
+    """Return whether a step hears talk, but each of its speakers is the only agent that could be heard."""
+    if isinstance(step.hears, OfRole):
+        heard = tuple(agent for role in step.hears.roles for agent in method.cast.get(role, ()))
+    elif step.hears.candidates == "debaters":
+        heard = debating_agents(method)
+    elif step.hears.candidates == "role":
+        heard = method.cast[step.role]
+    else:
+        return False
+    names = {agent.name for agent in heard}
+    return bool(names) and all(names <= {agent.name} for agent in method.cast[step.role])
+
+
+def _may_hear(method: Method, step: Step) -> bool:
+    """Return whether a step may hear a player of the role that its calls are about; a choice may take any agent."""
+    roles = step.hears.roles if isinstance(step.hears, OfRole) else principal_roles(method)
+    if {choice.role for choice in scheduled_choices(method.schedule)} & {step.of, *roles}:
+        return True
+    heard = {agent.name for role in roles for agent in method.cast.get(role, ())}
+    return any(agent.name in heard for agent in method.cast[step.of])
+
+
+WITHOUT_CREDIBILITY = "weight: reliability * intimacy / (self_orientation + 1)"
+"""The weight of CortexDebate for models whose sizes are unknown, as a line of a method."""
+
+
+def _sizes(agents: tuple[Agent, ...], route: Route, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
+    models = {agent.model.name: agent.model for agent in agents}
+    for name, model in models.items():
+        lacking = [key for key in ("parameters", "tokens") if getattr(model, key) is None]
+        if lacking:
+            sizes = ", ".join(f"{key}: NUMBER" for key in lacking)
+            remedy = (
+                f"write models: {{{name}: {{{sizes}}}}} from the model's card; if nobody publishes them, weigh without"
+                f" credibility ({WITHOUT_CREDIBILITY}), or give every model the same numbers, which comes to the same"
+            )
+            yield problem_at(route, f"credibility needs the {' and '.join(lacking)} of model {name}", remedy)
+
+
+def _networkx(
+    method: Method, step: Step, hears: NetworkX, route: Route, problem_at: ProblemAt
+) -> Iterator[PlacedProblem]:
+    debates = step.role in debating_roles(method)
+    names = [agent.name for agent in (debating_agents(method) if debates else method.cast[step.role])]
+    if any(choice.role in principal_roles(method) for choice in scheduled_choices(method.schedule)):
+        what = "agents leave the debate, and a graph of networkx is made for a number of them"
+        yield problem_at(route, what, "use ring, random, edges or where")
+        return
+    try:
+        heard_matrix(hears, names, names, (), lambda: random.Random(0))
+    except DebateError as error:
+        yield problem_at(route, str(error), f"the graph is made for {len(names)} agents")
+
+
+def layout_problems(method: Method, node: Node, called: Callable[[Route], str]) -> Iterator[PlacedProblem]:
+    """Yield the steps whose graph the engine cannot lay out.
+
+    Parameters
+    ----------
+    method, node, called
+        As `misfits` takes them; for a method that has none.
+    """
+    principal = debating_agents(method)
+    names = [agent.name for agent in principal]
+    try:
+        groups = draw_groups(method, names, random.Random(0))
+    except DebateError as error:
+        mark = node.where(("steps",))
+        yield mark, Problem(str(mark), str(error), "let every step hear the same groups")
+        return
+    for name, step in method.steps.items():
+        route: Route = ("steps", name, "hears")
+        try:
+            check_layout(method, step, principal, groups)
+        except DebateError as error:
+            mark = node.where(route)
+            remedy = "name whom it hears: hears: {role: ROLE}"
+            yield mark, Problem(str(mark), f"{called(route)}: {error}", remedy)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCount:
+    """A count in one arm.
+
+    Attributes
+    ----------
+    mark : Mark
+        Its position.
+    excess : Problem or None
+        The problem if it is larger than the number of agents.
+    """
+
+    mark: Mark
+    excess: Problem | None
+
+
+def agent_counts(
+    method: Method, text: ProtocolText, node: Node, called: Callable[[Route], str]
+) -> Iterator[AgentCount]:
+    """Yield the numbers of agents that a method names.
+
+    Parameters
+    ----------
+    method : Method
+    text : ProtocolText
+        The text of the method.
+    node : Node
+        The same, with positions.
+    called : function
+        What messages call the value at a route of the protocol.
+    """
+
+    def count(route: Route, excess: tuple[str, str] | None) -> AgentCount:
+        mark = node.where(route)
+        return AgentCount(mark, excess and Problem(str(mark), f"{called(route)}: {excess[0]}", excess[1]))
+
+    for name, step in method.steps.items():
+        others = max(len({one.name for one in debating_agents(method)} - {who.name}) for who in method.cast[step.role])
+        for route, excess in _heard(step.hears, others, ("steps", name, "hears"), node):
+            yield count(route, excess)
+    for choice, route in walks.items_of(ChooseText, text):
+        standing = _most_standing(method, choice.source)
+        if choice.where is None and standing:
+            keep = choice_of(choice).keep
+            yield count((*route, "keep", keep.rule), _chosen(keep, standing))
+
+
+def _heard(hears: Topology, others: int, route: Route, node: Node) -> Iterator[tuple[Route, tuple[str, str] | None]]:
+    """Yield the counts of a layout: the route of each, and its excess with the remedy."""
+    match hears:
+        case Ring(reach):
+            furthest = (others + 1) // 2
+            what = f"who is {furthest} away is the furthest of {others + 1} agents"
+            yield (*route, "ring"), (what, f"at most {furthest}, or hears: everyone") if reach > furthest else None
+        case Sparse(keep=keep, within=within):
+            if (retained := keep.retained(others)) is not None:
+                what = f"{keep.number:g} are kept, and {others} others can be heard"
+                remedy = f"at most {others} with {others + 1} agents, or keep: all"
+                yield (*route, "sparse", "keep", keep.rule), (what, remedy) if retained > others else None
+            form = (*route, "sparse") if node.find((*route, "sparse")) else route  # else {where: ..., within: ...}
+            yield from _heard(within, others, (*form, "within"), node)
+
+
+def _chosen(keep: Keep, standing: int) -> tuple[str, str] | None:
+    """Return the excess of the count of a choice, with the remedy."""
+    number, retained = keep.number or 0, keep.retained(standing)
+    if retained is not None and retained > standing:
+        return f"{number:g} are kept, and {standing} stand", f"at most {standing}, or keep: all"
+    if retained is not None and retained < 1:
+        return f"{number:g} of the {standing} that stand are dropped", f"at most {standing - 1}"
+    return None
+
+
+def _most_standing(method: Method, role: str) -> int:
+    """Return how many candidates a choice may have: players of the role, or of a role that it is filled from."""
+    roles = {role}
+    while more := {each.source for each in scheduled_choices(method.schedule) if each.role in roles} - roles:
+        roles |= more
+    return max(len(method.cast.get(each, ())) for each in roles)
+
+
+def excessive_counts(counts: Iterable[AgentCount]) -> list[Problem]:
+    """Return the problems of counts that are too large in every arm."""
+    by_mark: dict[Mark, list[Problem | None]] = {}
+    for count in counts:
+        by_mark.setdefault(count.mark, []).append(count.excess)
+    return [excess[0] for excess in by_mark.values() if excess[0] is not None and all(excess)]

@@ -1,0 +1,288 @@
+"""A protocol with its settings and its agents: the frozen method that the engine interprets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from cortexdsl.core import Agent, Method, Repeat, SchedulePart, SitePlace, Step
+from cortexdsl.engine.methods import scheduled_steps
+from cortexdsl.errors import Problem, SpecError, nearest
+from cortexdsl.language.error_recovery import NO_PLACEHOLDERS, protocol_placeholders, recover, without_value
+from cortexdsl.language.grammar.entries import number
+from cortexdsl.language.grammar.experiment import METHOD_WORDS
+from cortexdsl.language.grammar.hears import topology
+from cortexdsl.language.grammar.protocol import ProtocolText, bins, decision
+from cortexdsl.language.grammar.schedule import OTHERWISE, CaseText, ChooseText, LoopText, choice_of
+from cortexdsl.language.grammar.speakers import SAMPLING
+from cortexdsl.language.grammar.steps import StepText, turn_filter
+from cortexdsl.language.methods.casting import MethodChoice, bind_roles, deal_templates, roles_in_use, with_confidence
+from cortexdsl.language.methods.fit import AgentCount, agent_counts, fit_problems, layout_problems
+from cortexdsl.language.nodes import Mark, Node, PlacedProblem, Route, shown
+from cortexdsl.language.problems import in_order, shortest_by_place
+from cortexdsl.language.protocol import walks
+from cortexdsl.language.protocol.loader import BUILTIN_FOLDER, Protocol
+from cortexdsl.language.protocol.settings import Substitution
+from cortexdsl.language.protocol.soundness import ProblemAt, cases_without_branch
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedMethod:
+    """A method, and the positions of its parts.
+
+    Attributes
+    ----------
+    method : Method
+    prompts : mapping of step to Mark
+        Where its template is named.
+    counts : tuple of AgentCount
+        Numbers of agents that it keeps, against how many there are.
+    places : mapping of SitePlace to Mark
+        Positions of its conditions, choices, and steps, except in built-in files.
+    """
+
+    method: Method
+    prompts: Mapping[str, Mark]
+    counts: tuple[AgentCount, ...] = ()
+    places: Mapping[SitePlace, Mark] = field(default_factory=dict)
+
+
+def settings_of(protocol: Protocol, choice: MethodChoice) -> dict[str, Node]:
+    """Return every setting of a protocol: the chosen value, else the default."""
+    chosen = {key: node for key, node in choice.node.mapping().items() if key not in METHOD_WORDS}
+    return {name: chosen.get(name, default) for name, default in protocol.settings.items()}
+
+
+def resolve(protocol: Protocol, choice: MethodChoice) -> Method:
+    """Put settings and agents into a protocol.
+
+    Raises
+    ------
+    SpecError
+        Every problem, placed at the setting that causes it: an unknown setting, role, or step, a value that the setting
+        cannot have, too few agents, groups or ranks that do not fit their number, a weight that needs facts that the
+        entry of a model lacks.
+    """
+    return resolve_placed(protocol, choice).method
+
+
+def resolve_placed(protocol: Protocol, choice: MethodChoice) -> ResolvedMethod:
+    """Put settings and agents into a protocol, as `resolve` does, and return the positions of its parts as well."""
+    problems: list[PlacedProblem] = []
+    resolved = _resolved(protocol, choice, problems)
+    if problems or resolved is None:
+        raise SpecError([_placed_in_spec(problem, choice) for problem in in_order(problems)])
+    home = choice.node.mark
+    return replace(resolved, prompts={k: home if _is_builtin(str(m)) else m for k, m in resolved.prompts.items()})
+
+
+def _is_builtin(where: str) -> bool:
+    return where.startswith(str(BUILTIN_FOLDER))
+
+
+def _placed_in_spec(problem: Problem, choice: MethodChoice) -> Problem:
+    """Move a problem of a built-in file (a default that does not fit the spec) to the method."""
+    return replace(problem, where=str(choice.node.mark)) if _is_builtin(problem.where) else problem
+
+
+# ---------------------------------------------------------------- stages
+def _resolved(protocol: Protocol, choice: MethodChoice, problems: list[PlacedProblem]) -> ResolvedMethod | None:
+    """Return the method and add its problems; None if later stages cannot be checked."""
+    choice = _without_unknown(protocol, choice, problems)
+    substitution = Substitution(_valid_settings(protocol, choice, problems), choice.label)
+    node = substitution.apply(_overridden(protocol.node, choice.node))
+    if substitution.invalid:
+        problems += [problem for _, problem in substitution.invalid]
+        return None
+    recovered = recover(ProtocolText, node, protocol_placeholders(protocol.node), substitution.called)
+    problems += shortest_by_place(recovered.problems)
+    if recovered.text is None:
+        return None
+    text, node = recovered.text, recovered.node
+
+    def problem_at(route: Route, what: str, remedy: str = "", *, key: bool = False) -> PlacedProblem:
+        mark = node.where(route)
+        return mark, Problem(str(mark), f"{substitution.called(route)}: {what}", remedy)
+
+    if cases := list(cases_without_branch(text, problem_at)):
+        problems += cases
+    if cases or not choice.is_cast:
+        return None
+    method = _method(protocol.name, text, node, choice, substitution, problem_at, problems)
+    if method is None:
+        return None
+    unfit = [*fit_problems(method, node, substitution.called)]
+    # The placeholder of an invalid `hears` is nobody, which has no graph.
+    has_graphs = not any(route[2:3] == ("hears",) for route in recovered.doubtful.routes)
+    problems += unfit or (layout_problems(method, node, substitution.called) if has_graphs else ())
+    counts = () if unfit or not has_graphs else agent_counts(method, text, node, substitution.called)
+    return ResolvedMethod(
+        method,
+        {name: node.where(("steps", name, "prompt")) for name in method.steps},
+        tuple(count for count in counts if not _is_builtin(count.mark.file)),
+        {place: mark for place, mark in _places(text, node) if not _is_builtin(mark.file)},
+    )
+
+
+def _without_unknown(protocol: Protocol, choice: MethodChoice, problems: list[PlacedProblem]) -> MethodChoice:
+    """Return a choice without settings, roles, and prompts that the protocol does not have."""
+    unknown = list(_unknown_keys(protocol, choice))
+    problems += [problem for _, problem in unknown]
+    for route, _ in unknown:
+        choice = replace(choice, node=without_value(choice.node, route, NO_PLACEHOLDERS))
+    return choice
+
+
+def _valid_settings(protocol: Protocol, choice: MethodChoice, problems: list[PlacedProblem]) -> dict[str, Node]:
+    """Return the settings, with defaults for those that name another setting."""
+    settings = settings_of(protocol, choice)
+    for name, setting in settings.items():
+        if isinstance(setting.value, str) and setting.value.startswith("$"):
+            what = f"{choice.label}: {shown(setting.value)} is no value"
+            remedy = "a setting takes its value, not another setting"
+            problems.append((setting.mark, Problem(str(setting.mark), what, remedy)))
+            settings[name] = protocol.settings[name]
+    return settings
+
+
+def _method(
+    name: str,
+    text: ProtocolText,
+    node: Node,
+    choice: MethodChoice,
+    substitution: Substitution,
+    problem_at: ProblemAt,
+    problems: list[PlacedProblem],
+) -> Method | None:
+    """Return the frozen method of a text whose settings have their values; None if its roles cannot be bound."""
+    roles = node.find(("roles",)) or Node({}, node.mark)
+    try:
+        cast = bind_roles(text.roles, roles, choice, substitution)
+    except SpecError as error:
+        problems += [(roles.mark, problem) for problem in error.problems]
+        return None
+    schedule = _schedule(text.schedule)
+    steps = {
+        step: _step(step, text.steps[step], node.find(("steps", step)), cast, problem_at, problems)
+        for step in text.steps
+        if step in set(scheduled_steps(schedule))
+    }
+    method = Method(
+        protocol=name,
+        cast=roles_in_use(cast, steps.values(), schedule),
+        steps=MappingProxyType(steps),
+        schedule=schedule,
+        decide=decision(text),
+        rounds_cap=None if text.ends is None else int(number(text.ends.rounds)),
+        recalibration=bins(text.recalibration),
+        participation=text.participation,  # type: ignore[arg-type]
+        similarity=text.similarity,
+        passes=text.passes,  # type: ignore[arg-type]
+        debaters=text.debaters,
+    )
+    try:
+        return with_confidence(method, choice.node.find(("confidence",)), choice.label, choice.models)
+    except SpecError as error:
+        problems += [(choice.node.where(("confidence",)), problem) for problem in error.problems]
+        return method
+
+
+def _places(text: ProtocolText, node: Node) -> Iterator[tuple[SitePlace, Mark]]:
+    """Yield the positions of the conditions and choices of a schedule, and of the words of its steps."""
+    for loop, route in walks.items_of(LoopText, text):
+        (part,) = _schedule((loop,))
+        yield ("until", part), node.where((*route, "until"))
+        yield ("unless", part), node.where((*route, "unless"))
+    for choice, route in walks.items_of(ChooseText, text):
+        yield ("choose", choice_of(choice)), node.where(route)
+    for name in text.steps:
+        yield ("hears", name), node.where(("steps", name, "hears"))
+        yield ("tells", name), node.where(("steps", name, "tells"))
+        yield ("own", name), node.where(("steps", name, "own"))
+
+
+def _unknown_keys(protocol: Protocol, choice: MethodChoice) -> Iterator[tuple[Route, PlacedProblem]]:
+    """Yield settings, roles, and prompts that the protocol does not have."""
+
+    def unknown(route: tuple[str, ...], what: str, known: Iterable[str], kind: str) -> tuple[Route, PlacedProblem]:
+        mark = choice.node.key_mark(route)
+        none = f"{protocol.name} has no {kind}s"
+        remedy = nearest(route[-1], known, say=f"{kind}s of {protocol.name}") or none
+        if kind == "setting" and route[-1] in SAMPLING:
+            remedy = f"write it in the entry of a model, models: {{NAME: {{{route[-1]}: ...}}}}"
+            remedy += f"; the axis of a grid is models.NAME.{route[-1]}"
+        return route, (mark, Problem(str(mark), f"{choice.label}: {what}", remedy))
+
+    for key in choice.node.mapping():
+        if key not in METHOD_WORDS and key not in protocol.settings:
+            yield unknown((key,), f"{protocol.name} has no setting {key}", protocol.settings, "setting")
+    for word, kind, known in (("roles", "role", protocol.text.roles), ("prompts", "step", protocol.text.steps)):
+        written = choice.node.find((word,))
+        for key in written.mapping() if written is not None else ():
+            if key not in known:
+                yield unknown((word, key), f"{protocol.name} has no {kind} {key}", known, kind)
+
+
+def _overridden(protocol: Node, method: Node) -> Node:
+    """Return the protocol with the method's own role bindings and prompts."""
+    entries = protocol.mapping()
+    keys = dict(protocol.keys)
+    if roles := method.find(("roles",)):
+        written = entries.get("roles") or Node({"debater": Node("everyone", protocol.mark)}, protocol.mark)
+        merged = {**written.mapping(), **roles.mapping()}
+        entries = {**entries, "roles": Node(merged, roles.mark, {**written.keys, **roles.keys})}
+    if prompts := method.find(("prompts",)):
+        steps = dict(entries["steps"].mapping())
+        for name, prompt in prompts.mapping().items():
+            step = steps[name]
+            steps[name] = Node({**step.mapping(), "prompt": prompt}, step.mark, step.keys, step.size)
+        entries = {**entries, "steps": Node(steps, entries["steps"].mark, entries["steps"].keys)}
+    return Node(entries, protocol.mark, keys, protocol.size)
+
+
+def _step(
+    name: str,
+    text: StepText,
+    node: Node | None,
+    cast: Mapping[str, tuple[Agent, ...]],
+    problem_at: ProblemAt,
+    problems: list[PlacedProblem],
+) -> Step:
+    material = node.find(("with",)) if node is not None else None
+    ways = deal_templates(text.prompt, [agent.name for agent in cast.get(text.role, ())], cast)
+    problems += [problem_at(("steps", name, "prompt", *below), what, remedy) for below, what, remedy in ways.problems]
+    return Step(
+        name=name,
+        role=text.role,
+        prompt=ways.prompt,
+        by_agent=MappingProxyType(ways.by_agent),
+        by_role=MappingProxyType(ways.by_role),
+        said=ways.said,
+        hears=topology(text.hears),
+        tells=tuple(map(turn_filter, text.tells)),
+        own=turn_filter(text.own),
+        material=MappingProxyType(material.plain() if material is not None else {}),
+        order=text.order,  # type: ignore[arg-type]
+        each=text.kind,
+        of=text.of,
+        draws=int(number(text.draws)),
+        reads=text.reads[0],
+        beside=text.reads[1:],  # type: ignore[arg-type]
+    )
+
+
+def _schedule(items: Sequence[Any]) -> tuple[SchedulePart, ...]:
+    schedule: list[SchedulePart] = []
+    for item in items:
+        match item:
+            case LoopText():
+                schedule.append(Repeat(int(number(item.repeat)), _schedule(item.do), item.until, item.unless))
+            case ChooseText():
+                schedule.append(choice_of(item))
+            case CaseText():
+                schedule += _schedule(item.do[item.branch or OTHERWISE])
+            case _:
+                schedule.append(str(item))
+    return tuple(schedule)

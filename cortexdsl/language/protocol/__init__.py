@@ -1,0 +1,1 @@
+"""Protocols: their text, their settings, and what makes one sound."""

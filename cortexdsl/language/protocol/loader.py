@@ -1,0 +1,129 @@
+"""Protocols by name: built in, written in a spec, or in a file beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from cortexdsl.errors import SpecError, nearest
+from cortexdsl.language.error_recovery import protocol_placeholders, recover
+from cortexdsl.language.grammar.protocol import INHERITING, ProtocolText
+from cortexdsl.language.nodes import Mark, Node, dotted, refuse
+from cortexdsl.language.problems import in_order
+from cortexdsl.language.protocol.soundness import soundness_problems
+from cortexdsl.language.reader import read
+
+BUILTIN_FOLDER = Path(__file__).resolve().parents[2] / "protocols"
+"""The built-in protocols, by family: alone, everyone, sparse, roles, chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """A valid protocol whose settings may still change.
+
+    Attributes
+    ----------
+    name : str
+    text : ProtocolText
+        As written, validated.
+    node : Node
+        With positions; words that inherit a setting refer to it (`recalibration: $recalibration`).
+    """
+
+    name: str
+    text: ProtocolText
+    node: Node
+
+    @property
+    def settings(self) -> Mapping[str, Node]:
+        """The settings and their defaults."""
+        written = self.node.find(("settings",))
+        return written.mapping() if written is not None else {}
+
+
+def builtin_names() -> tuple[str, ...]:
+    """Return the names of the built-in protocols."""
+    return tuple(sorted(_files()))
+
+
+@cache
+def _files() -> Mapping[str, Path]:
+    return {path.stem: path for path in BUILTIN_FOLDER.glob("*/*.yaml")}
+
+
+def load_protocol(
+    name: str, inline: Mapping[str, Node] | None = None, folder: Path = Path(), mark: Mark | None = None
+) -> Protocol:
+    """Return a validated protocol.
+
+    Parameters
+    ----------
+    name : str
+        A name of `inline`, else of a built-in protocol; or a path that ends in .yaml.
+    inline : mapping of str to Node, optional
+        The protocols of a spec; they override built-in ones.
+    folder : Path
+        The folder that a path is relative to.
+    mark : Mark, optional
+        Position of the name, for messages.
+
+    Raises
+    ------
+    SpecError
+        There is no such protocol, or it is invalid: all problems.
+    """
+    if inline and name in inline:
+        return protocol_of(name, inline[name], ("protocols", name))
+    if name.endswith((".yaml", ".yml")):
+        path = folder / name
+        if not path.is_file() and mark is not None:
+            refuse(mark, f"there is no file {path}", "a protocol's path begins beside the spec")
+        return protocol_of(path.stem, read(path))
+    if name not in builtin_names():
+        known = (*(inline or ()), *builtin_names())
+        remedy = nearest(name, known, say="protocols")
+        refuse(mark or name, f"there is no protocol {name}", f"{remedy}; or ./FILE.yaml beside the spec")
+    return _builtin(name)
+
+
+@cache
+def _builtin(name: str) -> Protocol:
+    return protocol_of(name, read(_files()[name]))
+
+
+def protocol_of(name: str, node: Node, above: tuple[str, ...] = ()) -> Protocol:
+    """Validate a protocol.
+
+    Parameters
+    ----------
+    name : str
+    node : Node
+    above : tuple of str
+        The route that leads to it in its file, for messages.
+
+    Raises
+    ------
+    SpecError
+        All problems, in the order of the text.
+    """
+    recovered = recover(ProtocolText, node, protocol_placeholders(node), lambda route: dotted((*above, *route)))
+    problems = list(recovered.problems)
+    if recovered.text is None:
+        raise SpecError(in_order(problems))
+    inherited = _inheriting(recovered.node)
+    problems += soundness_problems(inherited, recovered.text, above, recovered.doubtful)
+    if problems:
+        raise SpecError(in_order(problems))
+    return Protocol(name, recovered.text, inherited)
+
+
+def _inheriting(node: Node) -> Node:
+    """Return a protocol whose missing words refer to the settings of the same names."""
+    entries = node.mapping()
+    settings = entries["settings"].mapping() if "settings" in entries else {}
+    named = {
+        word: Node(f"${word}", settings[word].mark) for word in INHERITING if word in settings and word not in entries
+    }
+    return Node({**entries, **named}, node.mark, node.keys, node.size + len(named))

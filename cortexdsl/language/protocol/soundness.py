@@ -1,0 +1,330 @@
+"""Checks between the parts of a protocol: names that must exist, steps that are reached, endings that can happen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+
+from cortexdsl.core import AUDIBLE
+from cortexdsl.errors import Problem, nearest
+from cortexdsl.expressions import evaluation
+from cortexdsl.expressions.names import OF_STEPS
+from cortexdsl.language.error_recovery import Doubtful, protocol_placeholders, recover, without_value
+from cortexdsl.language.grammar.experiment import METHOD_WORDS
+from cortexdsl.language.grammar.hears import GroupsForm, RoleForm, SparseForm
+from cortexdsl.language.grammar.protocol import OtherwiseText, ProtocolText
+from cortexdsl.language.grammar.schedule import CaseText, ChooseText, LoopText
+from cortexdsl.language.grammar.steps import StepText, ToldText
+from cortexdsl.language.nodes import Node, PlacedProblem, Route, dotted, shown
+from cortexdsl.language.protocol import walks
+from cortexdsl.language.protocol.settings import Substitution, references
+
+EACH = ("edge", "listener", "group")
+"""Values of `each` whose turns are about one agent."""
+SCORES = ("peer_score", "score")
+"""Names whose values come from the reviews about an agent."""
+
+
+def unaddressed_turns(text: ProtocolText) -> Iterator[tuple[Route, str, tuple[str, ...]]]:
+    """Yield uses of turns about an agent (such as a review) in protocols in which no turn is about an agent.
+
+    Yields
+    ------
+    (route, what, steps)
+        The use, the problem, and the steps whose turns would be about agents if they had `each:`; empty if no step
+        hears anybody.
+    """
+    for name, step in text.steps.items():
+        for told in step.tells:
+            if isinstance(told, ToldText):
+                is_needed, steps = told.about == "me", tuple(one for one in told.step if one in text.steps)
+            else:
+                is_needed, steps = told == "about_me", ()
+            if is_needed and not any(text.steps[one].kind in EACH for one in steps or text.steps):
+                which = "no turn is" if not steps else f"no turn of {' or '.join(steps)} is"
+                what = f"{name} is told what is about it, and {which} about anybody"
+                yield ("steps", name, "tells"), what, steps or _likely_steps(text, name)
+    reviews = tuple(name for name, step in text.steps.items() if "review" in step.reads)
+    if reviews and not any(text.steps[name].kind in EACH for name in reviews):
+        for expression, route in walks.expressions(text):
+            for factor in sorted(evaluation.parse(expression).names & {*SCORES}):
+                yield route, f"{factor} needs reviews of somebody, and {' and '.join(reviews)} is about nobody", reviews
+
+
+def _likely_steps(text: ProtocolText, using: str) -> tuple[str, ...]:
+    """Return the steps that are probably meant: those that are read as reviews, else those that the step hears."""
+    step = text.steps[using]
+    heard = getattr(step.hears, "role", None)
+    likely: tuple[Callable[[StepText], bool], ...] = (
+        lambda other: "review" in other.reads,
+        lambda other: heard is not None and other.role in heard,
+        lambda other: True,
+    )
+    for is_meant in likely:
+        steps = [
+            name
+            for name, other in text.steps.items()
+            if name != using and other.hears != "nobody" and other.kind == "speaker" and is_meant(other)
+        ]
+        if steps:
+            return tuple(steps)
+    return ()
+
+
+class ProblemAt(Protocol):
+    """Returns a problem at a route of a protocol."""
+
+    def __call__(self, route: Route, what: str, remedy: str = "", *, key: bool = False) -> PlacedProblem:
+        """Return the place and the problem; with `key`, the place of the key."""
+        ...
+
+
+def soundness_problems(node: Node, text: ProtocolText, above: Route, doubtful: Doubtful) -> Iterator[PlacedProblem]:
+    """Yield the problems between the parts of a protocol whose entries are valid.
+
+    Parameters
+    ----------
+    node : Node
+        Words that inherit a setting refer to it.
+    text : ProtocolText
+    above : tuple
+        The route that leads to the protocol in its file.
+    doubtful : Doubtful
+        Its invalid entries, which have placeholders.
+    """
+
+    def problem_at(route: Route, what: str, remedy: str = "", *, key: bool = False) -> PlacedProblem:
+        mark = node.key_mark(route) if key else node.where(route)
+        return mark, Problem(str(mark), f"{dotted((*above, *route))}: {what}", remedy)
+
+    yield from _settings(node, text, problem_at)
+    stand_ins = protocol_placeholders(node)
+    filled = node
+    for name, route, _ in reversed(list(references(node))):
+        if name not in text.settings:
+            filled, doubtful = without_value(filled, route, stand_ins), doubtful.with_(route[:3])
+    substitution = Substitution(_defaults(node))
+    filled = substitution.apply(filled)
+    for route, problem in substitution.invalid:
+        yield problem
+        filled, doubtful = without_value(filled, route, stand_ins), doubtful.with_(route[:3])
+    recovered = recover(
+        ProtocolText, filled, stand_ins, lambda route: dotted((*above, substitution.called(route))), doubtful
+    )
+    yield from recovered.problems
+    if recovered.text is not None:
+        yield from _whole(recovered.text, recovered.doubtful, problem_at)
+
+
+def _whole(text: ProtocolText, doubtful: Doubtful, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
+    """Yield the problems between parts that have no placeholders."""
+    invalid = doubtful.routes
+    if ("roles",) not in invalid:
+        yield from _roles(text, problem_at)
+    reads = not any(route[0] == "steps" and (len(route) < 3 or route[2] in ("reads", "each")) for route in invalid)
+    if reads and not any(route[0] == "schedule" and route[2:] not in _TIMES for route in invalid):
+        yield from _schedule(text, problem_at, is_decided=not doubtful.has("decide"))
+    yield from cases_without_branch(text, problem_at)
+    if not any(route[0] == "steps" and (len(route) < 3 or route[2] in ("tells", "own")) for route in invalid):
+        yield from _step_references(text, problem_at)
+    if reads:
+        yield from _endings(text, problem_at)
+        yield from _steps(text, problem_at)
+
+
+_TIMES = (("repeat",), ("until",), ("unless",))
+"""Words of a loop that do not change its steps."""
+
+
+def _defaults(node: Node) -> dict[str, Node]:
+    written = node.find(("settings",))
+    return written.mapping() if written is not None else {}
+
+
+def _settings(node: Node, text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
+    named = list(references(node))
+    unknown = [(name, route) for name, route, _ in named if name not in text.settings]
+    for name, route in unknown:
+        yield problem_at(route, f"there is no setting {name}", nearest(name, text.settings, say="settings"))
+    unused = set(text.settings) - {name for name, _, _ in named}
+    for name in text.settings:
+        if name in METHOD_WORDS:
+            yield problem_at(("settings", name), "a method says this itself", "call the setting otherwise", key=True)
+        elif name in unused and not unknown:
+            remedy = (
+                f"write ${name} where it belongs (a template is given it by with: {{{name}: ${name}}}), or remove it"
+            )
+            yield problem_at(("settings", name), "no word uses this setting", remedy, key=True)
+
+
+def _roles(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
+    for name, step in text.steps.items():
+        if step.role not in text.roles:
+            remedy = nearest(step.role, text.roles, say="roles")
+            yield problem_at(("steps", name, "role"), f"there is no role {step.role}", remedy)
+        for role in step.hears.role if isinstance(step.hears, RoleForm) else ():
+            if role not in text.roles:
+                remedy = nearest(role, text.roles, say="roles")
+                yield problem_at(("steps", name, "hears", "role"), f"there is no role {role}", remedy)
+        if step.of and step.of not in text.roles:
+            remedy = nearest(step.of, text.roles, say="roles")
+            yield problem_at(("steps", name, "each", "edge"), f"there is no role {step.of}", remedy)
+    for role in text.debaters:
+        if role not in text.roles:
+            yield problem_at(("debaters",), f"there is no role {role}", nearest(role, text.roles, say="roles"))
+    for choice, route in walks.items_of(ChooseText, text):
+        for word, who in (("choose", choice.choose), ("from", choice.source)):
+            if who not in text.roles and (word == "choose" or choice.from_):
+                yield problem_at((*route, word), f"there is no role {who}", nearest(who, text.roles, say="roles"))
+    spoken = {step.role for step in text.steps.values()}
+    used = spoken.union(text.debaters, *((c.choose, c.from_ or "") for c, _ in walks.items_of(ChooseText, text)))
+    used |= {name for step in text.steps.values() if isinstance(step.prompt, dict) for name in step.prompt}
+    used |= {step.of for step in text.steps.values()}
+    for role in text.roles:
+        if role not in used and spoken <= set(text.roles):
+            yield problem_at(("roles", role), "nobody speaks in this role", "give it a step, or remove it", key=True)
+
+
+def cases_without_branch(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
+    """Yield the cases of a schedule whose value chooses no branch."""
+    for case, route in walks.items_of(CaseText, text):
+        if case.branch is None:
+            yield problem_at((*route, "case"), f"{shown(case.case)} is no case", nearest(case.case, case.do))
+
+
+def _schedule(text: ProtocolText, problem_at: ProblemAt, *, is_decided: bool) -> Iterator[PlacedProblem]:
+    reached = set()
+    for name, route in walks.items_of(str, text):
+        reached.add(name)
+        if name not in text.steps:
+            yield problem_at(route, f"there is no step {name}", nearest(name, text.steps, say="steps"))
+    for name in text.steps:
+        if name not in reached:
+            yield problem_at(("steps", name), "the schedule never comes to this step", "add it, or remove it", key=True)
+    answering = [step.role for name, step in text.steps.items() if step.reads[0] == "answer" and name in reached]
+    if not answering and reached <= set(text.steps):
+        yield problem_at(("schedule",), "no step reads an answer", "let a step have reads: answer")
+        return
+    yield from _debaters(text, answering, problem_at)
+    decide = text.decide
+    if is_decided and isinstance(decide, OtherwiseText):
+        key, role = decide.key(), decide.decider
+        if role not in text.roles:
+            yield problem_at(("decide", key), f"there is no role {role}", nearest(role, text.roles, say="roles"))
+        elif role not in answering:
+            remedy = f"let one have reads: answer, or write {{{key}: {' or '.join(dict.fromkeys(answering))}}}"
+            yield problem_at(("decide", key), f"no step of {role} reads an answer", remedy)
+        elif decide.otherwise is None and role not in walks.roles_with_answer(text):
+            what = f"{role} answers only where a loop's unless lets it, and else nobody decides"
+            if role in walks.roles_with_answer(text, as_cast=True):
+                what = f"{role} may end with nobody who has answered in it, as it is chosen, and then nobody decides"
+            yield problem_at(("decide", key), what, f"write {{{key}: {role}, else: majority}}, or else: none")
+
+
+def _debaters(text: ProtocolText, answering: Iterable[str], problem_at: ProblemAt) -> Iterator[PlacedProblem]:
+    """Yield debaters that never answer, and candidates that do not debate."""
+    debating = set(text.debaters or [*answering][:1])
+    chosen = list(walks.items_of(ChooseText, text))
+    while more := {c.choose for c, _ in chosen if c.source in debating} - debating:
+        debating |= more
+    for role in text.debaters:
+        if role in text.roles and not debating & {*answering}:
+            others = " or ".join(f"[{other}]" for other in dict.fromkeys(answering))
+            remedy = f"write debaters: {others}, whose steps do, or leave debaters out; or let one have reads: answer"
+            yield problem_at(("debaters",), f"no step of {role} reads an answer", remedy)
+    for choice, route in chosen:
+        source = choice.source
+        if source in text.roles and source not in debating:
+            first = text.debaters or tuple(answering)[:1]
+            what = f"{source} does not debate, so that there is nothing to weigh"
+            remedy = f"write from: {' or '.join(first)}; or let it debate: debaters: [{', '.join((*first, source))}]"
+            yield problem_at((*route, "from" if choice.from_ else "choose"), what, remedy)
+
+
+def _endings(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
+    for loop, route in walks.items_of(LoopText, text):
+        for word in ("unless", "until"):
+            if getattr(loop, word) == "agreed" and not _reads(text, "verdict"):
+                yield problem_at(
+                    (*route, word), "agreed is a judge's verdict, and no step reads one", "add reads: verdict"
+                )
+
+
+_NEEDS = {
+    "peer_score": ("needs reviews, and no step reads one", "add a step with each: edge, reads: review"),
+    "score": ("needs reviews, and no step reads one", "add a step with each: edge, reads: review"),
+    "agreed": ("is a judge's verdict, and no step reads one", "add reads: verdict"),
+    "chosen": ("needs choices, and no step reads one", "add a step with reads: choice"),
+    "same_group": ("needs groups, and no step hears any", "let a step hear {groups: ...}"),
+}
+
+
+def _step_references(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
+    """Yield unknown steps in `tells` and `own`."""
+    for name, step in text.steps.items():
+        for word, each in (*(("tells", told) for told in step.tells), ("own", step.own)):
+            for other in () if isinstance(each, str) else each.step:
+                if other not in text.steps:
+                    remedy = nearest(other, text.steps, say="steps")
+                    yield problem_at(("steps", name, word), f"there is no step {other}", remedy)
+
+
+def _steps(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
+    for route, what, could in unaddressed_turns(text):
+        places = ", or of ".join(f"step {name} ({problem_at(('steps', name), '', key=True)[0]})" for name in could)
+        yield problem_at(
+            route, what, f"write each: edge in the words of {places}" if could else "let a step have each: edge"
+        )
+    for name, step in text.steps.items():
+        if set(step.tells) <= {"latest", "history", "by_answer"}:
+            yield from _unheard(text, name, problem_at)
+    for expression, route in walks.expressions(text):
+        parsed = evaluation.parse(expression)
+        lacking = [name for name in sorted(parsed.names & _NEEDS.keys()) if not _is_met(text, name)]
+        for factor in lacking:
+            why, remedy = _NEEDS[factor]
+            yield problem_at(route, f"{factor} {why}", remedy)
+        for key in sorted(parsed.keys):
+            factor, named = evaluation.split_key(key)
+            if factor not in lacking:
+                yield from _of_steps(text, factor, named, route, problem_at)
+
+
+def _of_steps(
+    text: ProtocolText, factor: str, named: Iterable[str], route: Route, problem_at: ProblemAt
+) -> Iterator[PlacedProblem]:
+    """Yield the steps in `factor(step)` that do not exist or do not read what the factor is made of."""
+    reading = [name for name, step in text.steps.items() if OF_STEPS.get(factor, "") in step.reads]
+    for name in named:
+        if name not in text.steps:
+            yield problem_at(route, f"{factor}({name}): there is no step {name}", nearest(name, reading, say="steps"))
+        elif name not in reading:
+            what = f"{factor}({name}): step {name} reads no {OF_STEPS[factor]}"
+            yield problem_at(route, what, nearest(name, reading, say="steps that do"))
+
+
+def _is_met(text: ProtocolText, factor: str) -> bool:
+    return _reads(text, OF_STEPS[factor]) if factor in OF_STEPS else _has_groups(text)
+
+
+def _unheard(text: ProtocolText, name: str, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
+    """Yield heard roles all of whose turns are not talk (such as reviews), so that they would reach nobody."""
+    hears = text.steps[name].hears
+    roles = hears.role if isinstance(hears, RoleForm) else ()
+    for i, role in enumerate(roles):
+        kinds = {other: step.reads[0] for other, step in text.steps.items() if step.role == role}
+        if kinds and not set(kinds.values()) & AUDIBLE:
+            only, first = " and ".join(sorted(set(kinds.values()))), next(iter(kinds))
+            remedy = f"write tells: {{step: {first}}}, in a list beside latest where others are heard as well"
+            route: Route = ("steps", name, "hears", "role", *((i,) if len(roles) > 1 else ()))
+            yield problem_at(route, f"{role} says a {only} alone, which only those are told whom it is about", remedy)
+
+
+def _reads(text: ProtocolText, what: str) -> bool:
+    return any(what in step.reads for step in text.steps.values())
+
+
+def _has_groups(text: ProtocolText) -> bool:
+    hears = [step.hears for step in text.steps.values()]
+    within = [getattr(form.sparse if isinstance(form, SparseForm) else form, "within", None) for form in hears]
+    return any(isinstance(form, GroupsForm) for form in (*hears, *within))

@@ -1,0 +1,342 @@
+"""Spec files: read, validated, and turned into datasets, models, agents, claims, and limits."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from cortexdsl.claims.meaning import check_claim, repeated_claims
+from cortexdsl.claims.parser import parse_claim
+from cortexdsl.claims.values import Claim
+from cortexdsl.core import FREE, Agent, Dataset, Limits, Model
+from cortexdsl.errors import Problem, SpecError
+from cortexdsl.language.cross_references import cross_check, redact, secret_texts
+from cortexdsl.language.error_recovery import Doubtful, recover, spec_placeholders
+from cortexdsl.language.grammar.experiment import SpecText
+from cortexdsl.language.grammar.questions import COLUMNS, DatasetText
+from cortexdsl.language.grammar.speakers import SAMPLING, SOLVER_PARAMETERS, TOOLS, ModelText, ToolText
+from cortexdsl.language.inheritance import read_extended, resolve_like
+from cortexdsl.language.nodes import Mark, Node, PlacedProblem, Route
+from cortexdsl.language.problems import in_order
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A validated spec.
+
+    Attributes
+    ----------
+    name : str
+        The experiment's name: the name of the file without its ending.
+    path : Path
+    files : tuple of Path
+        All files that were read, the extended ones first.
+    text : SpecText
+        Every section as written, with defaults.
+    node : Node
+        The values with their positions; each method holds what it inherits by `like`.
+    datasets : mapping of label to Dataset
+    models, tools : mapping of name to Model
+    agents : mapping of name to Agent
+        In the order of the spec.
+    teams : mapping of name to agents
+        With copies of repeated agents; see `team_of`.
+    hypotheses : tuple of Claim
+    limits : Limits
+    doubtful : Doubtful
+        Invalid entries, which have placeholders; empty in a spec that may be run.
+    """
+
+    name: str
+    path: Path
+    files: tuple[Path, ...]
+    text: SpecText
+    node: Node
+    datasets: Mapping[str, Dataset]
+    models: Mapping[str, Model]
+    tools: Mapping[str, Model]
+    agents: Mapping[str, Agent]
+    teams: Mapping[str, tuple[Agent, ...]]
+    hypotheses: tuple[Claim, ...]
+    limits: Limits
+    doubtful: Doubtful = Doubtful()  # noqa: RUF009 - frozen and empty, safe to share
+
+    @property
+    def claims(self) -> tuple[tuple[int, Claim], ...]:
+        """The claims that could be parsed, each with its position in the list."""
+        left, claims = list(self.hypotheses), []
+        for i, line in enumerate(self.text.hypotheses):
+            if left and left[0].text == line:
+                claims.append((i, left.pop(0)))
+        return tuple(claims)
+
+    def where(self, route: Route) -> str:
+        """Return `file:line:column` of a value, such as `("methods", "sparse", "keep")`, or of what is above."""
+        return str(self.node.where(route))
+
+    def problem(self, route: Route, what: str, remedy: str = "") -> Problem:
+        """Return a problem placed at a value, for layers that know more than the language does."""
+        return Problem(self.where(route), what, remedy)
+
+
+def load_spec(path: Path | str, environment: Mapping[str, str] | None = None) -> Spec:
+    """Read and validate a spec.
+
+    Parameters
+    ----------
+    path : Path or str
+    environment : mapping or None
+        Resolves `env:NAME` in paths of datasets; None: the environment of the process. Addresses and keys of models
+        stay names, which only the client of models resolves.
+
+    Raises
+    ------
+    SpecError
+        All problems, in the order of the text.
+    """
+    spec, problems = validate_spec(path, environment)
+    if problems or spec is None:
+        raise SpecError(in_order(problems))
+    return spec
+
+
+# ---------------------------------------------------------------- validation in stages
+@dataclass(slots=True)
+class _Report:
+    """The problems and the invalid entries so far."""
+
+    problems: list[PlacedProblem]
+    doubtful: Doubtful
+
+    def add(self, mark: Mark, error: SpecError, route: Route) -> None:
+        """Add the problems of an entry."""
+        self.problems += [(mark, problem) for problem in error.problems]
+        self.doubtful = self.doubtful.with_(route)
+
+
+def validate_spec(
+    path: Path | str, environment: Mapping[str, str] | None = None
+) -> tuple[Spec | None, tuple[PlacedProblem, ...]]:
+    """Read a spec and validate as much of it as possible.
+
+    Returns
+    -------
+    Spec or None
+        With placeholders for invalid values (`spec.doubtful` lists them); None if nothing can be checked.
+    tuple of PlacedProblem
+        All problems.
+
+    Raises
+    ------
+    SpecError
+        A file is missing or is not YAML.
+    """
+    path = Path(path)
+    root, files, unreadable = read_extended(path)
+    report = _Report([(_mark_of(problem), problem) for problem in unreadable], Doubtful())
+    root = _without_secrets(root, report)
+    recovered = recover(SpecText, root, spec_placeholders(root), doubtful=report.doubtful)
+    text, report.doubtful = recovered.text, recovered.doubtful
+    read_as_zero = {problem.where for problem in unreadable}
+    report.problems += [each for each in recovered.problems if each[1].where not in read_as_zero]
+    if text is None:
+        return None, tuple(report.problems)
+    node = _with_likeness(recovered.node, text, report)
+    report.problems += cross_check(node, text, report.doubtful)
+    datasets = _datasets(text, node, os.environ if environment is None else environment, report)
+    claims = _claims(text, node, report)
+    models = {name: model_of(name, entry) for name, entry in text.models.items()}
+    placeholder = next(iter(models.values()))
+    agents = {
+        entry.name: Agent(entry.name, models.get(entry.model, placeholder), entry.persona) for entry in text.agents
+    }
+    teams = {name: team_of(_members(names, agents), agents) for name, names in text.teams.items()}
+    if "protocols" in root.mapping():  # as written: `validate_arms` reports the problems of protocols
+        node = Node({**node.mapping(), "protocols": root.mapping()["protocols"]}, node.mark, node.keys, node.size)
+    spec = Spec(
+        name=path.name.removesuffix(".yaml").removesuffix(".yml"),
+        path=path,
+        files=files,
+        text=text,
+        node=node,
+        datasets=MappingProxyType(datasets),
+        models=MappingProxyType(models),
+        tools=MappingProxyType({name: tool_of(name, entry) for name, entry in text.tools.items()}),
+        agents=MappingProxyType(agents),
+        teams=MappingProxyType(teams),
+        hypotheses=tuple(claims),
+        limits=Limits(**text.limits.model_dump()),
+        doubtful=report.doubtful,
+    )
+    return spec, tuple(report.problems)
+
+
+def _without_secrets(root: Node, report: _Report) -> Node:
+    """Return a spec without texts that look like keys, so that no message can show them."""
+    secrets = list(secret_texts(root))
+    report.problems += [problem for _, problem in secrets]
+    root, report.doubtful = redact(root, [route for route, _ in secrets])
+    return root
+
+
+def _with_likeness(node: Node, text: SpecText, report: _Report) -> Node:
+    """Return a spec whose methods hold what they inherit by `like`."""
+    resolved, problems = resolve_like(node)
+    report.problems += problems
+    lost = [("methods", name) for name in text.methods if name not in resolved.mapping()["methods"].mapping()]
+    report.doubtful = report.doubtful.with_(*lost)
+    return resolved
+
+
+def _datasets(text: SpecText, root: Node, environment: Mapping[str, str], report: _Report) -> dict[str, Dataset]:
+    """Return the valid datasets by label."""
+    datasets: dict[str, Dataset] = {}
+    for label, entry, route in _dataset_entries(text):
+        try:
+            if not report.doubtful.has(*route):
+                datasets[label] = _dataset(label, entry, text.seed, root, route, environment)
+        except SpecError as error:
+            report.add(root.where(route), error, route)
+    return datasets
+
+
+def _claims(text: SpecText, root: Node, report: _Report) -> list[Claim]:
+    """Return the claims that can be parsed."""
+    claims: list[Claim] = []
+    for i, line in enumerate(text.hypotheses):
+        mark = root.where(("hypotheses", i))
+        try:
+            claims.append(parse_claim(line, str(mark)))
+            check_claim(claims[-1], str(mark))
+        except SpecError as error:
+            report.add(mark, error, ("hypotheses",))
+    if len(claims) == len(text.hypotheses):
+        report.problems += _repeated_claims(claims, root)
+    return claims
+
+
+def _repeated_claims(claims: Sequence[Claim], root: Node) -> Iterator[PlacedProblem]:
+    """Yield the claims that equal an earlier one: the correction would count them twice."""
+    for i, first in repeated_claims(claims):
+        mark = root.where(("hypotheses", i))
+        what = f"hypotheses[{i + 1}] says the same as hypotheses[{first + 1}], {claims[first].text!r}"
+        yield mark, Problem(str(mark), what, "keep one of them: the correction counts every claim")
+
+
+def _members(names: str | tuple[str, ...], agents: Mapping[str, Agent]) -> tuple[str, ...]:
+    """Return the members of a team; the first agent replaces unknown ones, so that the team keeps its size."""
+    placeholder = next(iter(agents))
+    return tuple(agents) if isinstance(names, str) else tuple(n if n in agents else placeholder for n in names)
+
+
+def _mark_of(problem: Problem) -> Mark:
+    file, line, column = problem.where.rsplit(":", 2)
+    return Mark(file, int(line), int(column))
+
+
+TRAINED = "trained/"
+"""Prefix of models that training makes; their real names are known once they are trained."""
+
+
+def model_of(name: str, entry: ModelText) -> Model:
+    """Return the model of an entry: with prices per token, and with all parameters of its requests as options.
+
+    A trained model is called `trained/NAME/ROLE` or `trained/NAME/ROLE/REPEAT`.
+    """
+    written = {key: getattr(entry, key) for key in (*SAMPLING, *SOLVER_PARAMETERS)}
+    options: dict[str, Any] = {key: value for key, value in written.items() if value is not None}
+    price = None if entry.price is None else entry.price.per_token()
+    return Model(
+        name=name,
+        model=entry.model
+        or TRAINED + "/".join(str(part) for part in (entry.trained, entry.role, entry.repeat) if part),
+        api_base=entry.api_base,
+        api_key_env=entry.api_key_env,
+        options=MappingProxyType(options | dict(entry.options)),
+        parameters=entry.parameters,
+        tokens=entry.tokens,
+        price=price,
+        reasoning_tokens=entry.reasoning_tokens,
+        context=entry.context,
+        transport=entry.transport,
+    )
+
+
+def tool_of(name: str, entry: ToolText) -> Model:
+    """Return a tool as a model that costs nothing, with its parameters as options."""
+    options = {key: getattr(entry, key) for key in TOOLS[entry.tool]}
+    return Model(name=name, model=f"tool/{entry.tool}", options=MappingProxyType(options), price=FREE)
+
+
+def team_of(names: tuple[str, ...], agents: Mapping[str, Agent]) -> tuple[Agent, ...]:
+    """Return agents by name; repetitions of `qwen` are copies called `qwen-2` and `qwen-3`."""
+    times: dict[str, int] = {}
+    team = []
+    for name in names:
+        times[name] = times.get(name, 0) + 1
+        agent = agents[name]
+        team.append(agent if times[name] == 1 else Agent(f"{name}-{times[name]}", agent.model, agent.persona))
+    return tuple(team)
+
+
+def _dataset_entries(text: SpecText) -> list[tuple[str, DatasetText, Route]]:
+    if text.dataset is not None:
+        entry = text.dataset
+        stem = Path(entry.file or "").stem or (entry.hub or "").rpartition("/")[2]
+        label = entry.name or re.sub(r"[^\w+.-]+", "-", stem) or "questions"
+        return [(label, text.dataset, ("dataset",))]
+    return [(label, entry, ("datasets", label)) for label, entry in (text.datasets or {}).items()]
+
+
+def _dataset(
+    label: str, entry: DatasetText, seed: int, root: Node, route: Route, environment: Mapping[str, str]
+) -> Dataset:
+    key = "file" if entry.file else "path"
+    written = entry.file or entry.path
+    path = None if written is None else path_of(written, root.where((*route, key)), environment)
+    columns = {name: value for name in COLUMNS if (value := getattr(entry, name))}
+    return Dataset(
+        label=label,
+        name=entry.name,
+        path=path,
+        subset=entry.subset,
+        split=entry.split,
+        size=entry.size,
+        seed=seed if entry.seed is None else entry.seed,
+        stratify=entry.stratify,
+        ids=entry.ids,
+        fields=MappingProxyType(columns),
+        kind=entry.kind,
+        metric=entry.metric,
+        reading=entry.reading,
+        shuffle_options=entry.shuffle_options,
+        hub=entry.hub,
+        config=entry.config,
+        revision=entry.revision,
+        delimiter=entry.delimiter,
+        encoding=entry.encoding,
+        decimal=entry.decimal,
+        drop_unanswered=entry.drop_unanswered,
+    )
+
+
+def path_of(written: str, mark: Mark, environment: Mapping[str, str]) -> str:
+    """Return a path that a spec names as an absolute one, relative to the file that names it, or from `env:NAME`.
+
+    Raises
+    ------
+    SpecError
+        The variable is not set.
+    """
+    if written.startswith("env:"):
+        name = written.removeprefix("env:")
+        if not environment.get(name):
+            what = f"the environment variable {name} is not set"
+            raise SpecError([Problem(str(mark), what, f"set it to the path of the data: export {name}=...")])
+        return str(Path(environment[name]).absolute())
+    return os.path.normpath((Path(mark.file).parent / Path(written).expanduser()).absolute())

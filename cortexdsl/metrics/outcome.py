@@ -1,0 +1,158 @@
+"""How a debate ended: score, consensus, and whether a right answer was never found, or found and lost.
+
+Each debate is one of four things: its decision is right, or the right answer was lost by the decision, lost in the
+debate, or never found. Shares of the four sum to 1 (with scores between 0 and 1, right means 0.5 or more).
+
+The oracle is a perfect selector among all answers that were given: no decision rule can do better on the same debate.
+Cost of Consensus (arXiv 2605.00914) reports the gap between it and the vote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from cortexdsl.core import Turn
+from cortexdsl.engine.decisions import highest, tally
+from cortexdsl.metrics.view import DebateView
+
+
+def score(view: DebateView) -> float:
+    """Worth of the debate's answer, in [0, 1]; no answer is worth 0."""
+    return view.worth(view.debate.answer)
+
+
+def score_after(view: DebateView, round_: int) -> float:
+    """Worth of the answer that the debate would have given, had it ended after a round.
+
+    The last round and all that would have come later are worth what the debate was (CortexDebate Table 8 carries
+    final answers forward after an early stop; so do we). An earlier round is voted on as the last one was: one
+    vote an answer, or its recalibrated confidence where the recorded votes are confidences (where an expression
+    weighs all rounds, answers are counted). A tie is settled by the highest summed confidence, and what is tied even
+    then is worth its mean, the expectation of the draw.
+
+    Parameters
+    ----------
+    view : Graded
+    round_ : int
+        From 0, the opening.
+    """
+    if round_ >= view.debate.rounds:
+        return score(view)
+    finalists = _finalists(view.answers[round_], _is_weighted(view))
+    return sum(map(view.worth, finalists)) / len(finalists) if finalists else 0.0
+
+
+def consensus_after(view: DebateView, round_: int) -> float | None:
+    """Whether all debaters' answers of a round are readable and equal: 1 or 0; the last round is carried forward.
+
+    CortexDebate's consensus proportion (Figure 4b, Table 8) is its mean over questions. None if fewer than two
+    answers were given: one voice neither agrees nor disagrees.
+    """
+    answers = [turn.answer for turn in view.answers[min(round_, view.debate.rounds)]]
+    return float(len(set(answers)) == 1 and None not in answers) if len(answers) > 1 else None
+
+
+def consensus(view: DebateView) -> float | None:
+    """Cons (MADKE, section 4): whether the debaters agree at the end, 1 or 0; None with fewer than two answers."""
+    return consensus_after(view, view.debate.rounds)
+
+
+def co2(view: DebateView) -> float | None:
+    """Co2 (MADKE, section 4): whether the debaters agree at the end and what they agree on is right, 1 or 0."""
+    agreed = consensus(view)
+    return None if agreed is None else float(agreed == 1.0 and view.is_right(view.answers[-1][0].answer))
+
+
+def opening_score(view: DebateView) -> float:
+    """Worth of the vote over the opening answers: what the debate started from.
+
+    The same holds if no later round was debated, but a later step used the opening (matches, a conclusion).
+    """
+    opening = {turn.execution for turn in view.answers[0]}
+    if view.debate.rounds == 0 and view.debate.turns[-1].execution not in opening:
+        finalists = _finalists(view.answers[0], _is_weighted(view))
+        return sum(map(view.worth, finalists)) / len(finalists) if finalists else 0.0
+    return score_after(view, 0)
+
+
+def gain(view: DebateView) -> float:
+    """Score less opening score, in [-1, 1]."""
+    return score(view) - opening_score(view)
+
+
+def agent_score(view: DebateView) -> float | None:
+    """Mean worth of the debaters' own answers in the last round; None if none answered."""
+    return agent_score_after(view, view.debate.rounds)
+
+
+def agent_score_after(view: DebateView, round_: int) -> float | None:
+    """Mean worth of the debaters' own answers in a round; None if none answered."""
+    answers = view.answers[round_]
+    return sum(view.worth(turn.answer) for turn in answers) / len(answers) if answers else None
+
+
+def rounds(view: DebateView) -> float:
+    """Rounds used after the opening (MADKE's Figure 7 also counts the opening)."""
+    return float(view.debate.rounds)
+
+
+def _is_weighted(view: DebateView) -> bool:
+    """Say whether the recorded votes are confidences rather than counts, or an expression's weights."""
+    counts, trust = tally(view.answers[-1])
+    votes = view.debate.votes
+    is_trust = votes.keys() == trust.keys() and all(abs(votes[a] - trust[a]) <= 1e-9 for a in trust)
+    return bool(votes) and is_trust and dict(votes) != counts
+
+
+def _finalists(turns: Sequence[Turn], is_weighted: bool) -> list[str]:
+    """Return the answers that win a vote, several where even the summed confidences are tied."""
+    counts, trust = tally(turns)
+    votes, other = (trust, counts) if is_weighted else (counts, trust)
+    return highest(other, highest(votes, votes))
+
+
+def oracle(view: DebateView) -> float:
+    """Return the worth of the best answer that any agent gave at any time, or of the decision if it is better."""
+    answers = (turn for turn in view.debate.turns if turn.reads == "answer")
+    return max(_best(view, answers), score(view))
+
+
+def opening_oracle(view: DebateView) -> float:
+    """Return the worth of the best opening answer."""
+    return _best(view, view.answers[0])
+
+
+def oracle_gap(view: DebateView) -> float:
+    """Return what a perfect selector would add to the score, in [0, 1]."""
+    return oracle(view) - score(view)
+
+
+def lost_by_vote(view: DebateView) -> float:
+    """Return 1 if a debater's last answer is right and the decision is not, else 0."""
+    return float(not _is_won(view) and _is_right_at_end(view))
+
+
+def lost_in_debate(view: DebateView) -> float:
+    """Return 1 if an answer was right earlier, no debater's last answer is, and the decision is not, else 0."""
+    return float(not _is_won(view) and not _is_right_at_end(view) and _was_found(view))
+
+
+def never_found(view: DebateView) -> float:
+    """Return 1 if neither an answer of any agent nor the decision is right, else 0."""
+    return float(not _is_won(view) and not _was_found(view))
+
+
+def _best(view: DebateView, turns: Iterable[Turn]) -> float:
+    return max((view.worth(turn.answer) for turn in turns), default=0.0)
+
+
+def _is_won(view: DebateView) -> bool:
+    return view.is_right(view.debate.answer)
+
+
+def _is_right_at_end(view: DebateView) -> bool:
+    return any(view.is_right(turn.answer) for turn in view.answers[-1])
+
+
+def _was_found(view: DebateView) -> bool:
+    return any(view.is_right(turn.answer) for turn in view.debate.turns if turn.reads == "answer")

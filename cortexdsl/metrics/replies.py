@@ -1,0 +1,294 @@
+"""The calls of a debate: how many, their tokens, failures, and kinds of replies that answer nothing.
+
+Tokens are those that servers counted; unknown counts stay unknown. The detectors of refusals, tool calls and other
+languages say yes only if there is no doubt, so their counts are lower bounds. Of 551 real replies of forty models the
+detector of refusals finds 16 that refuse, and one that refuses and then answers, which the reading of answers excludes;
+the other detectors find none.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Literal
+
+from cortexdsl.core import (
+    CONTENT_FILTER,
+    EMPTY_REPLY,
+    NO_REPLY,
+    REASONING_ONLY,
+    TOOL_CALLED,
+    Aside,
+    Debate,
+    Question,
+    Turn,
+)
+from cortexdsl.metrics.view import DebateView
+
+TokenKind = Literal["prompt_tokens", "completion_tokens"]
+
+
+def calls_of(turns: Iterable[Turn]) -> Iterator[Turn | Aside]:
+    """Yield the calls of some turns: each turn is one, and so is each that measured its confidence."""
+    for turn in turns:
+        yield turn
+        yield from turn.asides
+
+
+def total(turns: Iterable[Turn], kind: TokenKind) -> float | None:
+    """Sum the tokens of some turns' calls.
+
+    None as soon as one count is unknown (a partial sum would look like a saving).
+    """
+    counts = [call.prompt_tokens if kind == "prompt_tokens" else call.completion_tokens for call in calls_of(turns)]
+    return float(sum(c for c in counts if c is not None)) if None not in counts else None
+
+
+def calls(view: DebateView) -> float:
+    """Model calls of the debate, extra roles and measured confidences included."""
+    return float(len(list(calls_of(view.debate.turns))))
+
+
+def extra_calls(view: DebateView) -> float:
+    """Calls of extra roles: judges, summarizers, critics."""
+    return float(len(list(calls_of(_extra(view)))))
+
+
+def input_tokens(view: DebateView) -> float | None:
+    """Prompt tokens of all calls of the debate, extra roles included; None if a server did not count some."""
+    return total(view.debate.turns, "prompt_tokens")
+
+
+def output_tokens(view: DebateView) -> float | None:
+    """Completion tokens of all calls of the debate, extra roles included."""
+    return total(view.debate.turns, "completion_tokens")
+
+
+def reasoning_tokens(view: DebateView) -> float | None:
+    """Completion tokens of reasoning; None if a model reasoned and its server did not count the tokens."""
+    turns = view.debate.turns
+    if any(turn.reasoning and turn.reasoning_tokens is None for turn in turns):
+        return None
+    return float(sum(call.reasoning_tokens or 0 for call in calls_of(turns)))
+
+
+def total_tokens(view: DebateView) -> float | None:
+    """Prompt and completion tokens of all calls: GroupDebate's token cost (section 3.2)."""
+    prompt, completion = input_tokens(view), output_tokens(view)
+    return None if prompt is None or completion is None else prompt + completion
+
+
+def input_tokens_per_agent(view: DebateView) -> float | None:
+    """Prompt tokens of all calls of a debater, averaged over debaters (CortexDebate Tables 4 and 7).
+
+    Extra roles are counted apart (`extra_input_tokens`), or a summarizer would look like a saving.
+    """
+    return _per_debater(view, "prompt_tokens")
+
+
+def output_tokens_per_agent(view: DebateView) -> float | None:
+    """Completion tokens of all calls of a debater, averaged over debaters."""
+    return _per_debater(view, "completion_tokens")
+
+
+def extra_input_tokens(view: DebateView) -> float | None:
+    """Prompt tokens of the calls of extra roles."""
+    return total(_extra(view), "prompt_tokens")
+
+
+def extra_output_tokens(view: DebateView) -> float | None:
+    """Completion tokens of the calls of extra roles."""
+    return total(_extra(view), "completion_tokens")
+
+
+def _extra(view: DebateView) -> list[Turn]:
+    debaters = set(view.debaters)
+    return [turn for turn in view.debate.turns if turn.speaker not in debaters]
+
+
+def _per_debater(view: DebateView, kind: TokenKind) -> float | None:
+    debaters = set(view.debaters)
+    spent = total((turn for turn in view.debate.turns if turn.speaker in debaters), kind)
+    return None if spent is None or not view.debaters else spent / len(view.debaters)
+
+
+def unparsed(view: DebateView) -> float:
+    """Debaters' answers of the last round that could not be read, and so abstained from the vote."""
+    return float(sum(turn.answer is None for turn in view.answers[-1]))
+
+
+def unparsed_turns(view: DebateView) -> float:
+    """Turns of the whole debate, of any role and kind, from which what was asked for could not be read."""
+    return float(sum(turn.unparsed is not None for turn in view.debate.turns))
+
+
+def unanswered(view: DebateView) -> float:
+    """Whether the debate has no answer at all (1 or 0); it then scores 0."""
+    return float(view.debate.answer is None)
+
+
+def failures(view: DebateView) -> float:
+    """Calls that brought no words: refused, filtered, beyond the context window."""
+    turns = view.debate.turns
+    measuring = sum((aside.unread or "").startswith(NO_REPLY) for turn in turns for aside in turn.asides)
+    return float(sum(turn.text == "" and turn.unparsed is not None for turn in turns) + measuring)
+
+
+def unmeasured(view: DebateView) -> float:
+    """Readable answers whose confidence could not be measured, whatever the reason.
+
+    0 where confidences are stated: then there is nothing to measure.
+    """
+    found = [turn.measured for turn in view.debate.turns if turn.measured is not None and turn.answer is not None]
+    return float(sum(measured.confidence is None for measured in found))
+
+
+def cut(view: DebateView) -> float:
+    """Turns whose reply was cut at its length limit, whether an answer stood before the cut or not."""
+    return float(sum(turn.ended == "length" for turn in view.debate.turns))
+
+
+def repetitive(view: DebateView) -> float:
+    """Turns whose reply says the same over and over, until it was cut or gave up: see `repeats_itself`."""
+    return float(sum(repeats_itself(turn.text) for turn in view.debate.turns))
+
+
+REPEATS = 6.0
+"""Of 631 real replies of 200 characters or more, five compress to a sixth or less, all of them caught in a loop; the
+next ones, at 4.8 and less, go on. (Recorded replies of several models on BBH, MMLU, GSM8K and other benchmarks.)"""
+
+_SHORTEST = 300
+
+
+def repeats_itself(text: str) -> bool:
+    """Say whether a text of some length compresses so well (DEFLATE) that it is a loop and no argument."""
+    written = text.encode("utf-8", "replace")
+    return len(written) >= _SHORTEST and len(written) >= REPEATS * len(zlib.compress(written))
+
+
+def was_tied(view: DebateView) -> float:
+    """Whether the final vote was tied before the tie rule (1 or 0)."""
+    return float(view.debate.was_tied)
+
+
+LONGEST_REFUSAL = 600
+"""Characters. A longer reply has gone on to say something; the longest refusal among the real replies has 392."""
+
+_REFUSAL = re.compile(
+    r"""(?:\b(?:i|we)\b(?:\s(?:am|are|'m|'re|must|will|have\sto|\w{2,12}ly))*\s?
+         (?:cannot|can['’]t|can\snot|could\snot|won['’]t|will\snot|(?:am\s|are\s)?(?:not\s)?(?:un)?able\sto|decline\sto
+            |(?:do|am|are)(?:\snot|n['’]t)\s(?:qualified|able|allowed|permitted)\sto|refuse\sto)
+         \s(?:\w+\s){0,3}?
+         (?:answer|help|assist|comply|provide|respond|give|fulfil+|continue|engage|discuss|support|participate))
+      | \boutside\s(?:of\s)?my\s(?:scope|expertise|area)
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_TOOL = re.compile(
+    r"\s*(?:```(?:json|tool_call|tool_code)?\s*)?(?:<tool_call>|<function_?calls?>|<function=|<\|python_tag\|>"
+    r"|\[TOOL_CALLS\]|<\|tool_calls?(?:_section)?_begin\|>|<｜tool▁calls▁begin｜>)"
+)
+
+
+def refused(view: DebateView) -> float:
+    """Turns that refuse: withheld by the provider, or short, in English, and saying that they won't or can't.
+
+    A turn from which an answer was read refuses nothing.
+    """
+    return float(sum(_is_refused(turn) for turn in view.debate.turns))
+
+
+def empty(view: DebateView) -> float:
+    """Calls that came back without a word, or with reasoning alone, however often they were tried."""
+    return float(
+        sum(any(what in _failed(turn) for what in (EMPTY_REPLY, REASONING_ONLY)) for turn in view.debate.turns)
+    )
+
+
+def tool_calls(view: DebateView) -> float:
+    """Turns that call a tool instead of answering: in the field for it, or by a reply that begins with its mark."""
+    return float(sum(TOOL_CALLED in _failed(turn) or calls_tool(turn.text) for turn in view.debate.turns))
+
+
+def count_other_language(debate: Debate, question: Question) -> float:
+    """Turns in another language than the question's, as judged by its letters (see `is_foreign`)."""
+    asked = "\n".join([question.context, question.text, *(text for _, text in question.options)])
+    return float(sum(is_foreign(turn.text, asked) for turn in debate.turns))
+
+
+def _failed(turn: Turn) -> str:
+    said = turn.unparsed or ""
+    return said if said.startswith(NO_REPLY) else ""
+
+
+def _is_refused(turn: Turn) -> bool:
+    if _failed(turn):
+        return _failed(turn).startswith(f"{NO_REPLY}: {CONTENT_FILTER}")
+    return turn.answer is None and refuses(turn.text)
+
+
+def refuses(text: str) -> bool:
+    """Say whether a reply is a refusal: short, and its first sentences say that its author won't or can't."""
+    return len(text.strip()) <= LONGEST_REFUSAL and _REFUSAL.search(text) is not None
+
+
+def calls_tool(text: str) -> bool:
+    """Say whether a reply begins with the mark by which a family of models calls tools."""
+    return _TOOL.match(text) is not None
+
+
+_SCRIPTS = {
+    "LATIN": "latin", "CJK": "han", "HIRAGANA": "han", "KATAKANA": "han", "HANGUL": "hangul", "CYRILLIC": "cyrillic",
+    "ARABIC": "arabic", "HEBREW": "hebrew", "THAI": "thai", "DEVANAGARI": "devanagari", "BENGALI": "bengali",
+    "TAMIL": "tamil", "TELUGU": "telugu", "ARMENIAN": "armenian", "GEORGIAN": "georgian",
+}  # fmt: skip
+"""Scripts by the first word of their letters' names. Greek is none of them: in these replies it is mathematics."""
+FEWEST_LETTERS, LEAST_SHARE = 10, 0.1
+FEWEST_LATIN = 40
+
+
+def is_foreign(text: str, question: str) -> bool:
+    """Say whether a reply is, or slips, into a language that its question is not in, by the scripts of their letters.
+
+    Ten letters or more of another script, and a tenth of all: Chinese or Russian in a reply to an English question.
+    Latin letters are everywhere (names, formulas, `Answer:`): to a question in another script they are another language
+    if there are 40 of them, and of the question's own less than a tenth. French to an English question is not detected.
+    """
+    own, asked = _asked(question)
+    if own == "latin" and text.isascii():  # which have letters of no other script; by far most
+        return False
+    letters = _scripts(text)
+    total = sum(letters.values())
+    if total < FEWEST_LETTERS:
+        return False
+    if own != "latin" and letters[own] < LEAST_SHARE * total and letters["latin"] >= FEWEST_LATIN:
+        return True
+    strange = sum(count for script, count in letters.items() if script != "latin" and script not in asked)
+    return strange >= max(FEWEST_LETTERS, LEAST_SHARE * total)
+
+
+@lru_cache(maxsize=1_024)
+def _asked(question: str) -> tuple[str, frozenset[str]]:
+    """Return the script of most of a question's letters, and all that it has letters of."""
+    asked = _scripts(question)
+    return asked.most_common(1)[0][0] if asked else "latin", frozenset(asked)
+
+
+def _scripts(text: str) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for letter, count in Counter(text).items():
+        script = "latin" if letter.isascii() and letter.isalpha() else _script(letter)
+        if script:
+            found[script] += count
+    return found
+
+
+@lru_cache(maxsize=65_536)
+def _script(letter: str) -> str:
+    if not letter.isalpha():
+        return ""
+    return _SCRIPTS.get(unicodedata.name(letter, "").partition(" ")[0].partition("-")[0], "")

@@ -1,0 +1,202 @@
+"""One line of the call log: how it is written, and how it is validated."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from cortexdsl.checksums import LineState, line_state
+from cortexdsl.core import EMPTY, Call, Reply
+from cortexdsl.models.call_keys import plain
+from cortexdsl.models.call_log.append_log import SCHEMA_VERSION, parse
+from cortexdsl.models.endpoints.credentials import without_credentials
+from cortexdsl.models.transports.interface import MOST_TOKENS, Raw, Usage
+
+_CHARACTERS_PER_TOKEN = 4
+_ALWAYS_COUNTED = ("prompt_tokens", "completion_tokens")
+# The fields of the index come first, so that a line with a valid checksum need not be parsed for them.
+_HEAD = re.compile(
+    rb'\{"schema_version": 2, "key": "([^"\\]+)", "error": (null|"(?:[^"\\]|\\.)*"), "attempts": (\d+), '
+    rb'"retries": \{[^{}]*\}, "usage": \{"prompt_tokens": (\d+), "completion_tokens": (\d+)'
+    rb'(?:, "cached_tokens": \d+)?(?:, "cache_write_tokens": \d+)?\}, '
+    rb'"dollars": (null|[0-9][0-9.e+-]*), '
+)
+
+
+class CallSummary(NamedTuple):
+    """What an index stores of a line: its key, whether it is a failure, and what it cost.
+
+    If a server counted no tokens, four characters count as one, so that limits hold there, too.
+    """
+
+    key: str
+    is_error: bool
+    attempts: int
+    prompt_tokens: int
+    completion_tokens: int
+    dollars: float
+
+
+def call_record(
+    key: str,
+    call: Call,
+    raw: Raw | None,
+    *,
+    seconds: float,
+    attempts: int,
+    retries: Mapping[str, int] = EMPTY,
+    error: str | None = None,
+    dollars: float | None = None,
+    reasoning: str = "",
+) -> dict[str, Any]:
+    """Return one line of the call log.
+
+    `parameters` are the model's options and `api_base` is the address as the spec writes it; with the messages and the
+    seed they make the key. `usage` has `cached_tokens` and `cache_write_tokens` if the server counts them. `dollars` is
+    the cost of the call if its price is known. `retries` counts the failures of the attempts before the last one, by
+    kind. `reasoning` (by default the reply's), `reasoning_tokens` and `tokens` (of each its characters and
+    log-probability) come last, if there are any. Text is written with JSON's escapes, so that NUL characters and lone
+    surrogates are restored as they were.
+    """
+    record = {
+        "schema_version": SCHEMA_VERSION,
+        "key": key,
+        "error": error,
+        "attempts": attempts,
+        "retries": {kind: retries[kind] for kind in sorted(retries)},
+        "usage": _usage(Usage() if raw is None else raw.usage),
+        "dollars": dollars,
+        "seconds": round(seconds, 4),
+        "finish_reason": raw.finish_reason if raw is not None else None,
+        "seed_refused": raw.seed_refused if raw is not None else False,
+        "model": call.model.model,
+        "api_base": without_credentials(call.model.api_base),
+        "parameters": plain(call.model.options),
+        "seed": call.seed,
+        "messages": [dict(message) for message in call.messages],
+        "reply": raw.text if raw is not None and error is None else None,
+    }
+    if call.images:
+        record["images"] = [image.digest for image in call.images]
+    thought = raw.reasoning if raw is not None else reasoning
+    if thought:
+        record["reasoning"] = thought
+    if raw is not None and raw.reasoning_tokens is not None:
+        record["reasoning_tokens"] = raw.reasoning_tokens
+    if raw is not None and raw.tokens and error is None:
+        record["tokens"] = [list(token) for token in raw.tokens]
+    return record
+
+
+def _usage(usage: Usage) -> dict[str, int | None]:
+    """Return the counts of a call; those of a provider's cache only if the server counts them."""
+    counts = usage._asdict()
+    return {name: count for name, count in counts.items() if count is not None or name in _ALWAYS_COUNTED}
+
+
+def reply_of(record: Mapping[str, Any]) -> Reply:
+    """Return the reply that a log line holds."""
+    usage = record.get("usage") or {}
+    return Reply(
+        key=record["key"],
+        text=record.get("reply") or "",
+        finish_reason=record.get("finish_reason"),
+        prompt_tokens=usage.get("prompt_tokens"),
+        completion_tokens=usage.get("completion_tokens"),
+        error=record.get("error"),
+        reasoning=record.get("reasoning") or "",
+        reasoning_tokens=record.get("reasoning_tokens"),
+        tokens=tuple((characters, logprob) for characters, logprob in record.get("tokens") or ()),
+    )
+
+
+def read_call(line: bytes) -> dict[str, Any] | None:
+    """Return the record of a line of a call log, or None if it is corrupt or has invalid fields.
+
+    Raises
+    ------
+    RecordError
+        If a newer version wrote it.
+    """
+    record = parse(line)
+    if record is None:
+        return None
+    # The writer of a line of this version computed its checksum, so its types are as they were written.
+    is_ours = record.get("schema_version") == SCHEMA_VERSION and "messages" in record and "reply" in record
+    return record if is_ours or _is_call(record) else None
+
+
+def summary_of_line(line: bytes) -> CallSummary | None:
+    """Return the summary of a line, or None if it is corrupt; a line with a valid checksum is not parsed.
+
+    Raises
+    ------
+    RecordError
+        If a newer version wrote it.
+    """
+    found = _HEAD.match(line)
+    if found is not None and line_state(line) is LineState.WHOLE:
+        key, error, attempts, prompt, completion, dollars = found.groups()
+        cost = 0.0 if dollars == b"null" else float(dollars)
+        return CallSummary(
+            key.decode("utf-8", "replace"), error != b"null", int(attempts), int(prompt), int(completion), cost
+        )
+    record = read_call(line)
+    return None if record is None else summary_of(record)
+
+
+def summary_of(record: Mapping[str, Any]) -> CallSummary:
+    """Return the summary of a record."""
+    usage = record.get("usage") or {}
+    prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    if prompt is None:
+        prompt = estimated_tokens(record.get("messages") or ())
+    if completion is None:
+        completion = sum(len(record.get(part) or "") for part in ("reply", "reasoning")) // _CHARACTERS_PER_TOKEN
+    dollars = record.get("dollars") or 0.0
+    return CallSummary(
+        record["key"], record.get("error") is not None, record.get("attempts") or 1, prompt, completion, dollars
+    )
+
+
+def estimated_tokens(messages: Any) -> int:
+    """Return the estimated tokens of a prompt: a quarter of its characters."""
+    return sum(len(message["content"]) for message in messages) // _CHARACTERS_PER_TOKEN
+
+
+def _is_call(record: Mapping[str, Any]) -> bool:
+    text, error = record.get("reply"), record.get("error")
+    usage, messages = record.get("usage"), record.get("messages", [])
+    if not (isinstance(text, str) if error is None else isinstance(error, str)):
+        return False
+    thought, thought_tokens = record.get("reasoning", ""), record.get("reasoning_tokens")
+    if record.get("tokens") is not None:  # no version before this one had any
+        return False
+    if not isinstance(thought, str) or not (thought_tokens is None or is_count(thought_tokens, MOST_TOKENS)):
+        return False
+    if usage is not None and not isinstance(usage, dict):
+        return False
+    counted = ((usage or {}).get(name) for name in Usage._fields)
+    dollars, attempts = record.get("dollars"), record.get("attempts", 1)
+    return (
+        all(count is None or is_count(count, MOST_TOKENS) for count in counted)
+        and (dollars is None or is_amount(dollars))
+        and is_count(attempts, 1_000_000)
+        and isinstance(record.get("finish_reason"), str | None)
+        and isinstance(messages, list)
+        and all(isinstance(m, dict) and isinstance(m.get("content"), str) for m in messages)
+    )
+
+
+def is_count(value: object, most: int) -> bool:
+    """Say whether a value of JSON is a whole number from 0 to `most`."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most
+
+
+def is_amount(value: object) -> bool:
+    """Say whether a value of JSON is a finite number that is not negative."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return 0 <= value <= 1e300 and math.isfinite(value)

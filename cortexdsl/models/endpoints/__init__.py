@@ -1,0 +1,1 @@
+"""Endpoints of models: addresses and keys, adaptive limits, retries."""

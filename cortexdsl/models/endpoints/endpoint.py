@@ -1,0 +1,275 @@
+"""The endpoint of a model: one address with one key, how many calls may be in flight to it, and whether it is down.
+
+The limit of calls in flight adapts to the server: it starts low, doubles until the first refusal, then grows by 5 %
+and falls to 80 %. Refusals that belong to one burst count once; a failing server stops growth and shrinks nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import math
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from cortexdsl.core import Model
+from cortexdsl.models.call_keys import plain
+from cortexdsl.models.endpoints.credentials import Secrets
+from cortexdsl.models.endpoints.retry import OUTAGE_SECONDS, PROBE_SECONDS, FirstCall, Hooks, Outages
+from cortexdsl.models.transports.failures import Failure, FailureKind
+from cortexdsl.models.transports.wire import mask_url, place_of
+
+START = 20
+"""Calls in flight at first. From 4 on, the 64 places of a server are filled a second after the first call of 200 ms."""
+DOUBLE, CLIMB, FALL = 2.0, 1.05, 0.8
+SATURATION = 0.8
+COOLDOWN = 15.0
+_say = logging.getLogger(__name__)
+
+
+class AdaptiveLimit:
+    """The controller: pure state over events, each with the time at which it happened.
+
+    Growth is judged by windows: as many successes as the limit allows in flight, at least once 80 % of the
+    limit in flight meanwhile, and no failure of the server among them. After a full window the limit doubles;
+    after the first rate limit it grows by 5 % (at least by one). A rate limit cuts it to 80 % and starts a
+    cooldown of 15 s, or of Retry-After if that is longer, in which neither further cuts nor growth happen. Two
+    rate limits with no success in between pause everything for as long as Retry-After says: the server then
+    refuses us, and not one call.
+
+    Parameters
+    ----------
+    most : int
+        The largest limit, 1 or more.
+
+    Attributes
+    ----------
+    limit : int
+        Calls that may be in flight.
+    paused_until : float
+        Time before which nothing should be sent.
+    """
+
+    def __init__(self, most: int) -> None:
+        if most < 1:
+            raise ValueError(f"at least one call must be allowed in flight, not {most}")
+        self.most = most
+        self.limit = min(START, most)
+        self.paused_until = -math.inf
+        self._cooled_at = -math.inf
+        self._doubling = True
+        self._successes = 0
+        self._saturated = False
+        self._was_refused = False
+
+    def sent(self, in_flight: int) -> None:
+        """Note that a call was sent, `in_flight` of them with it."""
+        self._saturated = self._saturated or in_flight >= SATURATION * self.limit
+
+    def succeeded(self, now: float) -> None:
+        """Note a reply."""
+        self._was_refused = False
+        if now < self._cooled_at:
+            return
+        self._successes += 1
+        if self._successes >= self.limit and self._saturated:
+            grown = self.limit * DOUBLE if self._doubling else max(self.limit + 1, self.limit * CLIMB)
+            self.limit = min(self.most, int(grown))
+            self._restart()
+
+    def rate_limited(self, now: float, retry_after: float | None) -> None:
+        """Note a refusal for too many calls."""
+        wait = retry_after or 0.0
+        if self._was_refused:
+            self.paused_until = max(self.paused_until, now + wait)
+        self._was_refused = True
+        self._doubling = False
+        if now >= self._cooled_at:
+            self.limit = max(1, int(self.limit * FALL))
+            self._cooled_at = now + COOLDOWN
+        self._cooled_at = max(self._cooled_at, now + wait)
+        self._restart()
+
+    def failed(self) -> None:
+        """Note a failure of the server: growth starts over, nothing shrinks."""
+        self._restart()
+
+    def _restart(self) -> None:
+        self._successes = 0
+        self._saturated = False
+
+
+class Endpoint:
+    """One address with one key: lets as many calls through as its limit allows, in order.
+
+    Attributes
+    ----------
+    name : str
+        The address as it may be printed.
+    in_flight, most_in_flight : int
+    answered_at : float
+        When it last answered.
+    down_since : float or None
+        Since when it is known to be down.
+    """
+
+    def __init__(self, control: AdaptiveLimit, clock: Callable[[], float] = time.monotonic, name: str = "") -> None:
+        self.control = control
+        self.name = name
+        self.answered_at = -math.inf
+        self.down_since: float | None = None
+        self.in_flight = self.most_in_flight = 0
+        self._clock = clock
+        self._probing = asyncio.Lock()
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._alarm: asyncio.TimerHandle | None = None
+        self._first_calls: dict[tuple[str, str], FirstCall] = {}
+
+    def first_call(self, model: Model, head_start: float) -> FirstCall:
+        """Return the first call to a model with its options."""
+        entry = model.model, json.dumps(plain(model.options), sort_keys=True)
+        first = self._first_calls.get(entry)
+        if first is None:
+            first = self._first_calls[entry] = FirstCall(head_start)
+        return first
+
+    def answered(self, outages: Outages) -> None:
+        """Note a reply: an outage is over."""
+        self.control.succeeded(self._clock())
+        is_first = self.answered_at == -math.inf
+        self.answered_at = self._clock()
+        if self.down_since is not None or (is_first and outages.is_known(self.name)):
+            self.down_since = None
+            outages.clear(self.name)
+
+    def failed(self, failure: Failure, longest_wait: float) -> None:
+        """Adapt the limit to a failure; a request gives up if it is told to wait longer than `longest_wait` seconds."""
+        if failure.kind is FailureKind.RATE_LIMIT:
+            wait = failure.retry_after or 0.0
+            self.control.rate_limited(self._clock(), wait if wait <= longest_wait else None)
+        elif failure.kind.is_outage:
+            self.control.failed()
+
+    def is_down(self, outages: Outages, since: float, *, is_last: bool) -> bool:
+        """Say whether the server is down: this request or another job of the experiment found it so.
+
+        Parameters
+        ----------
+        outages : Outages
+        since : float
+            When the request began to fail; an answer after it shows that the server is up.
+        is_last : bool
+            The request has no attempt left.
+        """
+        if self.down_since is None:
+            is_shown = is_last and self.answered_at < since
+            is_reported = self.answered_at < since - OUTAGE_SECONDS and outages.is_known(self.name)
+            if not (is_shown or is_reported):
+                return False
+            self.down_since = self._clock()
+        outages.report(self.name)
+        return True
+
+    async def outlast(self, wait: float, failure: Failure, hooks: Hooks) -> bool:
+        """Wait until a request may try whether the server is back; False after `wait` seconds of outage.
+
+        The requests of a job take turns, one every `PROBE_SECONDS`; when one is answered, all go on.
+        """
+        failed_at = self._clock()
+        if wait and self.down_since == failed_at:
+            _say.warning("%s: %s; waiting for it to be back for up to %g s", self.name, failure.kind.value, wait)
+        async with self._probing:
+            if self.answered_at > failed_at or self.down_since is None:
+                return True
+            left = self.down_since + wait - self._clock()
+            if left <= 0:
+                return False
+            await hooks.sleep(min(PROBE_SECONDS, left))
+        return True
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[None]:
+        """Hold one place in flight."""
+        await self._enter()
+        try:
+            yield
+        finally:
+            self.in_flight -= 1
+            self._wake()
+
+    async def _enter(self) -> None:
+        if self._waiting or not self._is_open():
+            ticket = asyncio.get_running_loop().create_future()
+            self._waiting.append(ticket)
+            self._wake()
+            try:
+                await ticket
+            except asyncio.CancelledError:
+                if ticket.done() and not ticket.cancelled():  # it had been let in: hand the place on
+                    self.in_flight -= 1
+                    self._wake()
+                raise
+        else:
+            self._let_in()
+
+    def _is_open(self) -> bool:
+        return self.in_flight < self.control.limit and self._clock() >= self.control.paused_until
+
+    def _let_in(self) -> None:
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        self.control.sent(self.in_flight)
+
+    def _wake(self) -> None:
+        while self._waiting and self._is_open():
+            ticket = self._waiting.popleft()
+            if not ticket.done():
+                self._let_in()
+                ticket.set_result(None)
+        pause = self.control.paused_until - self._clock()
+        if self._waiting and pause > 0 and self._alarm is None:
+            self._alarm = asyncio.get_running_loop().call_later(pause, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        self._wake()
+
+
+class Endpoints:
+    """All endpoints that a process calls.
+
+    Parameters
+    ----------
+    secrets : Secrets
+    clock : callable
+        Seconds.
+    """
+
+    def __init__(self, secrets: Secrets, clock: Callable[[], float] = time.monotonic) -> None:
+        self._secrets, self._clock = secrets, clock
+        self._endpoints: dict[tuple[str, str | None], Endpoint] = {}
+
+    def find(self, model: Model, connections: int) -> tuple[Endpoint, str | None, str | None]:
+        """Return the endpoint of a model, its address and its key.
+
+        Parameters
+        ----------
+        model : Model
+        connections : int
+            The most calls in flight to an endpoint that is new.
+
+        Raises
+        ------
+        ModelError
+            If the address or key that the spec names is not in the environment.
+        """
+        address, key = self._secrets.address(model), self._secrets.key(model)
+        where = (place_of(address) if address else model.model.partition("/")[0], model.api_key_env)
+        endpoint = self._endpoints.get(where)
+        if endpoint is None:
+            name = mask_url(where[0]) if address else where[0]
+            endpoint = self._endpoints[where] = Endpoint(AdaptiveLimit(connections), self._clock, name)
+        return endpoint, address, key

@@ -1,0 +1,206 @@
+"""What decides whether a failed request is sent again: patience, known outages, and the outcome of the first call."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+from cortexdsl.models.transports.failures import Failure, FailureKind
+
+T = TypeVar("T")
+PROBE_SECONDS = 5.0
+"""Seconds between two attempts to reach a server that is down, over all calls of a job."""
+OUTAGE_FILE = ".down"
+OUTAGE_SECONDS = 60.0
+"""For so many seconds after the last report of an outage, other jobs assume that it lasts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How often and how long a request is sent again.
+
+    Attributes
+    ----------
+    rate_limit, transient, malformed : int
+        Most attempts, the first included, by the kind of the last failure.
+    seconds : float
+        No attempt begins later than this after the first one; time in the client's own queue does not count.
+    first, longest : float
+        Seconds before the second attempt, and the most that doubling them leads to.
+    head_start : float
+        Seconds that other calls to a model wait for the outcome of the first one.
+    """
+
+    rate_limit: int = 20
+    transient: int = 6
+    malformed: int = 5
+    seconds: float = 900.0
+    first: float = 0.5
+    longest: float = 60.0
+    head_start: float = 2.0
+
+    def attempts(self, kind: FailureKind) -> int:
+        """Return how many attempts a kind of failure gets."""
+        return {
+            FailureKind.RATE_LIMIT: self.rate_limit,
+            FailureKind.TRANSIENT: self.transient,
+            FailureKind.FOREIGN: self.transient,
+            FailureKind.MALFORMED: self.malformed,
+        }.get(kind, 1)
+
+    def wait(self, attempt: int, retry_after: float | None, jitter: float) -> float:
+        """Return the seconds to wait after attempt number `attempt` (from 1).
+
+        The wait doubles with every attempt and is shortened by up to a half by `jitter` in [0, 1). It is at least
+        `retry_after`, lengthened by up to a tenth, so that calls which were refused together do not return together.
+        """
+        wait = min(self.longest, self.first * 2.0 ** (attempt - 1)) * (1.0 - jitter / 2.0)
+        return wait if retry_after is None else max(wait, retry_after * (1.0 + jitter / 10.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """What the client takes from the outside world, replaceable in tests: time, sleep, chance, environment."""
+
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    chance: Callable[[], float] = random.random
+    environment: Mapping[str, str] | None = None
+    patience: Patience = field(default_factory=Patience)
+    now: Callable[[], float] = time.time
+
+
+class GaveUp(Exception):  # noqa: N818 (carries the failure that counts)
+    """The last failure of a request, the number of attempts, and the failures before it by kind."""
+
+    def __init__(self, failure: Failure, attempts: int, retries: Mapping[str, int]) -> None:
+        self.failure, self.attempts, self.retries = failure, attempts, retries
+        super().__init__(str(failure))
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery(Generic[T]):
+    """What a request returned, and what it took.
+
+    Attributes
+    ----------
+    value : object
+    attempts : int
+    seconds : float
+        Of the last attempt, without time in the client's own queue.
+    retries : mapping of kind to count
+        Failures of the attempts before it; together `attempts - 1`.
+    """
+
+    value: T
+    attempts: int
+    seconds: float
+    retries: Mapping[str, int]
+
+
+class FirstCall:
+    """The first call to one model at one address, with one key and one set of options.
+
+    Calls that arrive while it is in flight wait for its outcome, but at most `head_start` seconds: servers refuse
+    keys, names and parameters before the model works, so a call that takes longer was accepted. If the first call
+    fails in a way that would end the run, all others fail with it and are not sent. Each call enters this context
+    before it is sent and leaves it when it has ended.
+    """
+
+    def __init__(self, head_start: float) -> None:
+        self._head_start = head_start
+        self._is_over: asyncio.Event | None = None
+        self._has_answered = False
+        self._refusal: Failure | None = None
+
+    async def __aenter__(self) -> None:
+        """Wait until the first call is over or has had its head start; the first caller does not wait.
+
+        Raises
+        ------
+        Failure
+            That of the first call, marked as not sent, if no call to the model can succeed.
+        """
+        if self._has_answered:
+            return
+        if self._is_over is None:
+            self._is_over = asyncio.Event()
+        elif not self._is_over.is_set() and self._head_start:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._is_over.wait(), self._head_start)
+        if self._refusal is not None:
+            raise self._refusal.not_sent()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        if error is None:
+            self._has_answered = True
+        elif isinstance(error, Failure) and error.kind.is_refusal and not error.is_mended and not self._has_answered:
+            self._refusal = error
+        if self._is_over is not None:
+            self._is_over.set()
+
+
+class Outages:
+    """The addresses that are known to be down, shared by all jobs of an experiment through one small file.
+
+    A job reads the file only when an attempt of its own has failed, so that only the first job that meets a dead server
+    spends all its patience on it.
+
+    Parameters
+    ----------
+    folder : Path or None
+        The folder of the file; None shares the knowledge within this process only.
+    now : callable
+        Seconds since the epoch.
+    """
+
+    def __init__(self, folder: Path | None, now: Callable[[], float] = time.time) -> None:
+        self._path = folder / OUTAGE_FILE if folder is not None else None
+        self._now = now
+        self._in_process: dict[str, float] = {}
+
+    def is_known(self, address: str) -> bool:
+        """Say whether an outage of an address was reported within the last minute."""
+        since = self._now() - self._read().get(address, 0.0)
+        return 0.0 <= since < OUTAGE_SECONDS
+
+    def report(self, address: str) -> None:
+        """Report that an address is down."""
+        self._write({**self._read(), address: self._now()})
+
+    def clear(self, address: str) -> None:
+        """Report that an address answers again."""
+        outages = self._read()
+        if outages.pop(address, None) is not None:
+            self._write(outages)
+
+    def _read(self) -> dict[str, float]:
+        if self._path is None:
+            return dict(self._in_process)
+        try:
+            content: Any = json.loads(self._path.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return {}
+        pairs = content.items() if isinstance(content, dict) else ()
+        return {address: at for address, at in pairs if isinstance(at, float)}
+
+    def _write(self, outages: dict[str, float]) -> None:
+        # Two simultaneous writers may lose one address, which the next failing job reports again.
+        if self._path is None:
+            self._in_process = outages
+            return
+        part = self._path.with_name(f"{OUTAGE_FILE}.{os.getpid()}.part")
+        with suppress(OSError):  # on a full disk each job detects the outage itself
+            part.write_text(json.dumps(outages), encoding="ascii")
+            part.replace(self._path)

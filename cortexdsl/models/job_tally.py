@@ -1,0 +1,212 @@
+"""The tally of one job: its progress and spending so far, in a small file that others read while it runs.
+
+`spent/<job>.json` is written by the job alone, atomically, at most once a second and at its end. Calls, tokens and
+dollars are those of all runs of the job: a new run starts from the sums of its call log.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from cortexdsl.models.call_log.index import LogTotals
+from cortexdsl.models.call_log.records import CallSummary, is_amount, is_count
+from cortexdsl.models.transports.failures import FailureKind
+from cortexdsl.models.transports.interface import MOST_TOKENS
+
+SCHEMA_VERSION = 2
+EVERY = 1.0
+_say = logging.getLogger(__name__)
+State = Literal["running", "done", "failed", "stopped"]
+
+
+@dataclass(slots=True)
+class CallCounts:
+    """What came of the calls: asked of a model, replayed from a log, shared with one under way, failed as data."""
+
+    asked: int = 0
+    replayed: int = 0
+    shared: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class JobInfo:
+    """A job.
+
+    Attributes
+    ----------
+    name : str
+        Among the jobs of the experiment.
+    dataset, cell, shard : str or None
+        What it works on, if that is one thing.
+    spec : str
+        What `cortexdsl run` takes to run it again.
+    digest : str
+        Of what its output depends on.
+    """
+
+    name: str = "job"
+    dataset: str | None = None
+    cell: str | None = None
+    shard: str | None = None
+    spec: str = "NAME"
+    digest: str = ""
+
+
+class JobTally:
+    """The tally of one job.
+
+    Parameters
+    ----------
+    folder : Path or None
+        Where the tallies of the experiment lie; None writes none.
+    job : Job
+    counts : Counts
+        Of the client, of this run.
+    before : Totals
+        Of the job's call log when it was opened.
+    now : callable
+        Seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None,
+        job: JobInfo,
+        counts: CallCounts,
+        before: LogTotals = LogTotals(),  # noqa: B008 (frozen)
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._path = folder / (job.name.replace("/", "~") + ".json") if folder is not None else None
+        self._job, self._counts, self._before, self._now = job, counts, before, now
+        self._began = self._written = now()
+        self._earlier = _read(self._path)
+        self.debates_done = self.debates_total = 0
+        self.in_flight = 0
+        self.input_tokens, self.output_tokens = before.prompt_tokens, before.completion_tokens
+        self.dollars: float | None = before.dollars or None
+        # Of earlier runs only the tally knows the cached tokens: the index of a call log has no place for them.
+        self.cached_tokens = _count(_part(self._earlier, "tokens").get("cached"))
+        self.retries: Counter[str] = Counter(_counted(self._earlier.get("retries")))
+        self.failures: Counter[str] = Counter(_counted(self._earlier.get("failures")))
+        if before.failed and not self._earlier:
+            self.failures["unknown"] = before.failed
+        self.message = ""
+        self.unread: list[list[Any]] = []  # [step, what it reads, unreadable replies, replies], of debates that ended
+
+    @property
+    def job(self) -> JobInfo:
+        """The job whose tally it is."""
+        return self._job
+
+    def debates(self, done: int, total: int) -> None:
+        """Note how many debates (or judgements, or searches) are done, of how many."""
+        self.debates_done, self.debates_total = done, total
+
+    def failed(self, kind: FailureKind) -> None:
+        """Note an attempt that failed and settles nothing: it is made again, now or by a later run."""
+        self.retries[kind.slug] += 1
+
+    def ended(
+        self, cost: CallSummary, dollars: float | None, failure: FailureKind | None, cached_tokens: int = 0
+    ) -> None:
+        """Note a call that was logged: what it has cost, and how it failed, if it did."""
+        self.cached_tokens += cached_tokens
+        self.input_tokens += cost.prompt_tokens
+        self.output_tokens += cost.completion_tokens
+        if dollars is not None:
+            self.dollars = (self.dollars or 0.0) + dollars
+        if failure is not None:
+            self.failures[failure.slug] += 1
+
+    def asked_again(self, kind: str) -> None:
+        """Note that a failure of an earlier run was asked again, and counts no longer."""
+        self.failures[kind] = max(0, self.failures[kind] - 1)
+
+    def publish(self, state: State = "running") -> None:
+        """Write the tally."""
+        self._written = self._now()
+        if self._path is None:
+            return
+        part = self._path.with_name(f".{self._path.name}.part")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            part.write_text(json.dumps(self.value(state)) + "\n", encoding="ascii")
+            part.replace(self._path)
+        except OSError as error:  # a full disk: nothing depends on a tally, and the log says so for itself
+            _say.warning("%s: the tally cannot be written: %s", self._path, error.strerror)
+
+    def publish_if_due(self) -> None:
+        """Write the tally if the last time is a second ago."""
+        if self._now() - self._written >= EVERY:
+            self.publish()
+
+    def value(self, state: State = "running") -> dict[str, Any]:
+        """Return the tally as it is written."""
+        seconds, began = (_amount(self._earlier.get(name)) for name in ("seconds", "began"))
+        counts, kinds = self._counts, self.failures
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "job": self._job.name,
+            "dataset": self._job.dataset,
+            "cell": self._job.cell,
+            "shard": self._job.shard,
+            "digest": self._job.digest,
+            "state": state,
+            "debates": {"done": self.debates_done, "total": self.debates_total},
+            "calls": {
+                "asked": self._before.calls + counts.asked,
+                "replayed": counts.replayed,
+                "shared": counts.shared,
+                "failed": kinds.total(),
+                "retried": self.retries.total(),
+                "in_flight": self.in_flight,
+            },
+            "tokens": {"input": self.input_tokens, "output": self.output_tokens, "cached": self.cached_tokens},
+            "dollars": self.dollars,
+            "seconds": round(seconds + self._now() - self._began, 3),
+            "failures": {kind: kinds[kind] for kind in sorted(kinds) if kinds[kind]},
+            "retries": {kind: self.retries[kind] for kind in sorted(self.retries) if self.retries[kind]},
+            "began": began or self._began,
+            "updated": self._now(),
+            "message": self.message,
+            "unread": self.unread,
+        }
+
+
+def seconds_of(folder: Path) -> float:
+    """Return the seconds that jobs ran, as their tallies say (those of older versions too)."""
+    return sum(_amount(_read(path).get("seconds")) for path in folder.glob("*.json"))
+
+
+def _read(path: Path | None) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_bytes()) if path is not None else {}
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _count(value: Any) -> int:
+    return int(value) if is_count(value, MOST_TOKENS) else 0
+
+
+def _part(tally: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = tally.get(name)
+    return part if isinstance(part, Mapping) else {}
+
+
+def _amount(value: Any) -> float:
+    return float(value) if is_amount(value) else 0.0
+
+
+def _counted(counts: object) -> Mapping[str, int]:
+    items = counts.items() if isinstance(counts, dict) else ()
+    return {str(kind): count for kind, count in items if is_count(count, 10**12)}

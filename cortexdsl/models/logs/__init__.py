@@ -1,1 +1,0 @@
-"""The call log: an append-only file of JSON lines, and what is read from it."""

@@ -1,1 +1,0 @@
-"""Reaching an endpoint: keys, faults and their kinds, patience."""

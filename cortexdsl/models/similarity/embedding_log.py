@@ -1,0 +1,202 @@
+"""Calls to embedding models: through the client's gate, budget and retries, with a log of their own.
+
+The log is `embeddings/<job's log>` in the folder of the call logs. Each job writes its own; all are read by all.
+A vector is stored as base64 of its 32-bit floats (little-endian) and used as it was stored, so that the first run
+and a replay compute with the same numbers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import json
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from cortexdsl.core import Floats, Model
+from cortexdsl.errors import ModelError
+from cortexdsl.models.budget import EMBEDDINGS, Spending
+from cortexdsl.models.call_keys import KEY_LENGTH, plain
+from cortexdsl.models.call_log.append_log import SCHEMA_VERSION, AppendLog, parse, whole_lines
+from cortexdsl.models.call_log.records import estimated_tokens
+from cortexdsl.models.client import Client
+from cortexdsl.models.endpoints.credentials import without_credentials
+from cortexdsl.models.sender import Request
+from cortexdsl.models.transports.interface import Usage
+from cortexdsl.models.transports.litellm import embed as litellm_embed
+from cortexdsl.models.transports.prices import dollars_of, estimated_dollars
+
+_say = logging.getLogger(__name__)
+
+
+class Embed(Protocol):
+    """A way to an embedding model; tries once."""
+
+    async def __call__(
+        self, model: Model, texts: Sequence[str], api_base: str | None, api_key: str | None
+    ) -> tuple[list[Floats], int | None]:
+        """Return a vector for each text, and the tokens that were counted.
+
+        Raises
+        ------
+        Failure
+        """
+        ...
+
+
+def embedding_key(model: Model, text: str) -> str:
+    """Return the key of one text under an embedding model: everything that can change its vector."""
+    content = {"model": model.model, "options": plain(model.options), "api_base": model.api_base, "text": text}
+    blob = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(blob.encode("ascii")).hexdigest()[:KEY_LENGTH]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The position of a vector in a log: vectors are long, and stay on disk until they are used."""
+
+    path: Path
+    offset: int
+    length: int
+
+    def read(self) -> bytes:
+        with self.path.open("rb") as file:
+            file.seek(self.offset)
+            return _vector(json.loads(file.read(self.length)))
+
+
+class EmbeddingCalls:
+    """Embeds texts that no log has.
+
+    Parameters
+    ----------
+    client : Client
+        The log of embeddings lies beside its call log; they are closed together.
+    embed : Embed
+        The transport.
+
+    Notes
+    -----
+    A vector that was taken from another job's log is copied to the own one when it is first used: models do not
+    embed a text twice alike to the last bit, and a replay must find the very numbers that the run had.
+    """
+
+    def __init__(self, client: Client, embed: Embed = litellm_embed) -> None:
+        self._client = client
+        self._embed = embed
+        self._places: dict[str, _Place] = {}
+        self._kept: set[str] = set()
+        self._under_way: dict[str, asyncio.Task[None]] = {}
+        self._writer = None
+        folder = client.folder / EMBEDDINGS
+        if client.own_log is not None:
+            self._writer = AppendLog(folder / client.own_log.name)
+            client.at_close(self._writer.close)
+            for place, record in _records(self._writer.path):
+                self._places.setdefault(record["key"], place)
+                self._kept.add(record["key"])
+        for path in sorted(folder.glob("*.jsonl")):
+            if self._writer is None or path != self._writer.path:
+                for place, record in _records(path):
+                    self._places.setdefault(record["key"], place)
+
+    async def embed(self, model: Model, texts: Sequence[str]) -> list[Floats]:
+        """Return the vector of each text.
+
+        Raises
+        ------
+        ModelError, BudgetError
+        """
+        wanted = {embedding_key(model, text): text for text in texts}
+        missing = {key: text for key, text in wanted.items() if key not in self._places and key not in self._under_way}
+        if missing:
+            task = asyncio.create_task(self._ask(model, missing))
+            self._under_way |= dict.fromkeys(missing, task)
+            self._client.wait_for(task)
+            task.add_done_callback(lambda done: self._finish(missing, done))
+        for task in {self._under_way[key] for key in wanted if key in self._under_way}:
+            await asyncio.shield(task)
+        found = {key: self._places[key].read() for key in wanted}
+        for key, text in wanted.items():
+            self._keep(key, model, text, found[key])
+        return [np.frombuffer(found[embedding_key(model, text)], "<f4").astype(np.float64) for text in texts]
+
+    def _finish(self, keys: Iterable[str], done: asyncio.Task[None]) -> None:
+        for key in keys:
+            del self._under_way[key]
+        if not done.cancelled():
+            done.exception()  # retrieved here, because all waiting tasks may be gone
+
+    async def _ask(self, model: Model, missing: Mapping[str, str]) -> None:
+        if self._writer is None:
+            raise ModelError(
+                f"offline: {len(missing)} embeddings of {model.model} are in none of the logs\n"
+                "    replaying needs the logs of the whole run, and the same spec; to ask models, run it online"
+            )
+        texts = list(missing.values())
+        estimated = estimated_tokens([{"content": text} for text in texts])
+
+        def cost(found: tuple[list[Floats], int | None]) -> Spending:
+            counted = estimated if found[1] is None else found[1]
+            return Spending(1, counted, estimated_dollars(model, counted, 0))
+
+        request = Request(model, lambda address, key: self._embed(model, texts, address, key), estimated, cost)
+        vectors, tokens = (await self._client.send(request)).value
+        dollars = dollars_of(model, Usage(tokens)) if tokens is not None else None
+        for number, (key, vector) in enumerate(zip(missing, vectors, strict=True)):
+            stored = np.asarray(vector, dtype="<f4").tobytes()
+            self._keep(key, model, missing[key], stored, *((1, tokens, dollars) if number == 0 else (0, 0, 0.0)))
+
+    def _keep(
+        self,
+        key: str,
+        model: Model,
+        text: str,
+        vector: bytes,
+        calls: int = 0,
+        tokens: int | None = 0,
+        dollars: float | None = 0.0,
+    ) -> None:
+        """Write a vector to the job's log, once. The cost of a batch is in its first line."""
+        if self._writer is None or key in self._kept:
+            return
+        self._kept.add(key)
+        offset, length = self._writer.append(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "key": key,
+                "model": model.model,
+                "api_base": without_credentials(model.api_base),
+                "parameters": plain(model.options),
+                "text": text,
+                "vector": base64.b64encode(vector).decode("ascii"),
+                "calls": calls,
+                "tokens": tokens,
+                "dollars": dollars,
+            }
+        )
+        self._places[key] = _Place(self._writer.path, offset, length)
+
+
+def _records(path: Path) -> Iterator[tuple[_Place, dict[str, Any]]]:
+    """Yield the readable records of a log with their positions; warn of the others."""
+    for offset, line in whole_lines(path):
+        record = parse(line)
+        try:
+            if record is None or not {"calls", "tokens", "dollars"} <= record.keys():
+                raise ValueError("no record")
+            _vector(record)
+        except (LookupError, TypeError, ValueError):
+            _say.warning("%s: byte %d: a corrupt line of the embedding log is skipped", path, offset)
+            continue
+        yield _Place(path, offset, len(line)), record
+
+
+def _vector(record: Mapping[str, Any]) -> bytes:
+    return base64.b64decode(record["vector"], validate=True)

@@ -1,0 +1,229 @@
+"""How the built-in solver reads a prompt: from the text alone, as a model would.
+
+It looks for the question, for what others said (blocks under a line such as `[Agent 2, trust 0.41]`), for its
+own last answer (`[Your last answer]`, or `[Agent 1]` where the last paragraph says `You are Agent 1.`), for numbered
+passages, and in the last paragraph for the lines that the reply should end with. Where these stand in no paragraph of
+their own, it looks for the last form anywhere (`Score: <1 to 10>`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from cortexdsl.core import Message
+
+Wanted = Literal["answer", "review", "verdict", "summary", "selection", "similarity", "judgement", "choice", "comment"]
+
+_HEADER = re.compile(r"^\[([^\]\n]{1,80})\]$", re.MULTILINE)
+_QUESTION = re.compile(r"^Question:[^\S\n]*", re.MULTILINE)
+_ANSWER = re.compile(r"^[^\w\n]{0,4}Answer\W{0,4}:[^\S\n]*([^\s<\[{.…][^\n]*)", re.MULTILINE | re.IGNORECASE)
+_SHOULD_BE = re.compile(r"result should be ([^\n]+?)\.(?:\s|$)")
+_WANTED = re.compile(
+    r"\b(Answer|Confidence|Score|Verdict|Selected|Summary|Similarity|Judgement|Choice)\W{0,3}:", re.IGNORECASE
+)
+_ASKED = re.compile(
+    r"\b(?:Answer|Confidence|Score|Verdict|Selected|Summary|Similarity|Judgement|Choice)\W{0,3}:[^\S\n]*[`*]{0,2}"
+    r"(?:<[^>\n]+>|agree\W+or\b)",
+    re.IGNORECASE,
+)
+"""A form as it is asked for, and never as it is filled in."""
+_FORM = re.compile(r"\bAnswer\W{0,3}:\s*<([^>\n]*)>", re.IGNORECASE)
+_OPTION = re.compile(r"^\(([A-Z])\)[^\S\n]*(.*)$", re.MULTILINE)
+_PASSAGE = re.compile(r"^(\d{1,3})\. (.+)$", re.MULTILINE)
+_TRUST = re.compile(r"(?:trust|confidence) (\d+(?:\.\d+)?)")
+_SUPPORT = re.compile(r"\((\d{1,3}) agents?\)")
+_REFERENCES = re.compile(r"^Reference answers[^\n]*:\n((?:- [^\n]*(?:\n|\Z))+)", re.MULTILINE)
+_TO_JUDGE = re.compile(r"^Answer to be judged:\n(.*?)(?=\n\nRules:\n|\Z)", re.MULTILINE | re.DOTALL)
+_NUMBER = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?")
+_NUMBERED = re.compile(r"Agent (\d+)")
+_CHOOSE = re.compile(r"\bChoice\W{0,3}:\s*<[^>\n\d]*(\d{1,3})|\bchoose the best (\d{1,3})\b", re.IGNORECASE)
+_ME = re.compile(r"^You are (Agent \d+)\.", re.MULTILINE)
+_TARGET = re.compile(r"^Argue for this answer:[^\S\n]*(\S[^\n]*)$", re.MULTILINE)
+_SHORT = 60
+SOUND = "Your steps are sound; I find no mistake in them."
+"""What it says of a solution that it agrees with: a short line alone, and no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherReply:
+    """An answer that was heard: as the solver writes answers, how much it should count, and its author's number."""
+
+    answer: str
+    weight: float = 1.0
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What the solver has understood.
+
+    Attributes
+    ----------
+    question : str
+    options : mapping of str to float or None
+        Labels of a multiple-choice question, each with the one number in its text (None: none, or several).
+    form : str
+        What the prompt says an answer is (`<a number>`, `<yes or no>`); may be empty.
+    heard : tuple of Heard
+    silent : int
+        Blocks of others in which no answer was found.
+    own : str or None
+        Its own last answer.
+    passages : tuple of (int, str)
+        Numbered passages.
+    references : tuple of str
+        Answers that are right by definition, for one who judges.
+    to_judge : str
+        The answer that is to be judged.
+    wanted : str
+        The kind of reply that is asked for.
+    beside : tuple of str
+        Other kinds of which lines are asked for in the same reply.
+    wants_answer : bool
+        Whether a line with an answer is asked for.
+    choose : int
+        How many agents are to be chosen.
+    target : str
+        The answer that it is told to argue for, before the question; empty: none.
+    """
+
+    question: str
+    options: Mapping[str, float | None]
+    form: str
+    heard: tuple[OtherReply, ...]
+    silent: int
+    own: str | None
+    passages: tuple[tuple[int, str], ...]
+    references: tuple[str, ...]
+    to_judge: str
+    wanted: Wanted
+    wants_answer: bool
+    choose: int = 1
+    target: str = ""
+    beside: tuple[Wanted, ...] = ()
+
+    @property
+    def stem(self) -> str:
+        """The question without its options."""
+        first = _OPTION.search(self.question)
+        return self.question[: first.start()] if first else self.question
+
+
+def read_prompt(messages: Sequence[Message]) -> Prompt:
+    """Read the last message of the user."""
+    text = next((m["content"] for m in reversed(messages) if m["role"] == "user"), messages[-1]["content"])
+    body, request = _parted(text.strip())
+    headers = list(_HEADER.finditer(body))
+    opening = body[: headers[0].start()] if headers else (body or request)
+    question = _question(opening)
+    options = {label: _value(words) for label, words in _OPTION.findall(question)}
+    me = _ME.search(request)
+    form = _FORM.search(request)
+    heard: list[OtherReply] = []
+    own, silent = None, 0
+    ends = [*(header.start() for header in headers[1:]), len(body)][: len(headers)]
+    for header, end in zip(headers, ends, strict=True):
+        replies = _said(body[header.end() : end].strip(), _weight(header[1]), options)
+        name = header[1].removeprefix("Solution of ").partition(",")[0]
+        if (me and name == me[1]) or (name.lower().startswith("your") and "group" not in name.lower()):
+            own = replies[-1].answer if replies else own
+        else:
+            author = _NUMBERED.match(name)
+            heard += [replace(each, number=int(author[1]) if author else 0) for each in replies]
+            silent += not replies
+    if not headers:
+        heard += _said_in_lines(opening[opening.find(question) + len(question) :], 1.0, options)
+    wanted, *beside = _wanted(request, bool(headers or heard))
+    choose = _CHOOSE.search(request)
+    references, to_judge = _REFERENCES.search(body), _TO_JUDGE.search(body)
+    target = _TARGET.search(opening[: starts[-1].start()]) if (starts := list(_QUESTION.finditer(opening))) else None
+    return Prompt(
+        question=question,
+        options=options,
+        form=form[1].strip() if form else "",
+        heard=tuple(heard),
+        silent=silent,
+        own=own,
+        passages=tuple((int(n), replies) for n, replies in _PASSAGE.findall(body)) if wanted == "selection" else (),
+        references=tuple(line[2:].strip() for line in references[1].splitlines()) if references else (),
+        to_judge=to_judge[1].strip() if to_judge else "",
+        wanted=wanted,
+        wants_answer="answer" in (wanted, *beside),
+        choose=int(choose[1] or choose[2]) if choose else 1,
+        target=as_answer(target[1], options) if target else "",
+        beside=tuple(kind for kind in beside if kind != "answer"),
+    )
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """Part what a prompt tells from what it asks for: the last paragraph, or the last forms and what follows them."""
+    body, _, request = text.rpartition("\n\n")
+    is_alone = not _HEADER.search(request) and not (body and _QUESTION.search(request))
+    requests = list(_ASKED.finditer(text))
+    if not requests or (is_alone and _WANTED.search(request)):
+        return body, request
+    # The forms that end a prompt stand together; an earlier paragraph may show the prompts of others.
+    first = next(one for one in requests if "\n\n" not in text[one.start() : requests[-1].start()])
+    start = text.rfind("\n", 0, first.start()) + 1
+    return text[:start].rstrip(), text[start:]
+
+
+def _question(opening: str) -> str:
+    """Return the last question of the opening, with its options; the whole opening where none is marked."""
+    starts = [match.end() for match in _QUESTION.finditer(opening)]
+    if not starts:
+        return opening.strip()
+    return opening[starts[-1] :].partition("\n\n")[0].strip()
+
+
+def _wanted(request: str, hears: bool) -> list[Wanted]:
+    """Return the kinds of reply of which lines are asked for; the first shapes the reply."""
+    words = {word.lower() for word in _WANTED.findall(request)}
+    kinds: tuple[tuple[str, Wanted], ...] = (
+        ("verdict", "verdict"), ("selected", "selection"), ("summary", "summary"), ("score", "review"),
+        ("similarity", "similarity"), ("judgement", "judgement"), ("choice", "choice"), ("answer", "answer"),
+    )  # fmt: skip
+    return [kind for word, kind in kinds if word in words] or ["comment" if hears else "answer"]
+
+
+def _weight(header: str) -> float:
+    trust = _TRUST.search(header)
+    return float(trust[1]) if trust else 1.0
+
+
+def _said(block: str, weight: float, options: Mapping[str, float | None]) -> list[OtherReply]:
+    """Return the answers in a block; a short line alone is an answer itself."""
+    found = _said_in_lines(block, weight, options)
+    is_short = 0 < len(block) <= _SHORT and "\n" not in block and not block.startswith("(")
+    if not found and is_short and block != SOUND:
+        found = [OtherReply(as_answer(block, options), weight)]
+    return found
+
+
+def _said_in_lines(block: str, weight: float, options: Mapping[str, float | None]) -> list[OtherReply]:
+    found = []
+    for line in [*_ANSWER.findall(block), *_SHOULD_BE.findall(block)]:
+        support = _SUPPORT.search(line)
+        answer = as_answer(line[: support.start()] if support else line, options)
+        found.append(OtherReply(answer, weight * (int(support[1]) if support else 1)))
+    return found
+
+
+def as_answer(text: str, options: Mapping[str, float | None]) -> str:
+    """Return an answer as the solver writes it, so that equal answers are equal: a label, a number, or the words."""
+    text = text.strip().strip("*_`")
+    if options:
+        label, value = re.search(rf"\b([{''.join(options)}])\b", text), _value(text)
+        equal = [] if value is None else [one for one, number in options.items() if number == value]
+        return label[1] if label else (equal or [text])[0]
+    number = _NUMBER.search(text)
+    return number[0].replace(",", "").replace("−", "-") if number else text.rstrip(". ")
+
+
+def _value(words: str) -> float | None:
+    """Return the one number in a text."""
+    numbers = _NUMBER.findall(words)
+    return float(numbers[0].replace(",", "").replace("−", "-")) if len(numbers) == 1 else None

@@ -1,0 +1,261 @@
+"""Reads chat completions of the OpenAI protocol: text, reasoning, token counts and log-probabilities.
+
+No field is trusted. Tokens are aligned with the text from its end backwards, ignoring space, because the reasoning and
+the token that ends the reply are not part of the text, and a character may be split over several tokens, which servers
+then spell as U+FFFD or not at all. Tokens that do not spell the text are dropped.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from cortexdsl.core import TOOL_CALLED, Tokens
+from cortexdsl.models.transports.failures import NO_COMPLETION, Failure, FailureKind
+from cortexdsl.models.transports.interface import MOST_TOKENS, Raw
+
+_CACHE_READS = ("cache_read_input_tokens", "prompt_cache_hit_tokens")
+"""Names for the tokens of a prompt that a provider read from its cache: Anthropic's and DeepSeek's."""
+_CACHE_WRITES = ("cache_creation_tokens", "cache_write_tokens")
+_WORD = re.compile(r"[A-Za-z][A-Za-z_-]{0,39}")
+
+
+def read_completion(body: bytes, *, seed_refused: bool) -> Raw:
+    """Read the body of a chat completion of the OpenAI protocol.
+
+    Bytes that are not UTF-8 become U+FFFD, and counts of a `usage` that cannot be read are unknown: the reply is paid
+    for, so a defect beside its text does not lose it.
+
+    Raises
+    ------
+    Failure
+        Malformed if it is not JSON or not a chat completion; content filter if it holds nothing but a refusal.
+    """
+    try:
+        document = json.loads(body.decode("utf-8", "replace").removeprefix("\ufeff"))
+        choice, usage = document["choices"][0], document.get("usage")
+        message, finish_reason = choice["message"], choice.get("finish_reason")
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        raise Failure(FailureKind.MALFORMED, NO_COMPLETION) from None
+    if not isinstance(message, Mapping):
+        raise Failure(FailureKind.MALFORMED, NO_COMPLETION)
+    logprobs = choice.get("logprobs")
+    return completion(message, finish_reason, usage, seed_refused=seed_refused, logprobs=logprobs)
+
+
+def completion(message: Any, finish_reason: Any, usage: Any, *, seed_refused: bool, logprobs: Any = None) -> Raw:
+    """Return what a chat completion says.
+
+    The reasoning is separated from the reply, whether it came in a field of its own or in tags. A finish reason that is
+    not a word becomes `other`, one that is not a text becomes None. A token count that is not a whole number up to
+    10**12 is unknown.
+
+    Parameters
+    ----------
+    message, usage, logprobs : mapping or object
+        As they were parsed, or as a client gives them; `usage` and `logprobs` may be None.
+
+    Raises
+    ------
+    Failure
+        Malformed if the content is not a text, or a call of a tool replaces it; content filter if a refusal replaces
+        it.
+    """
+    content = _field(message, "content")
+    refusal = _field(message, "refusal") or _field(_field(message, "provider_specific_fields"), "refusal")  # litellm's
+    if content is None and refusal:
+        raise Failure(FailureKind.CONTENT_FILTER, f"the model refused: {refusal}")
+    if content is None and _field(message, "tool_calls"):
+        raise Failure(FailureKind.MALFORMED, f"{TOOL_CALLED}, and none was offered")
+    if content is not None and not isinstance(content, str):
+        raise Failure(FailureKind.MALFORMED, "the content of the reply is no text")
+    reason = finish_reason if isinstance(finish_reason, str) else None
+    if reason is not None and not _WORD.fullmatch(reason):
+        reason = "other"
+    text, in_tags = separated(content or "")
+    thought = "\n\n".join(filter(None, (reasoning_field(message).strip(), in_tags)))
+    text = text.strip() if thought else text  # clients that take the tags out themselves leave the lines between
+    details = _field(usage, "prompt_tokens_details")
+    return Raw(
+        text,
+        reason,
+        _count(usage, "prompt_tokens"),
+        _count(usage, "completion_tokens"),
+        cached_tokens=_first(_count(details, "cached_tokens"), *(_count(usage, name) for name in _CACHE_READS)),
+        cache_write_tokens=_first(
+            *(_count(details, name) for name in _CACHE_WRITES), _count(usage, "cache_creation_input_tokens")
+        ),
+        seed_refused=seed_refused,
+        reasoning=thought,
+        reasoning_tokens=_count(_field(usage, "completion_tokens_details"), "reasoning_tokens"),
+        tokens=tokens_of(logprobs, text) if logprobs is not None else (),
+    )
+
+
+def _first(*counts: int | None) -> int | None:
+    """Return the first count that is known and not 0; else 0 if one is known, else None."""
+    known = [count for count in counts if count is not None]
+    return next((count for count in known if count), 0) if known else None
+
+
+def _field(owner: Any, name: str) -> Any:
+    return owner.get(name) if isinstance(owner, Mapping) else getattr(owner, name, None)
+
+
+def _count(usage: Any, name: str) -> int | None:
+    n = _field(usage, name)
+    return n if isinstance(n, int) and not isinstance(n, bool) and 0 <= n <= MOST_TOKENS else None
+
+
+_FIELDS = ("reasoning_content", "reasoning")  # what servers call it; the second is the newer name
+_TAG = re.compile(
+    r"""<(?P<close>/?)(?:seed:)?(?:think|thinking|thought)>   # DeepSeek, Qwen, EXAONE, Seed
+      | \[(?P<square>/?)THINK\]                               # Magistral
+      | ◁(?P<wedge>/?)think▷                                  # Kimi
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def reasoning_field(message: Any) -> str:
+    """Return the reasoning that a server sent in a field of the message; empty if there is none.
+
+    Parameters
+    ----------
+    message : mapping or object
+        The `message` of a chat completion, parsed or as a client's object.
+    """
+    for name in _FIELDS:
+        value = message.get(name) if isinstance(message, Mapping) else getattr(message, name, None)
+        if isinstance(value, str) and value:
+            return value
+    return ""
+
+
+def separated(text: str) -> tuple[str, str]:
+    """Split a reply into what it says and what it thought, by its tags.
+
+    Blocks may be several; one that nothing closes (the reply was cut) reaches to the end; a tag that closes what
+    nothing opened (the chat template opened it, outside the reply) ends a block that reaches back to the beginning.
+    A text without tags comes back as it is.
+
+    Returns
+    -------
+    (str, str)
+        The text and the reasoning, each without the tags and without space around it.
+    """
+    visible: list[str] = []
+    thought: list[str] = []
+    at, is_thinking, has_tags = 0, False, False
+    for tag in _TAG.finditer(text):
+        has_tags = True
+        piece, at = text[at : tag.start()], tag.end()
+        is_close = bool(tag["close"] or tag["square"] or tag["wedge"])
+        if is_close and not is_thinking:
+            thought += [*visible, piece]
+            visible = []
+        else:
+            (thought if is_thinking else visible).append(piece)
+        is_thinking = not is_close
+    if not has_tags:
+        return text, ""
+    (thought if is_thinking else visible).append(text[at:])
+    return "".join(visible).strip(), "\n\n".join(filter(None, map(str.strip, thought)))
+
+
+_ENDS = 4  # tokens after the last word, such as the one that ended the reply
+_SPLIT = 4  # characters that a piece which spells none may stand for
+_DIGITS = 6
+_UNKNOWN = "\ufffd"
+
+
+class _Piece(NamedTuple):
+    """A token: its characters without space (None: it spells none), and the logarithm of its probability."""
+
+    text: str | None
+    logprob: float
+
+
+def tokens_of(logprobs: Any, text: str) -> Tokens:
+    """Lay the tokens of a chat completion beside the text of its reply.
+
+    Parameters
+    ----------
+    logprobs : mapping or object
+        The `logprobs` of a choice: its `content` lists `token`, `bytes` and `logprob`.
+    text : str
+        The reply, without what its model thought.
+
+    Returns
+    -------
+    tuple of (int, float)
+        Length in characters and log-probability of each token; together they are the text. Empty if the server gave
+        none, one is not a number (NaN, above 0), or they do not spell the text.
+    """
+    pieces = _pieces(_field(logprobs, "content"))
+    solid = [place for place, letter in enumerate(text) if not letter.isspace()]
+    if pieces is None or not solid:
+        return ()
+    starts = _laid(pieces, "".join(text[place] for place in solid))
+    if starts is None:
+        return ()
+    places = [0, *(solid[start] for start, _ in starts[1:]), len(text)]
+    return tuple((after - at, logprob) for (_, logprob), at, after in zip(starts, places, places[1:], strict=False))
+
+
+def _laid(pieces: Sequence[_Piece], spelled: str) -> list[tuple[int, float]] | None:
+    """Return where each token begins in a text without space, in order; None if they do not spell it."""
+    places: list[tuple[int, float]] = []
+    at, split, split_logprob, ends = len(spelled), 0, 0.0, 0
+    for piece, logprob in reversed(pieces):
+        if at == 0:
+            break
+        if piece == "":
+            continue
+        if piece is None:
+            split, split_logprob = split + _SPLIT, split_logprob + logprob
+            continue
+        gap = next((gap for gap in range(split + 1) if spelled.endswith(piece, 0, max(0, at - gap))), None)
+        if gap is None:
+            ends += 1
+            if places or ends > _ENDS:
+                return None
+            continue
+        if gap:
+            places.append((at - gap, split_logprob))
+        at -= gap + len(piece)
+        places.append((at, logprob))
+        split, split_logprob = 0, 0.0
+    if 0 < at <= split:
+        places.append((0, split_logprob))
+        at = 0
+    return places[::-1] if at == 0 else None
+
+
+def _pieces(content: Any) -> list[_Piece] | None:
+    if not isinstance(content, list):
+        return None
+    pieces = []
+    for entry in content:
+        token, logprob = _field(entry, "token"), _field(entry, "logprob")
+        if (
+            not isinstance(token, str)
+            or isinstance(logprob, bool)
+            or not isinstance(logprob, int | float)
+            or not -1e300 < logprob < 0.001
+        ):
+            return None
+        text = _said(token, _field(entry, "bytes"))
+        pieces.append(_Piece(text, round(min(0.0, float(logprob)), _DIGITS)))
+    return pieces
+
+
+def _said(token: str, spelled: Any) -> str | None:
+    if isinstance(spelled, list) and spelled and all(isinstance(b, int) and 0 <= b < 256 for b in spelled):
+        try:
+            token = bytes(spelled).decode()
+        except UnicodeDecodeError:  # a part of a character
+            return None
+    return None if _UNKNOWN in token else "".join(token.split())

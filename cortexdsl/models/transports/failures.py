@@ -1,0 +1,329 @@
+"""Kinds of failed calls: which are retried, which are data, and which end the run."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from enum import Enum
+from typing import Any
+
+from cortexdsl.models.transports.interface import Usage
+
+LONGEST_EXCERPT = 300
+
+
+class FailureKind(Enum):
+    """A class of failures. The value is how a message to the user begins."""
+
+    RATE_LIMIT = "rate limit"
+    TRANSIENT = "the server failed or could not be reached"
+    QUOTA = "the quota is spent"
+    CONTEXT_WINDOW = "context window exceeded"
+    CONTENT_FILTER = "content filter"
+    AUTHENTICATION = "authentication failed"
+    BAD_REQUEST = "the request was refused"
+    NOT_FOUND = "not found"
+    MALFORMED = "malformed reply"
+    FOREIGN = "no model answers there"
+    TOOL = "the tool failed"
+
+    @property
+    def slug(self) -> str:
+        """The kind as logs and tallies call it: `rate_limit`."""
+        return self.name.lower()
+
+    @property
+    def is_retried(self) -> bool:
+        """Whether the same request may succeed a little later."""
+        return self in (FailureKind.RATE_LIMIT, FailureKind.TRANSIENT, FailureKind.MALFORMED, FailureKind.FOREIGN)
+
+    @property
+    def is_outage(self) -> bool:
+        """Whether it may be the server that is gone, and not the call that is wrong."""
+        return self in (FailureKind.TRANSIENT, FailureKind.FOREIGN)
+
+    @property
+    def is_data(self) -> bool:
+        """Whether the failure is a fact about this call alone, to be logged and counted, and no end of the run."""
+        return self in (FailureKind.CONTEXT_WINDOW, FailureKind.CONTENT_FILTER, FailureKind.MALFORMED, FailureKind.TOOL)
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether every call to the model would fail alike, so that the run ends: a wrong key, an unknown parameter."""
+        return not self.is_retried and not self.is_data
+
+
+REMEDIES: Mapping[FailureKind, str] = {
+    FailureKind.CONTEXT_WINDOW: "send less, or use a model with a longer context",
+    FailureKind.TOOL: "correct the function, or give it more `seconds`",
+    FailureKind.CONTENT_FILTER: "use another model or provider for this text",
+    FailureKind.MALFORMED: "see that the address speaks the OpenAI protocol",
+    FailureKind.RATE_LIMIT: "lower `limits: connections`, or run again later: finished calls are kept",
+    FailureKind.TRANSIENT: "see that the server runs and answers at this address, then run again: finished "
+    "calls are kept",
+    FailureKind.QUOTA: "add credit at the provider, then run again: finished calls are kept",
+    FailureKind.AUTHENTICATION: "set the variable that holds the key (another than the provider's own: "
+    "`api_key_env: NAME`)",
+    FailureKind.BAD_REQUEST: "correct the model entry of the spec (name and options)",
+    FailureKind.FOREIGN: "see that `api_base` is the address of a model server (it usually ends in /v1), and that "
+    "it is up",
+    FailureKind.NOT_FOUND: "correct `model` or `api_base` (an OpenAI-compatible address usually ends in /v1)",
+}
+
+
+def kind_of(error: str) -> str:
+    """Return the slug of the kind that the text of a logged failure begins with."""
+    return next((kind.slug for kind in FailureKind if error.startswith(kind.value)), "unknown")
+
+
+class Failure(Exception):  # noqa: N818 (it says what happened; the client decides whether it is an error)
+    """One failed attempt.
+
+    Attributes
+    ----------
+    kind : Kind
+    what : str
+        What the server or the client said, shortened. May hold a key until the client redacts it.
+    retry_after : float or None
+        Seconds that the server asks to wait.
+    is_certain : bool
+        Trying again would give the same (an empty reply that was cut at `max_tokens`).
+    is_hurried : bool
+        The job that asks is ending and tries nothing again: what failed once says nothing of call or server.
+    was_sent : bool
+        Whether a request was sent; not if the first call to the model had shown that it would be refused.
+    is_mended : bool
+        The way to the model has learned from it, and sends the same call otherwise now: it is sent again at once.
+    usage : Usage
+        Tokens that the server counted for an attempt that brought no reply.
+    may_have_cost : bool
+        The model has worked, or may have: the attempt is charged with its prompt if no tokens were counted.
+    reasoning : str
+        The reasoning, if the reply was cut before it began.
+    """
+
+    def __init__(
+        self,
+        kind: FailureKind,
+        what: str,
+        *,
+        retry_after: float | None = None,
+        is_certain: bool = False,
+        usage: Usage = Usage(),  # noqa: B008 (frozen)
+        may_have_cost: bool | None = None,
+        reasoning: str = "",
+    ) -> None:
+        self.kind = kind
+        self.usage, self.reasoning = usage, reasoning
+        worked = kind in (FailureKind.MALFORMED, FailureKind.CONTENT_FILTER)
+        self.may_have_cost = worked if may_have_cost is None else may_have_cost
+        self.what = " ".join(what.split())[:LONGEST_EXCERPT]
+        self.retry_after = retry_after
+        self.is_certain = is_certain
+        self.is_hurried = self.is_mended = False
+        self.was_sent = True
+        super().__init__(f"{kind.value}: {self.what}")
+
+    def not_sent(self) -> Failure:
+        """Return the same failure of a call that is not sent because of it."""
+        other = Failure(self.kind, self.what)
+        other.was_sent = False
+        return other
+
+
+_CONTEXT = (
+    "context_length_exceeded",
+    "context length",
+    "context window",
+    "maximum context",
+    "too many tokens",
+    "prompt is too long",
+)
+_FILTER = (
+    "content_filter",
+    "content_policy",
+    "content management policy",
+    "content policy",
+    "responsibleaipolicy",
+)
+_NO_KEY = re.compile(r"missing (?:\w+ )?(?:credentials|api[ _]key)|api[ _]key (?:\w+ ){,4}must be set", re.IGNORECASE)
+"""What clients say that find no key and send nothing; litellm calls it a fault of the server (OpenAI, Gemini)."""
+_QUOTA = ("insufficient_quota", "exceeded your current quota", "credit balance", "billing", "payment required")
+
+
+def from_status(status: int, body: str, headers: Mapping[str, str], now: float) -> Failure:
+    """Return the failure that an HTTP status and an OpenAI-like error body mean.
+
+    Parameters
+    ----------
+    status : int
+        400 or more.
+    body : str
+    headers : mapping
+        Looked at for `Retry-After` (seconds or an HTTP date).
+    now : float
+        Seconds since the epoch, for `Retry-After` as a date.
+    """
+    what = f"HTTP {status}: {_message(body)}"
+    return Failure(_kind_of(status, body.lower()), what, retry_after=retry_after(headers, now))
+
+
+def error_in(body: bytes) -> Failure | None:
+    """Return the failure that the body of an HTTP status 200 reports; None if it reports none.
+
+    Gateways such as OpenRouter send `{"error": {"message": ..., "code": 429}}`, or an `error` in a choice, after the
+    status has gone out. The kind is that of the code if it is a status, else that of the words.
+    """
+    if _ERROR not in body:
+        return None
+    try:
+        content: Any = json.loads(body.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    choices = content.get("choices") if isinstance(content, dict) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    error = next((part["error"] for part in (content, choice) if isinstance(part, dict) and part.get("error")), None)
+    if error is None or (choice is not None and choice.get("error") is not error):
+        return None
+    message = _message(json.dumps({"error": error}))
+    codes = [str(error.get(name)) for name in ("code", "status", "type")] if isinstance(error, dict) else []
+    status = next((int(code) for code in codes if re.fullmatch("[45][0-9][0-9]", code)), None)
+    words = " ".join([message, *codes]).lower()
+    kind = _kind_of(status, words) if status is not None else _kind_of_words(words)
+    return Failure(kind, f"HTTP 200 with an error: {message}")
+
+
+_ERROR = b'"error"'
+_KINDS_BY_WORDS = (
+    (re.compile(r"rate.?limit|too many requests|throttl"), FailureKind.RATE_LIMIT),
+    (
+        re.compile(r"overloaded|unavailable|capacity|time.?out|timed out|try again|internal|server.error"),
+        FailureKind.TRANSIENT,
+    ),
+    (re.compile(r"api.?key|unauthorized|authenticat|permission"), FailureKind.AUTHENTICATION),
+    (re.compile(r"not.found|does not exist|no such model"), FailureKind.NOT_FOUND),
+    (re.compile(r"invalid|bad.request|unsupported|not supported|must be"), FailureKind.BAD_REQUEST),
+)
+
+
+def _kind_of_words(words: str) -> FailureKind:
+    """Return the kind of an error that names no status; one whose words say nothing may pass, so it is tried again."""
+    if any(word in words for word in _QUOTA):
+        return FailureKind.QUOTA
+    special = _kind_of(400, words)
+    if special is not FailureKind.BAD_REQUEST:
+        return special
+    return next((kind for pattern, kind in _KINDS_BY_WORDS if pattern.search(words)), FailureKind.TRANSIENT)
+
+
+def _kind_of(status: int, text: str) -> FailureKind:
+    if any(word in text for word in _QUOTA) and status in (400, 402, 403, 429):
+        return FailureKind.QUOTA
+    if status in (400, 413, 422):
+        if any(word in text for word in _CONTEXT):
+            return FailureKind.CONTEXT_WINDOW
+        if any(word in text for word in _FILTER):
+            return FailureKind.CONTENT_FILTER
+        return FailureKind.BAD_REQUEST
+    by_status = {
+        401: FailureKind.AUTHENTICATION,
+        402: FailureKind.QUOTA,
+        403: FailureKind.AUTHENTICATION,
+        404: FailureKind.NOT_FOUND,
+        408: FailureKind.TRANSIENT,
+        409: FailureKind.TRANSIENT,
+        425: FailureKind.TRANSIENT,
+        429: FailureKind.RATE_LIMIT,
+    }
+    return by_status.get(status, FailureKind.TRANSIENT if status >= 500 else FailureKind.BAD_REQUEST)
+
+
+NO_COMPLETION = "the body is no chat completion"
+TOO_LARGE = "the reply is larger than 16 MB"
+_NAMES = re.compile(r"^(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)(?:: | - ))+")
+
+# litellm's classes by name, so that nothing here imports it; the most special names come first in an MRO.
+_BY_CLASS: Mapping[str, FailureKind] = {
+    "ContextWindowExceededError": FailureKind.CONTEXT_WINDOW,
+    "ContentPolicyViolationError": FailureKind.CONTENT_FILTER,
+    "APIResponseValidationError": FailureKind.MALFORMED,
+    "JSONSchemaValidationError": FailureKind.MALFORMED,
+    "JSONDecodeError": FailureKind.MALFORMED,
+    "AuthenticationError": FailureKind.AUTHENTICATION,
+    "PermissionDeniedError": FailureKind.AUTHENTICATION,
+    "NotFoundError": FailureKind.NOT_FOUND,
+    "RateLimitError": FailureKind.RATE_LIMIT,
+    "Timeout": FailureKind.TRANSIENT,
+    "TimeoutError": FailureKind.TRANSIENT,
+    "APIConnectionError": FailureKind.TRANSIENT,
+    "ServiceUnavailableError": FailureKind.TRANSIENT,
+    "InternalServerError": FailureKind.TRANSIENT,
+    "BadGatewayError": FailureKind.TRANSIENT,
+    "BudgetExceededError": FailureKind.QUOTA,
+    "UnprocessableEntityError": FailureKind.BAD_REQUEST,
+    "BadRequestError": FailureKind.BAD_REQUEST,
+}
+
+
+def from_exception(error: BaseException, now: float) -> Failure:
+    """Return the failure that an exception of litellm means: one of ours below it; else by class, status and text."""
+    ours = _below(error)
+    if ours is not None:
+        return ours
+    message = _NAMES.sub("", str(error))
+    kind = next((_BY_CLASS[c.__name__] for c in type(error).__mro__ if c.__name__ in _BY_CLASS), None)
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int) and status >= 400 and kind in (None, FailureKind.RATE_LIMIT, FailureKind.BAD_REQUEST):
+        kind = _kind_of(status, message.lower())
+    if kind in (None, FailureKind.TRANSIENT) and _NO_KEY.search(message):
+        kind = FailureKind.AUTHENTICATION
+    response = getattr(error, "response", None)
+    # What litellm raises has an empty response of its own making, and the server's headers beside it.
+    of_server = getattr(error, "litellm_response_headers", None)
+    headers: Mapping[str, str] = of_server or getattr(response, "headers", None) or {}
+    is_late = any(c.__name__ in ("Timeout", "TimeoutError") for c in type(error).__mro__)
+    return Failure(
+        kind or FailureKind.BAD_REQUEST, message, retry_after=retry_after(headers, now), may_have_cost=is_late or None
+    )
+
+
+def _below(error: BaseException | None) -> Failure | None:
+    """Return the failure that caused an exception, if there is one: it knows more than the exception."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        if isinstance(error, Failure):
+            return error
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """Return the seconds that a `Retry-After` header asks to wait, or None (also if it is unreadable)."""
+    header = next((value for name, value in headers.items() if name.lower() == "retry-after"), None)
+    if header is None:
+        return None
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(header).timestamp() - now
+        except (ValueError, TypeError, OverflowError):
+            return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def _message(body: str) -> str:
+    try:
+        content: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        return body or "no explanation"
+    while isinstance(content, dict):
+        inner = next((content[name] for name in ("error", "message", "detail", "type") if content.get(name)), None)
+        if inner is None:
+            break
+        content = inner
+    return content if isinstance(content, str) else json.dumps(content)

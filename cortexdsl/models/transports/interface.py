@@ -1,0 +1,190 @@
+"""What a transport is: how it sends one call, what comes back, and what it declares about itself.
+
+A transport is a module with a `TransportType` named `TRANSPORT`; `registry` finds it by the prefix of a model's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from cortexdsl.core import Call, Message, Tokens
+
+PLACEHOLDER_KEY = "no-key-needed"
+"""Sent to an address for which the spec names no key: a key of another service must never go there."""
+LARGEST_SEED = 2**31
+MOST_TOKENS = 10**12
+"""Larger token counts are taken as unknown."""
+LARGEST_REPLY = 16 * 2**20
+"""The most bytes of a reply's body, and characters of its text."""
+WEIGHTS_OPTION = "weights"
+"""The option of a model that holds the digest of its files."""
+
+
+class Usage(NamedTuple):
+    """The tokens of one call as the server counted them; None if it did not report a count.
+
+    Attributes
+    ----------
+    prompt_tokens, completion_tokens : int or None
+        All tokens of the prompt, and of the reply.
+    cached_tokens, cache_write_tokens : int or None
+        Tokens of the prompt that the provider read from its cache, and that it wrote into it.
+    """
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """A reply as a transport returns it.
+
+    Attributes
+    ----------
+    text : str
+        Without the reasoning.
+    finish_reason : str or None
+    prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens : int or None
+        As the server counted them (see `Usage`).
+    seed_refused : bool
+        The provider takes no seed, so the call was sent without one.
+    reasoning : str
+        The reasoning before the reply; empty if there was none or the provider does not return it.
+    reasoning_tokens : int or None
+        The part of the completion tokens that is reasoning, if the server reports it.
+    tokens : tuple of (int, float)
+        Length in characters and log-probability of each token of the text, if the server returned them.
+    """
+
+    text: str
+    finish_reason: str | None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    seed_refused: bool = False
+    reasoning: str = ""
+    reasoning_tokens: int | None = None
+    tokens: Tokens = ()
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of the call."""
+        return Usage(self.prompt_tokens, self.completion_tokens, self.cached_tokens, self.cache_write_tokens)
+
+
+@runtime_checkable
+class Transport(Protocol):
+    """Sends calls to models. It tries once: queues, retries and the call log belong to the client."""
+
+    async def send(self, call: Call, api_base: str | None, api_key: str | None) -> Raw:
+        """Send a call once.
+
+        Parameters
+        ----------
+        call : Call
+        api_base : str or None
+            The resolved address; None for the provider's own.
+        api_key : str or None
+            The value of the key; None if the provider's own variable is to be used.
+
+        Raises
+        ------
+        cortexdsl.models.transports.failures.Failure
+            With the kind of the failure.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Close connections."""
+        ...
+
+
+class Tokenizer(Protocol):
+    """Counts the tokens of prompts exactly as a model reads them."""
+
+    def tokens(self, messages: Sequence[Message]) -> Sequence[int]:
+        """Return the tokens of a conversation, up to where the reply begins.
+
+        Raises
+        ------
+        InputError
+            If the chat template refuses the messages.
+        """
+        ...
+
+    def opening(self, text: str, tokens: int) -> str:
+        """Return the text of the first so many tokens of a text."""
+        ...
+
+
+class Weights(Protocol):
+    """The files of a model on this machine."""
+
+    path: Path
+
+    @property
+    def digest(self) -> str:
+        """Hexadecimal digest of all files that a reply depends on."""
+        ...
+
+    @property
+    def card(self) -> Mapping[str, Any]:
+        """Facts about the model such as `parameters` and `tokens`; may be empty."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransportType:
+    """The declaration of a transport: its prefix, its capabilities, how to open it.
+
+    Everything else in the program reads these fields, and never tests the prefix of a model's name itself.
+
+    Attributes
+    ----------
+    prefix : str
+        The names of its models are `PREFIX/NAME`.
+    create : callable or None
+        Opens the transport; None if each job brings its own, as for tools.
+    is_in_process : bool
+        This machine computes the replies: free, without address and key, and jobs do not wait for a server.
+    is_instant : bool
+        A reply is a fast pure function of the call, so that processes need not lock a call while they compute it.
+    is_tool : bool
+        No language model answers: what a call costs says nothing about the price of models.
+    is_listed : bool
+        litellm's list has the prices and context windows of its models.
+    needs_address : bool
+        A call needs an `api_base`.
+    also_serves : tuple of str
+        Prefixes of other models that an entry may send this way by `transport: PREFIX`.
+    window, tokenizer, weights : callable of a model's name, or None
+        What is known of a model without a call: tokens that prompt and reply may have together, its tokenizer, its
+        files. Each raises InputError if the files cannot be read. None: nothing is known.
+    """
+
+    prefix: str
+    create: Callable[[], Transport] | None = None
+    is_in_process: bool = False
+    is_instant: bool = False
+    is_tool: bool = False
+    is_listed: bool = False
+    needs_address: bool = False
+    also_serves: tuple[str, ...] = ()
+    window: Callable[[str], int | None] | None = None
+    tokenizer: Callable[[str], Tokenizer] | None = None
+    weights: Callable[[str], Weights] | None = None
+
+    def serves(self, model: str) -> bool:
+        """Say whether an entry with this model name may be sent by this transport."""
+        return model.partition("/")[0] in (self.prefix, *self.also_serves)
+
+
+def wire_seed(seed: int) -> int:
+    """Return a seed as it is sent: modulo 2**31, because servers take 31 bits."""
+    return seed % LARGEST_SEED

@@ -1,0 +1,109 @@
+"""Finds the transport of a model by the prefix of its name, and answers questions about its capabilities.
+
+The core's own transports are the modules of this package that `CORE` names. Any other prefix belongs to an installed
+package: `cortexdsl_PREFIX.transport`, imported when a model with this prefix is first looked up. All other models
+belong to litellm.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+from functools import cache
+
+from cortexdsl.core import Model
+from cortexdsl.errors import InputError
+from cortexdsl.models.transports.interface import Tokenizer, TransportType, Weights
+
+LITELLM = "litellm"
+CORE = ("builtin", "tool", "direct", LITELLM)
+DECLARATION = "TRANSPORT"
+_PREFIX = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def transport_type(model: str) -> TransportType:
+    """Return the declaration of the transport that a model's name belongs to.
+
+    Raises
+    ------
+    InputError
+        If the package of the prefix has no valid declaration.
+    """
+    prefix, slash, _ = model.partition("/")
+    return (named_type(prefix) if slash else None) or _core_type(LITELLM)
+
+
+@cache
+def named_type(prefix: str) -> TransportType | None:
+    """Return the transport with this prefix; None if there is none, so that litellm may know it.
+
+    Raises
+    ------
+    InputError
+        If the package of the prefix has no valid declaration.
+    """
+    if prefix in CORE:
+        return _core_type(prefix)
+    name = f"cortexdsl_{prefix}.transport"
+    return _declared(name, prefix) if _PREFIX.fullmatch(prefix) and _is_installed(name) else None
+
+
+@cache
+def _core_type(prefix: str) -> TransportType:
+    return _declared(f"{__package__}.{prefix}", prefix)
+
+
+def _is_installed(name: str) -> bool:
+    package = name.partition(".")[0]
+    return importlib.util.find_spec(package) is not None and importlib.util.find_spec(name) is not None
+
+
+def _declared(name: str, prefix: str) -> TransportType:
+    found = getattr(importlib.import_module(name), DECLARATION, None)
+    if not isinstance(found, TransportType) or found.prefix != prefix:
+        raise InputError(
+            f"{name}: there is no transport for models {prefix}/...\n"
+            f'    the module must set {DECLARATION} = TransportType(prefix="{prefix}", ...)'
+        )
+    return found
+
+
+def way_of(model: Model) -> str:
+    """Return the prefix of the transport of a model entry: the one that it names, else that of its model's name."""
+    return model.transport or model.model.partition("/")[0]
+
+
+def runs_here(model: Model) -> bool:
+    """Say whether this machine computes the replies of a model, so that they cost nothing."""
+    return transport_type(model.model).is_in_process
+
+
+def window_of(model: str) -> int | None:
+    """Return the context window of a model with files on this machine; None if it is unknown or cannot be read."""
+    window = transport_type(model).window
+    try:
+        return None if window is None else window(model)
+    except InputError:
+        return None
+
+
+def tokenizer_of(model: str) -> Tokenizer | None:
+    """Return the tokenizer of a model with files on this machine; None if it has none or it cannot be read."""
+    tokenizer = transport_type(model).tokenizer
+    try:
+        return None if tokenizer is None else tokenizer(model)
+    except InputError:
+        return None
+
+
+def weights_of(model: str) -> Weights | None:
+    """Return the files of a model; None if its transport keeps none.
+
+    Raises
+    ------
+    InputError
+        If there are no such files.
+    """
+    weights = transport_type(model).weights
+    return None if weights is None else weights(model)

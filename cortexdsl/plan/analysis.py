@@ -1,0 +1,332 @@
+"""The analysis that a spec asks for, resolved for its cells and datasets: families, claims, the judge, stopping."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from cortexdsl.claims.arms import GridArm
+from cortexdsl.claims.designs import Design, design_of
+from cortexdsl.claims.meaning import why_not_early
+from cortexdsl.claims.values import (
+    AFTER_ROUNDS,
+    EVERY,
+    NONE,
+    OTHERS,
+    Claim,
+    Comparison,
+    Quantity,
+    bound_of,
+    canonical,
+    parts_of,
+    range_of,
+)
+from cortexdsl.core import Cell, Family, Model, StoppingRule
+from cortexdsl.core.metrics import TEXT_METRICS
+from cortexdsl.engine.methods import debating_roles, max_rounds
+from cortexdsl.errors import InputError, Problem, SpecError, nearest
+from cortexdsl.language.error_recovery import Doubtful
+from cortexdsl.language.nodes import Route, dotted
+from cortexdsl.language.prompts.templates import Templates
+from cortexdsl.language.spec import Spec
+from cortexdsl.tasks.judging import PROMPT, can_be_judged, text_scores
+from cortexdsl.tasks.task import Task
+
+
+def resolve_families(
+    spec: Spec, cells: Sequence[Cell], doubtful: Doubtful
+) -> tuple[tuple[Family, ...], tuple[Problem, ...]]:
+    """Turn the names in `analysis.families` into cells.
+
+    `all` is every cell, `grid` every cell of a grid, `grid.AXIS` those that vary that axis; the reference itself
+    is left out of these. A method's name is its base cell.
+
+    Parameters
+    ----------
+    spec : Spec
+    cells : sequence of Cell
+    doubtful : Doubtful
+        Methods that could not be resolved: families that name them are skipped.
+
+    Returns
+    -------
+    families, problems
+        Problems: an unknown cell, a cell that is compared with itself or twice, a family that compares nothing.
+    """
+    named = {name: cell.name for cell in cells for name in (cell.name, *cell.aliases)}
+    problems: list[Problem] = []
+    families = []
+    for name, text in spec.text.analysis.families.items():
+        words = (text.compare,) if isinstance(text.compare, str) else text.compare
+        if any(doubtful.has(section, word.partition("[")[0]) for word in (*words, text.to) for section in _SECTIONS):
+            continue
+        here = _Family(spec, name, named, problems)
+        before = len(problems)
+        to = here.cell(("to",), text.to)
+        compare: list[str] = []
+        for i, word in enumerate(words):
+            several = _several(word, cells)
+            named_cells = here.single(i, word, to, text.to, compare) if several is None else several
+            compare += [cell for cell in named_cells if cell not in (to, *compare)]
+        if not compare and len(problems) == before and not doubtful.has("methods"):
+            what = f"family {name} compares {text.to} with nothing else"
+            problems.append(spec.problem(here.route("compare"), what, "name the cells that it compares"))
+        families.append(Family(name, tuple(compare), to, text.correction or spec.text.analysis.correction))
+    return tuple(families), tuple(problems)
+
+
+_SECTIONS = ("methods", "grid")
+
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    spec: Spec
+    name: str
+    named: Mapping[str, str]
+    problems: list[Problem]
+
+    def route(self, *below: str | int) -> Route:
+        return ("analysis", "families", self.name, *below)
+
+    def cell(self, below: Route, name: str) -> str:
+        """Return the cell of a name; an empty text if there is none."""
+        if name not in self.named:
+            remedy = nearest(name, self.named, say="cells")
+            self.problems.append(self.spec.problem(self.route(*below), f"there is no cell {name!r}", remedy))
+        return self.named.get(name, "")
+
+    def single(self, i: int, word: str, to: str, to_name: str, earlier: Sequence[str]) -> list[str]:
+        """Return the cell of one name, which must differ from the reference and from all earlier ones."""
+        cell = self.cell(("compare", i), word)
+        if cell and cell == to:
+            same = "itself" if word == to_name else f"itself: {word} has the same settings"
+            what = f"family {self.name} compares {to_name} with {same}"
+            self.problems.append(self.spec.problem(self.route("compare", i), what, "name another cell"))
+        elif cell in earlier:
+            what = f"family {self.name} compares {cell} twice: {word} is the same cell"
+            self.problems.append(self.spec.problem(self.route("compare", i), what, "name each cell once"))
+        return [cell] if cell and cell != to else []
+
+
+def _several(word: str, cells: Sequence[Cell]) -> list[str] | None:
+    """Return the cells of `all`, `grid` or `grid.AXIS`; None for a name."""
+    if word == "all":
+        return [cell.name for cell in cells]
+    if word == "grid":
+        return [cell.name for cell in cells if cell.axes or cell.aliases]
+    if word.startswith("grid."):
+        axis = word.removeprefix("grid.")
+        return [cell.name for cell in cells if axis in cell.axes or any(f"{axis}=" in alias for alias in cell.aliases)]
+    return None
+
+
+_DOUBTED = ("methods", "grid", "teams", "agents", "protocols", "models", "datasets")
+
+
+def unanswerable_claims(spec: Spec, cells: Sequence[Cell], doubtful: Doubtful) -> Iterator[Problem]:
+    """Yield a problem for each claim that no run of these cells can answer, or whose answer needs no run.
+
+    Such claims name a value that the grid does not have, a round that no debate reaches, an agent that does not debate,
+    or they compare a mean with itself under another name. Nothing is yielded if the cells themselves have problems.
+    """
+    if any(route[0] in _DOUBTED for route in doubtful.routes):
+        return
+    arms = [GridArm(cell.name, cell.method, cell.aliases, cell.axes) for cell in cells]
+    by_name = {cell.name: cell for cell in cells}
+    for i, claim in spec.claims:
+        route = ("hypotheses", i)
+        try:
+            designs = list(_leaves(design_of(claim, arms)))
+        except InputError as error:
+            yield spec.problem(route, f"{dotted(route)}: {error}")
+            continue
+        for design in designs:
+            for what, remedy in _design_problems(design, by_name):
+                yield spec.problem(route, f"{dotted(route)}: {what}", remedy)
+
+
+def _leaves(design: Design) -> Iterator[Design]:
+    if not design.parts:
+        yield design
+    for part in design.parts:
+        yield from _leaves(part)
+
+
+def _design_problems(design: Design, cells: dict[str, Cell]) -> Iterator[tuple[str, str]]:
+    if not isinstance(design.claim, Comparison):
+        return
+    # Some cells of `every other` may have fewer rounds: their last round counts.
+    quantities = design.quantities[:1] if design.claim.reference == OTHERS else design.quantities
+    simplest: dict[Quantity, Quantity] = {}
+    for quantity in quantities:
+        yield from _quantity_problems(quantity, cells[quantity.name])
+        first = simplest.setdefault(_simplest(quantity, cells[quantity.name]), quantity)
+        if first != quantity:
+            yield f"{first} and {quantity} are the same", _why_same(first, quantity, cells[quantity.name])
+
+
+def _quantity_problems(quantity: Quantity, cell: Cell) -> Iterator[tuple[str, str]]:
+    last = max_rounds(cell.debate)
+    if quantity.round is not None and quantity.round > last:
+        rounds = f"{last} round{'s' * (last != 1)}" if last else "no round"
+        remedy = f"write {replace(quantity, round=None)}: at the end"
+        yield f"{cell.name} has {rounds} after its opening, so that there is no round {quantity.round}", remedy
+    debaters = _debaters(cell)
+    if quantity.agent is not None and quantity.agent not in debaters:
+        yield f"{cell.name} has no debater {quantity.agent}", nearest(quantity.agent, debaters, say="debaters")
+
+
+def _debaters(cell: Cell) -> list[str]:
+    cast = cell.debate.cast
+    return list(dict.fromkeys(agent.name for role in debating_roles(cell.debate) for agent in cast.get(role, ())))
+
+
+def _simplest(quantity: Quantity, cell: Cell) -> Quantity:
+    """Return the same mean by its simplest name: the last round is the end; without recalibration it is raw."""
+    metric = canonical(quantity.metric)
+    if not cell.debate.recalibration:
+        metric = metric.replace("_recalibrated", "_raw")
+        if cell.debate.confidence.source == "stated":
+            metric = metric.replace("_raw", "_stated")
+    after = quantity.round
+    if after is not None and after >= max_rounds(cell.debate) and metric in AFTER_ROUNDS:
+        after = None
+    return replace(quantity, metric=metric, round=after)
+
+
+def _why_same(first: Quantity, second: Quantity, cell: Cell) -> str:
+    if first.round != second.round:
+        return f"its debates end after round {max_rounds(cell.debate)} at the latest"
+    return f"{cell.method} does not recalibrate" if first.metric != second.metric else "compare two means"
+
+
+JUDGED = "judged"
+_INSTEAD = "ask for accuracy, which every dataset has"
+_ELSEWHERE = "ask for it where it is: a claim may end in `on DATASET`; accuracy every dataset has"
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """The judge of an experiment's answers.
+
+    Attributes
+    ----------
+    model : Model
+    datasets : tuple of str
+        Labels of those whose answers are judged.
+    prompt_digest : str
+        Of its template.
+    """
+
+    model: Model
+    datasets: tuple[str, ...]
+    prompt_digest: str
+
+
+def judge_model(spec: Spec) -> Model | None:
+    """Return the model that judges; None if no metric and no claim needs judgements.
+
+    Raises
+    ------
+    SpecError
+        Judgements are needed, and the spec names no judge.
+    """
+    routes = [route for metric, route, _ in _text_metrics(spec) if metric == JUDGED]
+    if not routes:
+        return None
+    if spec.text.analysis.judge is None:
+        what = "answers are to be judged, and the spec names no judge"
+        raise SpecError([spec.problem(routes[0], what, "write analysis: {judge: {model: NAME}}")])
+    return spec.models[spec.text.analysis.judge.model]
+
+
+def resolve_judging(spec: Spec, tasks: Mapping[str, Task], templates: Templates) -> Judging | None:
+    """Return the judge and the datasets that it judges; None if nothing is judged.
+
+    Raises
+    ------
+    SpecError
+        A metric or claim needs `em`, `f1` or `judged` of a dataset that does not have it.
+    """
+    problems = list(_missing_scores(spec, tasks))
+    if problems:
+        raise SpecError(problems)
+    judge = judge_model(spec)
+    if judge is None:
+        return None
+    datasets = dict.fromkeys(label for metric, _, labels in _text_metrics(spec) if metric == JUDGED for label in labels)
+    return Judging(judge, tuple(label for label in tasks if label in datasets), templates.digest(PROMPT))
+
+
+def _text_metrics(spec: Spec) -> Iterator[tuple[str, Route, tuple[str, ...]]]:
+    """Yield each score of texts that the spec names: the metric, its place in the spec, the datasets."""
+    everywhere = tuple(spec.datasets)
+    for i, metric in enumerate(spec.text.analysis.metrics):
+        if metric in TEXT_METRICS:
+            yield metric, ("analysis", "metrics", i), everywhere
+    for i, claim in enumerate(spec.hypotheses):
+        for part in parts_of(claim):
+            for metric in set(part.metrics) & set(TEXT_METRICS):
+                labels = everywhere if part.dataset in (None, EVERY, NONE) else (part.dataset,)
+                yield metric, ("hypotheses", i), tuple(filter(None, labels))
+
+
+def _missing_scores(spec: Spec, tasks: Mapping[str, Task]) -> Iterator[Problem]:
+    for metric, route, labels in _text_metrics(spec):
+        for label in labels:
+            task = tasks[label]
+            has = can_be_judged(task) if metric == JUDGED else metric in text_scores(task)
+            if not has:
+                kinds = "short or free text" if metric == JUDGED else "short text"
+                what = f"{metric} needs answers of {kinds}, and dataset {label} has answers of kind {task.kind}"
+                yield spec.problem(route, what, _INSTEAD if len(tasks) == 1 else _ELSEWHERE)
+
+
+def _unbounded(claim: Claim, spec: Spec) -> str:
+    """Return the first metric of a claim without an upper bound; empty if all are bounded."""
+    is_cut = all("max_tokens" in model.options for model in spec.models.values())
+    for metric in claim.metrics:
+        has_end = math.isfinite(range_of(metric)[1]) or bound_of(metric) in ("rounds", "calls")
+        if not (has_end or (is_cut and bound_of(metric))):
+            return metric
+    return ""
+
+
+def resolve_stopping(spec: Spec, tasks: Mapping[str, Task]) -> StoppingRule | None:
+    """Return the stopping rule of a spec; None if it has none.
+
+    Raises
+    ------
+    SpecError
+        A claim cannot be tested early, its metric has no bound, questions share clusters, or there are so few questions
+        that the first look would be the only one.
+    """
+    text = spec.text.stopping
+    if text is None:
+        return None
+    for i, claim in enumerate(spec.hypotheses):
+        why = "claims are looked at before a judge is asked" if JUDGED in claim.metrics else why_not_early(claim)
+        if why:
+            what = f"the claim {claim.text!r} cannot be looked at early, as stopping does: {why}"
+            raise SpecError([spec.problem(("hypotheses", i), what, "claim something else, or remove stopping")])
+        if metric := _unbounded(claim, spec):
+            what = (
+                f"the claim {claim.text!r} cannot be looked at early, as stopping does: nothing bounds {metric}, so "
+                "that a few questions of a size not seen yet could be the whole mean"
+            )
+            remedy = "give every model max_tokens" if bound_of(metric) else "claim something else"
+            raise SpecError([spec.problem(("hypotheses", i), what, f"{remedy}, or remove stopping")])
+    for label, task in tasks.items():
+        clusters = {question.cluster or f"\0{question.id}" for question in task.questions}
+        if 1 < len(clusters) < len(task.questions):
+            what = f"stopping needs questions without clusters, and those of {label} share passages or templates"
+            raise SpecError([spec.problem(("stopping",), what, "remove stopping")])
+    questions = max(len(task.questions) for task in tasks.values())
+    if text.fewest >= questions:
+        what = f"stopping cannot stop anything: there are {questions} questions, and the first look comes after"
+        is_written = "fewest" in text.model_fields_set
+        remedy = f"fewer than {questions}" if is_written else f"write fewest: below {questions}"
+        route: Route = ("stopping", "fewest") if is_written else ("stopping",)
+        raise SpecError([spec.problem(route, f"{what} {text.fewest}", f"{remedy}, or remove stopping")])
+    return StoppingRule(text.fewest, text.batch, text.alpha or spec.text.analysis.alpha, text.rule)

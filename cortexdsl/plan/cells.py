@@ -1,0 +1,132 @@
+"""Cells, and the digests that identify them: only what can change a cell's records changes its digest.
+
+The names of classes and fields are part of a digest: a renamed one would run every finished debate again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from cortexdsl.core import Cell, Decide, Keep, Method, Model, Sparse, Step, Told
+from cortexdsl.engine.methods import expression_sites, principal_roles, scheduled_choices
+from cortexdsl.errors import Problem
+from cortexdsl.expressions.evaluation import parse
+from cortexdsl.language.methods.arms import MethodArm
+from cortexdsl.language.prompts.templates import Templates
+from cortexdsl.language.spec import Spec
+from cortexdsl.plan.models import tool_sources
+
+ENGINE_VERSION = 2
+"""To be raised whenever the engine makes another record from the same replies; finished debates then run again."""
+
+LATER: dict[type, set[str]] = {
+    Step: {"beside", "by_agent", "by_role", "said", "of"},
+    Method: {"confidence", "debaters"},
+    Decide: {"weight", "otherwise"},
+    Keep: {"floor"},
+    Sparse: {"within"},
+    Told: {"where"},
+}
+"""Fields that were added later: with their default value a digest stays the same, and no finished debate runs again."""
+
+UNSEEN: dict[type, set[str]] = {Model: {"api_key_env", "context", "price", "reasoning_tokens", "transport"}}
+"""Fields of a model that no record depends on: prices, access, and assumptions of the estimate."""
+
+
+def digest(*parts: Any) -> str:
+    """Return a digest of frozen values, mappings, sequences and scalars; 16 hexadecimal digits."""
+    text = json.dumps([_plain(part) for part in parts], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def method_digest(method: Method, seed: int, prompt_digest: Callable[[str], str], *more: Any) -> str:
+    """Return the digest of a cell's method.
+
+    Parameters
+    ----------
+    method : Method
+    seed : int
+        Of the experiment.
+    prompt_digest : callable
+        From a template's name to the digest of its text and of the templates that it includes.
+    more : values
+        Other things that the records depend on (the matched budget, knowledge).
+    """
+    named = [prompt for step in method.steps.values() for prompt in step.prompts]
+    named += [method.confidence.prompt] if method.confidence.prompt else []
+    prompts = {prompt: prompt_digest(prompt) for prompt in named}
+    return digest(ENGINE_VERSION, seed, method, prompts, *_changed_meanings(method), *more)
+
+
+def _changed_meanings(method: Method) -> tuple[str, ...]:
+    """Name the expressions whose meaning changed for this method since earlier versions.
+
+    `place` now counts the agents that still debate. It used to keep the gaps of agents that a choice had removed.
+    """
+    may_leave = any(choice.role in principal_roles(method) for choice in scheduled_choices(method.schedule))
+    return (
+        ("place",)
+        if may_leave and any("place" in parse(site.expression).names for site, _ in expression_sites(method))
+        else ()
+    )
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        hidden = UNSEEN.get(type(value), set())
+        later = {f for f in fields(value) if f.name in LATER.get(type(value), ())}
+        hidden = hidden | {f.name for f in later if getattr(value, f.name) in (f.default, "", (), {})}
+        named = {f.name: _plain(getattr(value, f.name)) for f in fields(value) if f.name not in hidden}
+        return [type(value).__name__, named]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    raise TypeError(f"{type(value).__name__} has no digest")
+
+
+def merge_cells(
+    spec: Spec, arms: Sequence[MethodArm], templates: Templates
+) -> tuple[tuple[Cell, ...], tuple[Problem, ...]]:
+    """Merge arms with equal digests into one cell, named after the first of them; the others are its aliases.
+
+    Returns
+    -------
+    (tuple of Cell, tuple of Problem)
+        Cells in the order of the spec; a problem for each arm that is matched to a matched one.
+    """
+    problems: list[Problem] = []
+    cells: dict[str, Cell] = {}
+    digests: dict[str, str] = {}
+    # A matched arm's digest holds that of the cell it is matched to.
+    for arm in sorted(arms, key=lambda arm: arm.match is not None):
+        if arm.match and arm.match.cell not in digests:
+            if any(other.name == arm.match.cell for other in arms):
+                what, route = f"{arm.match.cell} is matched itself", ("methods", arm.method, "match", arm.match.unit)
+                problems.append(spec.problem(route, what, "name a cell that is not matched"))
+            continue
+        budget = digests[arm.match.cell] if arm.match else None
+        pools = [spec.text.knowledge[name] for name in _sources(arm) if name in spec.text.knowledge]
+        own = method_digest(
+            arm.debate, spec.text.seed, templates.digest, arm.match, budget,
+            [pool.model_dump(mode="json") for pool in pools], spec.models.get(arm.debate.similarity),
+        )  # fmt: skip
+        digests[arm.name] = own
+        if own in cells:
+            cells[own] = replace(cells[own], aliases=(*cells[own].aliases, arm.name))
+        else:
+            cells[own] = Cell(arm.name, arm.slug, arm.method, (), arm.settings, arm.axes, arm.debate, own, arm.match)
+    order = {arm.name: k for k, arm in enumerate(arms)}
+    return tuple(sorted(cells.values(), key=lambda cell: order[cell.name])), tuple(problems)
+
+
+def _sources(arm: MethodArm) -> tuple[str, ...]:
+    """Return the names of the knowledge that an arm's steps read, and that its tools search."""
+    pools = [name for step in arm.debate.steps.values() for name in step.material.get("pool", ())]
+    return tuple(dict.fromkeys([*pools, *tool_sources(arm.debate)]))

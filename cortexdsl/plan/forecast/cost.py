@@ -1,0 +1,372 @@
+"""What stands for retrieved passages in a rehearsal: a corpus's own where it is a file here, else made-up ones.
+
+The cost of a whole plan, rehearsed on a few questions of each dataset.
+
+The most that a plan allows one question: rounds, calls, and tokens that models write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from cortexdsl.claims.parser import parse_claim
+from cortexdsl.claims.values import bound_of
+from cortexdsl.core import Call, Cell, Dataset, Message, Method, Question, Render, Reply, Sparse, Without
+from cortexdsl.engine.methods import with_draws, with_pool
+from cortexdsl.engine.run import run_debate
+from cortexdsl.engine.trajectories import trajectory
+from cortexdsl.errors import DataError, DebateError, Problem, SpecError
+from cortexdsl.language.prompts.templates import Templates
+from cortexdsl.models.call_keys import call_key
+from cortexdsl.plan.compiler import Compilation
+from cortexdsl.plan.experiment import Plan, pool_sources
+from cortexdsl.plan.rehearsal.estimate import (
+    CostEstimate,
+    Lengths,
+    OwnLengths,
+    Rehearsal,
+    depends_on_replies,
+    estimate_of,
+    full_length,
+    rehearse,
+)
+from cortexdsl.plan.training import Phase, Training, guides_for
+from cortexdsl.plan.whatif import Whatif
+from cortexdsl.tasks.judging import judge_call
+from cortexdsl.tasks.load import load
+from cortexdsl.tasks.retrieval.corpus import read_passage
+from cortexdsl.tasks.task import Task
+
+Shown = Mapping[str, str]
+"""The title and the text of a passage."""
+
+TOP = 5
+_MADE_UP: Shown = {"title": "A made-up passage", "text": "words " * 80}
+
+
+def made_up_passages(sources: int) -> tuple[Shown, ...]:
+    """Return made-up passages for a number of sources."""
+    return (_MADE_UP,) * TOP * sources
+
+
+def passages_for(plan: Plan, cell: Cell) -> tuple[Shown, ...]:
+    """Return as many passages as each source of a cell gives to a pool: the first of its corpus, or made-up ones."""
+    passages: list[Shown] = []
+    for source in pool_sources(cell):
+        passages += _passages_of(plan.knowledge[source], Path(plan.spec_path).parent)
+    return tuple(passages)
+
+
+def _passages_of(entry: Any, folder: Path) -> list[Shown]:
+    """Return the passages of one source; made-up ones unless its corpus is a readable .jsonl file."""
+    path = None if entry.corpus is None else folder / entry.corpus
+    shown: list[Shown] = []
+    if path is not None and path.suffix == ".jsonl" and path.is_file():
+        try:
+            with path.open(encoding="utf-8") as stream:
+                lines = islice(filter(str.strip, stream), entry.top)
+                passages = [read_passage(line, str(path)) for line in lines]
+        except (DataError, OSError, UnicodeDecodeError):  # reported when the pool is built
+            passages = []
+        shown = [{"title": passage.title, "text": passage.text} for passage in passages]
+    return shown or [_MADE_UP] * entry.top
+
+
+SAMPLE = 3  # questions of each dataset: prompts of one dataset differ little in length
+MANY_CELLS = 100  # with more cells one question represents all: 496 cells took 11 s of CPU with three
+JUDGE = "(judge)"  # not a valid name of a cell
+WHAT_IF = "(what if: {})"
+TRAIN = "(train: {})"
+
+
+def is_bound(plan: Plan) -> bool:
+    """Return whether no run sends more calls than rehearsed: two cells that depend on replies may share fewer."""
+    return sum(depends_on_replies(cell.debate) for cell in plan.cells) < 2
+
+
+def rehearse_plan(plan: Plan) -> tuple[CostEstimate, dict[str, CostEstimate]]:
+    """Estimate a plan's cost.
+
+    Returns
+    -------
+    (Estimate, mapping of cell name to Estimate)
+        Of all datasets and replicates together. If answers are judged, the entry after the cells is the judge, `JUDGE`:
+        at most one call for each debate, since equal answers are judged once. Then follow counterfactuals, one entry a
+        cell, and the debates that trainings learn from, one entry a training.
+
+    Raises
+    ------
+    SpecError
+        A template cannot be rendered on real questions.
+    """
+    by_cell = {cell.name: CostEstimate() for cell in plan.cells}
+    lengths = OwnLengths(plan.reply_tokens)
+    for label, task in plan.tasks.items():
+        sample = _sample(task, len(plan.cells))
+        factor = plan.replicates * len(task.questions) / max(1, len(sample))
+        for name, estimate in asyncio.run(_rehearse_task(plan, task, sample, lengths)).items():
+            by_cell[name] += estimate.times(factor)
+        if plan.is_judged(label):
+            judge = _rehearse_judge(plan, task, sample, lengths).times(factor * len(plan.cells))
+            by_cell[JUDGE] = by_cell.get(JUDGE, CostEstimate()) + judge
+    for (name, _), estimate in rehearse_whatifs(plan, plan.whatifs).items():
+        by_cell[WHAT_IF.format(name)] = by_cell.get(WHAT_IF.format(name), CostEstimate()) + estimate
+    by_cell |= {TRAIN.format(name): estimate for name, estimate in rehearse_trainings(plan).items()}
+    return sum(by_cell.values(), CostEstimate()), by_cell
+
+
+def rehearse_whatifs(plan: Plan, whatifs: Sequence[Whatif]) -> dict[tuple[str, Without], CostEstimate]:
+    """Estimate the cost of counterfactuals, by cell and by what is left out.
+
+    Calls of the debates themselves, or of earlier counterfactuals, count as shared.
+    """
+    estimates: dict[tuple[str, Without], CostEstimate] = {}
+    lengths = OwnLengths(plan.reply_tokens)
+    for task in plan.tasks.values() if whatifs else ():
+        sample = _sample(task, len(plan.cells))
+        factor = plan.replicates * len(task.questions) / max(1, len(sample))
+        for key, estimate in asyncio.run(_rehearse_whatifs(plan, task, sample, whatifs, lengths)).items():
+            estimates[key] = estimates.get(key, CostEstimate()) + estimate.times(factor)
+    return estimates
+
+
+def rehearse_trainings(plan: Plan) -> dict[str, CostEstimate]:
+    """Estimate the cost of the debates that trainings learn from; phases share equal calls."""
+    seen: set[str] = set()
+    lengths = OwnLengths(plan.reply_tokens)
+    return {
+        training.name: sum(
+            (asyncio.run(_rehearse_phase(plan, training, phase, seen, lengths)) for phase in training.phases),
+            CostEstimate(),
+        )
+        for training in plan.trainings
+    }
+
+
+async def _rehearse_phase(
+    plan: Plan, training: Training, phase: Phase, seen: set[str], lengths: Lengths
+) -> CostEstimate:
+    task = training.task
+    sample = _sample(task, len(plan.cells))
+    rehearsal = Rehearsal(renderer(plan.templates, task), lengths)
+    for question in sample:
+        guides = guides_for(task, question, training.said.guide, plan.templates, plan.seed)
+        await trajectory(
+            phase.method, question, rehearsal.hands(), guides, role=phase.role, samples=training.said.samples,
+            seed=plan.seed, opening=training.said.opening,
+        )  # fmt: skip
+    shared = len(seen & rehearsal.calls.keys())
+    seen.update(rehearsal.calls)
+    estimate = estimate_of(tuple(rehearsal.calls.values()), shared)
+    return estimate.times(len(task.questions) / len(sample))
+
+
+async def _rehearse_whatifs(
+    plan: Plan, task: Task, sample: Sequence[Question], whatifs: Sequence[Whatif], lengths: Lengths
+) -> dict[tuple[str, Without], CostEstimate]:
+    seen: set[str] = set()
+    methods = await _rehearsed_methods(plan, task, sample, seen, lengths)
+    render = renderer(plan.templates, task)
+    return {
+        (one.cell, without): await rehearse(
+            methods[one.cell][0], sample, render, seed=plan.seed, lengths=lengths, seen=seen,
+            without=without,
+        )
+        for one in whatifs
+        for without in one.debated
+    }  # fmt: skip
+
+
+def _sample(task: Task, cells: int) -> tuple[Question, ...]:
+    """Return the questions to rehearse: the first few, or for many cells the one of median length."""
+    if cells <= MANY_CELLS:
+        return task.questions[:SAMPLE]
+    by_length = sorted(task.questions, key=lambda question: len(question.text) + len(question.context))
+    return (by_length[len(by_length) // 2],)
+
+
+def template_problems(compilation: Compilation) -> list[Problem]:
+    """Rehearse every distinct use of a prompt on real questions, and return the problems with the templates.
+
+    Cells that differ only in things that no prompt shows (weights, recalibration, votes, models) are rehearsed once. If
+    no dataset could be loaded, a made-up question is used.
+
+    Parameters
+    ----------
+    compilation : Compilation
+        Of a spec that may have other problems.
+    """
+    tasks = list(compilation.tasks.values()) or [load(Dataset("example", name="arithmetic", size=1))]
+    cells = {prompt_inputs(cell.debate): cell for cell in reversed(compilation.cells)}
+    problems: dict[Problem, None] = {}
+    for task in tasks:
+        render = renderer(compilation.templates, task)
+        for cell in reversed(cells.values()):
+            problems.update(dict.fromkeys(_render_problems(compilation, cell, task, render)))
+    return list(problems)
+
+
+def prompt_inputs(method: Method) -> Any:
+    """Return the parts of a method that can reach a prompt: methods that agree in them have equal prompts."""
+    steps = [
+        replace(step, hears=replace(step.hears, weight="")) if isinstance(step.hears, Sparse) else step
+        for step in method.steps.values()
+    ]
+    cast = [(role, [(agent.name, agent.persona) for agent in agents]) for role, agents in method.cast.items()]
+    return repr((steps, cast, method.schedule, method.rounds_cap, method.passes, method.confidence.prompt))
+
+
+def _render_problems(compilation: Compilation, cell: Cell, task: Task, render: Render) -> Iterator[Problem]:
+    wrong: list[Problem] = []
+
+    def forgiving(prompt: str, view: Mapping[str, Any]) -> tuple[Message, ...]:
+        try:
+            return render(prompt, view)
+        except SpecError as error:
+            place = compilation.prompts.get(prompt, prompt)
+            wrong.extend(
+                replace(p, what=f"{p.what} (used at {place})") if p.where != prompt else replace(p, where=place)
+                for p in error.problems
+            )
+            return ({"role": "user", "content": prompt},)
+
+    method = with_pool(cell.debate, made_up_passages(len(pool_sources(cell))))
+    sample = task.questions[:SAMPLE]
+    try:
+        asyncio.run(rehearse(method, sample, forgiving, seed=0, lengths=Lengths(), seen=set()))
+    except DebateError as error:
+        assert compilation.spec is not None
+        reason, _, remedy = str(error).partition("\n")
+        what, remedy = f"methods.{cell.name}: {reason}", remedy.strip() or "change the setting that makes it so"
+        wrong.append(compilation.spec.problem(("methods", cell.method), what, remedy))
+    yield from wrong
+
+
+def longest_prompts(plan: Plan) -> dict[tuple[str, str], int]:
+    """Return the tokens of the longest prompt of each cell and model entry, rehearsed on the longest question.
+
+    This is an estimate, counted by `OwnLengths`.
+    """
+    longest: dict[tuple[str, str], int] = {}
+    lengths = OwnLengths(plan.reply_tokens)
+    for task in plan.tasks.values():
+        render = renderer(plan.templates, task)
+        sample = max(task.questions, key=lambda question: len(question.text) + len(question.context))
+        for cell in plan.cells:
+            rehearsal = Rehearsal(render, lengths)
+            method = with_pool(cell.debate, passages_for(plan, cell))
+            asyncio.run(run_debate(full_length(method), sample, rehearsal.hands(), seed=plan.seed, replicate=1))
+            for call_lengths in rehearsal.calls.values():
+                place = cell.name, call_lengths.call.model.name
+                longest[place] = max(longest.get(place, 0), call_lengths.input_tokens)
+    return longest
+
+
+async def _rehearse_task(
+    plan: Plan, task: Task, sample: Sequence[Question], lengths: Lengths
+) -> dict[str, CostEstimate]:
+    rehearsed = await _rehearsed_methods(plan, task, sample, set(), lengths)
+    return {name: estimate for name, (_, estimate) in rehearsed.items()}
+
+
+async def _rehearsed_methods(
+    plan: Plan, task: Task, sample: Sequence[Question], seen: set[str], lengths: Lengths
+) -> dict[str, tuple[Method, CostEstimate]]:
+    """Return the method of each cell as it was rehearsed, and its cost."""
+    render = renderer(plan.templates, task)
+    rehearsed: dict[str, tuple[Method, CostEstimate]] = {}
+    # A matched budget needs the calls of the cell that it is matched to, which is never matched itself, first.
+    for cell in sorted(plan.cells, key=lambda cell: cell.match is not None):
+        method = with_pool(cell.debate, passages_for(plan, cell))
+        budget = plan.budget_of(cell)
+        if budget is not None:
+            method = with_draws(method, max(1, rehearsed[budget.name][1].calls // len(sample)))
+        estimate = await rehearse(method, sample, render, seed=plan.seed, lengths=lengths, seen=seen)
+        rehearsed[cell.name] = method, estimate
+    return rehearsed
+
+
+def _rehearse_judge(plan: Plan, task: Task, sample: Sequence[Question], lengths: Lengths) -> CostEstimate:
+    """Rehearse the judge on one answer to each question: the first gold, which is of typical length."""
+    assert plan.judging is not None
+    judge, render = plan.judging.model, plan.templates.render
+    golds = [task.gold(question.id) for question in sample]
+    calls = [
+        judge_call(judge, question, gold, next(iter(gold), ""), render, seed=plan.seed)
+        for question, gold in zip(sample, golds, strict=True)
+    ]
+    return estimate_of([lengths.of_call(call) for call in calls])
+
+
+def renderer(templates: Templates, task: Task) -> Callable[..., tuple[Message, ...]]:
+    """Return a function that renders the prompts of debates about a task's questions."""
+
+    def render(prompt: str, view: Mapping[str, Any]) -> tuple[Message, ...]:
+        return templates.render(prompt, {**view, "answer_format": task.format_of(view["question"].id)})
+
+    return render
+
+
+_REHEARSED = 500_000  # tokens: no longer replies are made up to measure the prompts that show them
+
+
+@dataclass(slots=True)
+class _Counted(Rehearsal):
+    """A rehearsal that keeps every call, equal ones too."""
+
+    sent: list[Call] = field(default_factory=list)
+
+    async def ask(self, call: Call) -> Reply:
+        """Keep the call and make up a reply."""
+        self.sent.append(call)
+        return await Rehearsal.ask(self, call)
+
+
+def most_of_question(plan: Plan) -> dict[str, Mapping[str, float]]:
+    """Return upper bounds for one question of each cell, by rehearsing a debate that never ends early.
+
+    Returns
+    -------
+    mapping of cell name to mapping
+        `rounds` and `calls`, as the metrics of these names count them; `output_tokens`, the sum of `max_tokens` over
+        the calls, if every model has it; `input_tokens` and `total_tokens`, by the prompts that show replies as long
+        as that, at four characters a token. Empty if no claim and no metric of the plan is about any of these.
+    """
+    named = {*plan.metrics, *(metric for claim in plan.hypotheses for metric in parse_claim(claim).metrics)}
+    if not any(map(bound_of, named)):
+        return {}
+    return {cell.name: _most(plan, cell) for cell in plan.cells}
+
+
+def _most(plan: Plan, cell: Cell) -> dict[str, float]:
+    bounds = [asyncio.run(_rehearsed(plan, cell, label)) for label in plan.tasks]
+    kinds = set(bounds[0]).intersection(*bounds[1:])
+    return {kind: max(one[kind] for one in bounds) for kind in sorted(kinds)}
+
+
+async def _rehearsed(plan: Plan, cell: Cell, dataset: str) -> dict[str, float]:
+    task, method = plan.tasks[dataset], with_pool(cell.debate, passages_for(plan, cell))
+    question = max(task.questions, key=lambda question: len(question.text) + len(question.context))
+    if budget := plan.budget_of(cell):
+        method = with_draws(method, int((await _rehearsed(plan, budget, dataset))["calls"]))
+    hands = _Counted(renderer(plan.templates, task))
+    example = await run_debate(full_length(method), question, hands.hands(), seed=plan.seed, replicate=1)
+    calls = sum(1 + len(turn.asides) for turn in example.turns)
+    written = [call.model for call in hands.sent if not call.model.is_tool]
+    limits = [int(model.options.get("max_tokens", 0)) for model in written]
+    bounds = {"rounds": float(example.rounds), "calls": float(calls)}
+    if 0 in limits:  # no bound on the reply of some model
+        return bounds
+    output = float(sum(limits))
+    bounds["output_tokens"] = output
+    if output > _REHEARSED:
+        return bounds
+    hands = _Counted(renderer(plan.templates, task), Lengths(_REHEARSED))
+    await run_debate(full_length(method), question, hands.hands(), seed=plan.seed, replicate=1)
+    bounds["input_tokens"] = float(sum(hands.calls[call_key(call)].input_tokens for call in hands.sent))
+    return bounds | {"total_tokens": bounds["input_tokens"] + output}

@@ -1,0 +1,245 @@
+"""Warnings before a run: words without effect, unreadable replies, cells that a race drops, too long prompts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cortexdsl.claims.arms import GridArm
+from cortexdsl.claims.designs import Design, design_of
+from cortexdsl.claims.parser import parse_claim
+from cortexdsl.core import AS_WRITTEN, Call, Cell, Debate, Method, Model, Ports, Reply, SiteWord
+from cortexdsl.engine.methods import expression_sites, with_pool
+from cortexdsl.engine.run import run_debate
+from cortexdsl.errors import DebateError, Problem
+from cortexdsl.language.nodes import Mark
+from cortexdsl.language.spec import Spec
+from cortexdsl.models.transports.builtin import SOLVER, solve
+from cortexdsl.models.transports.prices import context_of
+from cortexdsl.models.transports.registry import window_of
+from cortexdsl.plan.compiler import Compilation
+from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.forecast.cost import longest_prompts, passages_for, prompt_inputs, renderer
+from cortexdsl.plan.rehearsal.conditions import NoEffect, without_effect
+from cortexdsl.plan.rehearsal.estimate import Rehearsal, full_length
+from cortexdsl.plan.rehearsal.wording import plain_expression
+from cortexdsl.tasks.task import Task
+
+
+def words_without_effect(compilation: Compilation) -> list[Problem]:
+    """Return the words of a spec's methods that have no effect, or not the one they seem to have.
+
+    Each method goes through simulated debates. Words in built-in files are left out. Words that depend on the team are
+    reported only if they have no effect in any cell that uses them: protocols serve teams of several sizes.
+    """
+    by_shape: dict[Any, tuple[NoEffect, ...]] = {}
+    written: Counter[tuple[Mark, SiteWord, str]] = Counter()
+    reported: dict[tuple[Mark, SiteWord, str, bool], list[Problem]] = {}
+    for cell in compilation.cells:
+        places = compilation.places.get(cell.name, {})
+        if not places:
+            continue
+        shape = _shape(cell.debate)
+        if shape not in by_shape:
+            by_shape[shape] = without_effect(cell.debate)
+        for site in {site for site, _ in expression_sites(cell.debate)}:
+            if (mark := places.get(site.place)) is not None:
+                written[mark, site.word, plain_expression(site.expression)] += 1
+        for each in by_shape[shape]:
+            if (mark := places.get(each.place)) is not None:
+                problem = Problem(str(mark), f"methods.{cell.name}: {each.what}", each.remedy)
+                reported.setdefault((mark, each.place[0], each.text, each.may_depend_on_team), []).append(problem)
+    return [
+        problems[0]
+        for (mark, word, text, may_depend), problems in reported.items()
+        if not may_depend or len(problems) == written[mark, word, text]
+    ]
+
+
+def _shape(method: Method) -> Any:
+    """Return the parts of a method that can change the course of its simulated debates."""
+    steps = [replace(step, prompt="", by_agent={}, by_role={}, said=(), material={}) for step in method.steps.values()]
+    cast = [
+        (role, [(agent.name, agent.model.parameters, agent.model.tokens) for agent in agents])
+        for role, agents in method.cast.items()
+    ]
+    return repr((
+        cast, steps, method.schedule, method.decide, method.rounds_cap, method.recalibration, method.participation,
+        method.similarity, method.passes, method.debaters,
+    ))  # fmt: skip
+
+
+_FORMS: Mapping[str, str] = {
+    "answer": "{{ answer_format }}", "review": "Score: <1 to 10>", "verdict": "Verdict: <agree or disagree>",
+    "selection": "Selected: <numbers, or none>", "choice": "Choice: <a number>", "similarity": "Similarity: <0 to 1>",
+}  # fmt: skip
+"""How a template may ask for what a step reads, in words that the solver understands."""
+
+
+@dataclass(slots=True)
+class _Trial(Rehearsal):
+    """A rehearsal in which the built-in solver replies for every model."""
+
+    async def ask(self, call: Call) -> Reply:
+        """Reply as the solver would without malformed replies; a text that is said as written is its own reply."""
+        reply = await Rehearsal.ask(self, call)
+        if call.model == AS_WRITTEN:
+            return replace(reply, text=call.messages[-1]["content"])
+        if call.model.is_tool:
+            return reply
+        options = call.model.options if call.model.model == SOLVER else {}
+        solution = solve(call.messages, call.seed, {**options, "malformed": 0.0})
+        return replace(reply, text=solution.text, finish_reason=solution.finish_reason)
+
+
+def unreadable_replies(plan: Plan) -> list[Problem]:
+    """Warn of steps in which no reply of the built-in solver can be read, tried on one question of each dataset.
+
+    Other models get no warnings: the solver replies for them, so that later steps have something to read.
+    """
+    problems: dict[Problem, None] = {}
+    for task in plan.tasks.values():
+        cells = {(prompt_inputs(cell.debate), _solvers(cell)): cell for cell in reversed(plan.cells) if _solvers(cell)}
+        for cell in reversed(cells.values()):
+            try:
+                trial = asyncio.run(_run_trial(plan, cell, task))
+            except DebateError:  # caused by the made-up replies; a real debate may go on
+                continue
+            problems.update(dict.fromkeys(_unreadable(plan, cell, trial)))
+    return list(problems)
+
+
+def _solvers(cell: Cell) -> frozenset[str]:
+    agents = (agent for cast in cell.debate.cast.values() for agent in cast)
+    return frozenset(agent.name for agent in agents if agent.model.model == SOLVER)
+
+
+async def _run_trial(plan: Plan, cell: Cell, task: Task) -> Debate:
+    question = task.questions[0]
+    hands = _Trial(renderer(plan.templates, task))
+    method = full_length(with_pool(cell.debate, passages_for(plan, cell)))
+    world = Ports(hands.ask, hands.render, task.reader(question), hands.similarity)
+    return await run_debate(method, question, world, seed=plan.seed, replicate=1)
+
+
+def _unreadable(plan: Plan, cell: Cell, trial: Debate) -> Iterator[Problem]:
+    solvers = _solvers(cell)
+    for step in cell.debate.steps.values():
+        turns = [turn for turn in trial.turns if turn.step == step.name and turn.speaker in solvers]
+        replies = [turn for turn in turns if step.prompt_of(turn.speaker) not in step.said]
+        for what in (step.reads, *step.beside):
+            unread = [t for t in replies if (t.unparsed if what == step.reads else t.beside.get(what) is None)]
+            if not replies or len(unread) < len(replies):
+                continue
+            prompt = step.prompt_of(unread[0].speaker)
+            reason = unread[0].unparsed if what == step.reads else f"no {what}"
+            article = "an" if what == "answer" else "a"
+            yield Problem(
+                plan.templates.path(prompt),
+                f"step {step.name} reads {article} {what}, and the built-in solver's replies to this template hold none"
+                f" that can be read ({reason}); one ends {_end(unread[0].text)!r}",
+                f"ask for a line that it knows: {_FORMS.get(what, 'see docs/solver.md')} (docs/solver.md)",
+            )
+
+
+def _end(text: str) -> str:
+    """Return the last line of a reply, cut to the length of a message."""
+    line = text.strip().rpartition("\n")[2]
+    return line if len(line) <= 60 else f"{line[:59]}…"
+
+
+def cells_dropped_at_once(plan: Plan) -> tuple[str, ...]:
+    """Return the cells of a race that neither a claim nor the matched budget of a claim's cell needs."""
+    if not plan.is_racing:
+        return ()
+    arms = [GridArm(cell.name, cell.method, cell.aliases, cell.axes) for cell in plan.cells]
+    named = {name for text in plan.hypotheses for name in _cells(design_of(parse_claim(text), arms))}
+    budgets = {budget.name for cell in plan.cells if cell.name in named and (budget := plan.budget_of(cell))}
+    return tuple(cell.name for cell in plan.cells if cell.name not in named | budgets)
+
+
+def _cells(design: Design) -> set[str]:
+    return {*design.cells}.union(*(_cells(part) for part in design.parts))
+
+
+def race_in_words(plan: Plan) -> str:
+    """Return a sentence on the cells that a race drops at once and the families that compare them; empty if none."""
+    dropped = cells_dropped_at_once(plan)
+    if not dropped:
+        return ""
+    assert plan.stopping is not None
+    families = {
+        family.name: [name for name in dropped if name in (*family.compare, family.to)] for family in plan.families
+    }
+    compared = [f"family {family} compares {', '.join(cells)}" for family, cells in families.items() if cells]
+    return "; ".join([
+        f"rule: racing stops {len(dropped)} of {len(plan.cells)} cells at the first look, after"
+        f" {plan.stopping.fewest} questions, since no claim names them: {', '.join(dropped)}",
+        *compared,
+    ])  # fmt: skip
+
+
+def unclaimed_cells(plan: Plan, spec: Spec) -> list[Problem]:
+    """Warn of the cells that a race drops at once."""
+    what = race_in_words(plan)
+    if not what:
+        return []
+    remedy = f"claim something of each, such as accuracy({plan.cells[0].name}) > accuracy(every other), or write rule:"
+    return [spec.problem(("stopping",), what, f"{remedy} together")]
+
+
+def models_of(plan: Plan) -> list[Model]:
+    """Return the models that a plan calls, each once: those of its agents and its judge, without programs."""
+    models = [model for cell in plan.cells for model in cell.debate.models]
+    models += [plan.judging.model] if plan.judging is not None else []
+    models.sort(key=lambda model: bool(model.options.get("logprobs")))  # an entry that needs more replaces its equals
+    used = {_identity(model): model for model in models if not model.is_program}
+    return sorted(used.values(), key=lambda model: model.name)
+
+
+def _identity(model: Model) -> tuple[str, str | None, str | None, str]:
+    """Return what identifies the model of a server: entries of a grid over a temperature call the same one."""
+    return model.name, model.api_base, model.api_key_env, model.model
+
+
+def known_windows(plan: Plan) -> dict[str, int]:
+    """Return the context window of each model entry for which it is known without a call.
+
+    Sources are the entry (`context`), the folder of weights, and litellm's list for a provider's model. A server of the
+    user's own may serve a model with a smaller window than the list has, so that only the entry counts.
+    """
+    windows = {}
+    for model in models_of(plan):
+        listed = None if model.api_base is not None else context_of(model.model)
+        window = model.context or window_of(model.model) or listed
+        if window is not None:
+            windows[model.name] = window
+    return windows
+
+
+def prompts_too_long(plan: Plan, served: Mapping[str, int] | None = None) -> list[str]:
+    """Return a warning for each cell whose longest prompt and reply may not fit the context of its model.
+
+    Parameters
+    ----------
+    plan : Plan
+    served : mapping of model entry to tokens
+        Windows that servers reported; they replace those of `known_windows`.
+    """
+    windows = {**known_windows(plan), **(served or {})}
+    if not windows:
+        return []
+    limits = {model.name: int(model.options.get("max_tokens", plan.reply_tokens)) for model in models_of(plan)}
+    warnings = []
+    for (cell, entry), tokens in longest_prompts(plan).items():
+        window = windows.get(entry)
+        if window is not None and tokens + limits[entry] > window:
+            warnings.append(
+                f"{cell}: a prompt of about {tokens:,} tokens and a reply of {limits[entry]:,} do not fit the "
+                f"{window:,} of model {entry}\n    fewer rounds or agents, passes: answer, tells: latest, a shorter "
+                "max_tokens, or a model with a longer context"
+            )
+    return warnings

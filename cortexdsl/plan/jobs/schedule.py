@@ -1,0 +1,177 @@
+"""Which outputs must be made again, and which jobs only wait for other machines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from cortexdsl.core import Model
+from cortexdsl.errors import RecordError
+from cortexdsl.models.call_log.folder import LogFolder
+from cortexdsl.models.transports.registry import runs_here, way_of
+from cortexdsl.plan.experiment import Plan, pool_sources
+from cortexdsl.plan.persistence.store import LaterPlanError, read_plan
+from cortexdsl.plan.training import slug_of
+from cortexdsl.records import read_debates
+from cortexdsl.records.tallies import Tallies
+from cortexdsl.tasks.judging import unread_calls
+
+AT_ONCE = 5
+"""Jobs that wait at once: Snakemake (9.27) has this many threads more than cores, and those are for computing jobs."""
+LOCAL_SIMILARITIES = ("ngram", "sentence-transformers/", "nli/")
+"""Similarities that this machine computes."""
+
+
+def outdated_outputs(plan: Plan) -> set[str]:
+    """Return the outputs that were made under another plan than this one, wherever they were made.
+
+    The tally of a job holds the digest of what its output depends on. If it holds none (it is missing, or of an earlier
+    version of cortexdsl), the cells and questions in plan.json are compared.
+    """
+    digests = {tally.job: tally.digest for tally in Tallies(Path(plan.layout.ledgers)).read() if tally.digest}
+    outdated = {output for job, output, digest in _outputs(plan) if job in digests and digests[job] != digest()}
+    path = Path(plan.layout.plan)
+    if not path.exists():
+        return outdated
+    try:
+        record = read_plan(path)
+    except LaterPlanError:
+        return outdated
+    except RecordError:  # damaged
+        return outdated | {str(path)}
+    if record.get("spec_digest") != plan.digest:
+        outdated |= {plan.layout.plan, *(output for job, output in _edited(plan, record) if job not in digests)}
+    return outdated
+
+
+def _edited(plan: Plan, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield (job, output) of the debates of cells and questions that have changed since plan.json was written."""
+    cells = {cell["slug"]: cell["digest"] for cell in record["cells"]}
+    datasets = {label: dataset["digest"] for label, dataset in record["datasets"].items()}
+    for dataset, shards in plan.shards.items():
+        is_same_task = datasets.get(dataset) == plan.task(dataset).digest
+        for cell in plan.cells:
+            if not is_same_task or cells.get(cell.slug) != cell.digest:
+                for shard in shards:
+                    place = dataset, cell.slug, shard.label
+                    yield "~".join(place), plan.layout.debates(*place)
+
+
+def _outputs(plan: Plan) -> Iterator[tuple[str, str, Callable[[], str]]]:
+    """Yield (job, output, what computes its digest) of every job that calls models or sources."""
+    layout = plan.layout
+    for dataset, shards in plan.shards.items():
+        for cell in plan.cells:
+            for shard in shards:
+                place = dataset, cell.slug, shard.label
+                yield "~".join(place), layout.debates(*place), partial(plan.debate_digest, *place)
+            if plan.is_judged(dataset):
+                judgements = layout.judgements(dataset, cell.slug)
+                yield f"{dataset}~{cell.slug}~judge", judgements, partial(plan.judge_digest, dataset, cell.slug)
+        for source in dict.fromkeys(Path(path).stem for cell in plan.cells for path in plan.pools(dataset, cell)):
+            pool = layout.pool(dataset, source)
+            yield f"{dataset}~pool~{source}", pool, partial(plan.pool_digest, dataset, source)
+    for training in plan.trainings:
+        for phase in training.phases:
+            for shard in training.shards:
+                output = layout.trajectories(training.name, phase.label, shard.label)
+                yield f"{slug_of(training.name, phase.label)}~{shard.label}", output, partial(str, phase.digest)
+
+
+def failed_jobs(plan: Plan) -> list[tuple[str, str, str]]:
+    """Return the finished jobs, as (dataset, cell, shard), with a turn whose call failed and has had no reply since.
+
+    A log may hold more failures: of calls that no debate makes any more after an earlier call was repeated.
+    """
+    jobs = []
+    for dataset, shards in plan.shards.items():
+        for shard in shards:
+            logs = LogFolder(Path(plan.layout.calls(dataset, shard.label)))
+            logs.refresh()
+            for cell in plan.cells:
+                if _has_failures(Path(plan.layout.debates(dataset, cell.slug, shard.label)), logs):
+                    jobs.append((dataset, cell.slug, shard.label))
+            logs.close()
+    return jobs
+
+
+def failed_judgements(plan: Plan) -> list[tuple[str, str]]:
+    """Return the judged cells, as (dataset, cell), with an answer about which the judge's call failed.
+
+    Such an answer counts as not correct.
+    """
+    cells = []
+    for dataset in filter(plan.is_judged, plan.tasks):
+        logs = LogFolder(Path(plan.layout.judge_calls(dataset)))
+        logs.refresh()
+        for cell in plan.cells:
+            path = Path(plan.layout.judgements(dataset, cell.slug))
+            if path.exists() and any(logs.has_error(call) for call in unread_calls(path)):
+                cells.append((dataset, cell.slug))
+        logs.close()
+    return cells
+
+
+def _has_failures(records: Path, logs: LogFolder) -> bool:
+    if not records.exists():
+        return False
+    try:
+        turns = (turn for record in read_debates(records) for turn in record.debate.turns)
+        return any(not turn.text and logs.has_error(turn.call) for turn in turns)
+    except RecordError:  # damaged: made again from the log
+        return True
+
+
+def debates_wait(plan: Plan, cell: str) -> bool:
+    """Return whether the debates of a cell (its slug) only wait: other machines compute its replies and similarities.
+
+    The similarity `ngram` takes next to no time.
+    """
+    method = plan.cell(cell).debate
+    is_compared_here = method.similarity.startswith(LOCAL_SIMILARITIES[1:])
+    return not is_compared_here and not any(map(runs_here, method.models))
+
+
+def judge_waits(plan: Plan) -> bool:
+    """Return whether judge jobs only wait."""
+    return plan.judging is not None and not runs_here(plan.judging.model)
+
+
+def pool_waits(plan: Plan, source: str) -> bool:
+    """Return whether the pools of a knowledge source only wait: it is a search, or a server embeds its corpus."""
+    entry = plan.knowledge[source]
+    is_embedded = entry.retriever == "dense" and entry.index is None
+    is_embedded_here = (entry.embedding or LOCAL_SIMILARITIES[0]).startswith(LOCAL_SIMILARITIES)
+    return entry.retriever == "search" or (is_embedded and not is_embedded_here)
+
+
+def ways(plan: Plan) -> list[str]:
+    """Return how jobs reach what they wait for: models by `direct` and `litellm`, searches by `search`."""
+    return sorted(set(_ways(plan)))
+
+
+def _ways(plan: Plan) -> Iterator[str]:
+    for cell in plan.cells:
+        if debates_wait(plan, cell.slug):
+            yield from map(_way, cell.debate.models)
+        for source in filter(lambda name: pool_waits(plan, name), pool_sources(cell)):
+            yield "search" if plan.knowledge[source].retriever == "search" else "litellm"
+    if plan.judging is not None and judge_waits(plan):
+        yield _way(plan.judging.model)
+
+
+def _way(model: Model) -> str:
+    return "direct" if way_of(model) == "direct" else "litellm"
+
+
+def connections_per_job(plan: Plan, cores: int | None, *, is_warm: bool = False) -> int:
+    """Return the connections that one job may take: those of the experiment, divided among the jobs that run at once.
+
+    In a worker's event loop, enough jobs wait for servers at once to keep all connections busy.
+    """
+    if is_warm:
+        return math.ceil(plan.limits.connections / AT_ONCE)
+    return max(1, plan.limits.connections // min(max(1, cores or 1), max(1, plan.jobs)))

@@ -1,1 +1,0 @@
-"""What is kept beside the results: what was declared, the ledger, what looks found, plan.json."""

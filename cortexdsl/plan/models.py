@@ -1,0 +1,181 @@
+"""Models and tools of a spec: their weights, whether their cost is bounded, and the files that they read.
+
+A model that runs in this process has a folder of weights. The folder's digest becomes an option of the model,
+`weights`, so that calls, cells and records belong to these weights: a model that was trained again is another model. A
+spec that gives the digest itself can be replayed without the folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from cortexdsl.core import Agent, Cell, Method, Model
+from cortexdsl.errors import InputError, Problem, SpecError
+from cortexdsl.language.spec import Spec
+from cortexdsl.models.endpoints.credentials import nearest_provider, provider_of
+from cortexdsl.models.transports.interface import WEIGHTS_OPTION
+from cortexdsl.models.transports.prices import PRICE_REMEDY, has_price
+from cortexdsl.models.transports.registry import runs_here, weights_of
+from cortexdsl.models.transports.tool import PYTHON, SEARCH, source_of
+
+
+def pin_spec_weights(spec: Spec) -> tuple[Spec, tuple[Problem, ...]]:
+    """Return a spec whose models have the digest of their weights, and the problems with their folders.
+
+    `parameters` and `tokens` are those of the model's card if the spec gives none.
+    """
+    models: dict[str, Model] = {}
+    problems = []
+    for name, model in spec.models.items():
+        try:
+            models[name] = pin_weights(model)
+        except InputError as error:
+            what, _, remedy = str(error).partition("\n")
+            problems.append(spec.problem(("models", name, "model"), what, remedy.strip()))
+    if not any(model is not spec.models[name] for name, model in models.items()):
+        return spec, tuple(problems)
+
+    def updated(agent: Agent) -> Agent:
+        return replace(agent, model=models.get(agent.model.name, agent.model))
+
+    pinned = replace(
+        spec,
+        models=MappingProxyType({**spec.models, **models}),
+        agents=MappingProxyType({name: updated(agent) for name, agent in spec.agents.items()}),
+        teams=MappingProxyType({name: tuple(map(updated, team)) for name, team in spec.teams.items()}),
+    )
+    return pinned, tuple(problems)
+
+
+def pin_weights(model: Model) -> Model:
+    """Return a model with the digest and the size of its weights; a model without files is returned as it is.
+
+    Raises
+    ------
+    InputError
+        There is no such folder, and the spec does not give the digest; or the spec gives another digest.
+    """
+    pinned = model.options.get(WEIGHTS_OPTION)
+    try:
+        weights = weights_of(model.model)
+        if weights is None:
+            return model
+        digest, card = weights.digest, weights.card
+    except InputError:
+        if pinned is None:
+            raise
+        return model
+    if pinned not in (None, digest):
+        raise InputError(f"{model.model} has the weights {digest}, and the spec asks for {pinned}")
+    return replace(
+        model,
+        options=MappingProxyType({**model.options, WEIGHTS_OPTION: digest}),
+        parameters=model.parameters or _count(card.get("parameters")),
+        tokens=model.tokens or _count(card.get("tokens")),
+    )
+
+
+def _count(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else None
+
+
+def check_costs(spec: Spec, cells: Sequence[Cell], judge: Model | None) -> None:
+    """Refuse a spec that could spend money without a limit.
+
+    Raises
+    ------
+    SpecError
+        A model may cost money and the spec sets no limit; or the limit is in dollars and a model has no price: its
+        calls would count as free.
+    """
+    limits = spec.limits
+    used = {model.name: model for cell in cells for model in cell.debate.models}
+    if judge is not None:
+        used[judge.name] = judge
+    problems: list[Problem] = []
+    for name, model in used.items():
+        if limits.calls is limits.tokens is limits.dollars is None and may_cost(model):
+            what = f"{name} ({model.model}) may cost money, and the spec sets no limits"
+            problems.append(spec.problem(("models", name), what, "write limits: {dollars: 5}, or calls: or tokens:"))
+        if limits.dollars is not None and not has_price(model):
+            what = f"{name} ({model.model}) has no price, so that `limits: dollars` would count its calls as free"
+            problems.append(spec.problem(("models", name), what, PRICE_REMEDY))
+    if problems:
+        raise SpecError(problems)
+
+
+def check_providers(spec: Spec) -> None:
+    """Refuse models whose provider litellm does not know: every call to them would fail.
+
+    Raises
+    ------
+    SpecError
+    """
+    problems = []
+    for name, model in spec.models.items():
+        if provider_of(model.model) is not None or model.is_tool:
+            continue
+        provider, slash, rest = model.model.partition("/")
+        near = nearest_provider(model.model)
+        what = f"there is no provider {provider!r}" if slash else f"{model.model} does not say of which provider it is"
+        hint = f"did you mean {near}/{rest}? " if near and slash else ""
+        remedy = f"{hint}write PROVIDER/NAME as litellm does, or openai/NAME with api_base: for a server of your own"
+        problems.append(spec.problem(("models", name, "model"), what, remedy))
+    if problems:
+        raise SpecError(problems)
+
+
+def may_cost(model: Model) -> bool:
+    """Return whether a model may cost money: it has a price, or it is hosted and has no address of the user's own."""
+    if runs_here(model):
+        return False
+    if model.price is not None:
+        return not model.price.is_free
+    return model.api_base is None
+
+
+def tools_of(method: Method) -> dict[str, Model]:
+    """Return the tools that speak in a method, by name."""
+    return {model.name: model for model in method.models if model.is_tool}
+
+
+def functions_of(method: Method) -> tuple[str, ...]:
+    """Return the Python functions that a method's tools call."""
+    tools = tools_of(method).values()
+    return tuple(dict.fromkeys(str(tool.options["function"]) for tool in tools if tool.model == PYTHON))
+
+
+def tool_sources(method: Method) -> tuple[str, ...]:
+    """Return the knowledge sources that a method's tools search."""
+    tools = tools_of(method).values()
+    return tuple(dict.fromkeys(str(tool.options["source"]) for tool in tools if tool.model == SEARCH))
+
+
+def tool_files(method: Method, knowledge: Mapping[str, Any], folder: Path) -> list[str]:
+    """Return the files that a method's tools read: corpora and the modules of functions.
+
+    Parameters
+    ----------
+    method : Method
+    knowledge : mapping of name to entry
+    folder : Path
+        The paths of corpora are relative to it.
+    """
+    corpora = [getattr(knowledge[name], "corpus", None) for name in tool_sources(method)]
+    files = [(folder / corpus).as_posix() for corpus in corpora if corpus]
+    return [*files, *(source_of(name).as_posix() for name in functions_of(method))]
+
+
+def missing_modules(spec: Spec) -> Iterator[Problem]:
+    """Yield a problem for each function of a spec whose module is missing, without running it."""
+    for name, tool in spec.tools.items():
+        if tool.model == PYTHON:
+            try:
+                source_of(str(tool.options["function"]))
+            except InputError as error:
+                what, _, remedy = str(error).partition("\n")
+                yield spec.problem(("tools", name, "function"), f"tools.{name}.{what}", remedy.strip())

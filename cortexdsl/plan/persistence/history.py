@@ -1,0 +1,210 @@
+"""Comparisons of a declared experiment: with its spec now, with its plan record, and with other experiments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cortexdsl.errors import CortexError, InputError
+from cortexdsl.plan.compiler import compile_spec
+from cortexdsl.plan.experiment import Plan
+from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.persistence.declaration import Declaration, changes, declaration_of
+from cortexdsl.plan.persistence.ledger import Ledger, has_calls, read_ledger
+from cortexdsl.plan.persistence.store import read_plan
+from cortexdsl.tasks.task import Task
+
+
+def recorded_tasks(plan: Mapping[str, Any]) -> tuple[Mapping[str, Task], str]:
+    """Return the tasks of a plan record by label, and why any is missing; an empty reason if none is.
+
+    Parameters
+    ----------
+    plan : mapping
+        The content of plan.json.
+    """
+    spec = str(plan.get("spec") or "")
+    try:
+        compiled = compile_spec(spec, experiment=plan.get("experiment"))
+    except (CortexError, OSError) as error:
+        return {}, f"{spec} cannot be read any more: {error}"
+    digests = {label: facts.get("digest") for label, facts in plan["datasets"].items()}
+    same = {label: task for label, task in compiled.tasks.items() if digests.get(label) == task.digest}
+    changed = sorted(set(digests) - set(same))
+    return same, f"{spec} now selects different questions: {', '.join(changed)}" if changed else ""
+
+
+def refuse_other_questions(plans: Sequence[Plan]) -> None:
+    """Refuse to run specs whose questions are not those of their results.
+
+    `size` may grow and shrink. Another seed draws other questions, which is a replication. Results without a call do
+    not count.
+
+    Raises
+    ------
+    InputError
+        A question has another text, options or answer, or questions were exchanged. The message names the dataset,
+        the numbers and the remedy.
+    """
+    for plan in plans:
+        path = Path(plan.layout.plan)
+        if not path.is_file() or not has_calls(plan.layout):
+            continue
+        changed = list(_changed(read_plan(path), plan))
+        if changed:
+            root = plan.layout.root
+            raise InputError(
+                "\n".join(changed)
+                + f"\n    To ask these questions, run a copy of the spec under another name, or delete {root}.\n"
+                f"    To go on in {root}, delete {path}: debates of other questions are run again\n"
+                "    (replies to equal prompts are reused), all are graded by the new answers, and the ledger says so."
+            )
+
+
+def _changed(record: Mapping[str, Any], plan: Plan) -> Iterator[str]:
+    """Yield a sentence for each dataset whose questions differ from those of a plan record."""
+    if record.get("seed") != plan.seed:
+        return
+    for label, task in plan.tasks.items():
+        digests = record.get("question_digests", {}).get(label)
+        if digests is None:
+            continue
+        old = dict(zip(record["questions"][label], digests, strict=True))
+        new = dict(zip((question.id for question in task.questions), task.question_digests, strict=True))
+        other = sum(old[name] != new[name] for name in old.keys() & new.keys())
+        gone, added = len(old.keys() - new.keys()), len(new.keys() - old.keys())
+        if other or (gone and added):
+            where = f"{plan.spec_path}: the questions of dataset {label} are not those of its results"
+            yield (
+                f"{where}{_moved(record, label, task)}: of {len(old)} questions {other} {_have(other)} another text, "
+                f"options or answer, {added} {_are(added)} new and {gone} {_are(gone)} gone"
+            )
+
+
+def _moved(record: Mapping[str, Any], label: str, task: Task) -> str:
+    """Return a clause on the changed revision of a dataset from the hub; empty if it is the same."""
+    before, now = record["datasets"][label].get("revision"), task.origin.revision
+    return f" (revision {before}, then {now})" if before != now else ""
+
+
+def _have(number: int) -> str:
+    return "has" if number == 1 else "have"
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def spec_changes(declared: Declaration, plan: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the differences of a plan record's spec from the last declaration, in words.
+
+    Empty if there are none, or if the spec is missing or cannot be read: results may be kept without their spec.
+    """
+    path = str(plan.get("spec") or "")
+    if not Path(path).is_file():
+        return ()
+    try:
+        current = compile_spec(path, experiment=plan.get("experiment"))
+    except (CortexError, OSError):
+        return ()
+    return tuple(changes(declared, declaration_of(current)))
+
+
+def plan_changes(declared: Declaration, plan: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the differences of a plan record from the last declaration, in words: it was replaced or edited."""
+    analysis = plan.get("analysis") or {}
+    stated = {
+        **{word: plan[word] for word in ("seed", "replicates", "metrics", "stopping") if word in plan},
+        **{word: analysis[word] for word in ("alpha", "correction", "judge") if word in analysis},
+    }
+    if "hypotheses" in plan:
+        stated["claims"] = [" ".join(str(claim).split()) for claim in plan["hypotheses"] or ()]
+    if "families" in plan:
+        stated["families"] = {
+            family["name"]: {word: family[word] for word in ("compare", "to", "correction")}
+            for family in plan["families"] or ()
+        }
+    return tuple(changes(declared, {**declared, **stated}))
+
+
+STAGES = frozenset(
+    {"calls", "debates", "figures", "judgements", "logs", "looks", "parts", "pools", "servers", "spent", "tables",
+     "train", "whatif"}
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """An experiment that shares claims with another one.
+
+    Attributes
+    ----------
+    name : str
+        Its folder below the folder of all results.
+    ledger : Ledger
+    claims : tuple of str
+        The shared claims, in its own words.
+    """
+
+    name: str
+    ledger: Ledger
+    claims: tuple[str, ...]
+
+
+def find_twins(folder: Path, ledger: Ledger) -> tuple[Twin, ...]:
+    """Return the other experiments below `results/` that declared some claims of this one, whatever their names.
+
+    A claim is the same if its text is, with each cell's name replaced by the digest of its method (without the seed),
+    and if the datasets have the same names. Sizes and seeds may differ. A copy of the experiment is not listed: its
+    ledger begins as this one does, to the end of the shorter one.
+    """
+    root = next((parent for parent in folder.resolve().parents if parent.name == "results"), None)
+    if ledger.now is None or root is None:
+        return ()
+    own = _meanings(ledger.now)
+    seals = [entry.seal for entry in ledger.entries]
+    twins = []
+    for other in _experiments(root):
+        if other == folder.resolve():
+            continue
+        other_ledger = read_ledger(Layout(other.as_posix()))
+        if (
+            other_ledger.now is None
+            or [entry.seal for entry in other_ledger.entries][: len(seals)] == seals[: len(other_ledger.entries)]
+        ):
+            continue
+        shared = {
+            claim: None
+            for entry in other_ledger.declarations
+            for meaning, claim in _meanings(entry.declaration).items()
+            if meaning in own
+        }
+        if shared:
+            twins.append(Twin(other.relative_to(root).as_posix(), other_ledger, tuple(shared)))
+    return tuple(twins)
+
+
+def _meanings(declaration: Declaration) -> Mapping[tuple[str, tuple[str, ...]], str]:
+    """Return each claim by its meaning: its text with digests in place of cells, and the datasets."""
+    cells: Mapping[str, str] = declaration["cells"]
+    datasets = tuple(sorted(str(one["name"]) for one in declaration["datasets"].values()))
+    names = "|".join(re.escape(name) for name in sorted(cells, key=len, reverse=True))
+    named = re.compile(rf"(?<![\w.-])(?:{names})(?![\w\[.-])")
+    return {(named.sub(lambda found: cells[found[0]], claim), datasets): claim for claim in declaration["claims"]}
+
+
+def _experiments(folder: Path) -> Iterator[Path]:
+    """Yield every folder below that has a ledger, without searching the stages of an experiment."""
+    try:
+        below = sorted(path for path in folder.iterdir() if path.is_dir() and path.name not in STAGES)
+    except OSError:
+        return
+    for path in below:
+        if path.name.startswith("."):
+            continue
+        if (path / "ledger.jsonl").is_file():
+            yield path
+        yield from _experiments(path)

@@ -1,1 +1,0 @@
-"""What learns from debates: which questions, which debates in which order, which models come out."""

@@ -1,1 +1,0 @@
-"""Debate protocols: the built-in ones, written in the language, and what makes a method of one."""

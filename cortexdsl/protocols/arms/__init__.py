@@ -1,1 +1,0 @@
-"""A spec's methods and the points of their grids."""

@@ -1,1 +1,0 @@
-"""A protocol with its settings and its agents: the method that the engine interprets."""

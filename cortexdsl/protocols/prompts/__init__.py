@@ -1,1 +1,0 @@
-"""What agents are asked with: templates, and whether they fit the steps of an arm."""

@@ -1,0 +1,179 @@
+"""A debate as text for a terminal. Characters that could move the cursor are written as escapes."""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from cortexdsl.core import Debate, Graph, Question, Turn
+from cortexdsl.records.debates import Record
+
+
+def headings(turns: Sequence[Turn]) -> Mapping[int, str]:
+    """Return a heading for each execution of a step: `round 1, review`; a repeated one ends with `(time 2)`.
+
+    A round ends with the answers of debaters: several steps, or one step several times, may share a round.
+    """
+    headings_: dict[int, str] = {}
+    times: dict[tuple[int, str], int] = {}
+    for turn in turns:
+        if turn.execution not in headings_:
+            times[turn.round, turn.step] = time = times.get((turn.round, turn.step), 0) + 1
+            headings_[turn.execution] = f"round {turn.round}, {turn.step}{f' (time {time})' if time > 1 else ''}"
+    return headings_
+
+
+def graphs_by_execution(debate: Debate) -> Mapping[int, Graph]:
+    """Return the graph of each execution that has one; graphs of one step and round are in the order of executions."""
+    waiting: dict[tuple[int, str], list[Graph]] = {}
+    for graph in reversed(debate.graphs):
+        waiting.setdefault((graph.round, graph.step), []).append(graph)
+    by_execution: dict[int, Graph] = {}
+    for turn in debate.turns:
+        if turn.execution not in by_execution and (graphs := waiting.get((turn.round, turn.step))):
+            by_execution[turn.execution] = graphs.pop()
+    return by_execution
+
+
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_INDENT = "    "
+
+
+def printable(text: str) -> str:
+    """Return text with all but visible characters, spaces, tabs and line ends written as escapes.
+
+    Terminal commands, characters that turn the reading direction and lone surrogates become `\\x1b`, `\\u202e`,
+    `\\ud800`.
+    """
+    return "".join(
+        character
+        if character in "\n\t" or unicodedata.category(character) not in _HIDDEN
+        else character.encode("unicode_escape").decode("ascii")
+        for character in text.replace("\r\n", "\n")
+    )
+
+
+def transcript_text(
+    record: Record, width: int = 100, question: Question | None = None, gold: Sequence[str] = ()
+) -> str:
+    """Return a debate turn by turn: who heard whom, the text, the answer, the confidence.
+
+    Parameters
+    ----------
+    record : Record
+    width : int
+        Columns of the head and the rules; replies keep their own lines.
+    question : Question or None
+        Records do not hold the question; None if it is not known.
+    gold : sequence of str
+        Its right answers.
+    """
+    return "\n".join(_lines(record, width, () if question is None else _asked(question, gold))) + "\n"
+
+
+def debate_line(record: Record) -> tuple[str, ...]:
+    """Return a row for a list of debates: dataset, cell, replicate, question, answer, end."""
+    header, debate = record.header, record.debate
+    return (
+        _word(header.dataset),
+        _word(header.cell),
+        str(header.replicate),
+        _word(debate.question_id),
+        "-" if debate.answer is None else _word(debate.answer),
+        _end(debate) + (", tied" if debate.was_tied else ""),
+    )
+
+
+def _lines(record: Record, width: int, asked: Iterable[str]) -> Iterator[str]:
+    header, debate = record.header, record.debate
+    place = (header.dataset, header.cell, f"replicate {header.replicate}", f"question {debate.question_id}")
+    yield " / ".join(map(_word, place))
+    yield from asked
+    names = ", ".join(f"{_word(a.name)} ({_word(a.model.model)})" for a in debate.agents)
+    yield from textwrap.wrap(f"agents: {names}", width, subsequent_indent=_INDENT)
+    shown, heads, graphs = None, headings(debate.turns), graphs_by_execution(debate)
+    for turn in debate.turns:
+        if turn.execution != shown:
+            shown = turn.execution
+            yield from _choices(debate, turn.turn)
+            yield ""
+            yield f"── {_word(heads[turn.execution])} ".ljust(width, "─")
+        yield ""
+        yield _speaker(turn) + _hears(turn, debate, graphs.get(turn.execution))
+        yield _INDENT + _read(turn)
+        if turn.reasoning:
+            yield from (f"{_INDENT}~ {line}" for line in printable(turn.reasoning).split("\n"))
+        yield from (f"{_INDENT}| {line}" for line in printable(turn.text).split("\n"))
+    yield from _choices(debate, len(debate.turns))
+    yield ""
+    yield "─" * width
+    votes = ", ".join(f"{_word(answer)}: {weight:g}" for answer, weight in debate.votes.items())
+    yield f"answer: {'none' if debate.answer is None else _word(debate.answer)}" + (
+        f"   (votes {votes})" if votes else ""
+    )
+    yield _end(debate) + ("; the vote was tied" if debate.was_tied else "")
+
+
+def _asked(question: Question, gold: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of a question, and the right answers."""
+    texts = [question.context, question.text, *(f"{label}. {text}" for label, text in question.options)]
+    for text in filter(None, texts):
+        yield from (f"{_INDENT}? {line}" for line in printable(text).split("\n"))
+    if gold:
+        yield f"right: {', or '.join(map(_word, gold))}"
+
+
+def _choices(debate: Debate, turn: int) -> Iterator[str]:
+    """Yield the choices before a turn: the chosen agents and the candidates."""
+    for choice in debate.choices:
+        if choice.turn == turn:
+            weights = ", ".join(f"{_word(c)} ({w:.3g})" for c, w in zip(choice.candidates, choice.weight, strict=True))
+            yield ""
+            yield f"{_word(choice.role)}: {', '.join(map(_word, choice.chosen)) or 'nobody'}, of {weights or 'nobody'}"
+
+
+def _speaker(turn: Turn) -> str:
+    return _word(turn.speaker) + (f" about {_word(turn.about)}" if turn.about is not None else "")
+
+
+def _hears(turn: Turn, debate: Debate, graph: Graph | None) -> str:
+    heard = [debate.turns[number] for number in turn.heard]
+    parts = [_word(t.speaker) + _weight(t.speaker, turn.speaker, graph) for t in heard]
+    return f", hearing {', '.join(parts)}" if parts else ""
+
+
+def _weight(speaker: str, listener: str, graph: Graph | None) -> str:
+    if graph is None or graph.weight is None or speaker not in graph.speakers or listener not in graph.listeners:
+        return ""
+    return f" ({graph.weight[graph.speakers.index(speaker), graph.listeners.index(listener)]:.3g})"
+
+
+def _read(turn: Turn) -> str:
+    if turn.unparsed is not None:
+        read = f"{turn.reads}: unreadable ({_word(turn.unparsed)})"
+    else:
+        read = turn.reads if turn.answer is None else f"{turn.reads}: {_word(turn.answer)}"
+    if turn.ended == "length":
+        read += ", cut at its length limit"
+    read += "".join(f", {what}: {'unreadable' if said is None else _word(said)}" for what, said in turn.beside.items())
+    if turn.confidence_stated is not None:
+        read += f", confidence {turn.confidence_stated:g}"
+        if turn.confidence is not None and turn.confidence != turn.confidence_stated:
+            read += f" taken as {turn.confidence:g}"
+    return read
+
+
+def _end(debate: Debate) -> str:
+    rounds = "1 round" if debate.rounds == 1 else f"{debate.rounds} rounds"
+    ends = {
+        "consensus": "consensus",
+        "agreed": "the judge's verdict",
+        "rounds": "the end of its schedule",
+        "condition": "its condition",
+    }
+    return f"{rounds}, {ends[debate.stop]}"
+
+
+def _word(text: str) -> str:
+    return " ".join(printable(text).split())

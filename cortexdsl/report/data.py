@@ -1,0 +1,198 @@
+"""What a report is made of: the plan and the tables of a results folder."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+from cortexdsl.core.metrics import is_share
+from cortexdsl.errors import DataError
+from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.persistence.store import last_look
+from cortexdsl.plan.persistence.table_checksums import check_complete, check_tables
+from cortexdsl.report.frames import (
+    AgentRow,
+    BinRow,
+    ClaimRow,
+    ComparisonRow,
+    MetricRow,
+    RoundRow,
+    read_frame,
+)
+from cortexdsl.stats.tables.score_table import absent_replicates
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    """The columns of scores.csv that count what went wrong in one debate."""
+
+    cell: str
+    dataset: str
+    replicate: str
+    calls: int
+    failures: int
+    unparsed_turns: int
+    unparsed: int
+    unanswered: int
+    was_tied: int
+    cut: int
+    repetitive: int
+    refused: int
+    empty: int
+    tool_calls: int
+    other_language: int
+    unmeasured: int
+    stop: str = ""
+
+
+TROUBLES = tuple(field.name for field in fields(ScoreRow) if field.type == "int" and field.name != "calls")
+"""Columns of scores.csv that count what went wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What went wrong in the debates of one cell, summed over the rows of scores.csv.
+
+    `counts` has the columns of `TROUBLES`, `stops` why debates ended, `absent` by dataset the replicates of which the
+    cell has no row though another cell has.
+    """
+
+    cell: str
+    debates: int
+    calls: int
+    counts: Mapping[str, int]
+    stops: Mapping[str, int]
+    absent: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """The plan and the tables of an experiment; `look` is the one at which an experiment with early stopping ended."""
+
+    plan: Mapping[str, Any]
+    metrics: tuple[MetricRow, ...] = ()
+    comparisons: tuple[ComparisonRow, ...] = ()
+    claims: tuple[ClaimRow, ...] = ()
+    rounds: tuple[RoundRow, ...] = ()
+    health: tuple[Health, ...] = ()
+    agents: tuple[AgentRow, ...] = ()
+    bins: tuple[BinRow, ...] = ()
+    look: Mapping[str, Any] | None = None
+
+    @property
+    def experiment(self) -> str:
+        """The experiment's name."""
+        return str(self.plan.get("experiment", ""))
+
+    @property
+    def alpha(self) -> float:
+        """The error that the experiment allows a family or its claims."""
+        return _alpha(self.plan)
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The cells in the plan's order; cells that only the tables name come last."""
+        planned = [str(cell["cell"]) for cell in self.plan.get("cells", ())]
+        return tuple(dict.fromkeys([*planned, *(row.cell for row in self.metrics)]))
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """The datasets in the order of the tables; the mean over them (`all`) comes last."""
+        names = dict.fromkeys(row.dataset for row in self.metrics)
+        return tuple(sorted(names, key=lambda name: name == "all"))
+
+    @property
+    def primary(self) -> str | None:
+        """The metric that figures are about: accuracy, else the first that is a share, else the first."""
+        metrics = list(dict.fromkeys(row.metric for row in self.metrics))
+        shares = [metric for metric in metrics if is_share(metric)]
+        return "accuracy" if "accuracy" in metrics else next(iter(shares + metrics), None)
+
+    def metric(self, dataset: str, cell: str, metric: str) -> MetricRow | None:
+        """Return the row of a metric, if there is one."""
+        return self._places.get((dataset, cell, metric))
+
+    def rank(self, cell: str) -> int:
+        """Return a cell's place in the order of `cells`; unknown cells come last."""
+        return self.cells.index(cell) if cell in self.cells else len(self.cells)
+
+    @cached_property
+    def _places(self) -> Mapping[tuple[str, str, str], MetricRow]:
+        return {(row.dataset, row.cell, row.metric): row for row in reversed(self.metrics)}
+
+
+def read_data(folder: Path) -> ReportData:
+    """Read a results folder.
+
+    Parameters
+    ----------
+    folder : Path
+        `results/<experiment>`. plan.json and metrics.csv are required; comparisons.csv, hypotheses.csv, rounds.csv,
+        scores.csv, agents.csv and reliability.csv may be absent.
+
+    Raises
+    ------
+    DataError
+        A required file is missing, a column or number is malformed, or a table was edited or deleted after the
+        experiment wrote it.
+    """
+    check_tables(Layout(folder.as_posix()))
+    check_complete(Layout(folder.as_posix()))
+    plan_file = folder / "plan.json"
+    try:
+        plan = json.loads(plan_file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError(f"{plan_file}: not there; run the experiment first: cortexdsl run SPEC") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{plan_file}: is not JSON ({error}); remove it and run the experiment again") from None
+    if not isinstance(plan, dict):
+        raise DataError(f"{plan_file}: holds no plan; remove it and run the experiment again")
+    return ReportData(
+        plan,
+        metrics=read_frame(folder / "metrics.csv", MetricRow, needed=True),
+        comparisons=read_frame(folder / "comparisons.csv", ComparisonRow, alpha=_alpha(plan)),
+        claims=read_frame(folder / "hypotheses.csv", ClaimRow),
+        rounds=read_frame(folder / "rounds.csv", RoundRow),
+        health=read_health(folder / "scores.csv"),
+        agents=read_frame(folder / "agents.csv", AgentRow),
+        bins=tuple(
+            row
+            for row in read_frame(folder / "reliability.csv", BinRow)
+            if not isnan(row.mean_confidence + row.accuracy)
+        ),
+        look=last_look(Layout(str(folder))) if plan.get("stopping") else None,
+    )
+
+
+def read_health(scores: Path) -> tuple[Health, ...]:
+    """Return what went wrong in each cell, in order of appearance; empty if there is no table of scores."""
+    sums: dict[str, Counter[str]] = {}
+    stops: dict[str, Counter[str]] = {}
+    places: dict[tuple[str, str, str], None] = {}
+    for row in read_frame(scores, ScoreRow):
+        places[row.dataset, row.cell, row.replicate] = None
+        total = sums.setdefault(row.cell, Counter())
+        total["debates"] += 1
+        for name in ("calls", *TROUBLES):
+            total[name] += getattr(row, name)
+        stops.setdefault(row.cell, Counter())[row.stop or "unknown"] += 1
+    absent = absent_replicates(places)
+    return tuple(
+        Health(
+            cell, total["debates"], total["calls"], {name: total[name] for name in TROUBLES},
+            dict(sorted(stops[cell].items())), {place[0]: which for place, which in absent.items() if place[1] == cell},
+        )
+        for cell, total in sums.items()
+    )  # fmt: skip
+
+
+def _alpha(plan: Mapping[str, Any]) -> float:
+    return float((plan.get("analysis") or {}).get("alpha", ALPHA))

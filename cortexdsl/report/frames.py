@@ -1,0 +1,331 @@
+"""Tables of the analysis as typed rows: a CSV file is read once, and each column is a field of its row.
+
+A row type is a frozen dataclass. Its fields have the names of the columns, and their annotations say how a column is
+read. A text field without a default needs its column; any other column may be absent, as in older results.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from cortexdsl.errors import DataError
+
+RowType = TypeVar("RowType")
+
+
+def _number(text: str) -> float | None:
+    return None if text.lower() in ("", "nan", "none") else float(text)
+
+
+def _whole(text: str) -> int | None:
+    value = _number(text)
+    return None if value is None else round(value)
+
+
+_READERS: Mapping[str, Callable[[str], Any]] = {
+    "str": str,
+    "float | None": _number,
+    "float": lambda text: math.nan if (value := _number(text)) is None else value,
+    "int | None": _whole,
+    "int": lambda text: int(text) if text.isdecimal() else _whole(text) or 0,
+    "bool": lambda text: text.lower() in ("true", "1", "1.0", "yes"),
+}
+"""How the text of a cell is read, by the annotation of its field."""
+
+
+def read_frame(path: Path, kind: type[RowType], *, needed: bool = False, **given: Any) -> tuple[RowType, ...]:
+    """Read a CSV file as rows of a dataclass.
+
+    Parameters
+    ----------
+    path : Path
+        Lines that begin with `#` are comments.
+    kind : dataclass type
+        What a row becomes.
+    needed : bool
+        Whether the file must be there; one that may be absent is then empty.
+    **given
+        Fields that are no columns, with their values.
+
+    Raises
+    ------
+    DataError
+        A needed file or column is missing, or a cell is not a number: names file, line and column.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as lines:
+            text = (line for line in lines if not line.startswith("#"))
+            return tuple(
+                read_row(kind, cells, path, line, **given) for line, cells in enumerate(csv.DictReader(text), 2)
+            )
+    except FileNotFoundError:
+        if needed:
+            raise DataError(f"{path}: not there; run the experiment first: cortexdsl run SPEC") from None
+        return ()
+
+
+def read_row(kind: type[RowType], cells: Mapping[str, str], path: Path, line: int = 0, **given: Any) -> RowType:
+    """Read the cells of one row, by column; `path` and `line` are named in errors."""
+    values = dict(given)
+    for name, read, is_required, has_default in _columns(kind):  # type: ignore[arg-type]
+        text = cells.get(name)
+        if name in given or (not text and has_default):
+            continue
+        if text is None and is_required and name not in cells:
+            raise DataError(f"{path}: no column {name}; it has {', '.join(map(str, cells))}")
+        try:
+            values[name] = read(text or "")
+        except ValueError:
+            raise DataError(f"{path}:{line}: {name} is {text!r}, not a number") from None
+    return kind(**values)
+
+
+@cache
+def _columns(kind: Any) -> tuple[tuple[str, Callable[[str], Any], bool, bool], ...]:
+    """Return (name, reader, whether the column must be there, whether it has a default) of each field."""
+    defaults = {field.name: field.default is not MISSING for field in fields(kind)}
+    return tuple(
+        (field.name, _READERS[str(field.type)], field.type == "str" and not defaults[field.name], defaults[field.name])
+        for field in fields(kind)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRow:
+    """A row of metrics.csv."""
+
+    dataset: str
+    cell: str
+    metric: str
+    estimate: float | None
+    ci_low: float | None
+    ci_high: float | None
+    n_questions: int | None
+    n_replicates: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonRow:
+    """A row of comparisons.csv: a cell against its reference; `difference` is cell minus reference.
+
+    The simultaneous interval holds for all differences of the family at once; older results have none. `exploratory`
+    means that the comparison was not declared before the first call as it now is. `alpha` is the experiment's.
+    """
+
+    family: str
+    dataset: str
+    metric: str
+    cell: str
+    reference: str
+    difference: float | None
+    ci_low: float | None
+    ci_high: float | None
+    test: str
+    p: float | None
+    p_adjusted: float | None
+    correction: str
+    alpha: float
+    effect: str = ""
+    effect_size: float | None = None
+    ci_low_simultaneous: float | None = None
+    ci_high_simultaneous: float | None = None
+    note: str = ""
+    exploratory: bool = False
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the difference is significant after the correction of its family."""
+        return self.p_adjusted is not None and self.p_adjusted <= self.alpha
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRow:
+    """A row of hypotheses.csv: a claim and its verdict."""
+
+    claim: str
+    estimate: float | None
+    ci_low: float | None
+    ci_high: float | None
+    p: float | None
+    p_adjusted: float | None
+    verdict: str
+    exploratory: bool = False
+    note: str = ""
+    test: str = ""
+    null: str = ""
+    leans: str = ""
+    questions_needed: int | None = None
+    ci_low_simultaneous: float | None = None
+    ci_high_simultaneous: float | None = None
+    ledger: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRow:
+    """A row of rounds.csv: accuracy and consensus after one round."""
+
+    dataset: str
+    cell: str
+    round: int
+    accuracy: float | None
+    accuracy_low: float | None
+    accuracy_high: float | None
+    consensus: float | None
+    consensus_low: float | None
+    consensus_high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRow:
+    """A row of agents.csv; `hears` and `is_heard` are kept edges a debate."""
+
+    dataset: str
+    cell: str
+    agent: str
+    opening_accuracy: float | None
+    last_accuracy: float | None
+    hears: float | None
+    is_heard: float | None
+    conformity: float | None
+    input_tokens: float | None
+    influence: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class BinRow:
+    """A row of reliability.csv: answers of one bin of confidence, and the share of them that is right.
+
+    `confidence` is the source: `stated`, `recalibrated`, or how it was measured.
+    """
+
+    dataset: str
+    cell: str
+    confidence: str
+    answers: int
+    mean_confidence: float
+    accuracy: float
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationRow:
+    """A row of calibration.csv: one source of confidence of one cell."""
+
+    cell: str
+    dataset: str
+    confidence: str
+    stated: int | None
+    answers: int | None
+    mean_confidence: float | None
+    accuracy: float | None
+    brier: float | None
+    ece: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PersuasionRow:
+    """A row of persuasion.csv: answers that a listener heard from a speaker, and those that it adopted."""
+
+    dataset: str
+    cell: str
+    speaker: str
+    listener: str
+    adopted: int
+    faced: int
+    right_adopted: int
+    right_faced: int
+    wrong_adopted: int
+    wrong_faced: int
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementRow:
+    """A row of agreement.csv: judgements of one cell's answers beside exact match."""
+
+    cell: str
+    dataset: str
+    answers: int | None
+    unread: int | None
+    kappa: float | None
+    correct: float | None
+    exact: float | None
+    agree: float | None
+    judge_only: int | None
+    exact_only: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class OmnibusRow:
+    """A row of omnibus.csv: one test of all cells of a family."""
+
+    family: str
+    metric: str
+    test: str
+    cells: int | None
+    statistic: float | None
+    freedom: int | None
+    p: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundRow:
+    """A row of bounds.csv: whether missing and unreadable answers could change a comparison."""
+
+    cell: str
+    reference: str
+    metric: str
+    dataset: str
+    changes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RankRow:
+    """A row of ranks.csv: a cell's mean rank over datasets, and the test of its metric (Iman and Davenport's F)."""
+
+    metric: str
+    cell: str
+    rank: float | None
+    datasets: int
+    iman_davenport: float | None
+    p: float | None
+    critical_difference: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class EffectRow:
+    """A row of whatif/effects.csv: what leaving something out changes."""
+
+    cell: str
+    dataset: str
+    without: str
+    whole: float | None
+    left_out: float | None
+    effect: float | None
+    ci_low: float | None
+    ci_high: float | None
+    p_adjusted: float | None
+    correction: str
+    changed: float | None
+    asked: int | None
+    declared: bool
+    metric: str = "accuracy"
+
+
+@dataclass(frozen=True, slots=True)
+class ShapleyRow:
+    """A row of whatif/shapley.csv: what an agent is worth."""
+
+    cell: str
+    dataset: str
+    agent: str
+    value: float | None
+    ci_low: float | None
+    ci_high: float | None
+    coalitions: int | None
+    order_error: float | None
+    metric: str = "accuracy"

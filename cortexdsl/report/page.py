@@ -1,0 +1,139 @@
+"""The page: one HTML file that needs no network and no script; text that is not ours is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from cortexdsl.numbers import p_value
+from cortexdsl.report.data import ReportData
+from cortexdsl.report.figures.drawing import SHEETS, Drawing
+from cortexdsl.report.phrasing import provenance
+from cortexdsl.report.phrasing.claims import answer, claim_link, short_answer
+from cortexdsl.report.phrasing.comparisons import (
+    TestsOfAllCells,
+    correction_in_words,
+    differences_tested,
+    families_in_words,
+)
+from cortexdsl.report.phrasing.failures import health_line, losses_line
+from cortexdsl.report.phrasing.ledger import History
+from cortexdsl.report.phrasing.names import wording
+from cortexdsl.report.tables.debates import CALIBRATION, PERSUASION
+from cortexdsl.report.tables.results import GRID
+from cortexdsl.report.tables.spending import RunCost
+from cortexdsl.report.tables.table import Table
+from cortexdsl.report.tables.training import KEPT, LEARNING
+from cortexdsl.report.tables.whatif import EFFECTS, SHAPLEY
+from cortexdsl.report.templates import style, template
+from cortexdsl.report.unfinished import Unfinished, left_line
+
+FOLDED = 12  # a longer table is folded away
+VIEW = "view.html"
+"""Target of links from numbers: a page that says how to open the explorer, which serves itself under this name."""
+_DATA = {
+    "accuracy": "metrics",
+    "cost": "metrics",
+    "differences": "comparisons",
+    "confidence": "reliability",
+    "grid": "tables/grid",
+    "learning": "tables/learning",
+}
+_OWN_SECTIONS = (
+    "hypotheses", "rounds", "agents", "agreement", "health", GRID, LEARNING, KEPT, PERSUASION, CALIBRATION, EFFECTS,
+    SHAPLEY,
+)  # fmt: skip
+"""Tables that have a place of their own; all others stand with the metrics."""
+
+
+def report_page(
+    data: ReportData,
+    tests: TestsOfAllCells,
+    figures: Sequence[Drawing],
+    tables: Sequence[Table],
+    versions: Mapping[str, str],
+    history: History,
+    cost: RunCost | None = None,
+    unfinished: Unfinished | None = None,
+    unread: str = "",
+) -> str:
+    """Return the report as one HTML document; `unread` names steps most of whose replies could not be read."""
+    plan = data.plan
+    named = {table.name: table for table in tables}
+    answers = [(answer(row, history.ledger), claim_link(data, row)) for row in data.claims]
+    return template("page.html.j2").render(
+        title=provenance.title(plan),
+        experiment=plan.get("experiment", ""),
+        facts=provenance.facts(data),
+        built_in=provenance.built_in_line(plan),
+        stopping=provenance.stopping_line(data),
+        short=short_answer([said for said, _ in answers]),
+        answers=answers,
+        claims_tested=provenance.claims_tested_line(data),
+        differences_tested=differences_tested({row.correction for row in data.comparisons}),
+        families=families_in_words(data),
+        beside=tests,
+        alpha=p_value(data.alpha).rstrip("0"),
+        drawings={drawing.name: drawing for drawing in figures},
+        inline=lambda drawing: Markup("".join(drawing.inline(sheet) for sheet in SHEETS)),
+        data=lambda name: f"{_DATA.get(name, name)}.csv",
+        view=VIEW,
+        metric_tables=[table for name, table in named.items() if not _is_other(name)],
+        rest=[table for name, table in named.items() if name.startswith("more-metrics")],
+        family_tables=[table for name, table in named.items() if name.startswith("comparisons-")],
+        round_table=named.get("rounds"),
+        agent_table=named.get("agents"),
+        persuasion_table=named.get(PERSUASION),
+        calibration_table=named.get(CALIBRATION),
+        judge_table=named.get("agreement"),
+        grid_table=named.get("grid"),
+        learning_table=named.get(LEARNING),
+        whatif_tables=[named[name] for name in (EFFECTS, SHAPLEY) if name in named],
+        health_table=named.get("health"),
+        kept_table=named.get(KEPT),
+        health_line=health_line(data.health),
+        losses=" ".join(filter(None, [history.notice, left_line(unfinished), losses_line(data), unread])),
+        definitions=_definitions(data),
+        folded=FOLDED,
+        plan=plan,
+        declared_families=_declared(plan),
+        history=history,
+        spent=cost,
+        settings=provenance.settings(plan),
+        spec_texts=provenance.spec_texts(plan),
+        agents=provenance.agents(plan),
+        cells=provenance.cells(plan),
+        versions=versions,
+        style=style(),
+    )
+
+
+def view_page(plan: Mapping[str, Any]) -> str:
+    """Return the page that links lead to if no explorer is open: how to open it."""
+    return template("view.html.j2").render(
+        title=provenance.title(plan), experiment=plan.get("experiment", ""), style=style()
+    )
+
+
+def _is_other(name: str) -> bool:
+    return name.startswith(("comparisons-", "more-metrics")) or name in _OWN_SECTIONS
+
+
+def _declared(plan: Mapping[str, Any]) -> list[dict[str, str]]:
+    return [
+        {
+            "name": str(family["name"]),
+            "compare": ", ".join(map(str, family["compare"])),
+            "to": str(family["to"]),
+            "correction": correction_in_words(str(family["correction"])),
+        }
+        for family in plan.get("families") or ()
+    ]
+
+
+def _definitions(data: ReportData) -> list[tuple[str, str]]:
+    """Return what each metric on the page measures."""
+    metrics = dict.fromkeys([*(row.metric for row in data.metrics), *(row.metric for row in data.comparisons)])
+    return [(wording(metric).title, wording(metric).summary) for metric in metrics if wording(metric).summary]

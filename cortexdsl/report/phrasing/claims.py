@@ -1,0 +1,342 @@
+"""Claims in plain sentences: what was claimed, what was estimated, and what its p means."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from cortexdsl.claims.parser import parse_claim
+from cortexdsl.claims.values import (
+    EVERY,
+    NONE,
+    OTHERS,
+    All,
+    Claim,
+    Comparison,
+    Interaction,
+    Quantity,
+    Simple,
+    Slice,
+    Trend,
+)
+from cortexdsl.errors import SpecError
+from cortexdsl.numbers import THIN, Kind, counted, difference, estimate, interval, number, p_clause, percent
+from cortexdsl.plan.persistence.ledger import Ledger
+from cortexdsl.records.links import experiment_link, find_link
+from cortexdsl.report.data import ReportData
+from cortexdsl.report.frames import ClaimRow
+from cortexdsl.report.phrasing.ledger import runs_in_words
+from cortexdsl.report.phrasing.names import wording
+
+MARKS = {"supported": "\u2713", "contradicted": "\u2717", "undecided": "?"}
+_LEADS = {"supported": "the results support", "contradicted": "the results contradict"}
+_UNDECIDED = "it is undecided"
+_BRIEF = 3  # claims that fit into one sentence
+_SIDE = {">": "above", ">=": "at least", "<": "below", "<=": "at most", "==": "about"}
+_THAN = {">": "higher", "<": "lower"}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A claim and its verdict, as the report says them.
+
+    `words` is the claim as an English sentence; `runs` says in how many runs the verdict was this one (empty for a
+    claim that was judged once); `estimate` is in the units of the claim; `finding` has estimate, interval and p;
+    `evidence` says what p means; `note` what else the test found. `is_exploratory`: not declared before the run.
+    """
+
+    claim: str
+    words: str
+    verdict: str
+    runs: str
+    mark: str
+    estimate: str
+    finding: str
+    evidence: str
+    note: str
+    is_exploratory: bool
+
+
+def answer(row: ClaimRow, ledger: Ledger | None = None) -> Answer:
+    """Say a row of hypotheses.csv in words; the ledger, if there is one, says of how many runs it is."""
+    claim: Claim | None = None
+    try:
+        claim = parse_claim(row.claim)
+    except SpecError:  # from a program with claims of another form: shown as they are
+        words, (shown, between) = row.claim, _plain(row)
+    else:
+        words, (shown, between) = claim_in_words(claim), _shown(claim, row)
+    adjusted = "adjusted p" if row.p_adjusted is not None and row.p_adjusted != row.p else "p"
+    p = row.p if row.p_adjusted is None else row.p_adjusted
+    estimated = " ".join(filter(None, [shown, between]))
+    finding = ", ".join(filter(None, [estimated, p_clause(p, adjusted) if p is not None else ""]))
+    runs = runs_in_words(ledger, row.claim, row.verdict) if ledger else ""
+    mark = MARKS.get(row.verdict, "?")
+    widened = adjusted_interval(row)
+    beside = f"widened for all claims together, the interval is {widened}" if widened else ""
+    said = (_sentences("; ".join(filter(None, [evidence(claim, row), beside]))), _sentences(row.note))
+    return Answer(row.claim, words, row.verdict, runs, mark, shown, finding, *said, row.exploratory)
+
+
+def _sentences(clauses: str) -> str:
+    """Write clauses, which semicolons part, as sentences."""
+    parts = (part.strip().rstrip(".") for part in clauses.split("; "))
+    return " ".join(f"{part[:1].upper()}{part[1:]}." for part in parts if part)
+
+
+def short_answer(answers: Sequence[Answer]) -> str:
+    """Return the answer of an experiment in one sentence; empty if it has no claims.
+
+    Of more than three claims their count is said, and the first one.
+    """
+    if not answers:
+        return ""
+    shown = answers if len(answers) <= _BRIEF else answers[:1]
+    text = "; ".join(
+        f"{_LEADS.get(verdict, _UNDECIDED)} " + " and ".join(_briefly(one) for one in shown if one.verdict == verdict)
+        for verdict in dict.fromkeys(one.verdict for one in shown)
+    )
+    if len(answers) > _BRIEF:
+        counts = Counter(one.verdict for one in answers)
+        named = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+        text = f"of {counted(len(answers), 'claim')} {named}; the first: {text}"
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _briefly(said: Answer) -> str:
+    """A claim as a clause, with its estimate."""
+    words = said.words.rstrip(".")
+    runs = said.runs.partition(" (")[0]
+    details = ", ".join(filter(None, [said.estimate, "exploratory" if said.is_exploratory else "", runs]))
+    link = "that" if said.verdict in _LEADS else "whether"
+    return f"{link} {words[:1].lower()}{words[1:]} ({details})"
+
+
+def adjusted_interval(row: ClaimRow) -> str:
+    """Return the interval that belongs to the adjusted decision; empty if it is that of the claim alone."""
+    widened = replace(row, ci_low=row.ci_low_simultaneous, ci_high=row.ci_high_simultaneous)
+    if widened.ci_low is None or widened == row:
+        return ""
+    try:
+        return _shown(parse_claim(row.claim), widened)[1]
+    except SpecError:
+        return _plain(widened)[1]
+
+
+def claim_in_words(claim: Claim) -> str:
+    """Say a claim as an English sentence.
+
+    Examples
+    --------
+    >>> claim_in_words(parse_claim("accuracy(a) >= accuracy(b) - 0.02"))
+    'The accuracy of a is at most 2 points below that of b.'
+    """
+    if isinstance(claim, All):
+        said = [f"{_claim(part)}{_where(part)}" for part in claim.parts]
+        return "; and ".join([said[0], *(text[0].lower() + text[1:] for text in said[1:])]) + "."
+    return f"{_claim(claim)}{_where(claim)}."
+
+
+def _claim(claim: Simple) -> str:
+    if isinstance(claim, Comparison) and len(claim.terms) > 2:
+        return f"{claim.text.partition(' on ')[0]}"
+    noun, kind = wording(claim.metric).noun, wording(claim.metric).kind
+    verb = "are" if _is_plural(noun) else "is"
+    if isinstance(claim, Comparison):
+        return _comparison(claim, noun, kind, verb)
+    method = _slice(claim.slice)
+    if isinstance(claim, Trend):
+        verb = "rise" if claim.direction == "increasing" else "fall"
+        plural = "" if _is_plural(noun) else "s"
+        steps = " at every step" if claim.monotone else ""
+        return f"The {noun} of {method} {verb}{plural}{steps} along {claim.slice.free[0]}"
+    if isinstance(claim, Interaction):
+        first, second = claim.slice.free
+        return f"How {first} acts on the {noun} of {method} depends on {second}"
+    return f"Of all values of {claim.slice.free[0]}, {claim.value} gives {method} the {claim.extreme} {noun}"
+
+
+def _comparison(claim: Comparison, noun: str, kind: Kind, verb: str) -> str:
+    quantity, those = claim.quantities[0], "those" if verb == "are" else "that"
+    per = f" per {quantity.per.removesuffix('s').replace('_', ' ')}" if quantity.per else ""
+    subject = f"The {noun}{per} of {_whom(quantity)} {verb}"
+    if claim.reference is None and claim.is_ratio:
+        return f"{subject} {_SIDE[claim.operator]} {claim.factor:g}"
+    if claim.reference is None:
+        bound = _size(claim.offset, kind, is_level=True)
+        if claim.margin is None:
+            return f"{subject} {_SIDE[claim.operator]} {bound}"
+        return f"{subject} within {_size(claim.margin or 0, kind)} of {bound}"
+    second = claim.quantities[1]
+    named = those if second.metric == quantity.metric else f"the {wording(second.metric).noun}"
+    other = f"{named} of {_whom(second)}"
+    if claim.factor != 1:
+        relation = {">": "more than", ">=": "at least", "<": "less than", "<=": "at most"}.get(claim.operator, "about")
+        return f"{subject} {relation} {claim.factor:g} times {other}"
+    if claim.margin is not None:
+        centre = f", shifted by {difference(claim.offset, kind)}" if claim.offset else ""
+        return f"{subject} within {_size(claim.margin, kind)} of {other}{centre}"
+    size = _size(abs(claim.offset), kind)
+    upward = claim.operator in (">", ">=")
+    if not claim.offset:
+        return f"{subject} {_THAN[claim.operator]} than {other}" if claim.operator in _THAN else (
+            f"{subject} no {'lower' if upward else 'higher'} than {other}"
+        )  # fmt: skip
+    if upward == (claim.offset > 0):
+        bound = "at least" if claim.operator in (">=", "<=") else "more than"
+    else:
+        bound = "at most" if claim.operator in (">=", "<=") else "less than"
+    return f"{subject} {bound} {size} {'above' if claim.offset > 0 else 'below'} {other}"
+
+
+def _is_plural(noun: str) -> bool:
+    return noun.split(" per ")[0].split(" of ")[0].endswith("s") and noun != "consensus"
+
+
+def _whom(quantity: Quantity) -> str:
+    """Name the cell, agent and round of a mean."""
+    name = "every other cell" if quantity.name == OTHERS else quantity.name
+    agent = f"{quantity.agent} in " if quantity.agent else ""
+    when = "" if quantity.round is None else f" after round {quantity.round}" if quantity.round else " at the opening"
+    return f"{agent}{name}{when}"
+
+
+def _slice(part: Slice) -> str:
+    return part.method + "".join(f", {axis} = {value}" for axis, value in part.fixed.items())
+
+
+def _where(claim: Simple) -> str:
+    where = "" if claim.dataset is None else f", on {claim.dataset}"
+    return where if claim.over is None else f"{where}, over {claim.over} like these"
+
+
+def _size(value: float, kind: Kind, *, is_level: bool = False) -> str:
+    if kind != "share":
+        return number(value)
+    text = f"{100 * value:.2f}".rstrip("0").rstrip(".")
+    return f"{text}{THIN}%" if is_level else f"{text} point{'' if text == '1' else 's'}"
+
+
+def _plain(row: ClaimRow) -> tuple[str, str]:
+    return f"estimate {number(row.estimate)}", interval(row.ci_low, row.ci_high, "number")
+
+
+def _shown(claim: Claim, row: ClaimRow) -> tuple[str, str]:
+    """Return the estimate and the interval of a claim, in its units."""
+    kind = wording(claim.metric).kind
+    if isinstance(claim, All):
+        part = next((part for part in claim.parts if f"the weakest is {part.text}," in row.note), None)
+        if part is not None:
+            return _shown(part, row)
+        return _plain(row)
+    if isinstance(claim, Comparison):
+        margin = claim.margin or 0.0
+        null = (claim.offset - margin, claim.offset + margin)
+        if claim.is_ratio:
+            between = interval(row.ci_low, row.ci_high, "number", null=(claim.factor,) * 2)
+            return f"ratio {number(row.estimate)}", between
+        if len(claim.terms) == 1:
+            return estimate(row.estimate, kind), interval(row.ci_low, row.ci_high, kind, null=null)
+        return difference(row.estimate, kind), interval(row.ci_low, row.ci_high, kind, signed=True, null=null)
+    step = " per unit or step" if isinstance(claim, Trend) and not claim.monotone else ""
+    return f"{difference(row.estimate, kind)}{step}", interval(row.ci_low, row.ci_high, kind, signed=True)
+
+
+_ANYTIME = "e-process"  # in the name of every test that may be looked at after each question
+
+
+def evidence(claim: Claim | None, row: ClaimRow) -> str:
+    """Say how often chance alone would do as much, where the estimate lies, and how many questions would decide.
+
+    The claim is None if another program wrote it in its own form. No full stop at the end; empty if nothing was tested.
+
+    Examples
+    --------
+    `Were both equally accurate, a gap this large or larger would arise in 62 % of experiments; the estimate points
+    against the claim`.
+    """
+    if row.p is None:
+        return ""
+    happens = "" if claim is None else _happens(claim, row)
+    if happens:
+        happens = f"{happens} would arise {chance(row)} of experiments"
+    parts = [happens, row.leans, _needed(row)]
+    text = "; ".join(filter(None, parts))
+    return text[:1].upper() + text[1:]
+
+
+def chance(row: ClaimRow) -> str:
+    """Write the share of experiments in which chance alone does as much; a bound if looking is allowed at any time."""
+    assert row.p is not None
+    return f"{'in at most' if _ANYTIME in row.test else 'in'} {percent(row.p)}"
+
+
+def _needed(row: ClaimRow) -> str:
+    """Say how many questions would decide, to two digits: the estimate behind it is not more precise."""
+    if row.verdict != "undecided" or row.questions_needed is None:
+        return ""
+    count = number(float(f"{row.questions_needed:.2g}"), 1)
+    return f"about {count} questions would decide an effect of the estimated size in 80{THIN}% of experiments"
+
+
+def _happens(claim: Claim, row: ClaimRow) -> str:
+    """Say the null hypothesis and what chance would then do; empty if the note says which part decides."""
+    if claim.dataset in (EVERY, NONE):
+        return ""
+    if isinstance(claim, Interaction):
+        return "Without any interaction, differences this large or larger"
+    if isinstance(claim, Trend):
+        return "" if claim.monotone else "Without any trend, a slope this steep or steeper"
+    if not isinstance(claim, Comparison) or any(quantity.name == OTHERS for quantity in claim.quantities):
+        return ""
+    noun, kind = wording(claim.metric).noun, wording(claim.metric).kind
+    if claim.margin is not None:
+        return _equivalent(claim, row, kind)
+    if claim.is_ratio:
+        what = "value" if claim.reference is None else "ratio"
+        return f"Were the true {what} exactly {claim.factor:g}, an estimate this far from it or farther"
+    if len(claim.terms) > 2:
+        return "Were both sides of the claim equal, a gap this large or larger"
+    if claim.reference is None:
+        return f"Were the true value exactly {_level(claim.offset, kind)}, an estimate this far from it or farther"
+    if claim.offset:
+        bound = difference(claim.offset, kind).replace(".0 points", " points")
+        return f"Were the true difference exactly {bound}, an estimate this far from it or farther"
+    if len(set(claim.metrics)) > 1:
+        return "Were both sides of the claim equal, a gap this large or larger"
+    if noun == "accuracy":
+        return "Were both equally accurate, a gap this large or larger"
+    return f"Were the {noun} equal, a gap this large or larger"
+
+
+def _equivalent(claim: Comparison, row: ClaimRow, kind: Kind) -> str:
+    margin, centre = claim.margin or 0.0, claim.offset
+    inside = row.estimate is not None and abs(row.estimate - centre) < margin
+    edge = difference(margin, kind).removeprefix("+").replace(".0 points", " points")
+    where = f"{edge} from {_level(centre, kind)}" if claim.reference is None or centre else edge
+    if inside:
+        return f"Were the true difference as large as {where}, an estimate this far inside"
+    return f"Were the true difference within {where}, an estimate this far outside"
+
+
+def _level(value: float, kind: Kind) -> str:
+    return percent(value) if kind == "share" and value > 0 else number(value)
+
+
+def claim_link(data: ReportData, row: ClaimRow) -> str:
+    """Return where a claim's debates are: the questions that tell two cells apart, or the debates of the cells named.
+
+    A claim of other cells than the plan's, or of another form, leads to the whole experiment.
+    """
+    try:
+        claim = parse_claim(row.claim)
+    except SpecError:
+        return experiment_link(data.experiment)
+    parts = claim.parts if isinstance(claim, All) else (claim,)
+    named = [quantity.name for part in parts if isinstance(part, Comparison) for quantity in part.quantities]
+    cells = [name for name in dict.fromkeys(named) if name in data.cells]
+    dataset = parts[0].dataset
+    if len(cells) == 2:
+        return find_link(data.experiment, dataset=dataset, apart=(cells[0], cells[1]))
+    return find_link(data.experiment, dataset=dataset, cell=cells) if cells else experiment_link(data.experiment)

@@ -1,0 +1,243 @@
+"""Families of comparisons in words: how they were tested, what is significant, what else a reader must know."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from cortexdsl.numbers import THIN, counted, difference, interval, number, p_clause
+from cortexdsl.plan.layout import Layout
+from cortexdsl.report.data import ReportData
+from cortexdsl.report.frames import BoundRow, ComparisonRow, OmnibusRow, RankRow, read_frame
+from cortexdsl.report.phrasing.names import wording
+
+_TOGETHER = (
+    f"A difference has its 95{THIN}% interval, widened so that all of its family are right at once in 95{THIN}% of "
+    "experiments (Bonferroni)."
+)
+_FDR = (
+    f"In a family with the false discovery rate controlled, the intervals of significant differences are widened so "
+    f"that at most 5{THIN}% of them miss, on average."
+)
+_NONE = f"In a family without correction, a difference has its ordinary 95{THIN}% interval."
+ALONE = f"Alone: the ordinary 95{THIN}% interval of one difference."
+_SHOWN = 3  # comparisons, or cells, that a sentence names
+RowType = TypeVar("RowType", OmnibusRow, RankRow)
+
+EXPLORATORY = (
+    "Exploratory: not declared before the first call as it now is. A comparison that is chosen after results exist "
+    "finds a difference by chance more often than its p says."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyAnswer:
+    """What a family of comparisons found.
+
+    `how` says how many comparisons there are, with what, and how p-values were adjusted; `found` what is significant on
+    each metric (on the only dataset, or in the mean over several); `notes` what single comparisons must say.
+    `is_exploratory` means that none of its comparisons was declared before the first call as it now is.
+    """
+
+    name: str
+    how: str
+    found: Mapping[str, str]
+    notes: tuple[str, ...]
+    is_exploratory: bool
+
+
+def families_in_words(data: ReportData) -> list[FamilyAnswer]:
+    """Say every family's significant differences."""
+    said = []
+    for family in dict.fromkeys(row.family for row in data.comparisons):
+        rows = [row for row in data.comparisons if row.family == family]
+        shown = [row for row in rows if row.dataset == data.datasets[-1]] or rows
+        exploratory = is_exploratory(rows)
+        found = {
+            wording(metric).noun: "; ".join(
+                _found(row, is_marked=row.exploratory and not exploratory)
+                for row in shown
+                if row.metric == metric and row.is_significant
+            )
+            or "no difference is significant"
+            for metric in dict.fromkeys(row.metric for row in shown)
+        }
+        how = f"{counted(len(rows), 'comparison')} with {references(rows)}, {correction_in_words(rows[0].correction)}"
+        said.append(FamilyAnswer(family, how, found, own_notes(rows), exploratory))
+    return said
+
+
+def is_exploratory(rows: Sequence[ComparisonRow]) -> bool:
+    """Say whether a family is exploratory as a whole; of any other, single comparisons may be."""
+    return all(row.exploratory for row in rows)
+
+
+def own_notes(rows: Sequence[ComparisonRow]) -> tuple[str, ...]:
+    """Say what single comparisons of a family must say, and that some or all are exploratory."""
+    cells: dict[tuple[str, str, str], list[str]] = {}
+    for row in rows:
+        if row.note:
+            cells.setdefault((wording(row.metric).noun, row.dataset, row.note), []).append(row.cell)
+    apart = (f"{', '.join(named)}, {noun}, {dataset}: {note}." for (noun, dataset, note), named in cells.items())
+    late = [f"{row.cell}, {wording(row.metric).noun}" for row in rows if row.exploratory]
+    if not late:
+        return tuple(apart)
+    which = "" if is_exploratory(rows) else f" ({'; '.join(dict.fromkeys(late))})"
+    return (EXPLORATORY.replace("Exploratory", f"Exploratory{which}", 1), *apart)
+
+
+def table_notes(rows: Sequence[ComparisonRow]) -> tuple[str, ...]:
+    """Say in the note of a family's table, which may stand alone, which interval is which; then its own notes."""
+    known = any(row.ci_low_simultaneous is not None for row in rows)
+    return (*([intervals([rows[0].correction])] if known else []), ALONE, *own_notes(rows))
+
+
+def _found(row: ComparisonRow, *, is_marked: bool) -> str:
+    kind = wording(row.metric).kind
+    together = interval(row.ci_low_simultaneous, row.ci_high_simultaneous, kind, signed=True)
+    mark = "(exploratory)" if is_marked else ""
+    return " ".join(filter(None, [row.cell, difference(row.difference, kind), together, mark]))
+
+
+def references(rows: Sequence[ComparisonRow]) -> str:
+    """Name what the cells of a family are compared with."""
+    return ", ".join(dict.fromkeys(row.reference for row in rows))
+
+
+def correction_in_words(correction: str) -> str:
+    """Say how p-values were adjusted."""
+    known = {
+        "holm": "after Holm's correction",
+        "hommel": "after Hommel's correction",
+        "bh": "with the false discovery rate controlled (Benjamini and Hochberg)",
+        "by": "with the false discovery rate controlled (Benjamini and Yekutieli)",
+        "none": "without any correction for multiple comparisons",
+    }
+    return known.get(correction, f"after the correction {correction}")
+
+
+def claims_tested(alpha: str, count: int, correction: str, *, is_anytime: bool = False) -> str:
+    """Say once how claims were tested: the error as it is written, how many claims, how p is adjusted over them.
+
+    `is_anytime` is whether the tests may be looked at after every question.
+    """
+    p = "its p" if count == 1 or correction == "none" else f"its p, adjusted over {count} claims ({correction}),"
+    looks = " This holds however often one looked." if is_anytime else ""
+    return (
+        "How this was tested: every test is paired by question, with replicates averaged within a question first, and "
+        f"two-sided, so that each direction has half of the error. A claim is supported if {p} is at most {alpha} and "
+        "its estimate is on the claim's side, contradicted if the estimate is on the other side, and undecided "
+        f"otherwise.{looks} An interval is at 95{THIN}% and for its claim alone, unless something else is said."
+    )
+
+
+def differences_tested(corrections: Collection[str]) -> str:
+    """Say once how the differences of families with some corrections were tested, and which interval is shown."""
+    return (
+        "How this was tested: every test is paired by question, with replicates averaged within a question first, and "
+        "two-sided. p says how often a gap this large or larger would arise if both cells were equal. "
+        f"{intervals(corrections)}"
+    )
+
+
+def intervals(corrections: Collection[str]) -> str:
+    """Say which interval is shown with a difference, by the corrections of the families."""
+    kinds = {_FDR if name in ("bh", "by") else _NONE if name == "none" else _TOGETHER for name in corrections}
+    return " ".join(sorted(kinds))
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """The rows of ranks.csv on one metric: mean ranks by cell, best first, and Iman and Davenport's F.
+
+    `statistic` is infinite if all datasets rank alike; `width` is the critical difference (Nemenyi).
+    """
+
+    metric: str
+    cells: Mapping[str, float]
+    datasets: int
+    statistic: float
+    p: float
+    width: float
+
+    @property
+    def sentence(self) -> str:
+        """The test and the best cells."""
+        noun = wording(self.metric).noun
+        best = ", ".join(f"{cell} {rank:.2f}" for cell, rank in list(self.cells.items())[:_SHOWN])
+        size = "F infinite" if math.isinf(self.statistic) else f"F = {number(self.statistic)}"
+        return (
+            f"Ranks over {self.datasets} datasets, {noun}: {size}, {p_clause(self.p)}; best {best}; "
+            f"critical difference {self.width:.2f}."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TestsOfAllCells:
+    """What a report says beside the comparisons of pairs.
+
+    `together` says for each family whether its cells differ at all; `bounds` whether missing and unreadable answers
+    could change a comparison (empty in older results); `ranks` has one entry a metric, the primary one first.
+    """
+
+    together: Mapping[str, str]
+    bounds: str
+    ranks: Sequence[Ranks]
+
+
+def read_tests_of_all_cells(folder: Path, alpha: float, primary: str | None) -> TestsOfAllCells:
+    """Read omnibus.csv, bounds.csv and ranks.csv of a results folder; each may be absent."""
+    layout = Layout(str(folder))
+    tests = _by(read_frame(Path(layout.omnibus), OmnibusRow), "family")
+    bounds = read_frame(Path(layout.bounds), BoundRow)
+    ranks = _by(read_frame(Path(layout.ranks), RankRow), "metric")
+    return TestsOfAllCells(
+        {family: _together(rows, alpha) for family, rows in tests.items()},
+        _bounds_sentence(bounds) if Path(layout.bounds).exists() else "",
+        [_ranks(ranks[metric]) for metric in sorted(ranks, key=lambda metric: metric != primary)],
+    )
+
+
+def _by(rows: Sequence[RowType], name: str) -> dict[str, list[RowType]]:
+    """Group rows by a column, in order of appearance."""
+    groups: dict[str, list[RowType]] = {}
+    for row in rows:
+        groups.setdefault(getattr(row, name), []).append(row)
+    return groups
+
+
+def _together(rows: Sequence[OmnibusRow], alpha: float) -> str:
+    """Say what Cochran's Q found: with its number on one dataset, else on how many datasets it is significant."""
+    parts = []
+    for metric, own in _by(rows, "metric").items():
+        noun = wording(metric).noun
+        if len(own) == 1:
+            parts.append(f"{noun} {number(own[0].statistic)}, df {own[0].freedom}, {p_clause(own[0].p)}")
+        else:
+            found = sum((row.p or 0) <= alpha for row in own)
+            parts.append(f"{noun} differs on {found} of {counted(len(own), 'dataset')} (p at most {alpha:g})")
+    return f"All {rows[0].cells} cells at once, {rows[0].test.split(' (')[0]}: {'; '.join(parts)}."
+
+
+def _bounds_sentence(rows: Sequence[BoundRow]) -> str:
+    """Say whether missing and unreadable answers, which count as wrong, could change what a comparison finds."""
+    if not rows:
+        return "No answer is missing or unreadable, so none could change a comparison."
+    changed = [row for row in rows if row.changes]
+    counts = "Missing and unreadable answers count as wrong. Scoring them as right instead"
+    if not changed:
+        return f"{counts} would change no conclusion ({counted(len(rows), 'comparison')} with such answers)."
+    named = [f"{row.cell} against {row.reference} ({wording(row.metric).noun}, {row.dataset})" for row in changed]
+    more = f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
+    return f"{counts} could change {counted(len(changed), 'comparison')}: {', '.join(named[:_SHOWN])}{more}."
+
+
+def _ranks(rows: Sequence[RankRow]) -> Ranks:
+    first = rows[0]
+    return Ranks(
+        first.metric, {row.cell: row.rank or 0.0 for row in rows}, first.datasets, first.iman_davenport or 0.0,
+        first.p or 0.0, first.critical_difference or 0.0,
+    )  # fmt: skip

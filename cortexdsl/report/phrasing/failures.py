@@ -1,0 +1,86 @@
+"""Failures in sentences: calls without a reply, unreadable replies, cells that lost too many calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cortexdsl.core import Limits
+from cortexdsl.numbers import counted, number
+from cortexdsl.plan.layout import Layout
+from cortexdsl.records.tallies import Tallies, mostly_unread_steps, unread_sentences
+from cortexdsl.report.data import Health, ReportData
+from cortexdsl.stats.tables.score_table import absent_in_words
+
+OUTCOMES = {
+    "cut": "cut at their length limit",
+    "repetitive": "that say the same over and over",
+    "refused": "that refuse",
+    "empty": "without a word",
+    "tool_calls": "that call a tool",
+    "other_language": "in another script than their question",
+    "unmeasured": "whose confidence could not be measured",
+}
+"""What kinds of replies are counted apart, as a sentence lists them."""
+
+
+def health_line(rows: Sequence[Health]) -> str:
+    """Return all troubles of the experiment in one sentence."""
+    debates, calls = sum(row.debates for row in rows), sum(row.calls for row in rows)
+    total = {key: sum(row.counts[key] for row in rows) for key in rows[0].counts} if rows else {}
+    absent = absent_in_words({(dataset, row.cell): which for row in rows for dataset, which in row.absent.items()})
+    if not any(total.get(key) for key in ("failures", "unparsed_turns", "unanswered")):
+        said = f"All {counted(calls, 'reply', 'replies')} of {counted(debates, 'debate')} arrived and could be read."
+        return f"{said}{_outcomes(total)} {absent}".strip()
+    said = (
+        f"Of {counted(calls, 'call')} in {counted(debates, 'debate')}, {counted(total['failures'], 'call')} brought no "
+        f"reply, {counted(total['unparsed_turns'], 'turn')} could not be read, and "
+        f"{counted(total['unanswered'], 'debate')} ended without an answer."
+    )
+    return f"{said}{_outcomes(total)} {absent}".strip()
+
+
+def _outcomes(total: Mapping[str, int]) -> str:
+    """List the kinds of replies that were counted; empty if there were none."""
+    found = [f"{number(total[kind], 1)} {what}" for kind, what in OUTCOMES.items() if total.get(kind)]
+    return f" Among the replies: {', '.join(found)}." if found else ""
+
+
+def losses_line(data: ReportData) -> str:
+    """Return the sentence that a report must begin with, or nothing if few calls have failed.
+
+    Cells are named if a larger share of their calls brought no reply than `limits: failed` allows.
+    """
+    share = allowed(data.plan)
+    worst = sorted(
+        (row for row in data.health if row.calls and row.counts["failures"] > share * row.calls),
+        key=lambda row: -row.counts["failures"] / row.calls,
+    )
+    if not worst:
+        return ""
+    cells = f"{len(worst)} of {counted(len(data.health), 'cell')}"
+    named = "; ".join(map(_named, worst[:5])) + (f"; and {len(worst) - 5} more" if len(worst) > 5 else "")
+    return (
+        f"In {cells} more than {share:.3g} of the calls brought no reply: {named}. What such a cell shows may be "
+        f"the outage and not the method. Ask the failed calls again: cortexdsl run {data.experiment} --errors-again"
+    )
+
+
+def unread_line(folder: Path, plan: Mapping[str, Any]) -> str:
+    """Return what to say of steps most of whose replies could not be read, as their jobs counted them; or nothing."""
+    tallies = Tallies(Path(Layout(str(folder)).ledgers)).read()
+    if not tallies:
+        return ""
+    names = {str(cell["slug"]): str(cell["cell"]) for cell in plan.get("cells", ())}
+    found = mostly_unread_steps((names[tally.cell], tally.unread) for tally in tallies if tally.cell in names)
+    return " ".join(f"{sentence}." for sentence in unread_sentences(found))
+
+
+def allowed(plan: Mapping[str, Any]) -> float:
+    """Return the share of calls that may fail, by the plan; older plans have the default."""
+    return float((plan.get("limits") or {}).get("failed", Limits().failed))
+
+
+def _named(row: Health) -> str:
+    return f"{row.cell} ({row.counts['failures']:,} of {row.calls:,})"

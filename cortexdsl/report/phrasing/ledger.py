@@ -1,0 +1,186 @@
+"""The ledger in sentences: what was declared, what changed, which verdicts each run gave."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cortexdsl.numbers import counted
+from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.persistence.declaration import SEED, Declaration
+from cortexdsl.plan.persistence.history import Twin, find_twins, plan_changes, spec_changes
+from cortexdsl.plan.persistence.ledger import ONLY_CLAIMS, Ledger, LedgerEntry, read_ledger
+from cortexdsl.report.frames import read_frame
+
+SEALED = ("scores.csv", "hypotheses.csv")
+
+
+@dataclass(frozen=True, slots=True)
+class _SealRow:
+    """The seal of the ledger entry that a row of hypotheses.csv belongs to; older results have none."""
+
+    ledger: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The ledger as a report says it.
+
+    `is_known` is false for tables without a ledger. `claims` and `families` were declared before the first call. `said`
+    are sentences: how claims were declared, what changed, the runs, faults of the ledger. A report begins with `notice`
+    if it is not empty: the spec now differs from what was tested.
+    """
+
+    is_known: bool
+    claims: tuple[str, ...] = ()
+    families: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+    notice: str = ""
+    ledger: Ledger = field(default_factory=lambda: Ledger(()))
+
+
+def read_history(folder: Path, plan: Mapping[str, Any]) -> History:
+    """Read the ledger of a results folder, and compare it with the plan, the verdicts, the spec and its neighbours."""
+    ledger = read_ledger(Layout(folder.as_posix()))
+    if not ledger.entries and not ledger.faults:
+        return History(is_known=False)
+    before = ledger.before or {}
+    families = tuple(
+        f"{name}: {', '.join(family['compare'])} against {family['to']} ({family['correction']})"
+        for name, family in before.get("families", {}).items()
+    )
+    faults = [*ledger.faults, *_unknown(ledger, folder, plan)]
+    said = [*history_in_words(ledger, faults), *map(twin_in_words, find_twins(folder, ledger))]
+    if ledger.runs and not set(SEALED) <= set(ledger.tables):
+        said.append("An earlier version wrote these tables and kept no digests of them: edits would not be noticed.")
+    return History(True, ledger.claims, families, tuple(said), _notice(ledger, plan), ledger)
+
+
+def _unknown(ledger: Ledger, folder: Path, plan: Mapping[str, Any]) -> Iterator[str]:
+    """Yield files that the ledger does not know: entries at its end are then missing."""
+    if ledger.now is not None and (differs := plan_changes(ledger.now, plan)):
+        yield f"the plan here is not the last one in the ledger ({'; '.join(differs)})"
+    seals = {entry.seal for entry in ledger.entries}
+    judged = {row.ledger for row in read_frame(folder / "hypotheses.csv", _SealRow)} - {""}
+    if judged - seals:
+        yield "the verdicts here are not in the ledger"
+
+
+def _notice(ledger: Ledger, plan: Mapping[str, Any]) -> str:
+    differs = spec_changes(ledger.now, plan) if ledger.now is not None else ()
+    if not differs:
+        return ""
+    return (
+        "The spec, or something that it uses, has changed since these results were made "
+        f"({changes_in_words(differs)}). This report is about the earlier spec. "
+        f"To test the new one: cortexdsl run {plan['spec']}"
+    )
+
+
+def history_in_words(ledger: Ledger, faults: Sequence[str]) -> Iterator[str]:
+    """Yield sentences about a ledger; its faults come first."""
+    for fault in faults:
+        yield f"The record is broken: {fault}. What is said here of before and after cannot be relied on."
+    before = ledger.before
+    if before is None:
+        first = ledger.entries[0].said[0] if ledger.entries else "there is no ledger"
+        yield f"Nothing is known to have been declared before the first call: {first}. Every verdict is exploratory."
+    else:
+        yield f"Before the first call: {declaration_in_words(before)}."
+        if ONLY_CLAIMS in ledger.declarations[0].said:
+            yield f"Of this the claims alone are sure: {ONLY_CLAIMS}."
+        late = [entry for entry in ledger.declarations if entry.after_calls]
+        for entry in late:
+            yield f"After the first call: {change_of(entry, ledger)}."
+        if not late:
+            yield "Nothing changed after the first call."
+    yield from _runs(ledger.runs)
+
+
+def declaration_in_words(declaration: Declaration) -> str:
+    """Say what a declaration fixes, but for its claims, cells and families."""
+    return (
+        f"{counted(len(declaration['claims']), 'claim')}, seed {declaration['seed']}, error "
+        f"{declaration['alpha']:g}, correction {declaration['correction']}, {_sizes(declaration)}, "
+        f"{counted(declaration['replicates'], 'replicate')}"
+    )
+
+
+def change_of(entry: LedgerEntry, ledger: Ledger) -> str:
+    """Say what a declaration changed; another seed is a new run if there were results before it."""
+    earlier = ledger.entries[: ledger.entries.index(entry)]
+    return changes_in_words(entry.said, had_results=any(one.kind == "verdicts" for one in earlier))
+
+
+def changes_in_words(changes: Sequence[str], *, had_results: bool = False) -> str:
+    """Say changes of a declaration, as `cortexdsl.plan.persistence.declaration.changes` names them."""
+    return "; ".join(_change(change, had_results) for change in changes)
+
+
+def _change(change: str, had_results: bool) -> str:
+    kind, _, values = change.partition(": ")
+    if kind != SEED or not had_results:
+        return change
+    # Ledgers of earlier versions end such a change with ": a replication".
+    return f"run again with seed {values.partition(', then ')[2].partition(':')[0]} after results existed"
+
+
+def runs_in_words(ledger: Ledger, claim: str, verdict: str) -> str:
+    """Say in how many runs a claim had its verdict, and which; empty for a claim that was judged once.
+
+    Examples
+    --------
+    `in 1 of 3 runs (with seed 5; undecided with seeds 3 and 4)`.
+    """
+    judged = ledger.verdicts_on(claim)
+    if len(judged) < 2:
+        return ""
+    seeds = [seed for _, seed, _ in judged]
+    by_seed = len(set(seeds)) == len(seeds)
+    runs: dict[str, list[str]] = {verdict: []}
+    for number, seed, found in judged:
+        runs.setdefault(found, []).append(str(seed if by_seed else number))
+    word, link = ("seed", "with") if by_seed else ("run", "in")
+    named = {found: f"{link} {word}{'s' * (len(some) > 1)} {_joined(some)}" for found, some in runs.items() if some}
+    count = len(runs[verdict])
+    if count == len(judged):
+        return f"in all {count} runs ({named[verdict]})"
+    others = "; ".join(f"{found} {which}" for found, which in named.items() if found != verdict)
+    return f"in {count} of {len(judged)} runs ({'; '.join(filter(None, [named.get(verdict, ''), others]))})"
+
+
+def twin_in_words(twin: Twin) -> str:
+    """Say which claims of this experiment another one declared, and what it found."""
+    said = []
+    for claim in twin.claims:
+        judged = twin.ledger.verdicts_on(claim)
+        found = ", ".join(f"{verdict} with seed {seed}" for _, seed, verdict in judged) or "declared, not judged yet"
+        said.append(f"{claim}: {found}")
+    assert twin.ledger.now is not None
+    return (
+        f"The experiment {twin.name} has the same claims about the same methods and datasets "
+        f"({_sizes(twin.ledger.now)}): {'; '.join(said)}."
+    )
+
+
+def _sizes(declaration: Declaration) -> str:
+    return ", ".join(f"{one['questions']} questions of {label}" for label, one in declaration["datasets"].items())
+
+
+def _joined(words: Sequence[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
+
+
+def _runs(runs: tuple[LedgerEntry, ...]) -> Iterator[str]:
+    if not runs:
+        return
+    seeds = list(dict.fromkeys(run.seed for run in runs))
+    times = "once" if len(runs) == 1 else f"{len(runs)} times"
+    yield f"Verdicts were given {times}, with seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}:"
+    for number, run in enumerate(runs, 1):
+        found = Counter(str(line.get("verdict")) for line in run.verdicts)
+        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(found.items())) or "no claims"
+        yield f"{number}. seed {run.seed}: {'; '.join(run.said)} ({verdicts})."

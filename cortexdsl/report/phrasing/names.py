@@ -1,0 +1,75 @@
+"""What metrics are called, and what cells are called where room is short."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from cortexdsl.core.metrics import find_metric, is_share
+from cortexdsl.numbers import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How a metric is called and written: `title` heads a column or an axis, `noun` stands in a sentence.
+
+    `summary` says in one line what it measures; empty for a score that only the table knows.
+    """
+
+    title: str
+    noun: str
+    kind: Kind
+    summary: str
+
+
+def wording(metric: str) -> Wording:
+    """Return how a metric is called; a score column that is no registered metric keeps its own name."""
+    known = find_metric(metric)
+    noun = (known.noun if known else "") or metric.replace("_", " ")
+    return Wording(
+        noun[:1].upper() + noun[1:], noun, "share" if is_share(metric) else "number", known.summary if known else ""
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CellName:
+    """A cell's place in a list: its method, and the axes and values of its grid point (empty for a base method)."""
+
+    cell: str
+    method: str
+    point: str
+
+    @classmethod
+    def of(cls, cell: str) -> CellName:
+        """Take a cell's name apart: `sparse[keep=median]` is method sparse at point `keep=median`."""
+        method, bracket, rest = cell.partition("[")
+        return cls(cell, method, rest.removesuffix("]")) if bracket else cls(cell, cell, "")
+
+
+def group_by_method(cells: Iterable[str]) -> list[CellName]:
+    """Bring the cells of one method together, the base first, methods in order of appearance."""
+    groups: dict[str, list[CellName]] = {}
+    for one in map(CellName.of, cells):
+        groups.setdefault(one.method, []).append(one)
+    return [member for group in groups.values() for member in sorted(group, key=lambda one: bool(one.point))]
+
+
+def fold_name(name: str, letters: int) -> str:
+    """Write a long name on several lines, broken after its brackets and commas; what no break can help is cut."""
+    lines = [""]
+    for part in re.split(r"(?<=[\[,])(?!$)", name):
+        if lines[-1] and len(lines[-1]) + len(part) > letters:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(brief(line.strip(), letters + 6) for line in lines)
+
+
+def brief(name: str, letters: int) -> str:
+    """Cut a name that is too long for a figure."""
+    return name if len(name) <= letters else f"{name[: letters - 1]}\u2026"
+
+
+def slug(text: str) -> str:
+    """Return text as a part of a file name."""
+    return "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in text).strip("-") or "unnamed"

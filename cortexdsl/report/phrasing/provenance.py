@@ -1,0 +1,193 @@
+"""What produced the results: agents, settings, cells, the spec and versions, as sentences and rows."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from cortexdsl import __version__
+from cortexdsl.errors import SpecError
+from cortexdsl.language.inheritance import read_extended
+from cortexdsl.numbers import counted, number, p_value
+from cortexdsl.report.data import ReportData
+from cortexdsl.report.phrasing.comparisons import claims_tested
+
+PACKAGES = ("litellm", "snakemake", "numpy", "scipy", "statsmodels", "scikit-posthocs", "pandas", "matplotlib")
+BUILT_IN = "builtin/"
+BUILT_IN_ONLY = "The agents here are a built-in solver, not language models."
+BUILT_IN_SOME = "Some of the agents here are a built-in solver, not language models."
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of cortexdsl, Python and the packages that results depend on."""
+    found = {"cortexdsl": __version__, "Python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def agents(plan: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return (agent, its model with options and persona, in words) of every agent of the plan."""
+    said = []
+    for agent in plan.get("agents") or ():
+        options = ", ".join(f"{key} {_brief(value)}" for key, value in (agent.get("options") or {}).items())
+        persona = f"; {agent['persona']}" if agent.get("persona") else ""
+        said.append((str(agent["name"]), f"{agent['model']}{f' ({options})' if options else ''}{persona}"))
+    return tuple(said)
+
+
+def built_in_line(plan: Mapping[str, Any]) -> str:
+    """Say that agents are the built-in solver, if any is; else return the empty text."""
+    are = [str(agent.get("model", "")).startswith(BUILT_IN) for agent in plan.get("agents") or ()]
+    if not any(are):
+        return ""
+    return BUILT_IN_ONLY if all(are) else BUILT_IN_SOME
+
+
+def claims_tested_line(data: ReportData) -> str:
+    """Say once how the claims of an experiment were tested."""
+    stopping = data.plan.get("stopping") or {}
+    alpha = p_value(stopping.get("alpha", data.alpha)).rstrip("0")
+    correction = str((data.plan.get("analysis") or {}).get("correction", "holm"))
+    return claims_tested(alpha, len(data.claims), correction, is_anytime=bool(stopping))
+
+
+def stopping_line(data: ReportData) -> str:
+    """Say where an experiment that may stop early stopped, what that saved, and what then holds; else nothing."""
+    look, rule = data.look, data.plan.get("stopping")
+    if look is None or not rule:
+        return ""
+    asked, planned = sum(look["questions"].values()), sum(look["planned"].values())
+    decided = sum(claim["verdict"] != "undecided" for claim in look["claims"])
+    count = counted(len(look["claims"]), "claim")
+    if asked < planned:
+        share = number(100 * look["calls_left"] / ((look["calls"] + look["calls_left"]) or 1), 0)
+        found = (
+            f"The experiment stopped after {asked:,} of {planned:,} questions, when its {count} "
+            f"{'was' if len(look['claims']) == 1 else 'were all'} decided: the other questions, and with them about "
+            f"{look['calls_left']:,} calls of debates ({share} %), were not needed."
+        )
+    else:
+        found = f"All {planned:,} questions were needed: at the end {decided} of {count} were decided."
+    if rule.get("rule") == "racing":
+        found += f" {_raced(look)}"
+    return (
+        f"{found} The verdicts on claims hold however often one looked (error {rule['alpha']:g}); all other p-values "
+        "and intervals take the number of questions as fixed, and are exploratory."
+    )
+
+
+def _raced(look: Mapping[str, Any]) -> str:
+    """Say which cells went on, and which were debated no more once their comparisons were decided."""
+    most = max(look["asked"].values())
+    dropped = {cell: count for cell, count in look["asked"].items() if count < most}
+    calls, left = look["calls"], look["calls_left"]
+    share = number(100 * left / ((calls + left) or 1), 0)
+    gone = ", ".join(f"{cell} after {count:,}" for cell, count in dropped.items()) or "none"
+    return (
+        f"Cells raced: one whose comparisons were decided was debated no more. Debated on all {most:,} questions: "
+        f"{len(look['asked']) - len(dropped)} of {len(look['asked'])} cells; dropped: {gone}. Of the calls that all "
+        f"cells on all questions would take, about {left:,} ({share} %) were not made. Cells are compared on the "
+        "questions that both were asked."
+    )
+
+
+def title(plan: Mapping[str, Any]) -> str:
+    """Return the experiment's title, or its name if it has none."""
+    return str(plan.get("title") or plan.get("experiment") or "An experiment")
+
+
+def facts(data: ReportData) -> tuple[str, ...]:
+    """Return the size of the experiment in a few words each."""
+    plan = data.plan
+    methods = {str(cell.get("method", cell["cell"])) for cell in plan.get("cells", ())}
+    count = len(plan.get("agents") or ())
+    datasets = [name for name in data.datasets if name != "all"]
+    said = [
+        counted(count, "agent") if count else "",
+        counted(len(methods), "method") if methods else "",
+        counted(len(data.cells), "cell"),
+        ", ".join(datasets),
+        counted(_whole(plan, "questions"), "question") if _whole(plan, "questions") else "",
+        counted(_whole(plan, "replicates"), "replicate") if _whole(plan, "replicates") else "",
+        f"seed {plan['seed']}" if "seed" in plan else "",
+    ]
+    return tuple(part for part in said if part)
+
+
+def settings(plan: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return (name, value) of what fixed the experiment."""
+    datasets = plan.get("datasets") or {}
+    named = [(f"Dataset {label}", _facts(entry)) for label, entry in datasets.items()]
+    limits = {key: value for key, value in (plan.get("limits") or {}).items() if value is not None}
+    rows = [
+        ("Spec", str(plan.get("spec", ""))),
+        ("Spec digest", str(plan.get("spec_digest", ""))),
+        ("Seed", str(plan.get("seed", ""))),
+        ("Replicates", str(plan.get("replicates", ""))),
+        ("Questions", number(_whole(plan, "questions"), 1)),
+        *named,
+        ("Limits", ", ".join(f"{key} {number(value, 1)}" for key, value in limits.items())),
+    ]
+    return tuple((name, value) for name, value in rows if value)
+
+
+def _facts(entry: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key.replace('_', ' ')} {_brief(value)}" for key, value in entry.items() if value)
+
+
+def spec_texts(plan: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return (file, text) of the spec and of all that it extends, itself last; none if it was removed.
+
+    If a spec extends a file that cannot be read any more, only its own text is returned.
+    """
+    path = Path(str(plan.get("spec") or ""))
+    if not path.is_file():
+        return ()
+    try:
+        files = read_extended(path)[1]
+    except SpecError:
+        files = (path,)
+    return tuple((str(file), file.read_text(encoding="utf-8")) for file in files)
+
+
+def cells(plan: Mapping[str, Any]) -> tuple[tuple[str, str, str, str], ...]:
+    """Return (cell, protocol, settings as one line, digest) of every cell of the plan."""
+    return tuple(
+        (
+            str(cell["cell"]),
+            str(cell.get("protocol", "")),
+            ", ".join(_settings(cell)),
+            str(cell.get("digest", "")),
+        )
+        for cell in plan.get("cells", ())
+    )
+
+
+def _settings(cell: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the settings of a cell; of one that is matched, what it draws follows from the other's records."""
+    matched = cell.get("match")
+    for key, value in (cell.get("settings") or {}).items():
+        if not (matched and key == "samples"):
+            yield f"{key}: {_brief(value)}"
+    if matched:
+        yield f"samples: as the {matched['unit']} of {matched['cell']} allow"
+
+
+def _whole(plan: Mapping[str, Any], key: str) -> int:
+    """A count that the plan gives as a number, or apart for each dataset."""
+    value = plan.get(key) or 0
+    if isinstance(value, Mapping):
+        return sum(len(part) if isinstance(part, list) else int(part) for part in value.values())
+    return len(value) if isinstance(value, list) else int(value)
+
+
+def _brief(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,253 @@
+"""Tables of what went on in the debates: rounds, agents, persuasion, confidences, judgements, failures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from cortexdsl.numbers import HARD, THIN, estimate, number
+from cortexdsl.plan.layout import Layout
+from cortexdsl.records.links import Mark, Outcome, find_link
+from cortexdsl.report.data import Health, ReportData
+from cortexdsl.report.frames import (
+    AgentRow,
+    AgreementRow,
+    CalibrationRow,
+    PersuasionRow,
+    RoundRow,
+    read_frame,
+)
+from cortexdsl.report.tables.table import (
+    Field,
+    Table,
+    TableEntry,
+    column,
+    count,
+    group,
+    share,
+    tabulate,
+    text,
+    value,
+    whole,
+    with_interval,
+)
+
+PERSUASION, CALIBRATION, AGREEMENT = "persuasion", "calibration", "agreement"
+MOST = 200
+"""Rows of the table of persuasion. The points of grids stand in the file alone if there are more."""
+
+_TROUBLES: tuple[tuple[str, tuple[str, ...], Mark], ...] = (
+    ("No reply", ("failures",), "failed"),
+    ("Unreadable", ("unparsed_turns", "unparsed"), "unread"),
+    ("No answer", ("unanswered",), "unanswered"),
+    ("Tied vote", ("was_tied",), "tied"),
+)
+_OUTCOMES: dict[Outcome, str] = {
+    "cut": "Cut", "repetitive": "In a loop", "refused": "Refused", "empty": "Empty", "tool_calls": "Tool called",
+    "other_language": "Other script", "unmeasured": "Unmeasured",
+}  # fmt: skip
+"""Columns of kinds of replies. A column is shown if any cell has such replies."""
+
+
+def round_table(data: ReportData) -> Iterator[Table]:
+    """Yield accuracy and consensus after each round, if any debate has rounds."""
+    if len({row.round for row in data.rounds}) < 2:
+        return
+
+    def accuracy(row: RoundRow) -> TableEntry:
+        link = find_link(data.experiment, dataset=row.dataset, cell=row.cell)
+        return with_interval((row.accuracy, row.accuracy_low, row.accuracy_high), "share", link)
+
+    def consensus(row: RoundRow) -> TableEntry:
+        return with_interval((row.consensus, row.consensus_low, row.consensus_high), "share")
+
+    fields = [
+        text("Cell", "cell"),
+        group("Dataset", "dataset"),
+        value("Round", "round", str),
+        column("Accuracy", ("accuracy", "accuracy_low", "accuracy_high"), accuracy),
+        column("Consensus", ("consensus", "consensus_low", "consensus_high"), consensus),
+    ]
+    yield tabulate(
+        "rounds",
+        f"After each round: accuracy of the vote and share of debates in consensus, with 95{THIN}% intervals.",
+        fields,
+        data.rounds,
+        "Round 0 is the opening. The last round counts as the debate decided, so also where it only chose or judged.",
+    )
+
+
+def agent_table(data: ReportData) -> Iterator[Table]:
+    """Yield what each agent did in each cell, if there is a table of agents."""
+    if not data.agents:
+        return
+
+    def link(row: AgentRow) -> str:
+        return find_link(data.experiment, dataset=row.dataset, cell=row.cell, agent=row.agent)
+
+    def persuasive(row: AgentRow) -> str:
+        if not row.influence:
+            return ""
+        return find_link(data.experiment, dataset=row.dataset, cell=row.cell, sort="persuasive")
+
+    fields = [
+        text("Agent", "agent"),
+        group("Cell", "cell"),
+        group("Dataset", "dataset"),
+        share("Opening", "opening_accuracy"),
+        share("Last answer", "last_accuracy", link),
+        value("Hears", "hears", number),
+        value("Is heard", "is_heard", number),
+        share("Conformity", "conformity"),
+        share("Influence", "influence", persuasive),
+        value("Input tokens", "input_tokens", number),
+    ]
+    yield tabulate(
+        "agents",
+        "Each agent: accuracy of its opening and of its last answer, edges a debate, and how often it conforms.",
+        fields,
+        sorted(data.agents, key=lambda row: data.rank(row.cell)),
+        "Hears and is heard: kept edges, over all rounds. Conformity: how often an agent that hears a majority against "
+        "its own answer takes that majority's answer. Influence: of its answers that another heard and did not share, "
+        "the share that was taken over; for right and wrong ones apart among the metrics.",
+    )
+
+
+def persuasion_table(folder: Path, data: ReportData) -> Table | None:
+    """Return how often each listener adopted each speaker's answers; None if no one heard an answer not its own."""
+    rows = list(read_frame(Path(Layout(str(folder)).table(PERSUASION)), PersuasionRow))
+    if not rows:
+        return None
+    note = (
+        "Of the times that a listener, before it answered anew, had heard an answer of the speaker that was not its "
+        "own: how often it took that answer over. Right ones: the answer heard was right and its own was wrong; wrong "
+        "ones: the other way round. Where several said the same, each counts."
+    )
+    if len(rows) > MOST:
+        grid = {str(cell["cell"]) for cell in data.plan.get("cells", ()) if cell.get("axes")}
+        shown = [row for row in rows if row.cell not in grid]
+        if 0 < len(shown) < len(rows):
+            rows, note = shown, f"{note} The points of grids stand in {PERSUASION}.csv alone."
+
+    def link(row: PersuasionRow) -> str:
+        return find_link(data.experiment, dataset=row.dataset, cell=row.cell, agent=row.speaker, sort="persuasive")
+
+    fields = [
+        text("Speaker", "speaker"),
+        group("Cell", "cell"),
+        group("Dataset", "dataset"),
+        text("Listener", "listener"),
+        _adopted("Taken over", "adopted", "faced", link),
+        _adopted("Right ones", "right_adopted", "right_faced"),
+        _adopted("Wrong ones", "wrong_adopted", "wrong_faced"),
+    ]
+    rows.sort(key=lambda row: (data.rank(row.cell), row.dataset, -row.adopted))
+    caption = "Who persuaded whom: answers heard that were not one's own, and the share of them that was taken over."
+    return tabulate(PERSUASION, caption, fields, rows, note)
+
+
+def _adopted(
+    title: str, adopted: str, faced: str, link: Callable[[PersuasionRow], str] | None = None
+) -> Field[PersuasionRow]:
+    def entry(row: PersuasionRow) -> TableEntry:
+        some, all_ = getattr(row, adopted), getattr(row, faced)
+        shown = estimate(some / all_ if all_ else None, "share")
+        more = f"{whole(some)} of {whole(all_)}" if all_ else ""
+        return TableEntry(shown, (some, all_), more=more, link=link(row) if link and some else "")
+
+    return column(title, (adopted, faced), entry)
+
+
+def calibration_table(folder: Path, data: ReportData) -> Table | None:
+    """Return the calibration of each cell's confidences, by source; None if there are no confidences."""
+    rows = [row for row in read_frame(Path(Layout(str(folder)).table(CALIBRATION)), CalibrationRow) if row.stated]
+    if not rows:
+        return None
+
+    def answers(row: CalibrationRow) -> TableEntry:
+        link = find_link(data.experiment, dataset=row.dataset, cell=row.cell)
+        return TableEntry(f"{whole(row.stated)} of {whole(row.answers)}", (row.stated, row.answers), link=link)
+
+    fields = [
+        text("Cell", "cell"),
+        group("Dataset", "dataset"),
+        text("Confidence", "confidence"),
+        column("Answers with one", ("stated", "answers"), answers),
+        share("Mean", "mean_confidence"),
+        share("Right", "accuracy"),
+        value("Brier score", "brier", number),
+        value("ECE", "ece", number),
+    ]
+    return tabulate(
+        CALIBRATION,
+        "How sure agents were and how often they were right, over all answers: by where the confidence came from.",
+        fields,
+        sorted(rows, key=lambda row: data.rank(row.cell)),
+        "Stated: what the reply says. Logprob, consistency, verifier: what the method measured in its place, before "
+        "recalibration. Recalibrated: what the debate used. Brier score and ECE (calibration error): lower is better.",
+    )
+
+
+def agreement_table(folder: Path) -> Table | None:
+    """Return how far the judge agrees with exact match; None if nothing was judged."""
+    rows = read_frame(folder / "agreement.csv", AgreementRow)
+    if not rows:
+        return None
+    fields = [
+        text("Cell", "cell"),
+        text("Dataset", "dataset"),
+        count("Answers", "answers"),
+        count("Unreadable", "unread"),
+        share("Correct", "correct"),
+        share("Exact match", "exact"),
+        share("Agree", "agree"),
+        value("Kappa", "kappa", lambda kappa: number(kappa, 2)),
+        count("Right to the judge alone", "judge_only"),
+        count("Exact alone", "exact_only"),
+    ]
+    return tabulate(
+        AGREEMENT,
+        "What the judging model said of each different answer, beside exact match.",
+        fields,
+        rows,
+        "Shares are of the answers whose judgement could be read; an unreadable one scores 0. "
+        "Kappa: Cohen's, agreement beyond chance. The judge was told the reference answers; no debater heard it.",
+    )
+
+
+def health_table(data: ReportData) -> Iterator[Table]:
+    """Yield what went wrong in the debates of each cell, if there are scores."""
+    if not data.health:
+        return
+
+    def troubles(title: str, names: tuple[str, ...], mark: Mark) -> Field[Health]:
+        def entry(row: Health) -> TableEntry:
+            counts = tuple(row.counts[name] for name in names)
+            link = find_link(data.experiment, cell=row.cell, marks=(mark,)) if counts[0] else ""
+            return TableEntry(whole(counts[0]), counts, link=link)
+
+        return column(title, names, entry)
+
+    reasons = sorted({reason for row in data.health for reason in row.stops})
+
+    def stops(row: Health) -> TableEntry:
+        said = ", ".join(f"{reason}{HARD}{whole(times)}" for reason, times in row.stops.items())
+        return TableEntry(said, tuple(row.stops.get(reason, 0) for reason in reasons))
+
+    kinds = [kind for kind in _OUTCOMES if any(row.counts.get(kind) for row in data.health)]
+    fields = [
+        text("Cell", "cell"),
+        count("Debates", "debates"),
+        count("Calls", "calls"),
+        *(troubles(*trouble) for trouble in _TROUBLES),
+        *(troubles(_OUTCOMES[kind], (kind,), kind) for kind in kinds),
+        column("Ended by", tuple(f"ended_by_{reason}" for reason in reasons), stops, is_numeric=False),
+    ]
+    yield tabulate(
+        "health",
+        "Calls that brought no reply, turns that could not be read, debates without an answer or with a tied vote.",
+        fields,
+        sorted(data.health, key=lambda row: data.rank(row.cell)),
+        "Nothing was dropped or guessed: an unreadable answer abstains from the vote, and a debate without an answer "
+        "scores 0.",
+    )

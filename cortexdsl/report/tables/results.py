@@ -1,0 +1,276 @@
+"""Tables of results: metrics of cells, axes of grids, families of comparisons, claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from cortexdsl.claims.arms import GridArm
+from cortexdsl.metrics.axis_effects import AxisLevel, axis_levels
+from cortexdsl.numbers import NOTHING, THIN, counted, difference, estimate, interval, number, p_value
+from cortexdsl.plan.layout import Layout
+from cortexdsl.records.links import find_link
+from cortexdsl.report.data import ReportData
+from cortexdsl.report.frames import ClaimRow, ComparisonRow, MetricRow
+from cortexdsl.report.phrasing.claims import Answer, adjusted_interval, answer
+from cortexdsl.report.phrasing.comparisons import correction_in_words, is_exploratory, references, table_notes
+from cortexdsl.report.phrasing.names import CellName, group_by_method, slug, wording
+from cortexdsl.report.tables.table import (
+    Field,
+    Table,
+    TableEntry,
+    column,
+    count,
+    group,
+    tabulate,
+    text,
+    value,
+    with_interval,
+)
+
+GRID = "grid"
+_LINKED = 12  # cells that an address names
+_ABREAST = 4  # cells side by side, where cells are columns
+_FEW = 15  # cells of which all are columns; of more only those of no grid
+_INTERVALS = f"with 95{THIN}% intervals"
+_EFFECTS = {"d_z": "d", "odds_ratio": "OR"}
+_MEANINGS = {
+    "d_z": "d: mean difference over its standard deviation across questions.",
+    "odds_ratio": "OR: questions won over questions lost.",
+}
+
+
+def metric_tables(data: ReportData) -> Iterator[Table]:
+    """Yield the metrics of the spec, for one dataset in one table, else one table each; then all others, turned."""
+    known = list(dict.fromkeys(row.metric for row in data.metrics))
+    chosen = [metric for metric in data.plan.get("metrics") or known if metric in known]
+    if len(data.datasets) == 1:
+        (dataset,) = data.datasets
+        heads = [(wording(metric).title, metric, dataset, metric) for metric in chosen]
+        yield _by_cell(data, "metrics", f"Every cell on {dataset}: means over questions, {_INTERVALS}.", heads)
+    else:
+        for metric in chosen:
+            heads = [("Mean" if name == "all" else name, metric, name, f"{name}_{metric}") for name in data.datasets]
+            caption = f"{wording(metric).title} on every dataset: means over questions, {_INTERVALS}."
+            yield _by_cell(data, metric, caption, heads)
+    if others := [metric for metric in known if metric not in chosen]:
+        yield from _by_metric(data, others)
+
+
+def _by_metric(data: ReportData, metrics: Sequence[str]) -> Iterator[Table]:
+    """Rows are metrics and columns are cells, a few a table: for what a reader looks up."""
+    names, note = group_by_method(data.cells), ""
+    if len(names) > _FEW:
+        names = [one for one in names if not one.point]
+        note = f"Cells of no grid; all {len(data.cells)} are in metrics.csv."
+    for start in range(0, len(names), _ABREAST):
+        some = names[start : start + _ABREAST]
+        fields: list[Field[tuple[str, str]]] = [
+            column("Metric", "metric", lambda row: TableEntry(wording(row[1]).title, (row[1],)), is_numeric=False),
+            group("Dataset", "dataset", lambda row: row[0]),
+            *(_cell_field(data, one) for one in some),
+        ]
+        rows = [(dataset, metric) for dataset in data.datasets for metric in metrics]
+        found = [row for row in rows if any(_is_known(data.metric(row[0], one.cell, row[1])) for one in some)]
+        part = f"-{start // _ABREAST + 1}" if start else ""
+        cells = f" ({', '.join(one.cell for one in some)})" if len(names) > _ABREAST else ""
+        yield tabulate(f"more-metrics{part}", f"Every other metric, {_INTERVALS}{cells}.", fields, found, note)
+
+
+def _cell_field(data: ReportData, one: CellName) -> Field[tuple[str, str]]:
+    cell = one.cell
+    names = (cell, f"{cell} low", f"{cell} high")
+    return column(cell, names, lambda row: metric_entry(data, data.metric(row[0], cell, row[1])))
+
+
+def _is_known(row: MetricRow | None) -> bool:
+    return row is not None and row.estimate is not None
+
+
+def _by_cell(data: ReportData, name: str, caption: str, heads: Sequence[tuple[str, str, str, str]]) -> Table:
+    """Rows are cells; each column is (heading, metric, dataset, name of its numbers)."""
+
+    def measured(title: str, metric: str, dataset: str, key: str) -> Field[CellName]:
+        names = (key, f"{key}_ci_low", f"{key}_ci_high")
+        return column(title, names, lambda one: metric_entry(data, data.metric(dataset, one.cell, metric)))
+
+    shown = {metric for _, metric, _, _ in heads}
+    rows = [row for row in data.metrics if row.dataset != "all" and row.metric in shown]
+    sizes = {(row.n_questions, row.n_replicates) for row in rows}
+    note = ""
+    if len(sizes) == 1:
+        questions, replicates = next(iter(sizes))
+        note = f"{counted(questions or 0, 'question')}, {counted(replicates or 0, 'replicate')} each."
+    fields = [text("Cell", "cell"), *(measured(*head) for head in heads)]
+    return tabulate(name, caption, fields, group_by_method(data.cells), note)
+
+
+def metric_entry(data: ReportData, row: MetricRow | None) -> TableEntry:
+    """Return an estimate with its interval, and where the debates behind it are."""
+    if row is None or row.estimate is None:
+        return TableEntry(NOTHING, (None, None, None))
+    link = find_link(data.experiment, dataset=row.dataset, cell=row.cell)
+    return with_interval((row.estimate, row.ci_low, row.ci_high), wording(row.metric).kind, link)
+
+
+def read_levels(folder: Path, data: ReportData) -> list[AxisLevel]:
+    """Return every value of every grid axis on the primary metric; none if there is no grid, or no scores."""
+    arms = [GridArm.of(cell) for cell in data.plan.get("cells", ())]
+    metric = data.primary
+    if metric is None or not any(axes for arm in arms for _, axes in arm.points):
+        return []
+    path = Path(Layout(folder.as_posix()).table("scores"))
+    name = "score" if metric == "accuracy" else metric
+    try:
+        head = pd.read_csv(path, nrows=0).columns
+    except (FileNotFoundError, pd.errors.EmptyDataError):
+        return []
+    if name not in head:
+        return []
+    wanted = [one for one in ("dataset", "cell", "question_id", "cluster", name) if one in head]
+    scores = pd.read_csv(path, usecols=wanted, dtype={one: str for one in wanted if one != name})
+    unit = scores["question_id"]
+    if "cluster" in scores:
+        unit = scores["cluster"].where(scores["cluster"].notna(), unit)
+    shown = pd.DataFrame({"dataset": scores["dataset"], "cell": scores["cell"], "unit": unit, "value": scores[name]})
+    return axis_levels(shown, arms)
+
+
+def grid_table(data: ReportData, levels: Sequence[AxisLevel]) -> Table | None:
+    """Return a row for each value of each axis; None if there is no grid."""
+    if not levels or data.primary is None:
+        return None
+    how = wording(data.primary)
+
+    def link(level: AxisLevel) -> str:
+        return find_link(data.experiment, cell=list(level.cells)) if len(level.cells) <= _LINKED else ""
+
+    def effect(level: AxisLevel) -> TableEntry:
+        gap = interval(level.low, level.high, how.kind, signed=True)
+        return TableEntry(difference(level.effect, how.kind), (level.effect, level.low, level.high), more=gap)
+
+    fields = [
+        column("Value", "value", lambda row: TableEntry(f"{row.axis} = {row.value}", (row.value,)), is_numeric=False),
+        group("Method", "method"),
+        group("Axis", "axis"),
+        count("Cells", "cells", lambda row: len(row.cells)),
+        value(how.title, "mean", lambda mean: estimate(mean, how.kind), link=link),
+        column("Against other values", ("effect", "ci_low", "ci_high"), effect),
+    ]
+    caption = (
+        f"What each axis does to {how.noun}: the mean over all other axes at each value, and against the axis's other "
+        f"values, with its 95{THIN}% interval."
+    )
+    note = "Paired by question; not corrected: a description. Tests of single cells are in the families."
+    return tabulate(GRID, caption, fields, levels, note)
+
+
+def family_tables(data: ReportData) -> Iterator[Table]:
+    """Yield a table for each family, its comparisons grouped by metric."""
+    for family in dict.fromkeys(row.family for row in data.comparisons):
+        yield _family_table(data, family, [row for row in data.comparisons if row.family == family])
+
+
+def _family_table(data: ReportData, family: str, rows: Sequence[ComparisonRow]) -> Table:
+    has_several = len({row.reference for row in rows}) > 1
+    is_whole = is_exploratory(rows)
+
+    def cells(row: ComparisonRow) -> TableEntry:
+        name = f"{row.cell} against {row.reference}" if has_several else row.cell
+        name += " (exploratory)" if row.exploratory and not is_whole else ""
+        return TableEntry(name, (row.cell, row.reference))
+
+    def gap(row: ComparisonRow) -> TableEntry:
+        kind = wording(row.metric).kind
+        low, high = row.ci_low_simultaneous, row.ci_high_simultaneous
+        link = find_link(data.experiment, dataset=row.dataset, apart=(row.cell, row.reference))
+        together = interval(low, high, kind, signed=True)
+        shown = difference(row.difference, kind)
+        return TableEntry(shown, (row.difference, low, high), row.is_significant, together, link)
+
+    def alone(row: ComparisonRow) -> TableEntry:
+        shown = interval(row.ci_low, row.ci_high, wording(row.metric).kind, signed=True)
+        return TableEntry(shown or NOTHING, (row.ci_low, row.ci_high))
+
+    def effect(row: ComparisonRow) -> TableEntry:
+        size = number(row.effect_size, 2)
+        shown = size if size == NOTHING else f"{_EFFECTS.get(row.effect, row.effect)} {size}"
+        return TableEntry(shown, (row.effect, row.effect_size))
+
+    def adjusted(row: ComparisonRow) -> TableEntry:
+        strong = row.is_significant
+        shown = f"{p_value(row.p_adjusted)}{' *' if strong else ''}"
+        return TableEntry(shown, (row.p_adjusted, strong, row.exploratory), strong)
+
+    fields = [
+        column("Cell", ("cell", "reference"), cells, is_numeric=False),
+        group("Dataset", "dataset"),
+        _grouped_metric(),
+        column("Difference", ("difference", "ci_low_simultaneous", "ci_high_simultaneous"), gap),
+        column("Alone", ("ci_low", "ci_high"), alone),
+        column("Effect", ("effect", "effect_size"), effect),
+        column("p", ("test", "p"), lambda row: TableEntry(p_value(row.p), (row.test, row.p))),
+        column("Adjusted p", ("p_adjusted", "is_significant", "is_exploratory"), adjusted),
+    ]
+    found = sum(row.is_significant for row in rows)
+    caption = (
+        f"Family {family}{' (exploratory)' if is_whole else ''}: {found} of {len(rows)} differences from "
+        f"{references(rows)} significant {correction_in_words(rows[0].correction)}."
+    )
+    tests = dict.fromkeys(row.test.split(" (")[0] for row in rows)
+    stars = ("*: significant after correction.",) if found else ()
+    effects = dict.fromkeys(_MEANINGS[row.effect] for row in rows if row.effect in _MEANINGS)
+    notes = (f"Tests: {', '.join(tests)}, paired by question.", *stars, *table_notes(rows), *effects)
+    return tabulate(f"comparisons-{slug(family)}", caption, fields, rows, " ".join(notes))
+
+
+def _grouped_metric() -> Field[ComparisonRow]:
+    """Rows stand under the title of their metric; the CSV file keeps its name."""
+    field = group("Metric", "metric")
+    return Field(field.column, lambda row: TableEntry(wording(row.metric).title, (row.metric,)))
+
+
+@dataclass(frozen=True, slots=True)
+class _ClaimLine:
+    row: ClaimRow
+    answer: Answer
+
+
+def claim_table(data: ReportData) -> Iterator[Table]:
+    """Yield the table of claims, if there are any."""
+    if not data.claims:
+        return
+
+    def shown(one: _ClaimLine) -> TableEntry:
+        between = one.answer.finding.removeprefix(one.answer.estimate).partition("[")[2].partition("]")[0]
+        values = (one.row.estimate, one.row.ci_low, one.row.ci_high)
+        return TableEntry(one.answer.estimate, values, more=f"[{between}]" if between else "")
+
+    def verdict(one: _ClaimLine) -> TableEntry:
+        return TableEntry(one.row.verdict, (one.row.verdict,), one.row.verdict != "undecided")
+
+    def widened(one: _ClaimLine) -> TableEntry:
+        values = (one.row.ci_low_simultaneous, one.row.ci_high_simultaneous)
+        return TableEntry(adjusted_interval(one.row) or NOTHING, values)
+
+    def tested(one: _ClaimLine) -> TableEntry:
+        return TableEntry(one.row.null or NOTHING, (one.row.test, one.row.null))
+
+    def declared(one: _ClaimLine) -> TableEntry:
+        return TableEntry("no, exploratory" if one.row.exploratory else "yes", (not one.row.exploratory,))
+
+    fields = [
+        text("Claim", "claim", lambda one: one.row.claim),
+        column("Verdict", "verdict", verdict, is_numeric=False),
+        column("Estimate", ("estimate", "ci_low", "ci_high"), shown),
+        column("Adjusted interval", ("ci_low_simultaneous", "ci_high_simultaneous"), widened),
+        value("p", "p", p_value, of=lambda one: one.row.p),
+        value("Adjusted p", "p_adjusted", p_value, of=lambda one: one.row.p_adjusted),
+        column("What p tests", ("test", "null"), tested, is_numeric=False),
+        column("Declared before the run", "declared", declared, is_numeric=False),
+    ]
+    rows = [_ClaimLine(row, answer(row)) for row in data.claims]
+    yield tabulate("hypotheses", "Claims and their verdicts.", fields, rows)

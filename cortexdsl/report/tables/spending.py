@@ -1,0 +1,365 @@
+"""What a run cost and how long it took, what model servers did, and what was saved: tables and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from cortexdsl.display.wording import duration
+from cortexdsl.numbers import NOTHING, counted, number
+from cortexdsl.plan.layout import Layout
+from cortexdsl.records.tallies import (
+    SERVER_COUNTS,
+    JobTally,
+    ServerRun,
+    Spending,
+    Tallies,
+    settled_server_runs,
+    total_of,
+)
+from cortexdsl.report.frames import read_frame
+from cortexdsl.report.tables.table import Field, Table, TableEntry, column, count, tabulate, text, value, whole
+
+SHARED = "shared"
+SEEDS = {"honoured": "kept", "ignored": "not kept", "refused": "none taken"}
+_NO_SEEDS = {"ignored": "gave two replies to one seed", "refused": "takes no seed"}
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRow:
+    """What a debate used, of a row of scores.csv; `input_tokens` is None if a server did not count some."""
+
+    cell: str
+    calls: int
+    input_tokens: int | None
+
+    def __add__(self, other: UsageRow) -> UsageRow:
+        known = self.input_tokens is not None and other.input_tokens is not None
+        tokens = (self.input_tokens or 0) + (other.input_tokens or 0) if known else None
+        return UsageRow(self.cell, self.calls + other.calls, tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class RunCost:
+    """The tables and sentences on what an experiment's jobs did.
+
+    `brief` is for the head of a page; `served` says what model servers did. Tables are None if they have no rows.
+    """
+
+    table: Table
+    sentence: str
+    attempts: Table | None
+    brief: str
+    servers: Table | None = None
+    served: tuple[str, ...] = ()
+    savings: Table | None = None
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """Those that there are, in the order of the page."""
+        return tuple(t for t in (self.table, self.attempts, self.savings, self.servers) if t is not None)
+
+
+def run_cost(folder: Path, plan: Mapping[str, Any]) -> RunCost | None:
+    """Return what a run cost, from the tallies of its jobs; None if there are none."""
+    tallies = Tallies(Path(Layout(str(folder)).ledgers)).read()
+    if not tallies:
+        return None
+    names = {str(cell["slug"]): str(cell["cell"]) for cell in plan.get("cells", ())}
+    cells = frozenset(names)
+    for training in plan.get("trainings") or ():
+        names |= {str(phase["slug"]): f"{training['training']} {phase['phase']}" for phase in training["phases"]}
+    groups: dict[str, list[JobTally]] = {name: [] for name in names.values()}
+    for tally in tallies:
+        groups.setdefault(names.get(tally.cell or "", "other jobs"), []).append(tally)
+    used = _usage(folder)
+    by_cell = {name: _with_shared(total_of(own), used.get(name)) for name, own in groups.items() if own}
+    total = total_of(tallies)
+    total = replace(total, calls={**total.calls, "shared": sum(own.calls.get("shared", 0) for own in by_cell.values())})
+    starts = settled_server_runs(folder)
+    everything = sum((used[name] for name in names.values() if name in used), UsageRow("", 0, 0))
+    sent = total_of(tally for tally in tallies if tally.cell in cells)
+    return RunCost(
+        _spending_table(by_cell, total),
+        _sentence(total, tallies),
+        _attempt_table(by_cell),
+        _brief(total, tallies),
+        servers_table(starts),
+        tuple(server_sentences(starts)),
+        savings_table(everything, sent, starts),
+    )
+
+
+def _usage(folder: Path) -> dict[str, UsageRow]:
+    """Return what the debates of each cell used; empty without a table of scores."""
+    used: dict[str, UsageRow] = {}
+    for row in read_frame(Path(Layout(str(folder)).table("scores")), UsageRow):
+        used[row.cell] = used[row.cell] + row if row.cell in used else row
+    return used
+
+
+def _with_shared(own: Spending, used: UsageRow | None) -> Spending:
+    """Return what a cell's jobs did, with the calls of its debates that others had sent.
+
+    A job counts as shared what another asks at the same moment; replies of earlier calls come from a log.
+    """
+    if used is None:
+        return own
+    return replace(own, calls={**own.calls, "shared": max(0, used.calls - own.calls.get("asked", 0))})
+
+
+def _spending_table(by_cell: Mapping[str, Spending], total: Spending) -> Table:
+    def calls(title: str, name: str) -> Field[tuple[str, Spending]]:
+        return count(title, name, lambda row: row[1].calls.get(name, 0))
+
+    def tokens(title: str, name: str) -> Field[tuple[str, Spending]]:
+        return count(title, name, lambda row: getattr(row[1], name))
+
+    rows = [*by_cell.items(), *([("all", total)] if len(by_cell) > 1 else [])]
+    fields = [
+        text("Cell", "cell", lambda row: row[0]),
+        calls("Calls", "asked"),
+        calls("Shared", "shared"),
+        calls("Failed", "failed"),
+        calls("Retried", "retried"),
+        tokens("Tokens in", "input_tokens"),
+        tokens("Tokens out", "output_tokens"),
+        *([tokens("Cached", "cached_tokens")] if total.cached_tokens > 0 else []),
+        column("Dollars", "dollars", lambda row: _dollars(row[1])),
+        column("Job time", "seconds", lambda row: TableEntry(duration(row[1].seconds), (round(row[1].seconds, 1),))),
+    ]
+    note = (
+        "Calls that were sent to a model, over all runs; a shared call of the debates had been sent by another job. "
+        "Failed calls are data, retried attempts were made again. Job time adds up jobs that ran at once. "
+        "Other jobs: a judge, a knowledge pool, cells of earlier plans."
+    )
+    if any(_dollars(own).text == SHARED for _, own in rows):
+        note += " Shared, of dollars: other cells asked, and paid for, all the calls of this one."
+    if total.cached_tokens > 0:
+        note += " Cached: tokens of prompts that providers read from their caches, which cost less."
+    return tabulate("spent", "What the run asked, and what that cost.", fields, rows, note)
+
+
+def _dollars(own: Spending) -> TableEntry:
+    """Return what was paid: nothing is not a price if other cells have paid, or no price is known."""
+    if own.calls.get("shared") and not own.calls.get("asked"):
+        return TableEntry(SHARED, (0.0,))
+    if not own.is_priced and not own.dollars:
+        return TableEntry(NOTHING, (None,))
+    return TableEntry(f"{own.dollars:,.2f}{'' if own.is_priced else ' +'}", (own.dollars,))
+
+
+def _attempt_table(by_cell: Mapping[str, Spending]) -> Table | None:
+    """Return why attempts failed, by cell and kind; None if none failed."""
+    rows = [
+        (name, kind, again, lost)
+        for name, own in by_cell.items()
+        for kind in sorted({*own.retries, *own.failures})
+        if (again := own.retries.get(kind, 0)) + (lost := own.failures.get(kind, 0))
+    ]
+    if not rows:
+        return None
+    fields = [
+        text("Cell", "cell", lambda row: row[0]),
+        text("Kind", "kind", lambda row: row[1].replace("_", " ")),
+        count("Tried again", "retried", lambda row: row[2]),
+        count("Failed for good", "failed", lambda row: row[3]),
+    ]
+    note = "Every attempt that brought no reply, over all runs: it was made again, or its call counts as failed."
+    return tabulate("attempts", "What attempts failed of.", fields, rows, note)
+
+
+def _elapsed(tallies: Sequence[JobTally]) -> str:
+    return duration(max(tally.updated for tally in tallies) - min(tally.began for tally in tallies))
+
+
+def _brief(total: Spending, tallies: Sequence[JobTally]) -> str:
+    dollars = f"{total.dollars:,.2f} dollars, " if total.dollars else ""
+    return f"{counted(total.calls.get('asked', 0), 'call')}, {dollars}{_elapsed(tallies)}"
+
+
+def _sentence(total: Spending, tallies: Sequence[JobTally]) -> str:
+    asked = total.calls.get("asked", 0)
+    parts = [
+        f"{counted(asked, 'call was', 'calls were')} sent"
+        f" ({number(total.input_tokens, 1)} tokens in, {number(total.output_tokens, 1)} out)"
+    ]
+    if total.dollars:
+        parts.append(f"for {total.dollars:,.2f} dollars" + ("" if total.is_priced else " and what had no price"))
+    said = " ".join(parts) + f", from the first to the last in {_elapsed(tallies)}."
+    if shared := total.calls.get("shared", 0):
+        share = 100 * shared / (shared + asked)
+        said += f" {counted(shared, 'call')} more ({number(share, 2)} %) cost nothing: another cell had asked the same."
+    for verb, counts in (("failed for good", total.failures), ("were tried again", total.retries)):
+        if sum(counts.values()):
+            kinds = ", ".join(f"{kind.replace('_', ' ')} {n:,}" for kind, n in sorted(counts.items()) if n)
+            said += f" {counted(sum(counts.values()), 'attempt')} {verb} ({kinds})."
+    return said
+
+
+@dataclass(frozen=True)
+class _Server:
+    """All starts of one server, added up."""
+
+    starts: Sequence[ServerRun]
+
+    @property
+    def last(self) -> ServerRun:
+        """The last start."""
+        return self.starts[-1]
+
+    @cached_property
+    def total(self) -> Mapping[str, int | None]:
+        """The counts of all starts; None if no start has a count."""
+        sums: dict[str, int | None] = {}
+        for name in SERVER_COUNTS:
+            values = [value for one in self.starts if (value := one.counts[name]) is not None]
+            sums[name] = sum(values) if values else None
+        return sums
+
+    @property
+    def busy(self) -> float:
+        """Seconds with something in work."""
+        return sum(one.busy for one in self.starts)
+
+    @property
+    def rate(self) -> float | None:
+        """Completion tokens a busy second."""
+        written = self.total["completion_tokens"]
+        return written / self.busy if written and self.busy else None
+
+    @property
+    def cached(self) -> float | None:
+        """Share of prompt tokens that came from the prefix cache."""
+        looked, found = self.total["looked_up_tokens"], self.total["cached_tokens"]
+        return found / looked if looked and found is not None else None
+
+    @property
+    def in_work(self) -> float | None:
+        """Requests in work while busy, in the mean."""
+        measured = [(one.in_work, one.busy) for one in self.starts if one.in_work is not None and one.busy]
+        return sum(each * time for each, time in measured) / sum(time for _, time in measured) if measured else None
+
+    @property
+    def programs(self) -> str:
+        """The programs that ran it."""
+        return ", ".join(dict.fromkeys(one.engine for one in self.starts if one.engine))
+
+    @property
+    def seeds(self) -> str:
+        """Whether seeds are kept: stated once if all models are alike."""
+        said = {entry: SEEDS.get(seed, "unclear") for entry, seed in self.last.seeds.items()}
+        if len(set(said.values())) <= 1:
+            return ", ".join(set(said.values()))
+        return ", ".join(f"{entry} {what}" for entry, what in said.items())
+
+
+def _servers(starts: Iterable[ServerRun]) -> list[_Server]:
+    by_name: dict[str, list[ServerRun]] = {}
+    for one in starts:
+        by_name.setdefault(one.server, []).append(one)
+    return [_Server(own) for own in by_name.values()]
+
+
+def servers_table(starts: Sequence[ServerRun]) -> Table | None:
+    """Return what each server did, over all its starts; None if there is none."""
+    if not starts:
+        return None
+
+    def total(title: str, csv_name: str, name: str) -> Field[_Server]:
+        return count(title, csv_name, lambda server: server.total[name])
+
+    def cached(server: _Server) -> TableEntry:
+        tokens = server.total["cached_tokens"]
+        more = "" if server.cached is None else f"({number(100 * server.cached, 1)} %)"
+        return TableEntry(whole(tokens), (tokens,), more=more)
+
+    def busy(server: _Server) -> TableEntry:
+        return (
+            TableEntry(duration(server.busy), (round(server.busy, 1),)) if server.busy else TableEntry(NOTHING, (None,))
+        )
+
+    def in_work(server: _Server) -> TableEntry:
+        if server.in_work is None:
+            return TableEntry(NOTHING, (None,))
+        peak = max(one.peak for one in server.starts)
+        return TableEntry(f"{server.in_work:.1f}", (server.in_work,), more=f"(at most {peak})")
+
+    fields = [
+        text("Server", "server", lambda server: server.last.server),
+        text("Program", "program", lambda server: server.programs or NOTHING),
+        text("Seeds", "seeds", lambda server: server.seeds or NOTHING),
+        value("Up after", "seconds_to_start", duration, of=lambda server: server.last.seconds),
+        total("Requests", "requests", "requests"),
+        total("Tokens in", "prompt_tokens", "prompt_tokens"),
+        column("Prefix cache", "cached_tokens", cached),
+        total("Tokens out", "completion_tokens", "completion_tokens"),
+        column("Busy", "busy_seconds", busy),
+        count("Out a second", "completion_tokens_a_second", lambda server: server.rate),
+        column("At once", "in_work", in_work),
+    ]
+    note = (
+        "As the servers counted while the run asked them. Prefix cache: prompt tokens that an earlier prompt had begun "
+        "with, and that were not worked out again. Busy: the time in which something was in work, looked at once "
+        "a second; at once: requests in work meanwhile, in the mean. Seeds: whether one seed, asked twice with nothing "
+        "else in work, gave one reply."
+    )
+    if not all(one.is_own for one in starts):
+        note += " A server that ran elsewhere may have worked for others meanwhile."
+    return tabulate("servers", "What the model servers did.", fields, _servers(starts), note)
+
+
+def server_sentences(starts: Sequence[ServerRun]) -> Iterator[str]:
+    """Yield a sentence on each server's work, and one on each that does not keep seeds."""
+    for server in _servers(starts):
+        name, programs = server.last.server, server.programs
+        said = f"The server {name}{f' ({programs})' if programs else ''} answered after {duration(server.last.seconds)}"
+        parts = [said]
+        if server.rate is not None:
+            parts[0] += f" and wrote {number(server.rate, 1)} tokens a second while it had something to do"
+        if server.cached is not None:
+            parts.append(f"{number(100 * server.cached, 1)} % of its prompt tokens came from its prefix cache")
+        yield f"{'; '.join(parts)}."
+        losing = {entry: _NO_SEEDS[seed] for entry, seed in server.last.seeds.items() if seed in _NO_SEEDS}
+        if losing:
+            which = ", ".join(f"{entry} {what}" for entry, what in losing.items())
+            yield (
+                f"The server {name} does not keep seeds ({which}): a run that asks again gets other replies. This one "
+                "is repeated exactly from its call logs, and not from the models."
+            )
+
+
+def savings_table(used: UsageRow, sent: Spending, starts: Sequence[ServerRun]) -> Table | None:
+    """Return prompt tokens that debates read, that several cells shared, and that servers had in their caches.
+
+    None if nothing was saved, or there are no scores.
+    """
+    tokens = used.input_tokens
+    asked, cached = sent.calls.get("asked", 0), sum(one.counts["cached_tokens"] or 0 for one in starts)
+    rows: list[tuple[str, int | None, int | None]] = [("Read by models in the debates", used.calls, tokens)]
+    if asked < used.calls:
+        spared = None if tokens is None else max(0, tokens - sent.input_tokens)
+        rows.append(("Asked once for several cells", used.calls - asked, spared))
+    if cached and used.calls:
+        rows.append(("Found in a server's prefix cache", None, cached))
+    if len(rows) == 1:
+        return None
+
+    def share(row: tuple[str, int | None, int | None]) -> TableEntry:
+        part = row[2] / tokens if row[2] is not None and tokens else None
+        return TableEntry(NOTHING if part is None else f"{number(100 * part, 1)} %", (part,))
+
+    fields = [
+        text("Prompts", "prompts", lambda row: row[0]),
+        count("Calls", "calls", lambda row: row[1]),
+        count("Tokens", "tokens", lambda row: row[2]),
+        column("Share of tokens", "share_of_tokens", share),
+    ]
+    note = (
+        "Cells that begin alike ask the same, and a call is sent once: the reply is every cell's. Prompts that begin "
+        "alike are worked out once by a server with a prefix cache. Both change what a run costs, and no reply."
+    )
+    return tabulate("savings", "What of the prompts was not sent, or not worked out again.", fields, rows, note)

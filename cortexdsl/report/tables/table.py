@@ -1,0 +1,198 @@
+"""A table of the report as a value, and the columns that it is declared by.
+
+A table is declared as a list of fields over typed rows. A field has a heading, the names of its numbers in the CSV
+file, and a function from a row to an entry: the text, the numbers behind it, and a link to the debates behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from cortexdsl.numbers import Kind, estimate, interval, number
+from cortexdsl.records.links import find_link
+
+Value: TypeAlias = str | int | float | bool | None
+RowType = TypeVar("RowType")
+
+MANY = 200
+"""Rows. In a longer table only the numbers that lead to some of the debates have links, or pages would be megabytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The head of a column: its heading, and the names of its numbers in the CSV file.
+
+    Rows that share the entry of a group column stand together under it; people see no column of its own.
+    """
+
+    title: str
+    names: tuple[str, ...]
+    is_numeric: bool = True
+    is_group: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableEntry:
+    """A cell of a table: its text, and the number behind it for each name of its column.
+
+    `more` stands beside the text, or under it where room is short: an interval. `link` is a fragment of the explorer's
+    page with the debates behind the entry; it may be empty.
+    """
+
+    text: str
+    values: tuple[Value, ...]
+    is_strong: bool = False
+    more: str = ""
+    link: str = ""
+
+    @property
+    def whole(self) -> str:
+        """Text and what stands beside it, on one line."""
+        return f"{self.text} {self.more}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of the report; `name` is that of its files and its anchor in the page; the first column heads rows."""
+
+    name: str
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[TableEntry, ...], ...]
+    note: str = ""
+
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """The places of the columns that people see as columns; rows stand under the entries of the others."""
+        return tuple(place for place, column in enumerate(self.columns) if not column.is_group)
+
+    def groups(self) -> Iterator[tuple[str, tuple[tuple[TableEntry, ...], ...]]]:
+        """Yield each group's heading and its rows, without the columns that group; no heading where all are alike."""
+        grouping = [place for place, column in enumerate(self.columns) if column.is_group]
+        places = [place for place in grouping if len({row[place].text for row in self.rows}) > 1]
+        titles = [" \u00b7 ".join(row[place].text for place in places) for row in self.rows]
+        for title in dict.fromkeys(titles):
+            rows = (row for row, its in zip(self.rows, titles, strict=True) if its == title)
+            yield title, tuple(tuple(row[place] for place in self.shown) for row in rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Field(Generic[RowType]):
+    """A declared column: its head, and the entry of a row."""
+
+    column: Column
+    entry: Callable[[RowType], TableEntry]
+
+
+def tabulate(
+    name: str, caption: str, fields: Sequence[Field[RowType]], rows: Iterable[RowType], note: str = ""
+) -> Table:
+    """Return the table of some rows; name, caption and note as in `Table`."""
+    body = tuple(tuple(field.entry(row) for field in fields) for row in rows)
+    return Table(name, caption, tuple(field.column for field in fields), body, note)
+
+
+def column(
+    title: str, names: str | tuple[str, ...], entry: Callable[[RowType], TableEntry], *, is_numeric: bool = True
+) -> Field[RowType]:
+    """Declare a column whose entries a function makes."""
+    return Field(Column(title, (names,) if isinstance(names, str) else names, is_numeric), entry)
+
+
+def text(title: str, name: str, of: Callable[[Any], str] | None = None) -> Field[Any]:
+    """Declare a column of text: an attribute of the row, or what a function returns."""
+    get = of or attrgetter(name)
+    return Field(Column(title, (name,), is_numeric=False), lambda row: words(get(row)))
+
+
+def group(title: str, name: str, of: Callable[[Any], str] | None = None) -> Field[Any]:
+    """Declare a column of text under whose entries rows stand together."""
+    get = of or attrgetter(name)
+    return Field(Column(title, (name,), is_numeric=False, is_group=True), lambda row: words(get(row)))
+
+
+def value(
+    title: str,
+    name: str,
+    write: Callable[[Any], str],
+    *,
+    of: Callable[[Any], Value] | None = None,
+    link: Callable[[Any], str] | None = None,
+) -> Field[Any]:
+    """Declare a column of one number: an attribute of the row, or what a function returns, and how it is written."""
+    get = of or attrgetter(name)
+
+    def entry(row: Any) -> TableEntry:
+        number = get(row)
+        return TableEntry(write(number), (number,), link=link(row) if link else "")
+
+    return Field(Column(title, (name,)), entry)
+
+
+def count(title: str, name: str, of: Callable[[Any], Value] | None = None) -> Field[Any]:
+    """Declare a column of whole numbers."""
+    return value(title, name, whole, of=of)
+
+
+def share(title: str, name: str, link: Callable[[Any], str] | None = None) -> Field[Any]:
+    """Declare a column of shares, written in percent."""
+    return value(title, name, lambda number: estimate(number, "share"), link=link)
+
+
+def whole(value: float | None) -> str:
+    """Write a whole number, with commas between thousands."""
+    return number(value, 1)
+
+
+def words(text: str) -> TableEntry:
+    """Return an entry that is text in every file."""
+    return TableEntry(text, (text,))
+
+
+def with_interval(values: tuple[float | None, float | None, float | None], kind: Kind, link: str = "") -> TableEntry:
+    """Return an entry of (estimate, low, high)."""
+    point, low, high = values
+    return TableEntry(estimate(point, kind), values, more=interval(low, high, kind), link=link)
+
+
+def link_numbers(table: Table, experiment: str, cells: Collection[str], only: Collection[str] = ()) -> Table:
+    """Return a table whose numbers link to debates, if its rows name a cell of the plan.
+
+    `only` restricts the links to columns by the first name of their numbers in the CSV file.
+    """
+    if len(table.rows) > MANY:
+        return table
+    return replace(table, rows=tuple(_linked_row(table, row, experiment, cells, only) for row in table.rows))
+
+
+def _linked_row(
+    table: Table, row: tuple[TableEntry, ...], experiment: str, cells: Collection[str], only: Collection[str]
+) -> tuple[TableEntry, ...]:
+    texts = {
+        name: value
+        for column, entry in zip(table.columns, row, strict=True)
+        for name, value in zip(column.names, entry.values, strict=True)
+        if isinstance(value, str)
+    }
+    if texts.get("cell") not in cells:
+        return row
+    link = _row_link(experiment, texts)
+    return tuple(
+        replace(entry, link=link)
+        if column.is_numeric
+        and not entry.link
+        and any(letter.isdigit() for letter in entry.text)
+        and (not only or column.names[0] in only)
+        else entry
+        for column, entry in zip(table.columns, row, strict=True)
+    )
+
+
+def _row_link(experiment: str, texts: Mapping[str, str]) -> str:
+    dataset, cell = texts.get("dataset"), texts["cell"]
+    if texts.get("reference"):
+        return find_link(experiment, dataset=dataset, apart=(cell, texts["reference"]))
+    return find_link(experiment, dataset=dataset, cell=cell, agent=texts.get("agent"))

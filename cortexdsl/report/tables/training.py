@@ -1,0 +1,189 @@
+"""What trainings came to: replies that made pairs, learning curves, and how long learning took."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cortexdsl.display.wording import duration
+from cortexdsl.numbers import NOTHING, estimate, number
+from cortexdsl.plan.layout import Layout
+from cortexdsl.report.frames import read_frame
+from cortexdsl.report.tables.table import Table, TableEntry, Value, column, count, tabulate, text, value
+
+LEARNING, KEPT = "learning", "kept"
+_COUNTS = {
+    "moments": "Replies", "right": "Guided right", "wrong": "Guided wrong", "below": "No difference", "same": "Same",
+    "cut": "Cut", "no_reply": "No reply", "examples": "To imitate",
+}  # fmt: skip
+"""Columns of kept.csv, and their headings."""
+_RARE = ("same", "cut", "no_reply")
+
+
+@dataclass(frozen=True, slots=True)
+class PairRow:
+    """A row of kept.csv: what became of the replies that a phase guided in one round."""
+
+    part: str
+    round: int
+    moments: int
+    right: int
+    wrong: int
+    below: int
+    same: int
+    cut: int
+    no_reply: int
+    examples: int
+
+
+@dataclass(frozen=True, slots=True)
+class CurveRow:
+    """A row of curve.csv: the loss at one point of a training, and the share of pairs that are preferred."""
+
+    part: str
+    epoch: float | None
+    loss: float | None
+    accuracy: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """A validation: the epoch, the loss, and the share of pairs whose chosen reply has gained more than the other.
+
+    `preferred` is None if single replies are learned.
+    """
+
+    epoch: float
+    loss: float
+    preferred: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedPhase:
+    """One phase of a training: what became of the guided replies, how it went and how long it took.
+
+    `examples` is None if nothing was trained; `seconds` are of a processor.
+    """
+
+    training: str
+    phase: str
+    pairs: tuple[PairRow, ...]
+    examples: int | None
+    seconds: float | None
+    looks: tuple[Validation, ...]
+
+    @property
+    def name(self) -> str:
+        """The training and its phase: `acc 1-critic`."""
+        return f"{self.training} {self.phase}"
+
+    def counted(self, column: str) -> int:
+        """Return a count of the questions that are learned from, over all rounds."""
+        return sum(getattr(row, column) for row in self.pairs if row.part == "train")
+
+
+def read_phases(folder: Path, plan: Mapping[str, Any]) -> list[LearnedPhase]:
+    """Return the phases of all trainings of a plan, in their order; none if nothing learns."""
+    layout = Layout(str(folder))
+    return [
+        _phase(layout, str(training["training"]), str(phase["phase"]))
+        for training in plan.get("trainings") or ()
+        for phase in training.get("phases") or ()
+    ]
+
+
+def _phase(layout: Layout, training: str, phase: str) -> LearnedPhase:
+    place = Path(layout.phase(training, phase))
+    try:
+        card = json.loads((place / "model" / "zoo.json").read_text(encoding="utf-8"))
+    except OSError:
+        card = {}
+    looks = tuple(
+        Validation(row.epoch, row.loss, row.accuracy)
+        for row in read_frame(place / "curve.csv", CurveRow)
+        if row.part == "validation" and row.epoch is not None and row.loss is not None
+    )
+    pairs = read_frame(Path(layout.kept(training, phase)), PairRow)
+    examples = card.get("examples", {}).get("train")
+    return LearnedPhase(training, phase, pairs, examples, card.get("seconds_of_processor"), looks)
+
+
+def learning_table(phases: Sequence[LearnedPhase]) -> Table | None:
+    """Return what each phase kept and came to; None if nothing learns."""
+    if not phases:
+        return None
+
+    def pairs(phase: LearnedPhase) -> int:
+        return phase.counted("right") + phase.counted("wrong")
+
+    def guided(phase: LearnedPhase, kind: str) -> TableEntry:
+        times = phase.counted(kind)
+        part = times / pairs(phase) if pairs(phase) else None
+        return TableEntry(f"{times}", (times, part), more=f"({estimate(part, 'share')})" if pairs(phase) else "")
+
+    def loss(phase: LearnedPhase, place: int) -> TableEntry:
+        at = phase.looks[place].loss if phase.looks else None
+        return TableEntry(number(at), (at,))
+
+    fields = [
+        text("Phase", "phase", lambda phase: phase.name),
+        value("Replies", "replies", _commas, of=lambda phase: phase.counted("moments")),
+        value("Pairs", "pairs", _commas, of=pairs),
+        column("Guided right", ("right", "share_right"), lambda phase: guided(phase, "right")),
+        column("Guided wrong", ("wrong", "share_wrong"), lambda phase: guided(phase, "wrong")),
+        value("Learned", "learned", _commas, of=lambda phase: phase.examples),
+        column("Loss before", "loss_before", lambda phase: loss(phase, 0)),
+        column("Loss after", "loss_after", lambda phase: loss(phase, -1)),
+        value("Preferred", "preferred", _percent, of=lambda phase: phase.looks[-1].preferred if phase.looks else None),
+        value("Processor time", "processor_seconds", _duration, of=lambda phase: phase.seconds),
+    ]
+    note = (
+        "Of the questions that are learned from. Pairs: replies of which one was worth more than the other by the "
+        "threshold; in those guided right that reply was preferred to the natural one, in those guided wrong the "
+        "natural one to it. Learned: examples that training has read. Loss and the share of pairs whose better reply "
+        "gained more than the worse one are of the questions kept for validation."
+    )
+    return tabulate(LEARNING, "What was learned from debates.", fields, phases, note)
+
+
+def _commas(value: int | None) -> str:
+    return NOTHING if value is None else f"{value:,}"
+
+
+def _percent(value: float | None) -> str:
+    return estimate(value, "share")
+
+
+def _duration(seconds: float | None) -> str:
+    return NOTHING if seconds is None else duration(seconds)
+
+
+def _of_pairs(kind: str) -> Callable[[tuple[LearnedPhase, PairRow]], Value]:
+    return lambda one: getattr(one[1], kind)
+
+
+def kept_table(phases: Sequence[LearnedPhase]) -> Table | None:
+    """Return what became of the replies that each phase guided; None if there are none yet."""
+    rows = [(phase, row) for phase in phases for row in phase.pairs]
+    if not rows:
+        return None
+    kinds = [kind for kind in _COUNTS if kind not in _RARE or any(getattr(row, kind) for _, row in rows)]
+    fields = [
+        column(
+            "Phase", ("training", "phase"), lambda one: TableEntry(one[0].name, (one[0].training, one[0].phase)),
+            is_numeric=False,
+        ),
+        text("Part", "part", lambda one: one[1].part),
+        value("Round", "round", str, of=lambda one: one[1].round),
+        *(count(_COUNTS[kind], kind, _of_pairs(kind)) for kind in kinds),
+    ]  # fmt: skip
+    note = (
+        "Guided right: the reply that was guided to the right answer is preferred to the natural one; guided wrong: "
+        "the natural one to that guided to a wrong answer. All others make no pair: no difference of values reaches "
+        "the threshold, both say the same, the better one was cut at its limit, a call brought no reply. To imitate: "
+        "natural replies after which every roll-out ended right."
+    )
+    return tabulate(KEPT, "Replies that made preference pairs, and why the others made none.", fields, rows, note)

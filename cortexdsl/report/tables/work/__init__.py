@@ -1,1 +1,0 @@
-"""Tables of what it took: calls and money, model servers, and what was kept and learned."""

@@ -1,0 +1,26 @@
+"""The templates of pages and their style sheet; text that is not ours is escaped, and unknown names are errors."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup
+
+_HERE = Path(__file__).parent
+
+
+@cache
+def template(name: str) -> Template:
+    """Return one of the templates of this folder."""
+    loader = FileSystemLoader(_HERE, encoding="utf-8")
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=loader
+    )
+    return environment.get_template(name)
+
+
+def style() -> Markup:
+    """Return the style sheet of every page."""
+    return Markup((_HERE / "page.css").read_text(encoding="utf-8"))

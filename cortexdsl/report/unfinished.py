@@ -1,0 +1,139 @@
+"""A run that stopped before its end: what is done, why it stopped, what was not done, what it cost."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cortexdsl.display.expected import expected_from
+from cortexdsl.display.progress import CellProgress, RunProgress, WatchedRun
+from cortexdsl.display.wording import has_many_datasets, name_of
+from cortexdsl.errors import CortexError
+from cortexdsl.numbers import counted
+from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.persistence.store import read_plan
+from cortexdsl.records.tallies import Tallies
+from cortexdsl.report.phrasing import provenance
+from cortexdsl.report.tables.spending import run_cost
+from cortexdsl.report.tables.table import Table, tabulate, text, value
+from cortexdsl.report.templates import style, template
+
+ENDED = ("failed", "stopped", "silent")
+MOST = 5  # cells named in a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """An experiment that is not finished and of which no job is running.
+
+    `sentence` says how much is done, why it stopped and what is missing; `cells` are (name, done, total).
+    """
+
+    sentence: str
+    cells: tuple[tuple[str, int, int], ...]
+
+
+def read_unfinished(folder: Path, plan: Mapping[str, Any]) -> Unfinished | None:
+    """Return what a run has left undone; None if everything is done, a job is running, or no job left a tally."""
+    if not Tallies(Path(Layout(folder.as_posix()).ledgers)).read() or "shards" not in plan:
+        return None
+    shown = WatchedRun(expected_from(plan, folder.as_posix())).look()
+    if shown.running or shown.all.done >= shown.all.total:
+        return None
+    many = has_many_datasets(shown)
+    left = tuple((name_of(row, many_datasets=many), row.done, row.total) for row in shown.rows if row.done < row.total)
+    return Unfinished(_sentence(shown, left), left)
+
+
+def left_line(unfinished: Unfinished | None) -> str:
+    """Return how a report of older tables must begin, or nothing if everything is done."""
+    return f"{unfinished.sentence} What follows is of the tables of an earlier run." if unfinished else ""
+
+
+def _sentence(shown: RunProgress, left: tuple[tuple[str, int, int], ...]) -> str:
+    done = f"Not finished: {shown.all.done:,} of {counted(shown.all.total, 'debate')} are done."
+    why = [_in_sentences(message) for message in shown.messages] or [_state(shown.rows)]
+    named = ", ".join(f"{name} {total - done:,} of {total:,}" for name, done, total in left[:MOST])
+    more = f" and {len(left) - MOST} more cells" if len(left) > MOST else ""
+    return f"{done} {why[0]}{_others(len(why) - 1, shown.experiment)}. Not done: {named}{more}."
+
+
+def _in_sentences(message: str) -> str:
+    """Return what is wrong, and the remedy below it, as sentences of one line; the last has no full stop."""
+    parts = (" ".join(part.split()).rstrip(".") for part in message.partition("\n")[::2])
+    return ". ".join(part[:1].upper() + part[1:] for part in parts if part)
+
+
+def _state(rows: tuple[CellProgress, ...]) -> str:
+    return "Jobs ended without a word" if any(row.state in ENDED for row in rows) else "The rest was not begun"
+
+
+def _others(number: int, experiment: str) -> str:
+    return f" (and {counted(number, 'other message')}: cortexdsl status {experiment})" if number else ""
+
+
+def last_words(experiment: str) -> str:
+    """Return what a run that did not finish says of an experiment at its end; nothing if all its debates are done.
+
+    Writes `stopped.html` if there is no report of an earlier run that says the same.
+    """
+    folder = Path(Layout(f"results/{experiment}").root)
+    try:
+        unfinished = unfinished_run(folder)
+        page = stopped_page(folder, unfinished) if unfinished else None
+    except (CortexError, OSError):  # a full disk, a plan of a later version: the failed jobs have said so
+        return ""
+    return f"{experiment}: {unfinished.sentence}\nwhat is there so far: {page}" if unfinished else ""
+
+
+def unfinished_run(folder: Path) -> Unfinished | None:
+    """Return what a run has left undone if its tables were never made; None if a whole report is possible.
+
+    Raises
+    ------
+    RecordError
+        The plan cannot be read.
+    """
+    layout = Layout(folder.as_posix())
+    if Path(layout.metrics).exists() or not Path(layout.plan).exists():
+        return None
+    return read_unfinished(folder, read_plan(Path(layout.plan)))
+
+
+def stopped_page(folder: Path, unfinished: Unfinished) -> Path:
+    """Write stopped.html, which is removed when the report is made; the report's own path belongs to its rule."""
+    plan = read_plan(Path(Layout(folder.as_posix()).plan))
+    cost = run_cost(folder, plan)
+    tables = [_left_table(unfinished), *([cost.table, cost.attempts] if cost else [])]
+    text = template("stopped.html.j2").render(
+        title=provenance.title(plan),
+        experiment=plan["experiment"],
+        unfinished=unfinished,
+        tables=[table for table in tables if table is not None],
+        spent=cost,
+        style=style(),
+    )
+    target = Path(Layout(folder.as_posix()).stopped)
+    target.write_text(text, encoding="utf-8")
+    return target
+
+
+def stopped_text(folder: Path, unfinished: Unfinished, columns: int) -> str:
+    """Return the report for the terminal."""
+    plan: Mapping[str, Any] = read_plan(Path(Layout(folder.as_posix()).plan))
+    lines = [provenance.title(plan), "", *textwrap.wrap(unfinished.sentence, columns)]
+    if cost := run_cost(folder, plan):
+        lines += ["", *textwrap.wrap(cost.sentence, columns)]
+    return "\n".join(lines) + "\n"
+
+
+def _left_table(unfinished: Unfinished) -> Table:
+    fields = [
+        text("Cell", "cell", lambda row: row[0]),
+        value("Debates done", "done", "{:,}".format, of=lambda row: row[1]),
+        value("Not done", "left", "{:,}".format, of=lambda row: row[2] - row[1]),
+    ]
+    return tabulate("unfinished", "What was not done.", fields, unfinished.cells)

@@ -1,1 +1,0 @@
-"""How a report says things: numbers, names, claims and findings in sentences."""

@@ -1,1 +1,0 @@
-"""The language: YAML text with positions becomes checked, frozen values."""

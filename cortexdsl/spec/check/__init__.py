@@ -1,1 +1,0 @@
-"""What is wrong in a text, and what of it can still be judged."""

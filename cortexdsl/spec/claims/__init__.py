@@ -1,1 +1,0 @@
-"""The claim language of `hypotheses:`, from text to frozen claims that can be answered."""

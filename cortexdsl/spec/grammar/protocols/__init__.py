@@ -1,1 +1,0 @@
-"""The words of a protocol: who hears whom, steps, schedules, votes."""

@@ -1,1 +1,0 @@
-"""The sections of a spec, but for the protocols in it."""

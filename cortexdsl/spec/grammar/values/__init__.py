@@ -1,1 +1,0 @@
-"""What every entry is made of: names, numbers, words with forms, expressions, addresses."""

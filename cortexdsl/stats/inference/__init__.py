@@ -1,0 +1,1 @@
+"""Tests and intervals: units of a table in, outcomes out."""

@@ -1,0 +1,236 @@
+"""Tests of contrasts of cells. Which test and interval belong to which data is decided here alone.
+
+| data | test of every null value, and interval by its inversion |
+|---|---|
+| 0/1 rows: differences and other contrasts | Bonett-Price, generalised to replicates and clusters |
+| 0/1 rows: the ratio of two means | the same of `a - r b` against 0 (Fieller) |
+| 0/1 rows: one mean, one replicate, no clusters | exact binomial (Clopper-Pearson) |
+| 0/1 rows: one mean, replicates or clusters | Wilson's score by t, at the effective number of questions |
+| areas under the ROC curve: single, contrasts, ratios | log odds by t, combined |
+| any other numbers | studentised bootstrap |
+| other products and ratios of means | studentised bootstrap on logs |
+| numbers that are the same for every question | none, or certain if the plan fixes them |
+
+Units are questions or clusters throughout; clusters of different sizes get CR2 standard errors and Satterthwaite's
+degrees of freedom. The interval is the set of null values that the same test does not reject. The kind of data is that
+of the cells of a contrast, whatever other cells the table has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import stats
+
+from cortexdsl.core import Floats
+from cortexdsl.stats.inference.accuracies import adjusted_contrasts, contributions_of, mcnemar_p, ratio_by_difference
+from cortexdsl.stats.inference.areas import NAME, area_outcome, areas_of, is_area, too_few
+from cortexdsl.stats.inference.bootstrap import DRAWS, log_ratio, resample, studentised
+from cortexdsl.stats.inference.outcomes import (
+    LEVEL,
+    Outcome,
+    certain_outcome,
+    clopper_pearson,
+    effective_trials,
+    few_units,
+    freedom_of,
+    tail,
+    two_sided,
+    untested_outcome,
+    wilson,
+)
+from cortexdsl.stats.tables.units import Units
+
+_NOTHING = 1e-12
+NO_SPREAD = "no question differs, so nothing is known of the spread"
+
+
+def gap_of(sample: Units, cells: Sequence[int]) -> str:
+    """Return why some cells cannot be tested on this metric, or nothing."""
+    if sample.clustered and (np.bincount(sample.stratum) < 2).any():
+        return "all questions of a dataset are one cluster"
+    # A missing score counts as 0 only if all cells of the contrast hold scores.
+    absent = sample.gaps if sample.scored[list(cells)].all() else sample.gaps + sample.missing
+    for cell in cells:
+        if few := too_few(sample, cell):
+            return few
+        if absent[cell]:
+            total = int(sample.sizes.sum() * sample.replicates[cell])
+            return f"{sample.cells[cell]} lacks {absent[cell]} of {total} values of {sample.metric}"
+    return ""
+
+
+def contrast_outcomes(
+    sample: Units, weights: Floats, null: Sequence[float], seed: int, draws: int = DRAWS, level: float = LEVEL
+) -> list[Outcome]:
+    """Test contrasts of cells, many at a time.
+
+    Parameters
+    ----------
+    sample : Units
+    weights : (tests, cells) array
+        A row that sums to 0 is a difference of means; any other sum of means is tested as numbers are.
+    null : sequence of float
+        The null value of each contrast.
+    seed, draws : int
+        Of bootstrap resamples.
+    level : float
+        Of the intervals.
+
+    Returns
+    -------
+    list of Outcome
+        One a row of `weights`, in order.
+    """
+    done: dict[int, Outcome] = {}
+    alike: dict[bool, list[int]] = {True: [], False: []}
+    for i, row in enumerate(weights):
+        if gap := gap_of(sample, np.flatnonzero(row).tolist()):
+            done[i] = untested_outcome(gap)
+        elif is_area(sample, row):
+            done[i] = area_outcome(sample, row, null[i], level) or untested_outcome(NO_SPREAD)
+        else:
+            alike[bool(sample.yes_no[row != 0].all() and abs(row.sum()) < _NOTHING)].append(i)
+    if places := alike[True]:
+        own, against = weights[places], np.array([null[i] for i in places], dtype=np.float64)
+        done |= dict(zip(places, _of_answers(sample, own, against, level), strict=True))
+    if places := alike[False]:
+        own, against = weights[places], np.array([null[i] for i in places], dtype=np.float64)
+        done |= dict(zip(places, _of_numbers(sample, own, against, seed, draws, level), strict=True))
+    return [done[i] for i in range(len(weights))]
+
+
+def _of_answers(sample: Units, weights: Floats, null: Floats, level: float) -> list[Outcome]:
+    """Test contrasts of 0/1 rows."""
+    reach = np.abs(weights).sum(axis=1) / 2
+    estimate = contributions_of(sample, weights).sum(axis=0)
+    statistics = adjusted_contrasts(sample, weights, reach)
+    low, high = statistics.interval(level)
+    above, below = statistics.sides(null)
+    outcomes = []
+    for i, row in enumerate(weights):
+        name = f"Bonett-Price{_over(sample)}{_mcnemar(sample, row) if null[i] == 0 else ''}"
+        ends = float(max(low[i], -reach[i])), float(min(high[i], reach[i]))
+        statistic = float((statistics.centre[i] - null[i]) / statistics.error[i])
+        sides = float(above[i]), float(below[i])
+        outcomes.append(
+            Outcome(float(estimate[i]), *ends, name, statistic, *sides, two_sided(*sides), _discordant(sample, row))
+        )
+    return outcomes
+
+
+def _mcnemar(sample: Units, row: Floats) -> str:
+    """Return McNemar's exact p for reference, if the contrast has one."""
+    pair = np.flatnonzero(row)
+    if len(pair) != 2 or (sample.replicates[pair] > 1).any() or sample.clustered or len(sample.sizes) > 1:
+        return ""
+    moved = row[pair] @ sample.values[pair]
+    return f" (McNemar exact p {mcnemar_p(int((moved > 0).sum()), int((moved < 0).sum())):.4g})"
+
+
+def _of_numbers(sample: Units, weights: Floats, null: Floats, seed: int, draws: int, level: float) -> list[Outcome]:
+    """Test contrasts of numbers."""
+    drawn = resample(sample, contributions_of(sample, weights), seed, draws)
+    tested = studentised(drawn, null, level)
+    name = f"studentised bootstrap{_over(sample)} ({draws} draws)"
+    outcomes = []
+    for i, row in enumerate(weights):
+        estimate = float(drawn.estimate[i])
+        if not drawn.error[i] > 0:
+            fixed = sample.fixed[row != 0].all()
+            outcomes.append(
+                certain_outcome(estimate, float(null[i])) if fixed else untested_outcome(NO_SPREAD, estimate)
+            )
+            continue
+        numbers = (estimate, float(tested.low[i]), float(tested.high[i]), name)
+        p = (float(tested.above[i]), float(tested.below[i]), float(tested.p[i]))
+        statistic = float((drawn.estimate[i] - null[i]) / drawn.error[i])
+        outcomes.append(Outcome(*numbers, statistic, *p, _discordant(sample, row)))
+    return outcomes
+
+
+def _discordant(sample: Units, row: Floats) -> int:
+    return int((np.abs(row[row != 0] @ sample.values[row != 0]) > _NOTHING).sum())
+
+
+def _over(sample: Units) -> str:
+    return " over clusters" if sample.clustered else ""
+
+
+def ratio_outcome(
+    sample: Units, powers: Floats, null: float, seed: int, draws: int = DRAWS, level: float = LEVEL
+) -> Outcome:
+    """Test a product of powers of means against `null`.
+
+    Parameters
+    ----------
+    powers : (cells,) array
+        1 and -1 for the ratio of two means; 1, -1, -1 and 1 for a ratio of two ratios.
+    """
+    if gap := gap_of(sample, range(len(powers))):
+        return untested_outcome(gap)
+    means, pair = sample.means, tuple(powers) == (1.0, -1.0)
+    as_difference = pair and (sample.yes_no.all() or is_area(sample, powers))
+    if (means[powers < 0] <= 0).any() or ((means <= 0).any() and not as_difference):
+        return untested_outcome(f"a ratio of means that are not above 0 ({', '.join(f'{mean:.4g}' for mean in means)})")
+    if as_difference:
+        return _ratio_of_answers(sample, null, level) if sample.yes_no.all() else _ratio_of_areas(sample, null, level)
+    drawn = log_ratio(sample, powers, seed, draws)
+    ratio = float(np.exp(drawn.estimate[0]))
+    if not drawn.error[0] > 0:
+        return certain_outcome(ratio, null) if sample.fixed.all() else untested_outcome(NO_SPREAD, ratio)
+    tested = studentised(drawn, np.array([np.log(null)]), level)
+    with np.errstate(over="ignore"):  # with few questions a ratio may have no upper limit
+        low, high = (float(np.exp(x[0])) for x in (tested.low, tested.high))
+    statistic = float((drawn.estimate[0] - np.log(null)) / drawn.error[0])
+    name = f"studentised bootstrap of the log ratio{_over(sample)} ({draws} draws)"
+    one = (float(tested.above[0]), float(tested.below[0]))
+    return Outcome(ratio, low, high, name, statistic, *one, float(tested.p[0]))
+
+
+def _ratio_of_answers(sample: Units, null: float, level: float) -> Outcome:
+    """Test the ratio of two accuracies; the pseudo-questions of `a - r b` have the mean square of 1 and -r."""
+
+    def sides(ratio: float) -> tuple[float, float]:
+        reach = np.array([np.sqrt((1 + ratio**2) / 2)])
+        above, below = adjusted_contrasts(sample, np.array([[1.0, -ratio]]), reach).sides(np.zeros(1))
+        return float(above[0]), float(below[0])
+
+    ratio = float(sample.means[0] / sample.means[1])
+    return ratio_by_difference(ratio, sides, null, f"Bonett-Price of a - r b{_over(sample)}", level)
+
+
+def _ratio_of_areas(sample: Units, null: float, level: float) -> Outcome:
+    """Test the ratio of two areas."""
+    if areas_of(sample, np.array([1.0, -1.0])) is None:
+        return untested_outcome(NO_SPREAD)
+
+    def sides(ratio: float) -> tuple[float, float]:
+        weighed = areas_of(sample, np.array([1.0, -ratio]))
+        assert weighed is not None
+        return weighed.sides(0.0)
+
+    return ratio_by_difference(float(sample.means[0] / sample.means[1]), sides, null, NAME, level)
+
+
+def mean_outcome(sample: Units, cell: int, null: float, seed: int, draws: int = DRAWS, level: float = LEVEL) -> Outcome:
+    """Test the mean of one cell against a fixed value."""
+    if not sample.yes_no[cell] or gap_of(sample, [cell]):
+        alone = np.eye(1, len(sample.cells), cell)
+        return contrast_outcomes(sample, alone, [null], seed, draws, level)[0]
+    mean = float(sample.means[cell])
+    if sample.replicates[cell] == 1 and not sample.clustered and len(sample.sizes) == 1:
+        right, trials = round(mean * sample.sizes[0]), int(sample.sizes[0])
+        within = min(max(null, 0.0), 1.0)
+        one = tuple(float(stats.binomtest(right, trials, within, side).pvalue) for side in ("greater", "less"))
+        ends, name, freedom, effective = clopper_pearson(right, trials, level), "binomial exact", np.inf, float(trials)
+    else:
+        freedom = freedom_of(sample)
+        effective = effective_trials(sample, cell)
+        counted = few_units(effective, freedom, level)
+        ends, name = wilson(mean * counted, counted, level), f"score (Wilson){_over(sample)}"
+    statistic = (mean - null) / np.sqrt(null * (1 - null) / effective) if 0 < null < 1 else np.nan
+    if name != "binomial exact":
+        one = (float(tail(np.asarray(statistic), freedom)), float(tail(np.asarray(-statistic), freedom)))
+    return Outcome(mean, *ends, name, float(statistic), one[0], one[1], two_sided(one[0], one[1]))

@@ -1,0 +1,314 @@
+"""Random effects: teams, seeds, datasets or experiments as a sample from a population of them.
+
+A plain claim is about the groups that were run, and only its questions are a sample. Here groups are a sample too:
+their variation counts, and their number is the sample size, however many questions each was asked. Teams and seeds
+answered the same questions (crossed); datasets and experiments have their own (separate). Several experiments with the
+same cells are pooled by a random-effects meta-analysis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from statsmodels.stats.meta_analysis import combine_effects
+
+from cortexdsl.claims.arms import arms_of, find_arm
+from cortexdsl.claims.meaning import FEWEST
+from cortexdsl.claims.values import Over
+from cortexdsl.core import Floats
+from cortexdsl.errors import InputError
+from cortexdsl.stats.inference.contrasts import gap_of
+from cortexdsl.stats.inference.families import adjust
+from cortexdsl.stats.inference.outcomes import LEVEL, Outcome, standard_error, untested_outcome
+from cortexdsl.stats.inference.phrases import real_variation
+from cortexdsl.stats.tables.score_table import ScoreTable
+from cortexdsl.stats.tables.units import Units, units
+
+FEW = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Pooled:
+    """The mean over a population of groups, and how much groups differ.
+
+    Attributes
+    ----------
+    estimate, error, freedom : float
+        The population's mean, its standard error, and degrees of freedom of Student's t.
+    groups : int
+    between : float
+        The standard deviation of the groups' true values (tau), in units of the estimate.
+    share : float
+        The share of the variation of the estimates that is not due to the choice of questions (I squared), in [0, 1].
+    """
+
+    estimate: float
+    error: float
+    freedom: float
+    groups: int
+    between: float
+    share: float
+
+    def interval(self, level: float = LEVEL) -> tuple[float, float]:
+        """Return the interval of the population's mean."""
+        reach = float(stats.t.isf((1 - level) / 2, self.freedom)) * self.error
+        return self.estimate - reach, self.estimate + reach
+
+    def prediction(self, level: float = LEVEL) -> tuple[float, float]:
+        """Return the prediction interval of the true value of one more group.
+
+        References
+        ----------
+        Higgins, Thompson and Spiegelhalter 2009, J R Stat Soc A 172:137, Eq. 12.
+        """
+        spread = float(np.hypot(self.between, self.error))
+        reach = float(stats.t.isf((1 - level) / 2, max(self.groups - 2, 1))) * spread
+        return self.estimate - reach, self.estimate + reach
+
+
+def pool_separate(estimates: Sequence[float] | Floats, errors: Sequence[float] | Floats) -> Pooled:
+    """Pool groups that share no questions: a random-effects meta-analysis.
+
+    The variance between groups is Paule and Mandel's, the interval that of Hartung, Knapp, Sidik and Jonkman, at least
+    as wide as the interval for known variances.
+
+    Parameters
+    ----------
+    estimates, errors : (groups,) arrays
+        Estimates and their standard errors, at least `FEWEST`.
+
+    References
+    ----------
+    DerSimonian and Kacker 2007, Contemp Clin Trials 28:105; Higgins and Thompson 2002, Stat Med 21:1539 (I squared);
+    Paule and Mandel 1982, J Res Natl Bur Stand 87:377; Hartung and Knapp 2001, Stat Med 20:3875;
+    Roever, Knapp and Friede 2015, BMC Med Res Methodol 15:99 (never narrower).
+    """
+    values, variances = np.asarray(estimates, dtype=np.float64), np.asarray(errors, dtype=np.float64) ** 2
+    _check(len(values))
+    if not (variances > 0).all():  # weights would be infinite, so all groups count alike
+        spread = float(values.std(ddof=1))
+        between = float(np.sqrt(max(spread**2 - variances.mean(), 0.0)))
+        share = between**2 / spread**2 if spread > 0 else 0.0
+        return Pooled(float(values.mean()), spread / len(values) ** 0.5, len(values) - 1.0, len(values), between, share)
+    with np.errstate(divide="ignore", invalid="ignore"):  # I squared is undefined if all groups are alike
+        combined = combine_effects(values, variances, method_re="iterated", use_t=True)
+    error = max(float(combined.sd_eff_w_re_hksj), float(combined.sd_eff_w_re))
+    tau = float(np.sqrt(max(combined.tau2, 0.0)))
+    spread = float(((values - np.average(values, weights=1 / variances)) ** 2 / variances).sum())  # Cochran's Q
+    share = max(0.0, 1 - (len(values) - 1) / spread) if spread > 0 else 0.0
+    return Pooled(float(combined.mean_effect_re), error, len(values) - 1.0, len(values), tau, share)
+
+
+def pool_crossed(values: Floats) -> Pooled:
+    """Pool groups that answered the same questions; groups and questions are both samples.
+
+    The variance of the mean is that over questions (of the means over groups) plus tau^2 / groups, where tau^2 is the
+    variance of the groups' means beyond the interaction of groups and questions: the quasi-F of psycholinguistics.
+
+    Parameters
+    ----------
+    values : (groups, units) array
+        Each group's contrast on each unit; at least `FEWEST` groups and 2 units.
+
+    References
+    ----------
+    Clark 1973, J Verbal Learning Verbal Behav 12:335; Satterthwaite 1946, Biometrics 2:110 (degrees of freedom);
+    Westfall, Kenny and Judd 2014, J Exp Psychol Gen 143:2020.
+    """
+    groups, units = values.shape
+    _check(groups)
+    by_group, by_unit = values.mean(axis=1), values.mean(axis=0)
+    left = values - by_group[:, None] - by_unit + values.mean()
+    chance = float((left**2).sum()) / ((groups - 1) * (units - 1)) / units  # of a group's mean, given the questions
+    spread = float(by_group.var(ddof=1))
+    tau_squared = max(spread - chance, 0.0)
+    asked = float(by_unit.var(ddof=1)) / units
+    variance = asked + tau_squared / groups
+    parts = ((asked, units - 1), (spread / groups, groups - 1), (chance / groups, (groups - 1) * (units - 1)))
+    counted = parts if tau_squared else parts[:1]
+    loose = sum(part**2 / freedom for part, freedom in counted)
+    freedom = variance**2 / loose if loose > 0 else units - 1.0
+    share = tau_squared / spread if spread > 0 else 0.0
+    freedom = float(np.clip(freedom, 1, units - 1))
+    return Pooled(float(values.mean()), variance**0.5, freedom, groups, tau_squared**0.5, share)
+
+
+def random_effect(groups: Sequence[Floats], over: Over, null: float = 0.0, level: float = LEVEL) -> tuple[Outcome, str]:
+    """Test the mean of a population of teams, seeds or datasets.
+
+    Parameters
+    ----------
+    groups : sequence of (units,) arrays
+        The contrast of each group on each of its units (question or cluster); the mean is the group's estimate. Teams
+        and seeds have the same units in the same order.
+    over : str
+        `teams`, `seeds` or `datasets`.
+    null : float
+
+    Returns
+    -------
+    Outcome
+        Of Student's t; untested, with the reason, for fewer than three groups or two units.
+    str
+        The note: how much groups differ, where one more would lie, whether they are few.
+    """
+    count = len(groups)
+    estimate = float(np.mean([group.mean() for group in groups])) if count else np.nan
+    if count < FEWEST:
+        why = (
+            f"{count} {over if count != 1 else over[:-1]}: what {over} differ by is not known from fewer than {FEWEST}"
+        )
+        return untested_outcome(why, estimate), ""
+    if min(len(group) for group in groups) < 2:
+        return untested_outcome(f"one of the {over} has a single question or cluster", estimate), ""
+    if over == "datasets":
+        errors = [float(group.std(ddof=1)) / len(group) ** 0.5 for group in groups]
+        pooled = pool_separate([float(group.mean()) for group in groups], errors)
+    else:
+        pooled = pool_crossed(np.stack(groups))
+    return _outcome(pooled, over, null, level), heterogeneity(pooled, over)
+
+
+def heterogeneity(pooled: Pooled, over: str) -> str:
+    """Write how much groups differ, where one more would lie, and whether they are few."""
+    low, high = pooled.prediction()
+    note = (
+        f"{real_variation(pooled.share)} of the variation between {over} is real (standard deviation "
+        f"{pooled.between:.3g}), and one more would lie in about [{low:.3g}, {high:.3g}]"
+    )
+    if pooled.groups >= FEW:
+        return note
+    return f"{note}; with only {pooled.groups} {over} this is a rough guess, and the test may err in 6 to 8 %, not 5 %"
+
+
+def _outcome(pooled: Pooled, over: str, null: float, level: float) -> Outcome:
+    name = f"random effect of {pooled.groups} {over} (t, {pooled.freedom:.3g} degrees of freedom)"
+    low, high = pooled.interval(level)
+    if not pooled.error > 0:
+        if pooled.estimate == null:
+            return Outcome(pooled.estimate, low, high, name, 0.0, 0.5, 0.5, 1.0)
+        return untested_outcome(f"the {over} do not differ at all, nor do their questions", pooled.estimate)
+    statistic = (pooled.estimate - null) / pooled.error
+    above, below = (float(stats.t.sf(side, pooled.freedom)) for side in (statistic, -statistic))
+    return Outcome(pooled.estimate, low, high, name, statistic, above, below, min(1.0, 2 * min(above, below)))
+
+
+def _check(groups: int) -> None:
+    if groups < FEWEST:
+        raise InputError(f"{groups} groups: what groups differ by is not known from fewer than {FEWEST}")
+
+
+POOLED_COLUMNS = (
+    "metric", "cell", "reference", "experiment", "difference", "ci_low", "ci_high", "p", "p_adjusted", "n_questions",
+    "between", "share_between", "predicted_low", "predicted_high", "note",
+)  # fmt: skip
+POOLED = "all experiments"
+
+
+def pool_experiments(
+    tables: Mapping[str, ScoreTable], cells: Sequence[str], reference: str, metrics: Sequence[str],
+    correction: str = "holm", level: float = LEVEL,
+) -> pd.DataFrame:  # fmt: skip
+    """Pool each cell's difference from a reference over experiments.
+
+    Experiments are a sample of experiments like them. If all asked the same questions, these are a common sample
+    (`pool_crossed`); otherwise experiments count as separate (`pool_separate`), and the note says if they share some
+    questions.
+
+    Parameters
+    ----------
+    tables : mapping of an experiment's name to its scores
+        At least `FEWEST`.
+    cells : sequence of str
+        Names that mean a cell of every table.
+
+    Returns
+    -------
+    DataFrame
+        `POOLED_COLUMNS`: per metric and cell a row for each experiment (its own mean over its datasets, with Student's
+        interval), then `POOLED`. `p` tests that the mean over such experiments is 0, two-sided; `p_adjusted` counts
+        the pooled rows. `between` is the standard deviation between experiments, `share_between` is I squared,
+        `predicted_low` to `predicted_high` the prediction interval of the next experiment's true difference.
+
+    Raises
+    ------
+    InputError, DataError
+        There are fewer than three experiments, or a table lacks a cell, a metric or values.
+    """
+    if len(tables) < FEWEST:
+        raise InputError(
+            f"{len(tables)} experiments cannot say what experiments differ by; give the scores of at least {FEWEST}"
+        )
+    common = _in_common(tables)
+    rows: list[dict[str, object]] = []
+    for metric in metrics:
+        for cell in cells:
+            samples = {name: _sample(table, metric, cell, reference, name) for name, table in tables.items()}
+            rows += _rows(metric, cell, reference, samples, common, level)
+    result = pd.DataFrame(rows, columns=list(POOLED_COLUMNS))
+    pooled = result["experiment"] == POOLED
+    result.loc[pooled, "p_adjusted"] = adjust(result.loc[pooled, "p"].to_numpy(dtype=np.float64), correction)
+    return result
+
+
+def _sample(table: ScoreTable, metric: str, cell: str, reference: str, name: str) -> Units:
+    arms = arms_of(table.cells)
+    sample = units(table, metric, [find_arm(arms, one).cell for one in (cell, reference)])
+    if gap := gap_of(sample, (0, 1)):
+        raise InputError(f"{name}: {gap}; leave the metric or the cell out")
+    return sample
+
+
+def _rows(
+    metric: str, cell: str, reference: str, samples: Mapping[str, Units], common: str, level: float
+) -> list[dict[str, object]]:
+    head = {"metric": metric, "cell": cell, "reference": reference}
+    estimates, errors, rows = [], [], []
+    for name, sample in samples.items():
+        parts = _parts(sample)
+        estimates.append(float(parts.sum()))
+        errors.append(float(standard_error(sample, parts[:, None])[0]))
+        reach = float(stats.t.isf((1 - level) / 2, max(len(parts) - len(sample.sizes), 1))) * errors[-1]
+        ends = {"ci_low": estimates[-1] - reach, "ci_high": estimates[-1] + reach}
+        row = {"experiment": name, "difference": estimates[-1], "n_questions": int(sample.sizes.sum())}
+        rows.append(head | row | ends | {"note": ""})
+    alike = common == "all" and len({sample.parts.shape for sample in samples.values()}) == 1
+    if alike:
+        pooled = pool_crossed(np.stack([_parts(sample) * sample.parts.shape[1] for sample in samples.values()]))
+    else:
+        pooled = pool_separate(estimates, errors)
+    return [*rows, head | _pooled(pooled, level, alike, common) | {"n_questions": sum(r["n_questions"] for r in rows)}]  # type: ignore[misc]
+
+
+def _pooled(pooled: Pooled, level: float, alike: bool, common: str) -> dict[str, object]:
+    low, high = pooled.interval(level)
+    predicted = pooled.prediction(level)
+    p = 2 * float(stats.t.sf(abs(pooled.estimate) / pooled.error, pooled.freedom)) if pooled.error > 0 else np.nan
+    notes = [heterogeneity(pooled, "experiments")]
+    if alike:
+        notes.append("all asked the same questions, which count once")
+    elif common:
+        notes.append("some share questions, which this interval takes for different ones: it may be too narrow")
+    return {
+        "experiment": POOLED, "difference": pooled.estimate, "ci_low": low, "ci_high": high, "p": p,
+        "between": pooled.between, "share_between": pooled.share, "predicted_low": predicted[0],
+        "predicted_high": predicted[1], "note": "; ".join(notes),
+    }  # fmt: skip
+
+
+def _parts(sample: Units) -> Floats:
+    return np.asarray(sample.parts[0] - sample.parts[1])
+
+
+def _in_common(tables: Mapping[str, ScoreTable]) -> str:
+    """Return whether experiments asked the same questions: `all` in the same order, `some`, or nothing."""
+    asked = [tuple(zip(table.datasets, table.questions, strict=True)) for table in tables.values()]
+    if all(one == asked[0] for one in asked):
+        return "all"
+    sets = [{(name, question) for name, ids in one for question in ids} for one in asked]
+    return "some" if any(a & b for a, b in combinations(sets, 2)) else ""

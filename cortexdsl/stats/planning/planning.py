@@ -1,0 +1,351 @@
+"""The power of every claim of a plan, and the questions that undecided claims would have needed.
+
+If several contrasts of the same questions must all be shown, their tests are correlated as the contrasts are. So the
+probability that all are shown is simulated: normal statistics with these correlations, each beyond its own bound as
+often as its own power says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+import pandas as pd
+from scipy import optimize, stats
+
+from cortexdsl.claims.arms import GridArm
+from cortexdsl.claims.designs import Design, design_of
+from cortexdsl.claims.parser import parse_claim
+from cortexdsl.claims.values import EVERY, NONE, All, Claim, Quantity
+from cortexdsl.core import Floats
+from cortexdsl.errors import CortexError, DataError, InputError
+from cortexdsl.stats.inference.phrases import joined
+from cortexdsl.stats.planning.expectations import Basis, Expectation, basis_of, missing_knowledge
+from cortexdsl.stats.planning.power import (
+    RUNS,
+    bonett_price_inflation,
+    equivalence_power,
+    normal_power,
+    paired_power,
+    simulated_power,
+)
+from cortexdsl.stats.tables.score_table import ScoreTable
+from cortexdsl.stats.tables.units import units_of
+
+JOINT_DRAWS = 40_000
+
+Direction: TypeAlias = Mapping[tuple[str, Quantity], float]
+"""The weight of each mean of each dataset in a contrast, above 0 if a higher mean favours the claim."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One contrast that must be shown.
+
+    Attributes
+    ----------
+    power : function from a factor to a probability
+        The power of this contrast alone if the number of questions is multiplied by the factor.
+    direction : Direction
+    """
+
+    power: Callable[[float], float]
+    direction: Direction
+
+
+def directions_of(design: Design, datasets: Sequence[str]) -> list[Direction]:
+    """Return the direction of each contrast of a claim without parts; per dataset for claims about every dataset."""
+    where = design.claim.dataset
+    scopes = [[name] for name in datasets] if where in (EVERY, NONE) else [[where] if where else list(datasets)]
+    sign = 0.0 if design.margin is not None else design.sign or 1.0
+    return [
+        {
+            (dataset, quantity): sign * float(weight) / len(scope)
+            for dataset in scope
+            for quantity, weight in zip(design.quantities, row, strict=True)
+        }
+        for row in design.weights[: 1 if design.joint or design.claim.over else None]
+        for scope in scopes
+    ]
+
+
+def joint_power(powers: Sequence[float], correlation: Floats) -> float:
+    """Return the probability that all of several tests are significant.
+
+    Parameters
+    ----------
+    powers : sequence of float
+        The power of each test alone.
+    correlation : (tests, tests) array
+        Of the test statistics.
+    """
+    if len(powers) == 1:
+        return float(powers[0])
+    values, vectors = np.linalg.eigh(correlation)
+    statistics = _normals(len(powers)) @ (vectors * np.sqrt(np.maximum(values, 0))).T
+    simulated = float((statistics <= stats.norm.ppf(powers)).all(axis=1).mean())
+    return min(simulated, *powers)
+
+
+@lru_cache(maxsize=8)
+def _normals(tests: int) -> Floats:
+    return np.random.default_rng(tests).standard_normal((JOINT_DRAWS, tests))
+
+
+def correlation_of(directions: Sequence[Direction], earlier: ScoreTable | None) -> Floats:
+    """Return the correlations of contrasts: those of earlier results, else those of exchangeable means.
+
+    If means are exchangeable, contrasts of one metric are correlated as their weights are; contrasts of two metrics,
+    of two datasets, or within margins are not correlated.
+    """
+    measured = None if earlier is None else _measured(directions, earlier)
+    if measured is None:
+        places = list(dict.fromkeys(key for direction in directions for key in direction))
+        measured = np.array([[direction.get(key, 0.0) for key in places] for direction in directions])
+    size = np.sqrt((measured**2).sum(axis=1))
+    scaled = measured / np.where(size > 0, size, 1.0)[:, None]
+    correlation = scaled @ scaled.T
+    np.fill_diagonal(correlation, 1.0)
+    return np.asarray(np.clip(correlation, -1, 1))
+
+
+def _measured(directions: Sequence[Direction], earlier: ScoreTable) -> Floats | None:
+    """Return each contrast on each earlier question, minus its mean; None if the earlier results lack a value."""
+    keys = list(dict.fromkeys(key for direction in directions for key in direction))
+    datasets = list(dict.fromkeys(dataset for dataset, _ in keys))
+    moved: dict[tuple[str, Quantity], Floats] = {}
+    sizes: dict[str, int] = {}
+    for dataset in datasets:
+        named = [quantity for place, quantity in keys if place == dataset]
+        try:
+            values = units_of(earlier, named, (dataset,)).values
+        except DataError:
+            return None
+        if np.isnan(values).any():
+            return None
+        sizes[dataset] = values.shape[1]
+        scale = np.abs(values.mean(axis=1, keepdims=True)) if len({q.metric for q in named}) > 1 else 1.0
+        centred = (values - values.mean(axis=1, keepdims=True)) / np.where(scale == 0, 1.0, scale)
+        moved |= {(dataset, quantity): row for quantity, row in zip(named, centred, strict=True)}
+    return np.array([
+        np.concatenate([
+            sum(
+                (direction.get((dataset, quantity), 0.0) * moved[dataset, quantity]
+                 for place, quantity in keys if place == dataset),
+                np.zeros(sizes[dataset]),
+            ) / sizes[dataset]
+            for dataset in datasets
+        ])
+        for direction in directions
+    ])  # fmt: skip
+
+
+POWER_COLUMNS = (
+    "claim", "questions", "replicates", "alpha", "basis", "deviation", "detectable", "expected", "power", "simulated",
+    "simulated_low", "simulated_high", "needed", "answerable", "note",
+)  # fmt: skip
+
+
+def plan_power(
+    claims: Sequence[str | Claim], arms: Sequence[GridArm], questions: Mapping[str, int], replicates: int,
+    expected: Expectation, *, alpha: float = 0.05, correction: str = "holm", runs: int = RUNS, seed: int = 0,
+) -> pd.DataFrame:  # fmt: skip
+    """Return the power of a plan for each claim.
+
+    Parameters
+    ----------
+    claims, arms
+        As for `evaluate_claims`.
+    questions : mapping of dataset to number of questions
+    replicates : int
+    alpha, correction
+        With any correction but `none`, the level of a claim is alpha over the number of claims: the level if no other
+        claim is decided.
+    runs : int
+        Simulated experiments per claim about two accuracies; 0 for none.
+
+    Returns
+    -------
+    DataFrame
+        `POWER_COLUMNS`. `detectable` is the smallest distance from the claim's null value (of the log for ratios) that
+        is shown with the expected power. If nothing is known of the size of the difference, `expected`, `power` and
+        `needed` (questions, over all datasets) are NaN, and `answerable` is None.
+    """
+    parsed = [parse_claim(claim) if isinstance(claim, str) else claim for claim in claims]
+    level = alpha if correction == "none" else alpha / max(len(parsed), 1)
+    rows = [_row(design_of(claim, arms), questions, replicates, expected, level, runs, seed) for claim in parsed]
+    return pd.DataFrame(rows, columns=list(POWER_COLUMNS))
+
+
+def _row(
+    design: Design,
+    questions: Mapping[str, int],
+    replicates: int,
+    expected: Expectation,
+    alpha: float,
+    runs: int,
+    seed: int,
+) -> tuple[object, ...]:
+    each = [design] if not isinstance(design.claim, All) else design.parts
+    options = (questions, replicates, expected, alpha, runs if len(each) == 1 else 0, seed)
+    results = [_alone(part, *options) for part in each]
+    named = [dict(zip(POWER_COLUMNS, row, strict=True)) for row, _ in results]
+    hardest = min(named, key=lambda row: np.nan_to_num(float(str(row["power"])), nan=-1.0))
+    parts = [part for _, parts in results for part in parts]
+    row = hardest | {"claim": design.claim.text}
+    if len(each) > 1:
+        row["note"] = joined(f"its hardest part is {hardest['claim']}", str(hardest["note"]))
+    if len(parts) == 1 or any(not own for _, own in results):
+        return tuple(row.values())
+    total = sum(n for name, n in questions.items() if any(_includes(part.claim, name) for part in each))
+    correlation = correlation_of([part.direction for part in parts], expected.earlier)
+
+    def power(factor: float) -> float:
+        return joint_power([part.power(factor) for part in parts], correlation)
+
+    reached = power(1.0)
+    needed = _needed(lambda count: power(count / total) - expected.power)
+    note = joined(f"power is that of all {len(parts)} contrasts at once, the rest that of one", str(row["note"]))
+    row |= {"questions": total, "power": reached, "needed": needed, "answerable": bool(reached >= expected.power)}
+    row |= {"note": note, "simulated": np.nan, "simulated_low": np.nan, "simulated_high": np.nan}
+    return tuple(row.values())
+
+
+def _includes(claim: Claim, dataset: str) -> bool:
+    return claim.dataset in (None, EVERY, NONE, dataset)
+
+
+def _alone(
+    design: Design,
+    questions: Mapping[str, int],
+    replicates: int,
+    expected: Expectation,
+    alpha: float,
+    runs: int,
+    seed: int,
+) -> tuple[tuple[object, ...], list[Part]]:
+    """Return the row of a claim without parts as for one contrast, and its contrasts if their power is known."""
+    claim, nan = design.claim, float("nan")
+    sizes = [n for name, n in questions.items() if _includes(claim, name)]
+    if not sizes:
+        raise InputError(f"the claim {claim.text!r}: no dataset {claim.dataset!r}; there are {', '.join(questions)}")
+    effective = min(sizes) if claim.dataset in (EVERY, NONE) else round(len(sizes) ** 2 / sum(1 / n for n in sizes))
+    total, head = sum(sizes), (claim.text, sum(sizes), replicates, alpha)
+    basis = basis_of(design, replicates, expected)
+    if basis is None:
+        return (*head, "none", nan, nan, nan, nan, nan, nan, nan, nan, None, missing_knowledge(design)), []
+
+    def power(distance: float, count: int) -> float:
+        return _power(design, basis, distance, count, replicates, alpha)
+
+    detectable = _smallest(lambda distance: power(distance, effective) - expected.power, basis, design)
+    distance = _distance(design, basis.expected)
+    note = ""
+    if claim.over is not None:
+        note = f"power is that for the {claim.over} of this plan: what {claim.over} differ by comes on top"
+    if np.isnan(distance):
+        return (*head, basis.text, basis.deviation, detectable, nan, nan, nan, nan, nan, nan, None, note), []
+    if distance <= 0:
+        note = joined("expected not to hold", note)
+        known = (basis.text, basis.deviation, detectable, basis.expected)
+        return (*head, *known, 0.0, nan, nan, nan, nan, False, note), []
+    reached = power(distance, effective)
+    parts = [
+        Part(lambda factor: power(distance, max(1, round(factor * effective))), direction)
+        for direction in directions_of(design, list(questions))
+    ]
+    checked = (nan, nan, nan)
+    if runs and len(parts) == 1 and basis.truth is not None:
+        options = {"alpha": alpha, "null": design.null, "sign": design.sign, "runs": runs, "seed": seed}
+        checked = simulated_power(basis.truth, effective, replicates, margin=design.margin, **options)  # type: ignore[arg-type]
+    needed = _needed(lambda count: power(distance, count) - expected.power)
+    numbers = (basis.expected, reached, *checked, np.ceil(needed * total / effective))
+    row = (*head, basis.text, basis.deviation, detectable, *numbers, bool(reached >= expected.power), note)
+    return row, parts
+
+
+def _power(design: Design, basis: Basis, distance: float, count: int, replicates: int, alpha: float) -> float:
+    """Return the power for a claim whose contrast lies `distance` beyond its null value (inside its margin)."""
+    truth, spread = basis.truth, basis.deviation
+    inflation, freedom = 1.0, np.inf
+    if truth is not None:
+        inflation, freedom = bonett_price_inflation(count, spread, truth.added(count, replicates)), count + 1.0
+    if design.margin is not None:
+        return equivalence_power(count, design.margin, spread, design.margin - distance, alpha, inflation, freedom)
+    if truth is not None and design.null == 0 and (replicates == 1 or truth.correlation == 1):
+        return paired_power(count, max(truth.discordance, distance), distance, alpha)
+    return normal_power(count, distance, spread, alpha, inflation, freedom)
+
+
+def _distance(design: Design, expected: float) -> float:
+    if design.margin is not None:
+        return design.margin - abs(expected - design.null)
+    if design.ratio:
+        return design.sign * float(np.log(expected) - np.log(design.null)) if expected > 0 else float("nan")
+    return abs(expected) if design.joint else design.sign * (expected - design.null)
+
+
+def _smallest(lacking: Callable[[float], float], basis: Basis, design: Design) -> float:
+    """Return the smallest distance with enough power; NaN if there is none."""
+    top = design.margin if design.margin is not None else 40 * basis.deviation + 1e-9
+    if basis.truth is not None and design.margin is None:
+        top = 1.0
+    if lacking(top) < 0:
+        return float("nan")
+    if lacking(1e-9) >= 0:
+        return 0.0
+    return float(optimize.brentq(lacking, 1e-9, top, xtol=1e-6))
+
+
+def _needed(lacking: Callable[[int], float], most: int = 10_000_000) -> float:
+    """Return the fewest questions with enough power; infinite above `most`."""
+    low, high = 0, 8
+    while lacking(high) < 0:
+        low, high = high, 2 * high
+        if high > most:
+            return float("inf")
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if lacking(middle) >= 0 else (middle, high)
+    return float(high)
+
+
+def questions_needed(
+    table: ScoreTable, verdicts: pd.DataFrame, arms: Sequence[GridArm], *, alpha: float, correction: str
+) -> list[float]:
+    """Return how many questions would decide each undecided claim with 80 % power if its estimate were the truth.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The scores of the verdicts; the spread over questions is taken from them.
+    verdicts : DataFrame
+        The result of `evaluate_claims`: `claim`, `verdict`.
+    arms, alpha, correction
+        As for `evaluate_claims`.
+
+    Returns
+    -------
+    list of float
+        One per claim: questions over all datasets. NaN if the claim is decided, if its estimate points against it or
+        lies on its bound, or if there is no plan for it.
+    """
+    sizes = {name: len(ids) for name, ids in zip(table.datasets, table.questions, strict=True)}
+    replicates = len(np.unique(table.replicate))
+    expected = Expectation(earlier=table)
+
+    def needed(claim: str) -> float:
+        # The level of each claim is the one that it has among all of them.
+        level = alpha if correction == "none" else alpha / len(verdicts)
+        try:
+            plan = plan_power([claim], arms, sizes, replicates, expected, alpha=level, correction="none", runs=0)
+        except CortexError:
+            return float("nan")
+        count = float(plan["needed"][0])
+        return count if np.isfinite(count) and count > sum(sizes.values()) else float("nan")
+
+    rows = zip(verdicts["claim"], verdicts["verdict"], strict=True)
+    return [needed(claim) if verdict == "undecided" else float("nan") for claim, verdict in rows]

@@ -1,0 +1,225 @@
+"""Power of a comparison: formulas, and simulated experiments with a known truth that check them.
+
+Differences are in units of the metric (0.05 is five points of accuracy), and errors are two-sided.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize, stats
+from statsmodels.stats.proportion import proportion_confint
+
+from cortexdsl.core import Floats
+from cortexdsl.errors import InputError
+from cortexdsl.stats.inference.outcomes import quantile, tail
+
+POWER, ALPHA = 0.8, 0.05
+
+
+def miller_questions(
+    difference: float, between: float, within: tuple[float, float] = (0.0, 0.0), replicates: tuple[int, int] = (1, 1),
+    alpha: float = ALPHA, power: float = POWER,
+) -> float:  # fmt: skip
+    """Return the number of questions that shows a difference.
+
+    Parameters
+    ----------
+    difference : float
+    between : float
+        Variance over questions of the difference of the two methods' expected scores (omega squared).
+    within : (float, float)
+        Mean variance of a score within a question (sigma squared), for each method.
+    replicates : (int, int)
+
+    References
+    ----------
+    Miller 2024, arXiv 2411.00640, Eq. 9: (z_(a/2) + z_b)^2 (w^2 + s_A^2 / K_A + s_B^2 / K_B) / d^2.
+    """
+    if difference == 0:
+        raise InputError("no number of questions shows a difference of 0")
+    return float(_deviates(alpha, power) ** 2 * _variance(between, within, replicates) / difference**2)
+
+
+def paired_power(questions: int, discordance: float, difference: float, alpha: float = ALPHA) -> float:
+    """Return the power of Bonett and Price's test that two accuracies are equal, one replicate, exactly.
+
+    The sum, over the number m of discordant questions (binomial), of the probability that their split is significant:
+    that wins minus losses exceed t ((m + 2) / (1 + t^2 / (n + 2)))^(1/2) in size, with Student's t of n + 1 degrees.
+
+    Parameters
+    ----------
+    questions : int
+    discordance : float
+        Expected share of questions on which exactly one of two methods is right, in [0, 1].
+    difference : float
+        Expected difference of accuracies; at most the discordance in size.
+    """
+    if not abs(difference) <= discordance <= 1:
+        raise InputError(
+            f"two methods that differ on {discordance:.3g} of questions differ by at most that in accuracy"
+        )
+    if discordance == 0:
+        return 0.0
+    spread = 12 * np.sqrt(questions * discordance * (1 - discordance)) + 1
+    low, high = (int(np.clip(questions * discordance + s * spread, 0, questions)) for s in (-1, 1))
+    discordant = np.arange(low, high + 1)
+    chance = stats.binom.pmf(discordant, questions, discordance)
+    bound = float(stats.t.isf(alpha / 2, questions + 1))
+    lead = bound * np.sqrt((discordant + 2) / (1 + bound**2 / (questions + 2)))
+    fewer = np.floor((discordant - lead) / 2 + 1e-9)  # the most questions that the worse method may win
+    win = (1 + difference / discordance) / 2
+    reject = stats.binom.cdf(fewer, discordant, win) + stats.binom.cdf(fewer, discordant, 1 - win)
+    return float((chance * np.where(fewer >= 0, reject, 0)).sum())
+
+
+def paired_difference(questions: int, discordance: float, alpha: float = ALPHA, power: float = POWER) -> float:
+    """Return the smallest difference that one replicate shows with this power; NaN if none."""
+
+    def lacking(difference: float) -> float:
+        return paired_power(questions, discordance, difference, alpha) - power
+
+    if lacking(discordance) < 0:
+        return float("nan")
+    return float(optimize.brentq(lacking, 1e-6, discordance, xtol=1e-5))
+
+
+def normal_power(
+    questions: int, distance: float, deviation: float, alpha: float = ALPHA, inflation: float = 1.0,
+    freedom: float = np.inf,
+) -> float:  # fmt: skip
+    """Return the power of a two-sided test of a mean `distance` away from its null value, in the right direction.
+
+    `inflation` is the standard error of the test divided by the true one, `freedom` the degrees of freedom of its
+    Student's t.
+    """
+    if deviation <= 0:
+        return 1.0 if distance else 0.0
+    bound = inflation * stats.t.isf(alpha / 2, freedom)
+    return float(stats.norm.cdf(abs(distance) * np.sqrt(questions) / deviation - bound))
+
+
+def bonett_price_inflation(questions: int, deviation: float, added: float = 1.0) -> float:
+    """Return the factor by which pseudo-questions widen the standard error of a paired difference.
+
+    `added` is their number on either side: 1 with one replicate (Bonett and Price), fewer with several.
+    """
+    if deviation <= 0:
+        return 1.0
+    widened = np.sqrt(questions * deviation**2 + 2 * added) / (questions + 2 * added)
+    return float(widened * np.sqrt(questions) / deviation)
+
+
+def equivalence_power(
+    questions: int, margin: float, deviation: float, difference: float, alpha: float = ALPHA, inflation: float = 1.0,
+    freedom: float = np.inf,
+) -> float:  # fmt: skip
+    """Return the power of two one-sided tests to show a difference within +- margin; see `normal_power`."""
+    if deviation <= 0:
+        return float(abs(difference) < margin)
+    error = deviation / np.sqrt(questions)
+    reach = margin - inflation * stats.t.isf(alpha, freedom) * error
+    if reach <= 0:
+        return 0.0
+    return float(stats.norm.cdf((reach - difference) / error) - stats.norm.cdf((-reach - difference) / error))
+
+
+def _deviates(alpha: float, power: float) -> float:
+    return float(stats.norm.isf(alpha / 2) + stats.norm.ppf(power))
+
+
+def _variance(between: float, within: tuple[float, float], replicates: tuple[int, int]) -> float:
+    return between + within[0] / replicates[0] + within[1] / replicates[1]
+
+
+RUNS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """The true behaviour of two methods on a question.
+
+    Attributes
+    ----------
+    discordance : float
+        Probability that in one replicate exactly one of them is right.
+    difference : float
+        Expected difference of accuracies.
+    correlation : float
+        Of the differences of a question in two replicates, in [0, 1]. At 0 replicates are as good as questions, at 1
+        they add nothing.
+    """
+
+    discordance: float
+    difference: float = 0.0
+    correlation: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (abs(self.difference) <= self.discordance <= 1 and 0 <= self.correlation <= 1):
+            raise InputError(f"two methods cannot behave like this: {self}")
+
+    def deviation(self, replicates: int) -> float:
+        """Return the standard deviation over questions of the mean difference."""
+        once = self.discordance - self.difference**2
+        return float(np.sqrt(once * (self.correlation + (1 - self.correlation) / replicates)))
+
+    def added(self, questions: int, replicates: int) -> float:
+        """Return the mean number of pseudo-questions on either side (`accuracies.adjusted_contrasts`)."""
+        square = questions * (self.deviation(replicates) ** 2 + self.difference**2)
+        return float((square + 1) / (questions * self._differing(replicates) + 1))
+
+    def _differing(self, replicates: int) -> float:
+        """Return the probability that the mean difference on a question is not 0."""
+        better, worse = (self.discordance + self.difference) / 2, (self.discordance - self.difference) / 2
+        wins = np.arange(replicates // 2 + 1)
+        splits = np.stack([wins, wins, replicates - 2 * wins], axis=1)
+        equal = float(stats.multinomial.pmf(splits, replicates, [better, worse, 1 - better - worse]).sum())
+        return self.correlation * self.discordance + (1 - self.correlation) * (1 - equal)
+
+
+def simulated_differences(truth: Truth, questions: int, replicates: int, runs: int, seed: int) -> Floats:
+    """Return mean differences over replicates of simulated experiments, (runs, questions)."""
+    random = np.random.default_rng([seed, questions, replicates])
+    chances = ((truth.discordance + truth.difference) / 2, (truth.discordance - truth.difference) / 2)
+    once = random.random((runs, questions))
+    lasting = (once < chances[0]).astype(float) - (once >= 1 - chances[1])
+    if replicates == 1 or truth.correlation == 1:
+        return np.asarray(lasting)
+    counts = random.multinomial(replicates, [*chances, 1 - sum(chances)], (runs, questions))
+    fresh = (counts[..., 0] - counts[..., 1]) / replicates
+    return np.where(random.random((runs, questions)) < truth.correlation, lasting, fresh)
+
+
+def simulated_power(
+    truth: Truth, questions: int, replicates: int, *, alpha: float = 0.05, null: float = 0.0,
+    margin: float | None = None, sign: float = 1.0, runs: int = RUNS, seed: int = 0,
+) -> tuple[float, float, float]:  # fmt: skip
+    """Return the share of simulated experiments that support a claim, and its 95 % interval.
+
+    The tests are those of verdicts: Bonett-Price, generalised; two one-sided tests within a margin.
+
+    Returns
+    -------
+    share, low, high : float
+        With Clopper and Pearson's interval for the number of runs.
+    """
+    centre, error = _adjusted(simulated_differences(truth, questions, replicates, runs, seed))
+    freedom = questions + 1.0
+    if margin is not None:
+        p = np.maximum(tail((centre - null + margin) / error, freedom), tail((null + margin - centre) / error, freedom))
+        supported = p <= alpha
+    else:
+        supported = sign * (centre - null) / error >= quantile(freedom, 1 - alpha)
+    wins = int(supported.sum())
+    low, high = proportion_confint(wins, runs, method="beta")
+    return wins / runs, float(low), float(high)
+
+
+def _adjusted(differences: Floats) -> tuple[Floats, Floats]:
+    """Return the centre and standard error of each experiment, as `accuracies.adjusted_contrasts` computes them."""
+    square = (differences**2).sum(axis=1)
+    added = (square + 1) / ((differences != 0).sum(axis=1) + 1)
+    size = differences.shape[1] + 2 * added
+    centre = differences.sum(axis=1) / size
+    return centre, np.sqrt((square + 2 * added) / size - centre**2) / np.sqrt(size)

@@ -1,0 +1,1 @@
+"""Tables of scores and answers, and the independent units that tests count."""

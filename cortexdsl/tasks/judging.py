@@ -1,0 +1,258 @@
+"""An LLM judge of answers: its prompt, its judgements as a file, and how far it agrees with exact match.
+
+MADKE (arXiv 2312.04854) reports judged correctness beside F1 for generated answers. The judge is a role with its own
+calls in the call log; its prompt is `prompts/common/judge.j2`. It sees golds, so nothing of it may reach a debater.
+
+A file of judgements has one line for each different answer that one cell gave to one dataset, as JSON Lines
+`{schema_version, question_id, answer, judgement, call}`: `judgement` is `correct`, `incorrect` or null (the judge's
+reply was empty or could not be read), `call` is the key in the judge's call log.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from cortexdsl.core import Agent, Call, Message, Model, Question
+from cortexdsl.engine.seeds import call_seed
+from cortexdsl.errors import RecordError
+from cortexdsl.tasks.grading.metrics import grade_all
+from cortexdsl.tasks.reading.kinds import KINDS
+from cortexdsl.tasks.reading.text import clean, without_forms
+from cortexdsl.tasks.task import Task
+
+Rendering: TypeAlias = Callable[[str, Mapping[str, Any]], tuple[Message, ...]]
+"""From a template's name and its variables to messages."""
+PROMPT = "common/judge.j2"
+NAME = "judge"
+_JUDGEMENT = re.compile(
+    r"\bjudge?ment\b[*_`\s]{0,4}[:=]?[*_`\s]{0,4}(in ?correct|not correct|correct|wrong|right|true|false|yes|no)\b",
+    re.IGNORECASE,
+)
+_ALONE = re.compile(r"[\s*_`\"'(]*(incorrect|not correct|correct|wrong|right|yes|no)[\s*_`\"').!]*", re.IGNORECASE)
+_RIGHT = frozenset({"correct", "right", "true", "yes"})
+
+
+def judge_variables(question: Question, golds: Sequence[str], answer: str) -> Mapping[str, Any]:
+    """Return the variables of the judge's template, except `agent`."""
+    return {"question": question, "golds": tuple(golds), "answer": answer}
+
+
+def judge_call(
+    judge: Model, question: Question, golds: Sequence[str], answer: str, render: Rendering, *, seed: int
+) -> Call:
+    """Return the call that asks the judge about an answer.
+
+    Its seed knows neither cell nor replicate, so that equal answers to a question are judged once, and alike.
+
+    Parameters
+    ----------
+    judge : Model
+    question : Question
+    golds : sequence of str
+    answer : str
+    render : callable
+    seed : int
+        The seed of the experiment.
+    """
+    variables = {"agent": Agent(NAME, judge), **judge_variables(question, golds, answer)}
+    return Call(judge, render(PROMPT, variables), call_seed(seed, 0, question.id, NAME, 0))
+
+
+def read_judgement(text: str) -> bool | None:
+    """Read a judge's reply: the last `Judgement:`, or a reply that is the word alone; None if neither is there."""
+    text = without_forms(clean(text))
+    found = list(_JUDGEMENT.finditer(text))
+    word = found[-1][1] if found else (match[1] if (match := _ALONE.fullmatch(text[:100])) else None)
+    return None if word is None else word.lower() in _RIGHT
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far judgements agree with exact match.
+
+    Attributes
+    ----------
+    judged : int
+        Answers with a readable judgement.
+    unread : int
+        Answers without one; left out of the rest.
+    agree : float
+        Share on which both say the same.
+    kappa : float or None
+        Cohen's kappa, (p_o - p_e) / (1 - p_e); None if chance alone explains all (p_e = 1).
+    judge_only, exact_only : int
+        Right to the judge alone, and to exact match alone.
+    """
+
+    judged: int
+    unread: int
+    agree: float
+    kappa: float | None
+    judge_only: int
+    exact_only: int
+
+
+def agreement(judged: Sequence[bool | None], exact: Sequence[bool]) -> Agreement:
+    """Compare judgements with exact match, answer by answer.
+
+    Raises
+    ------
+    ValueError
+        If the two differ in length, or no judgement could be read.
+    """
+    pairs = [(said, match) for said, match in zip(judged, exact, strict=True) if said is not None]
+    if not pairs:
+        raise ValueError("no readable judgement")
+    n = len(pairs)
+    observed = sum(said == match for said, match in pairs) / n
+    judge_rate, exact_rate = sum(said for said, _ in pairs) / n, sum(match for _, match in pairs) / n
+    expected = judge_rate * exact_rate + (1 - judge_rate) * (1 - exact_rate)
+    return Agreement(
+        judged=n,
+        unread=len(judged) - n,
+        agree=observed,
+        kappa=None if expected == 1 else (observed - expected) / (1 - expected),
+        judge_only=sum(said and not match for said, match in pairs),
+        exact_only=sum(match and not said for said, match in pairs),
+    )
+
+
+SCHEMA_VERSION = 1
+_WORDS: Mapping[bool | None, str | None] = {True: "correct", False: "incorrect", None: None}
+_MEANT = {word: meant for meant, word in _WORDS.items()}
+_REMEDY = "run the workflow again: it asks the judge about what is missing, and nothing twice"
+
+Answered = tuple[str, str]
+"""(question id, answer)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A judgement of an answer; `is_right` is None if its reply could not be read."""
+
+    question_id: str
+    answer: str
+    is_right: bool | None
+    call: str
+
+
+class Judgements:
+    """The judgements of one file as a grade function: 1 correct; 0 incorrect, unreadable, or no answer at all.
+
+    Parameters
+    ----------
+    path : Path
+
+    Raises
+    ------
+    RecordError
+        If the file is missing, of another version, or a line cannot be read; when called, if an answer was
+        never judged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.by_answer: Mapping[Answered, bool | None] = MappingProxyType(_read(path))
+
+    def __call__(self, question_id: str, answer: str | None) -> float:
+        """Return the grade of an answer."""
+        if answer is None:
+            return 0.0
+        try:
+            return float(self.by_answer[question_id, answer] is True)
+        except KeyError:
+            raise RecordError(
+                f"{self.path}: no judgement of an answer to question {question_id}\n    {_REMEDY}"
+            ) from None
+
+
+def judgement_lines(judgements: Iterable[Judgement]) -> Iterable[str]:
+    """Return the lines of a file of judgements."""
+    for one in judgements:
+        yield json.dumps(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "question_id": one.question_id,
+                "answer": one.answer,
+                "judgement": _WORDS[one.is_right],
+                "call": one.call,
+            }
+        )
+
+
+def unread_calls(path: Path) -> tuple[str, ...]:
+    """Return the keys of the calls whose judgement is null: the reply was empty, or could not be read.
+
+    Raises
+    ------
+    RecordError
+        As for `Judgements`.
+    """
+    return tuple(row["call"] for row in _rows(path) if row["judgement"] is None)
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the checked lines of a file of judgements."""
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecordError(f"{path}: the judgements cannot be read ({error})\n    {_REMEDY}") from None
+    for number, line in enumerate(filter(None, lines), 1):
+        try:
+            row = json.loads(line)
+            if row["schema_version"] != SCHEMA_VERSION:
+                raise ValueError(f"schema_version is {row['schema_version']!r}, not {SCHEMA_VERSION}")
+            if row["judgement"] not in _MEANT:
+                raise ValueError(f"judgement is {row['judgement']!r}")
+            found = {name: str(row[name]) for name in ("question_id", "answer", "call")}
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise RecordError(f"{path}:{number}: not a line of judgements ({error})\n    {_REMEDY}") from None
+        yield found | {"judgement": row["judgement"]}
+
+
+def _read(path: Path) -> dict[Answered, bool | None]:
+    return {(row["question_id"], row["answer"]): _MEANT[row["judgement"]] for row in _rows(path)}
+
+
+RULES: Mapping[str, tuple[str, str]] = {
+    "trivia_em": ("trivia_em", "trivia_f1"),
+    "trivia_f1": ("trivia_em", "trivia_f1"),
+    "hotpot_f1": ("em", "hotpot_f1"),
+    "qa_f1": ("em", "qa_f1"),
+    "qa_f1_first_line": ("em", "qa_f1_first_line"),
+    "qa_f1_zh": ("em_zh", "qa_f1_zh"),
+}
+"""Metric of a question -> the exact match and the token F1 of the same official script."""
+SQUAD = ("em", "f1")
+"""Those of every other metric."""
+NAMES = ("em", "f1")
+
+
+def text_scores(task: Task) -> tuple[str, ...]:
+    """Return the further score columns of a task: `em` and `f1` if all of its answers are short texts."""
+    return NAMES if all(item.kind == "text" for item in task.items) else ()
+
+
+def can_be_judged(task: Task) -> bool:
+    """Say whether a judge may be asked about a task's answers: all are short or free texts."""
+    return all(KINDS[item.kind].is_judged for item in task.items)
+
+
+def text_grade(task: Task, name: str) -> Callable[[str, str | None], float]:
+    """Return `em` or `f1` of a task as a grade function, by the rule that belongs to each question's metric.
+
+    (question id, answer) -> score in [0, 1], the best over the golds; an unreadable answer (None) is 0.
+    """
+    place = NAMES.index(name)
+
+    def grade(question_id: str, answer: str | None) -> float:
+        item = task.item(question_id)
+        return grade_all([(RULES.get(item.metric, SQUAD)[place], answer, item.gold, item.labels)])[0]
+
+    return grade

@@ -1,0 +1,334 @@
+"""Replies of any program: rows of task, question, options, gold and output, read, graded and summarised."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+from cortexdsl.core import Question, Reading
+from cortexdsl.errors import DataError
+from cortexdsl.tasks.grading.metrics import GROUPS, grade_all, macro_average
+from cortexdsl.tasks.reading.kinds import kind_named
+from cortexdsl.tasks.reading.number import canonical_number
+from cortexdsl.tasks.reading.reader import AnswerReader
+from cortexdsl.tasks.registry import DatasetEntry, registry
+from cortexdsl.tasks.sources.values import CONVERTERS, options_of, split_options
+from cortexdsl.tasks.task import Item, Task
+
+_YES_NO = frozenset({"yes", "no", "true", "false"})
+_OPTION_LINES = re.compile(r"^\(?([A-Z])[).:]\s+(\S[^\n]*)$", re.MULTILINE)
+_OPTIONS_INLINE = re.compile(r"\b([A-J])\)\s?(.*?)(?=\s[A-J]\)|$)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class GradedReply:
+    """One reply, read both ways and scored.
+
+    Attributes
+    ----------
+    task : str
+        The row's task name.
+    kind, metric : str
+    strict, lenient : Reading
+    strict_score, lenient_score : float
+        Of each reading, in [0, 1].
+    reading : str
+        Which reading scores.
+    """
+
+    task: str
+    kind: str
+    metric: str
+    strict: Reading
+    lenient: Reading
+    strict_score: float
+    lenient_score: float
+    reading: Literal["lenient", "strict"]
+
+    @property
+    def scored(self) -> Reading:
+        """The reading that scores."""
+        return self.lenient if self.reading == "lenient" else self.strict
+
+    @property
+    def score(self) -> float:
+        """Score of the reading that scores."""
+        return self.lenient_score if self.reading == "lenient" else self.strict_score
+
+    def row(self) -> dict[str, Any]:
+        """The row that `cortexdsl grade` writes."""
+        return {
+            "task": self.task,
+            "answer": self.scored.value,
+            "unparsed": self.scored.unparsed,
+            "strict": self.strict.value,
+            "lenient": self.lenient.value,
+            "confidence": self.scored.confidence,
+            "score": self.score,
+        }
+
+
+def grade_rows(
+    rows: Sequence[Mapping[str, Any]], reading: Literal["lenient", "strict"] = "lenient", first: int = 1
+) -> list[GradedReply]:
+    """Read and grade rows of any program.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        Each with `task` (a dataset of the registry, perhaps `dataset/subset`; any other name is judged by its
+        options and gold), `gold` (or a list of them), `output`, perhaps `question`, `options`, `kind`, `metric`.
+    reading : str
+        Which reading scores.
+    first : int
+        Number of the first row, for error messages.
+
+    Raises
+    ------
+    DataError
+        If a row lacks a field or has no gold that can be read; names the row.
+    """
+    items = [row_item(row, number) for number, row in enumerate(rows, first)]
+    texts = [str(row["output"] if row["output"] is not None else "") for row in rows]
+    return _graded([str(row.get("task", "")) for row in rows], items, texts, reading)
+
+
+def grade_answers(task: Task, replies: Sequence[tuple[str, str]]) -> list[GradedReply]:
+    """Read and grade replies to a task's questions, given as (question id, text)."""
+    items = [task.item(question_id) for question_id, _ in replies]
+    return _graded([task.label] * len(items), items, [text for _, text in replies], task.reading)
+
+
+def row_item(row: Mapping[str, Any], number: int = 1) -> Item:
+    """Make an item of one row: its kind and metric from the registry, else judged by its options and gold."""
+    for name in ("gold", "output"):
+        if name not in row:
+            raise DataError(
+                f"row {number}: no {name!r}\n    a row has task, question, options (if any), gold and output; "
+                f"this one has: {', '.join(row)}"
+            )
+    text = str(row.get("question") or "")
+    options = options_of(row, "options") or options_in(text)
+    golds = CONVERTERS["plain"](row["gold"], ())
+    if not golds:
+        raise DataError(f"row {number}: its gold is empty\n    a gold is a text, a number or a list of them")
+    entry = _entry(str(row.get("task") or ""))
+    if entry is not None and entry.kind == "choice" and not options:
+        options = ()
+    kind = str(row.get("kind") or (entry.kind if entry else _judged(golds, options)))
+    labels = tuple(row.get("labels") or (entry.labels if entry else ()))
+    canonical = _canonical(kind, options, labels, golds)
+    if canonical is None:
+        kind = _judged(golds, options)
+        entry, canonical = None, _canonical(kind, options, labels, golds)
+    if canonical is None:
+        raise DataError(f"row {number}: no {kind} in its gold {str(row['gold'])[:80]!r}\n    give the row a `kind`")
+    metric = row.get("metric") or (
+        entry.metric_name if entry and entry.kind == kind else DatasetEntry("", kind=kind).metric_name
+    )
+    return Item(Question(str(number), text, options), canonical, kind, str(metric), labels)
+
+
+def options_in(text: str) -> tuple[tuple[str, str], ...]:
+    """Options that a question's text ends in: lines `(A) ...` or `A. ...`, or `A)... B)...` after `Options:`."""
+    found = split_options(text)[1]
+    if found:
+        return found
+    lines = [(label, option.strip()) for label, option in _OPTION_LINES.findall(text)]
+    if _consecutive(lines):
+        return tuple(lines)
+    tail = text.rpartition("Options:")[2] if "Options:" in text else ""
+    inline = [(label, option.strip()) for label, option in _OPTIONS_INLINE.findall(tail)]
+    return tuple(inline) if _consecutive(inline) else ()
+
+
+def _consecutive(options: Sequence[tuple[str, str]]) -> bool:
+    return len(options) > 1 and [label for label, _ in options] == [chr(65 + place) for place in range(len(options))]
+
+
+def _judged(golds: Sequence[str], options: tuple[tuple[str, str], ...]) -> str:
+    """The kind that golds and options look like."""
+    bare = [gold.strip().strip("()") for gold in golds]
+    if all(len(gold) == 1 and gold.isupper() for gold in bare) or (options and _in(bare, options)):
+        return "choice"
+    if all(gold.lower() in _YES_NO for gold in bare):
+        return "yesno"
+    return "number" if all(canonical_number(gold) is not None for gold in golds) else "text"
+
+
+def _in(golds: Sequence[str], options: tuple[tuple[str, str], ...]) -> bool:
+    known = {part for option in options for part in option}
+    return all(gold in known for gold in golds)
+
+
+def _canonical(
+    kind: str, options: tuple[tuple[str, str], ...], labels: tuple[str, ...], golds: Sequence[str]
+) -> tuple[str, ...] | None:
+    reader = kind_named(kind, options, labels)
+    spelled = [reader.canonical(gold) for gold in golds]
+    return tuple(gold for gold in spelled if gold is not None) if None not in spelled else None
+
+
+def _entry(task: str) -> DatasetEntry | None:
+    """The registry's entry for a task name of any spelling: `mmlu_pro/history`, `GSM8k`, `bbh/navigate`."""
+    name, _, subset = task.partition("/")
+    found = _by_plain_name().get(_plain(name))
+    return found.of_subset(subset) if found else None
+
+
+@lru_cache(maxsize=1)
+def _by_plain_name() -> Mapping[str, DatasetEntry]:
+    names = {_plain(name): entry for name, entry in registry().items()}
+    return names | {"arcc": names["arcchallenge"], "squadv2": names["squad2"], "squadv1": names["squad"]}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _graded(
+    tasks: Sequence[str], items: Sequence[Item], texts: Sequence[str], reading: Literal["lenient", "strict"]
+) -> list[GradedReply]:
+    readings: list[tuple[Reading, Reading]] = []
+    for item, text in zip(items, texts, strict=True):
+        reader = AnswerReader(kind_named(item.kind, item.question.options, item.labels))
+        readings.append(reader.both(text))
+    both = [
+        grade_all(
+            [(item.metric, pair[way].value, item.gold, item.labels) for item, pair in zip(items, readings, strict=True)]
+        )
+        for way in (0, 1)
+    ]
+    return [
+        GradedReply(task, item.kind, item.metric, read[0], read[1], strict, lenient, reading)
+        for task, item, read, strict, lenient in zip(tasks, items, readings, *both, strict=True)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryLine:
+    """One line of a summary.
+
+    Attributes
+    ----------
+    task : str
+        The task's name, or `all`.
+    replies : int
+    strict_score, lenient_score : float
+        Mean score of each reading; an unreadable reply counts 0.
+    strict_unread, lenient_unread : float
+        Share of replies in which each reading found no answer.
+    out_of_range : int
+        Stated confidences below 0 or above 1: kept as stated, clipped when they are used.
+    """
+
+    task: str
+    replies: int
+    strict_score: float
+    lenient_score: float
+    strict_unread: float
+    lenient_unread: float
+    out_of_range: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Lines by task, and averages of the reading that scores.
+
+    Attributes
+    ----------
+    lines : tuple of Line
+        One a task in the order of the replies, then `all`.
+    micro : float
+        Mean over replies.
+    macro : float
+        Mean over tasks of their means.
+    longbench : mapping of language to float
+        LongBench's published kind of average, if all six groups of a language are there.
+    """
+
+    lines: tuple[SummaryLine, ...]
+    micro: float
+    macro: float
+    longbench: Mapping[str, float]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the summary as plain values."""
+        return asdict(self)
+
+    def text(self) -> str:
+        """Return the summary as a table for a terminal."""
+        width = max(len("task"), *(len(line.task) for line in self.lines))
+        head = f"{'task':<{width}}  replies  score strict/lenient  unread strict/lenient"
+        rows = [
+            f"{line.task:<{width}}  {line.replies:>7}  {line.strict_score:>12.1%}{line.lenient_score:>8.1%}"
+            f"  {line.strict_unread:>13.1%}{line.lenient_unread:>8.1%}"
+            for line in self.lines
+        ]
+        notes = [f"micro average {self.micro:.1%} (over replies), macro average {self.macro:.1%} (over tasks)"]
+        notes += [f"LongBench average ({language}) {value:.1%}" for language, value in self.longbench.items()]
+        stated = self.lines[-1].out_of_range
+        if stated:
+            notes.append(f"{stated} stated confidences lie outside 0 to 1")
+        return "\n".join([head, *rows, "", *notes])
+
+
+def summarise(graded: Sequence[GradedReply]) -> Summary:
+    """Summarise graded replies.
+
+    Raises
+    ------
+    ValueError
+        If there are no replies.
+    """
+    if not graded:
+        raise ValueError("no graded reply to summarise")
+    by_task: dict[str, list[GradedReply]] = {}
+    for each in graded:
+        by_task.setdefault(each.task, []).append(each)
+    means = {task: mean(each.score for each in replies) for task, replies in by_task.items()}
+    lines = [_line(task, replies) for task, replies in by_task.items()] if len(by_task) > 1 else []
+    return Summary(
+        (*lines, _line("all" if lines else next(iter(by_task)), graded)),
+        mean(each.score for each in graded),
+        mean(means.values()),
+        _longbench(means),
+    )
+
+
+def macro(scores: Iterable[tuple[str, float]]) -> float:
+    """Mean over groups of their mean scores, from (group, score) pairs."""
+    groups: dict[str, list[float]] = {}
+    for group, score in scores:
+        groups.setdefault(group, []).append(score)
+    return mean(mean(values) for values in groups.values())
+
+
+def mean(values: Iterable[float]) -> float:
+    """Arithmetic mean of at least one value."""
+    listed = list(values)
+    return sum(listed) / len(listed)
+
+
+def _line(task: str, replies: Sequence[GradedReply]) -> SummaryLine:
+    return SummaryLine(
+        task,
+        len(replies),
+        mean(each.strict_score for each in replies),
+        mean(each.lenient_score for each in replies),
+        mean(float(each.strict.value is None) for each in replies),
+        mean(float(each.lenient.value is None) for each in replies),
+        sum(each.scored.confidence is not None and not 0 <= each.scored.confidence <= 1 for each in replies),
+    )
+
+
+def _longbench(means: Mapping[str, float]) -> dict[str, float]:
+    subsets = {task.split("/", 1)[1]: mean for task, mean in means.items() if task.lower().startswith("longbench/")}
+    averages: dict[str, float] = {}
+    for language, groups in GROUPS.items():
+        if {groups[subset] for subset in subsets if subset in groups} == set(groups.values()):
+            averages[language] = macro_average(subsets, language)
+    return averages

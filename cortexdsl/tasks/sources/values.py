@@ -1,0 +1,345 @@
+"""Values of a row: fields by name or path, options, passages, golds, decimal marks and images."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import binascii
+import hashlib
+import json
+import re
+import string
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from cortexdsl.core import Image
+from cortexdsl.errors import DataError
+from cortexdsl.tasks.reading.number import canonical_number
+from cortexdsl.tasks.reading.statements import boxes
+
+_INSIDE = re.compile(r"\n?\s*(?:Answer Choices|Options|Choices):?\s*((?:\s*\([A-Z]\)[^\n]*)+)\s*$")
+_MISSING = object()
+_FILLER = ("", "N/A")
+
+
+def field(row: Mapping[str, Any], names: Any, default: Any = None) -> Any:
+    """Return a field of a row.
+
+    Parameters
+    ----------
+    row : mapping
+    names : str or list of str
+        A column, a dotted path (`Answer.Value`; lists on the way are mapped over), or several: the first that
+        is there.
+    default
+        Returned if none is there.
+    """
+    for name in [names] if isinstance(names, str) else names or []:
+        value = _at(row, name)
+        if value is not _MISSING and value is not None:
+            return value
+    return default
+
+
+def _at(row: Any, path: str) -> Any:
+    if isinstance(row, Mapping) and path in row:
+        return row[path]
+    head, _, rest = path.partition(".")
+    if isinstance(row, list):
+        values = [_at(part, path) for part in row]
+        return [value for value in values if value is not _MISSING] or _MISSING
+    if not rest or not isinstance(row, Mapping) or head not in row:
+        return _MISSING
+    return _at(row[head], rest)
+
+
+def passage_of(value: Any) -> str:
+    """Return a context as text: a text as it is, HotpotQA's titled lists of sentences one page a line.
+
+    On disk pages are `[title, [sentence, ...]]`, on the hub `{title: [...], sentences: [[...], ...]}`.
+    """
+    if isinstance(value, Mapping):
+        value = list(zip(value["title"], value.get("sentences", value.get("content")), strict=True))
+    if not isinstance(value, list | tuple):
+        return "" if value is None else str(value)
+    if value and all(isinstance(page, list | tuple) and len(page) == 2 for page in value):
+        return "\n".join(f"{title}: {' '.join(part.strip() for part in parts)}" for title, parts in value)
+    return "\n".join(map(str, value))
+
+
+def options_of(row: Mapping[str, Any], where: Any) -> tuple[tuple[str, str], ...]:
+    """Return the (label, text) options of a row.
+
+    Parameters
+    ----------
+    row : mapping
+    where : None, str, list or mapping
+        None: no options. A field that holds a list of texts, a list of {label, text}, or {label: [...], text:
+        [...]}. `{columns: [...]}`: one option a column. `{inside: field}`: `(A) ...` lines that end a text. A
+        list: the first of these that gives options.
+    """
+    if where is None:
+        return ()
+    if isinstance(where, list):
+        return next((found for found in (options_of(row, each) for each in where) if found), ())
+    if isinstance(where, Mapping):
+        if "inside" in where:
+            return split_options(str(field(row, where["inside"], "")))[1]
+        texts = [row.get(column) for column in where["columns"]]
+        return _lettered([text for text in texts if text is not None])
+    value = field(row, where)
+    if isinstance(value, str):
+        value = _parsed_list(value)
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return tuple((str(label), str(text)) for label, text in zip(value["label"], value["text"], strict=True))
+    if isinstance(value, list) and value and isinstance(value[0], Mapping):
+        return tuple((str(option["label"]), str(option["text"])) for option in value)
+    return _lettered(value or [])
+
+
+def split_options(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Split a text that ends in `Options:` and `(A) ...` lines into the text and the options."""
+    found = _INSIDE.search(text)
+    if found is None:
+        return text, ()
+    options = re.findall(r"\(([A-Z])\)\s*([^\n]*)", found[1])
+    return text[: found.start()].rstrip(), tuple((label, option.strip()) for label, option in options)
+
+
+def _lettered(texts: Sequence[Any]) -> tuple[tuple[str, str], ...]:
+    """Give letters to texts; fillers that pad a row to a fixed number of options are dropped."""
+    kept = [str(text).strip() for text in texts if str(text).strip() not in _FILLER]
+    if len(kept) > len(string.ascii_uppercase):
+        raise DataError(f"a question with {len(kept)} options\n    at most 26 are possible")
+    return tuple(zip(string.ascii_uppercase, kept, strict=False))
+
+
+def _parsed_list(text: str) -> Any:
+    """A list that a CSV cell holds as JSON or as Python writes it."""
+    for parse in (json.loads, ast.literal_eval):
+        try:
+            value = parse(text)
+        except (ValueError, SyntaxError):
+            continue
+        if isinstance(value, list):
+            return value
+    return []
+
+
+Options: TypeAlias = tuple[tuple[str, str], ...]
+Converter: TypeAlias = Callable[[Any, Options], list[str]]
+
+
+def _plain(value: Any, options: Options) -> list[str]:
+    """A text, a number or a list of either (numpy arrays of Parquet files included)."""
+    if value is None:
+        return []
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [text for part in value for text in _plain(part, options)]
+    if isinstance(value, dict):  # SQuAD on the hub: {"text": [...], "answer_start": [...]}
+        return _plain(value.get("text", value.get("value")), options)
+    if isinstance(value, bool):
+        return ["true" if value else "false"]
+    return [str(value)]
+
+
+def _hashes(value: Any, options: Options) -> list[str]:
+    """GSM8K: what follows the last `####`."""
+    return [str(value).rsplit("####", 1)[-1].strip()] if "####" in str(value) else []
+
+
+def _boxed(value: Any, options: Options) -> list[str]:
+    """MATH: the last box of the solution."""
+    found = boxes(str(value))
+    return [found[-1][1]] if found else []
+
+
+def _label(value: Any, options: Options) -> list[str]:
+    """A label, or the index from 0 of an option."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return [options[value][0]] if 0 <= value < len(options) else []
+    return [str(value).strip().strip("()")]
+
+
+def _first_option(value: Any, options: Options) -> list[str]:
+    """GPQA and SciQ keep the right option in a column of its own: the first, before options are shuffled."""
+    return [options[0][0]] if options else []
+
+
+def _boolean(value: Any, options: Options) -> list[str]:
+    return ["yes" if str(value).strip().lower() in ("true", "yes", "1") else "no"]
+
+
+def _answers_or_none(value: Any, options: Options) -> list[str]:
+    """SQuAD 2.0: no answer at all means that the passage holds none, which is the empty answer."""
+    return list(dict.fromkeys(_plain(value, options))) or [""]
+
+
+def _no_thousands(value: Any, options: Options) -> list[str]:
+    """GSM-IC: a number, sometimes with a unit behind it."""
+    return [match[0] for match in [re.search(r"-?[\d,]*\.?\d+", str(value))] if match]
+
+
+CONVERTERS: Mapping[str, Converter] = {
+    "plain": _plain,
+    "hashes": _hashes,
+    "boxed": _boxed,
+    "label": _label,
+    "first_option": _first_option,
+    "boolean": _boolean,
+    "answers_or_none": _answers_or_none,
+    "number": _no_thousands,
+}
+
+
+Mark: TypeAlias = Literal[".", ","]
+
+_DIGITS = re.compile(r"\d[\d.,]*")
+_COMMA = re.compile(r"(\d{1,3}(\.\d{3})+|\d+),\d+|\d{1,3}(\.\d{3})+")  # 3,5 and 1.234,5 and 1.234
+_POINT = re.compile(r"(\d{1,3}(,\d{3})+|\d+)\.\d+|\d{1,3}(,\d{3})+")  # 3.5 and 1,234.5 and 1,234
+_THOUSANDS = re.compile(r"(?<=\d)\.(?=\d{3}(?!\d))")
+
+
+def with_point(text: str) -> str:
+    """Write a number with a decimal comma with a decimal point: `1.234,5` becomes `1234.5`."""
+    return _THOUSANDS.sub("", text).replace(",", ".")
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a text is a number, with a decimal point or a decimal comma."""
+    return canonical_number(text) is not None or canonical_number(with_point(text)) is not None
+
+
+def decimal_mark(answers: Sequence[tuple[str, str]], *, has_semicolons: bool) -> Mark:
+    """Return the decimal mark that a column of numbers is written with.
+
+    Parameters
+    ----------
+    answers : sequence of (place, text)
+        Numbers as the file has them.
+    has_semicolons : bool
+        The file is a CSV table with semicolons as delimiters, which programs use if the comma is the decimal mark.
+
+    Raises
+    ------
+    DataError
+        Both marks are there, or the numbers of a file with semicolons can be read either way.
+    """
+    commas, points, either = [], [], []
+    for place, text in answers:
+        match = _DIGITS.search(text)
+        digits = match[0].rstrip(".,") if match else ""
+        as_comma, as_point = _COMMA.fullmatch(digits), _POINT.fullmatch(digits)
+        if as_comma and as_point:
+            either.append((place, text))
+        elif as_comma:
+            commas.append((place, text))
+        elif as_point:
+            points.append((place, text))
+    if commas and points:
+        (one, comma), (other, point) = commas[0], points[0]
+        raise DataError(
+            f"{one}: {comma!r} has a decimal comma, and {other}: {point!r} a decimal point\n"
+            "    write all numbers alike, with a decimal point",
+            word="decimal",
+        )
+    if either and has_semicolons and not commas and not points:
+        place, text = either[0]
+        raise DataError(
+            f"{place}: {text!r} could be {canonical_number(text)} or {canonical_number(with_point(text))}\n"
+            f'    write decimal: "," if the comma is the decimal mark, or decimal: "."',
+            word="decimal",
+        )
+    return "," if commas else "."
+
+
+LARGEST_IMAGE = 16 * 2**20
+"""Bytes of an image at most."""
+
+_DATA_URI = re.compile(r"data:image/[\w.+-]+;base64,", re.IGNORECASE)
+_KINDS = (
+    (re.compile(rb"\x89PNG\r\n\x1a\n"), "image/png"),
+    (re.compile(rb"\xff\xd8\xff"), "image/jpeg"),
+    (re.compile(rb"GIF8[79]a"), "image/gif"),
+    (re.compile(rb"RIFF....WEBP", re.DOTALL), "image/webp"),
+)
+
+
+def images_of(row: Mapping[str, Any], columns: Sequence[str], folder: Path, place: str) -> tuple[Image, ...]:
+    """Return the images of a row, in the order of the columns.
+
+    Parameters
+    ----------
+    row : mapping
+    columns : sequence of str
+        Each holds one image, a list of them, or nothing: the path of a file, a data URI, or `{bytes, path}`.
+    folder : Path
+        The folder that relative paths start from.
+    place : str
+        For messages.
+
+    Raises
+    ------
+    DataError
+        An image cannot be read, is larger than 16 MiB, or is no PNG, JPEG, GIF or WebP.
+    """
+    found: list[Image] = []
+    for column in columns:
+        value = field(row, column)
+        for part in value if isinstance(value, list | tuple) else (value,):
+            if part is not None and part != "":
+                found.append(_image(part, folder, f"{place}: column {column!r}"))
+    return tuple(found)
+
+
+def _image(value: Any, folder: Path, place: str) -> Image:
+    if isinstance(value, Mapping):  # as the hub stores them
+        value = value.get("bytes") or value.get("path")
+    if isinstance(value, bytes):
+        kind = _checked(value, place)
+        return Image(_digest(value), kind, f"data:{kind};base64,{base64.b64encode(value).decode('ascii')}")
+    if not isinstance(value, str):
+        raise DataError(f"{place} holds {type(value).__name__}\n    give the path of an image, or a data URI")
+    head = _DATA_URI.match(value)
+    if head is not None:
+        try:
+            content = base64.b64decode(value[head.end() :], validate=True)
+        except (binascii.Error, ValueError):
+            raise DataError(f"{place}: a data URI that is not base64\n    is the row whole?") from None
+        return Image(_digest(content), _checked(content, place), value)
+    if "://" in value or value.startswith("data:"):
+        raise DataError(
+            f"{place}: {value[:60]!r} is not a file\n    download the images to the dataset, and name files"
+        )
+    path = (folder / value).absolute()
+    try:
+        if path.stat().st_size > LARGEST_IMAGE:
+            raise _too_large(place)
+        content = path.read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: no file has such a name
+        why = getattr(error, "strerror", None) or error
+        raise DataError(f"{place}: {value!r} cannot be read ({why})\n    paths start from {folder}") from None
+    return Image(_digest(content), _checked(content, place), str(path))
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _checked(content: bytes, place: str) -> str:
+    """Return the kind of an image by its first bytes: what a name says is not to be trusted."""
+    if len(content) > LARGEST_IMAGE:
+        raise _too_large(place)
+    for head, kind in _KINDS:
+        if head.match(content):
+            return kind
+    raise DataError(f"{place}: neither PNG, JPEG, GIF nor WebP\n    convert the image")
+
+
+def _too_large(place: str) -> DataError:
+    return DataError(f"{place}: an image of more than 16 MiB\n    make it smaller: servers refuse such images")

@@ -1,1 +1,0 @@
-"""What the explorer's pages are made of, as plain values."""

@@ -1,1 +1,0 @@
-"""The explorer as a server, and as a folder of files."""

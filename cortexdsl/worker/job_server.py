@@ -1,0 +1,197 @@
+"""The worker's second process: a job server, which runs all jobs that wait for model servers in one event loop.
+
+These jobs share the connections, the budget, and the replies to equal calls. The fork server sends each job with the
+connection of its client; the job ends when the client ends. The specs of a run are compiled once, and again when a file
+that they were read from has changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from cortexdsl.plan import Plan
+from cortexdsl.worker.client import DECLINED, receive, send
+
+_opened: list[set[str]] = []
+
+
+@dataclass(frozen=True, slots=True)
+class _CachedPlan:
+    plan: Plan
+    files: dict[str, tuple[int, ...]]
+
+
+class PlanCache:
+    """Compiles specs, and keeps the plans for later jobs.
+
+    Parameters
+    ----------
+    compiled : callable of (spec, experiment)
+        Compiles one.
+    """
+
+    def __init__(self, compiled: Callable[[str, str | None], Plan]) -> None:
+        self._compiled = compiled
+        self._plans: dict[tuple[str, str, str | None], _CachedPlan] = {}
+
+    def __call__(self, spec: str, experiment: str | None) -> Plan:
+        """Return the plan of a spec from its present files.
+
+        Raises
+        ------
+        SpecError, DataError
+            Raised by compiling it; nothing is kept then.
+        """
+        where = (os.getcwd(), spec, experiment)  # noqa: PTH109 (as clients send it)
+        cached = self._plans.get(where)
+        if cached is None or any(_state(file) != state for file, state in cached.files.items()):
+            opened: set[str] = set()
+            _report_opened_files()
+            _opened.append(opened)
+            try:
+                plan = self._compiled(spec, experiment)
+            finally:
+                _opened.remove(opened)
+            prompts = {str(part) for folder in plan.templates.folders for part in (folder, *folder.rglob("*"))}
+            cached = self._plans[where] = _CachedPlan(plan, {file: _state(file) for file in opened | prompts})
+        return cached.plan
+
+
+def _state(file: str) -> tuple[int, ...]:
+    try:
+        state = Path(file).stat()
+    except OSError:
+        return ()
+    return state.st_mtime_ns, state.st_size, state.st_ino
+
+
+@cache
+def _report_opened_files() -> None:
+    """Have Python report every file that it opens: a list of the files of a spec could not be as complete."""
+    sys.addaudithook(_note_open)
+
+
+def _note_open(event: str, what: tuple[Any, ...]) -> None:
+    if _opened and event == "open" and isinstance(what[0], str):
+        for opened in _opened:
+            opened.add(what[0])
+
+
+Attend = Callable[[Sequence[str]], Awaitable[tuple[int, str]]]
+OF_ONE_JOB = {"_", "SHLVL", "PWD", "OLDPWD", "PATH", "TMPDIR", "TMP", "TEMP", "TEMPDIR", "LINES", "COLUMNS"}
+OF_PROGRAMS = ("BASH_FUNC_", "CORTEXDSL_", "SNAKEMAKE_")
+"""Variables that a shell and Snakemake set for each job, and that no call to a model depends on."""
+
+
+class DeclinedError(Exception):
+    """The job is not run here: it runs itself."""
+
+
+@dataclass(slots=True)
+class _ErrorFile:
+    """Where the errors of a job go; None when the job has ended, which tasks that it started may outlive."""
+
+    file: int | None
+
+
+_ERRORS: ContextVar[_ErrorFile] = ContextVar("_ERRORS")
+STDERR = 2
+
+
+class JobLogHandler(logging.Handler):
+    """Writes a warning into the log of its job; into the worker's own log if it has no job."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a warning."""
+        errors = _ERRORS.get(None)
+        file = STDERR if errors is None or errors.file is None else errors.file
+        try:
+            os.write(file, f"{self.format(record)}\n".encode(errors="backslashreplace"))
+        except OSError:  # the client has ended, or the disk is full
+            return
+
+
+def log_to_jobs() -> None:
+    """Write warnings of this process where the job itself would have written them."""
+    logging.captureWarnings(True)
+    logging.getLogger().addHandler(JobLogHandler(logging.WARNING))
+
+
+async def serve_jobs(channel: socket.socket, attend: Attend) -> None:
+    """Run each job that arrives, all at the same time, until the channel ends; then stop the remaining ones.
+
+    Parameters
+    ----------
+    channel : socket
+        Messages of (folder, number of arguments, arguments, environment) with the files (connection, errors).
+    attend : callable
+        Runs a job: from its arguments to its exit status and its message.
+    """
+    loop, ended, jobs = asyncio.get_running_loop(), asyncio.Event(), set[asyncio.Task[None]]()
+    home = os.getcwd()  # noqa: PTH109 (as clients send it)
+
+    def arrived() -> None:
+        message = receive(channel)
+        if message is None:
+            loop.remove_reader(channel)
+            ended.set()
+            return
+        (folder, length, *texts), (connection, errors) = message
+        arguments, environment = texts[: int(length)], texts[int(length) :]
+        named = (each.partition("=")[::2] for each in environment)
+        is_at_home = folder == home and has_environment(dict(named))
+        job = loop.create_task(_attend(socket.socket(fileno=connection), errors, arguments, attend, is_at_home))
+        jobs.add(job)
+        job.add_done_callback(jobs.discard)
+
+    loop.add_reader(channel, arrived)
+    await ended.wait()
+    for job in jobs:
+        job.cancel()
+    await asyncio.gather(*jobs, return_exceptions=True)
+
+
+def has_environment(environment: Mapping[str, str]) -> bool:
+    """Return whether this process has each variable of a job's environment that a call to a model may depend on.
+
+    It may have more: imported libraries set some.
+    """
+    own = {name for name in environment if name.startswith(OF_PROGRAMS) or name.endswith("_THREADS")} | OF_ONE_JOB
+    return all(os.environ.get(name) == value for name, value in environment.items() if name not in own)
+
+
+async def _attend(
+    connection: socket.socket, errors: int, arguments: Sequence[str], attend: Attend, is_at_home: bool
+) -> None:
+    loop, me, error_file = asyncio.get_running_loop(), asyncio.current_task(), _ErrorFile(errors)
+    assert me is not None
+    _ERRORS.set(error_file)  # for this task and those that it starts
+    try:
+        answer = DECLINED
+        if is_at_home:
+            loop.add_reader(connection, me.cancel)  # readable means ended: a client sends nothing more
+            with suppress(DeclinedError):
+                status, text = await attend(arguments)
+                if text:
+                    os.write(errors, f"{text}\n".encode(errors="backslashreplace"))
+                answer = str(status)
+        loop.remove_reader(connection)
+        send(connection, [answer])
+    except OSError:
+        return  # the client has ended
+    finally:
+        loop.remove_reader(connection)
+        error_file.file = None
+        os.close(errors)
+        connection.close()

@@ -1,1 +1,0 @@
-"""What the small models are asked: sums, options, a made-up world."""

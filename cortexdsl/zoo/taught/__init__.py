@@ -1,1 +1,0 @@
-"""What the small models are taught: debates of a teacher as lessons, and exams."""

@@ -1,0 +1,1 @@
+"""Making the small models: questions, a curriculum, training, exams, packaging (docs/zoo.md)."""

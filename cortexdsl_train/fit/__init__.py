@@ -1,0 +1,9 @@
+"""From pairs to weights: adapters trained by TRL and PEFT, and merged into a folder like that of any other model.
+
+Nothing is downloaded and nothing is reported. The libraries read these variables when they are imported, so they are
+set here, before any module of this package imports them.
+"""
+
+import os
+
+os.environ.update(HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1", TOKENIZERS_PARALLELISM="false")

@@ -1,0 +1,43 @@
+"""`cortexdsl pairs`: choose what a phase of a training learns from among its trajectories. The workflow calls it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from cortexdsl.checksums import write_lines
+from cortexdsl.engine.trajectories import role_turns
+from cortexdsl.jobs.arguments import add_spec
+from cortexdsl.plan.persistence.table_checksums import record_checksums
+from cortexdsl_train.pairs import check_whole, read_moments, select_examples, selection_csv
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    add_spec(parser)
+    parser.add_argument("--training", required=True, help="the entry of train")
+    parser.add_argument("--phase", required=True, help="its phase: 1-critic")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    plan = args.compiled(args.spec, args.experiment)
+    training = plan.training(args.training)
+    phase, layout = training.phase(args.phase), plan.layout
+    paths = [layout.trajectories(training.name, phase.label, shard.label) for shard in training.shards]
+    moments = [moment for path in paths for moment in read_moments(Path(path), phase.digest)]
+    turns = [turn for turn, _ in role_turns(phase.method, phase.role, opening=training.said.opening)]
+    check_whole(moments, [(question.id, turn) for question in training.task.questions for turn in turns])
+    made = select_examples(moments, training.said.threshold, training.validation)
+    where = training.name, phase.label
+    write_lines(Path(layout.pairs(*where)), made.pairs)
+    write_lines(Path(layout.imitated(*where)), made.examples)
+    write_lines(Path(layout.kept(*where)), selection_csv(made))
+    record_checksums(layout, [layout.kept(*where)])
+    print(
+        f"{training.name} {phase.label}: {len(made.pairs)} pairs of {len(moments)} moments, "
+        f"{len(made.examples)} examples to imitate",
+        file=sys.stderr,
+    )
+    return 0

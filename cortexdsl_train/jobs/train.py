@@ -1,0 +1,88 @@
+"""`cortexdsl train`: let a model learn from the pairs of one phase. The workflow calls it; it may be called by hand."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from cortexdsl.core import Model
+from cortexdsl.errors import InputError
+from cortexdsl.jobs.arguments import add_digest, add_spec
+from cortexdsl.plan import Layout
+from cortexdsl.plan.training import Phase, Training
+from cortexdsl_train.fit.examples import PAIR, SINGLE, Settings, read_examples
+from cortexdsl_train.models import serve_commands
+from cortexdsl_train.phases import base_folder
+
+EXTRA = ("accelerate", "datasets", "peft", "torch", "transformers", "trl")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    add_spec(parser, "the spec, which has train:")
+    parser.add_argument("--training", required=True, help="name of the training, as the spec has it")
+    asked = parser.add_mutually_exclusive_group(required=True)
+    asked.add_argument("--phase", help="whose turn it is: 1-critic")
+    asked.add_argument("--serve", action="store_true", help="print the command that serves the adapters")
+    add_digest(parser)
+    parser.add_argument("--threads", type=int, default=1, help="processors it takes; the weights depend on them")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    plan = args.compiled(args.spec, args.experiment)
+    training = plan.training(args.training)
+    if args.serve:
+        print("\n".join(_served(plan.layout, training)))
+        return 0
+    phase = training.phase(args.phase)
+    if args.digest and args.digest != phase.trained_digest:
+        raise InputError(
+            f"{args.spec} has changed since the workflow started\n    start snakemake again: what is finished is kept"
+        )
+    _changing(training, phase)
+    settings = Settings(**training.optimiser.model_dump())
+    which, replies = (plan.layout.pairs, PAIR) if settings.has_pairs else (plan.layout.imitated, SINGLE)
+    examples = read_examples(Path(which(training.name, phase.label)), replies)
+    try:
+        from cortexdsl_train.fit.fitting import fit
+    except ModuleNotFoundError as error:
+        if error.name not in EXTRA:
+            raise
+        raise InputError(f'training needs {error.name}\n    install the extra: pip install ".[train]"') from None
+    fit(
+        base_folder(training, phase),
+        examples,
+        settings,
+        Path(plan.layout.phase(training.name, phase.label)),
+        training=phase.trained_digest,
+        threads=args.threads,
+    )
+    return 0
+
+
+def _changing(training: Training, phase: Phase) -> Model:
+    """Return the model that comes out of a phase; refuse one that cannot learn."""
+    if phase.trained is None:
+        raise InputError(
+            f"training {training.name}: {phase.begins.model} has no weights that could change\n"
+            "    train a model of tiny/ or one that a server answers for"
+        )
+    return phase.trained
+
+
+def _served(layout: Layout, training: Training) -> Sequence[str]:
+    last = {phase.role: phase for phase in training.phases}.values()
+    adapters = [
+        (
+            _changing(training, phase).model.partition("/")[2],
+            base_folder(training, phase),
+            Path(layout.phase(training.name, phase.label), "adapter"),
+        )
+        for phase in last
+    ]
+    return serve_commands(adapters, training.optimiser.rank)

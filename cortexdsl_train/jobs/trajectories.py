@@ -1,0 +1,88 @@
+"""`cortexdsl trajectories`: run one shard of the debates that a phase learns from. The workflow calls it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from cortexdsl.core import Limits, Ports, Question
+from cortexdsl.errors import InputError
+from cortexdsl.jobs.arguments import add_connections, add_digest, add_errors_again, add_spec
+from cortexdsl.jobs.debate import AT_ONCE_PER_CONNECTION, renderer
+from cortexdsl.models.client import open_client
+from cortexdsl.models.job_tally import CallCounts, JobInfo
+from cortexdsl.models.similarity.embeddings import Embedder
+from cortexdsl.plan import Plan
+from cortexdsl.plan.persistence.declaration import declaration_of
+from cortexdsl.plan.persistence.ledger import declare
+from cortexdsl.plan.training import Phase, Training, serve_adapters, slug_of
+from cortexdsl_train.trajectories import collect
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    add_spec(parser)
+    parser.add_argument("--training", required=True, help="the entry of train")
+    parser.add_argument("--phase", required=True, help="its phase: 1-critic")
+    parser.add_argument("--shard", required=True, help="the shard of its questions: r1-s01")
+    add_digest(parser)
+    add_connections(parser)
+    add_errors_again(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the verb."""
+    plan = args.compiled(args.spec, args.experiment)
+    training = plan.training(args.training)
+    phase = training.phase(args.phase)
+    if args.digest and args.digest != phase.digest:
+        raise InputError(
+            f"{args.spec} has changed since the workflow started\n    start snakemake again: what is finished is kept"
+        )
+    declare(plan.layout, declaration_of(plan))
+    limits = replace(plan.limits, connections=args.connections or plan.limits.connections)
+    counts = asyncio.run(_collect(plan, training, phase, args.shard, limits, errors_again=args.errors_again))
+    print(
+        f"{training.name} {phase.label} {args.shard}: {counts.asked} calls sent, {counts.replayed} replayed, "
+        f"{counts.failed} failed",
+        file=sys.stderr,
+    )
+    return 0
+
+
+async def _collect(
+    plan: Plan, training: Training, phase: Phase, label: str, limits: Limits, *, errors_again: bool
+) -> CallCounts:
+    shard, layout = training.shard(label), plan.layout
+    log = Path(layout.train_calls(training.name, phase.label, label))
+    slug = slug_of(training.name, phase.label)
+    await serve_adapters(plan, phase.method.models)
+    door_of_job = open_client(
+        log,
+        folder=log.parent,
+        limits=limits,
+        ledgers=Path(layout.ledgers),
+        job=JobInfo(f"{slug}~{label}", training.task.label, slug, label, plan.spec_name, phase.digest),
+        errors_again=errors_again,
+    )
+    async with door_of_job as door:
+        embedder = Embedder(door, plan.models)
+
+        def hands(question: Question) -> Ports:
+            task = training.task
+            return Ports(door, renderer(plan.templates, task, question), task.reader(question), embedder)
+
+        return await collect(
+            training,
+            phase,
+            training.questions(shard),
+            hands,
+            door,
+            plan.templates,
+            Path(layout.trajectories(training.name, phase.label, label)),
+            seed=plan.seed,
+            at_once=limits.connections * AT_ONCE_PER_CONNECTION,
+        )

@@ -1,0 +1,283 @@
+"""The entries of `train` of a spec, resolved: what learns, from which questions, and which models come out.
+
+No question that the experiment asks is learned from, and none of validation is among those that are learned from.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+from cortexdsl.core import Agent, Dataset, Method, Model, Question
+from cortexdsl.engine.trajectories import role_turns, turn_sequence
+from cortexdsl.errors import DataError, InputError, Problem, SpecError, nearest
+from cortexdsl.language.grammar.training import QuestionsText, TrainText
+from cortexdsl.language.methods.arms import MethodArm
+from cortexdsl.language.methods.grid import VariedTraining
+from cortexdsl.language.prompts.templates import Templates
+from cortexdsl.language.spec import TRAINED, Spec, path_of
+from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.models import tools_of
+from cortexdsl.plan.shards import cut, read_previous_shards, shard_size
+from cortexdsl.plan.training import Phase, ResolvedTrainings, Training, TrainingQuestions
+from cortexdsl.tasks.load import load
+from cortexdsl.tasks.registry import entry_named
+from cortexdsl.tasks.task import Task
+from cortexdsl_train.phases import phases_of
+
+_DRAWS = 4
+"""How often a generated dataset is drawn, each time twice as long: it may repeat what had to be left out."""
+
+
+def learned_from(dataset: Dataset, said: QuestionsText, asked: Iterable[Task]) -> TrainingQuestions:
+    """Choose the questions of a training.
+
+    Two questions are the same if their words are, apart from case and punctuation: text, passage, options in any
+    order. A question that shares a passage, or another cluster of the dataset, with one of the other side is left out,
+    too.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        With the path, split and seed of the training; its size and ids are those of the experiment, and do not count.
+    said : QuestionsText
+    asked : iterable of Task
+        All that the experiment asks.
+
+    Raises
+    ------
+    DataError
+        The dataset cannot be read, or too few are left.
+    """
+    asked_before = _Met(question for task in asked for question in task.questions)
+    wanted = said.size + said.validation
+    is_generated = dataset.name is not None and entry_named(dataset.name).generated
+    drawn = len(asked_before.words) + wanted
+    for draw in range(_DRAWS if is_generated else 1):
+        pool = load(replace(dataset, size=drawn * 2**draw if is_generated else None, ids=()))
+        free = [item for item in pool.items if not asked_before.holds(item.question)]
+        learned = free[: said.size]
+        apart = _Met(item.question for item in learned)
+        kept = [item for item in free[said.size :] if not apart.holds(item.question)][: said.validation]
+        if len(learned) + len(kept) == wanted:
+            task = replace(pool, items=(*learned, *kept))
+            return TrainingQuestions(task, frozenset(item.question.id for item in kept), len(pool.items) - len(free))
+    raise DataError(
+        f"dataset {dataset.label}: {wanted} questions to learn from are asked for, and {len(learned) + len(kept)} of "
+        f"{len(pool.items)} are left: the others are asked by the experiment, or share a passage with one that is\n"
+        "    ask for fewer, name another split, path or seed, or give the experiment's dataset a smaller size",
+        word="questions",
+    )
+
+
+class _Met:
+    """What questions say and share."""
+
+    def __init__(self, questions: Iterable[Question]) -> None:
+        met = list(questions)
+        self.words = {_words(question) for question in met}
+        self.clusters = {_plain(question.cluster) for question in met if question.cluster is not None}
+
+    def holds(self, question: Question) -> bool:
+        in_cluster = question.cluster is not None and _plain(question.cluster) in self.clusters
+        return in_cluster or _words(question) in self.words
+
+
+def _words(question: Question) -> str:
+    options = sorted(_plain(text) for _, text in question.options)
+    images = [image.digest for image in question.images]
+    return "\0".join([_plain(question.text), _plain(question.context), *options, *images])
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.sub(r"\W+", " ", unicodedata.normalize("NFKC", text).casefold()).split())
+
+
+GUIDED_BY = frozenset({"prompt", "target"})
+"""The variables of a guide."""
+
+
+def resolve(
+    spec: Spec, arms: Sequence[MethodArm], tasks: Mapping[str, Task], templates: Templates, layout: Layout
+) -> ResolvedTrainings:
+    """Resolve the trainings of a spec.
+
+    Parameters
+    ----------
+    spec : Spec
+    arms : sequence of Arm
+    tasks : mapping of dataset label to Task
+        The datasets of the experiment that could be loaded.
+    templates : Templates
+    layout : Layout
+    """
+    named = {arm.name: arm for arm in arms}
+    problems: list[Problem] = []
+    lost: list[Problem] = []
+    trainings: list[Training] = []
+    phases: dict[str, tuple[Phase, ...]] = {}
+    reported: set[str] = set()
+    for each in _asked(spec, arms):
+        entry, name, said = each.entry, each.name, each.said
+        if spec.doubtful.has("train", entry) or said.method not in named or entry in reported:
+            continue  # its problems were reported before
+        arm = named[said.method]
+        wrong = list(_wrong(spec, entry, said, arm, templates))
+        problems += wrong
+        if wrong:
+            reported.add(entry)
+            continue
+        learned = None
+        try:
+            if tasks and len(tasks) == len(spec.datasets):  # else nothing could be kept apart from what is asked
+                learned = _learned(spec, entry, said, tasks)
+        except (DataError, SpecError) as error:
+            what, _, remedy = str(error).partition("\n")
+            lost.append(spec.problem(("train", entry, "questions"), what, " ".join(remedy.split())))
+        phases[name] = phases_of(name, said, arm.debate, learned, templates, layout, spec.text.seed)
+        if learned is not None:
+            trainings.append(_training(spec, each, arm, learned, phases[name], layout))
+    problems += _unmade(spec, phases)
+    return _with_models(spec, arms, phases, tuple(trainings), tuple(problems), tuple(lost))
+
+
+def _asked(spec: Spec, arms: Sequence[MethodArm]) -> Sequence[VariedTraining]:
+    """Return the entries of `train`, and those that points of grids make of them, each once."""
+    entries = {name: VariedTraining(name, name, said) for name, said in spec.text.train.items()}
+    varied = {name: each for arm in arms for name, each in arm.trainings.items() if name not in entries}
+    return (*entries.values(), *varied.values())
+
+
+def _wrong(spec: Spec, name: str, said: TrainText, arm: MethodArm, templates: Templates) -> Iterator[Problem]:
+    """Yield why a method cannot be trained."""
+    method = arm.debate
+
+    def found(word: str, what: str, remedy: str) -> Problem:
+        return spec.problem(("train", name, word), f"train.{name}.{word}: {what}", remedy)
+
+    models = [model.model for model in method.models]
+    pools = any(step.material.get("pool") for step in method.steps.values())
+    if any(model.startswith(TRAINED) for model in models):
+        remedy = "train a method whose models are there before; repeats says how often its roles learn"
+        yield found("method", f"{said.method} has a trained model itself", remedy)
+    if pools or tools_of(method) or arm.match:
+        yield found("method", f"{said.method} needs a pool, a tool or a budget", "train a method without them")
+    try:
+        turn_sequence(method)
+    except InputError as error:
+        remedy = "train a method in which one agent speaks at a time, such as protocol: acc"
+        yield found("method", f"{said.method} cannot be learned from: {error}", remedy)
+        return
+    for role in said.roles:
+        if role not in method.cast:
+            yield found("roles", f"{said.method} has no role {role}", nearest(role, method.cast, say="roles"))
+        elif not role_turns(method, role, opening=said.opening):
+            yield found("roles", f"the {role} of {said.method} says nothing to learn from", "raise its rounds")
+        elif len(said.roles) * said.repeats > 1 and method.cast[role][0].model.is_program:
+            what = f"the {role} speaks with a model without weights to train, and later phases need what it learned"
+            yield found("roles", what, f"write roles: [{role}], whose pairs can be made, or give it another model")
+    try:
+        unknown = (templates.uses(said.guide) or GUIDED_BY) - GUIDED_BY
+    except SpecError as error:
+        yield from error.problems
+        return
+    if unknown:
+        yield found("guide", f"{said.guide} uses {', '.join(sorted(unknown))}", "a guide has prompt and target")
+
+
+def _learned(spec: Spec, name: str, said: TrainText, tasks: Mapping[str, Task]) -> TrainingQuestions:
+    questions = said.questions
+    label = questions.dataset or next(iter(tasks))
+    if label not in tasks:
+        raise DataError(f"there is no dataset {label}\n    {nearest(label, tasks, say='datasets')}")
+    dataset: Dataset = spec.datasets[label]
+    for word in ("file", "path"):
+        if getattr(questions, word):
+            at = spec.node.where(("train", name, "questions", word))
+            path = path_of(getattr(questions, word), at, os.environ)
+            dataset = replace(dataset, path=path, hub=None, config=None, revision=None)
+    changes = {key: value for key in ("subset", "split", "seed") if (value := getattr(questions, key))}
+    return learned_from(replace(dataset, **changes), questions, tasks.values())
+
+
+def _training(
+    spec: Spec,
+    asked: VariedTraining,
+    arm: MethodArm,
+    learned: TrainingQuestions,
+    phases: tuple[Phase, ...],
+    layout: Layout,
+) -> Training:
+    said = asked.said
+    calls = max(len(role_turns(arm.debate, role, opening=said.opening)) for role in said.roles) * 5 * said.samples
+    size = shard_size(
+        spec.text.shard_size,
+        is_local=all(model.is_program for model in arm.debate.models),
+        connections=spec.limits.connections,
+        calls_per_question=calls,
+        kept=lambda auto: read_previous_shards(Path(layout.cut)).size_of(asked.name, auto),
+    )
+    seed = spec.text.seed % 2**31 if said.optimiser.seed is None else said.optimiser.seed
+    return Training(
+        asked.name, said, learned, cut(len(learned.task.items), 1, size), phases,
+        said.optimiser.model_copy(update={"seed": seed}),
+        spec.node.where(("train", asked.entry, "weights")),
+    )  # fmt: skip
+
+
+def _unmade(spec: Spec, phases: Mapping[str, tuple[Phase, ...]]) -> Iterator[Problem]:
+    """Yield the models that no training can make."""
+    for name, entry in spec.text.models.items():
+        if entry.trained is not None and entry.trained in phases and not spec.doubtful.has("models", name):
+            phase = _phase(phases[entry.trained], entry.role or "", entry.repeat)
+            if phase is not None and phase.trained is None:
+                what = f"{name} is to be trained from {phase.begins.name} ({phase.begins.model}), which has no weights"
+                yield spec.problem(("models", name), what, "train a tiny/ model, or one that a server answers for")
+
+
+def _phase(phases: Sequence[Phase], role: str, repeat: int | None) -> Phase | None:
+    """Return a role's phase, the last one if no repeat is named."""
+    of_role = [phase for phase in phases if phase.role == role and repeat in (None, phase.repeat)]
+    return of_role[-1] if of_role else None
+
+
+def _with_models(
+    spec: Spec,
+    arms: Sequence[MethodArm],
+    phases: Mapping[str, tuple[Phase, ...]],
+    trainings: tuple[Training, ...],
+    problems: tuple[Problem, ...],
+    lost: tuple[Problem, ...],
+) -> ResolvedTrainings:
+    def made(model: Model) -> Model:
+        if not model.model.startswith(TRAINED):
+            return model
+        _, name, role, *repeat = model.model.split("/")
+        phase = _phase(phases.get(name, ()), role, int(repeat[0]) if repeat else None)
+        if phase is None or phase.trained is None:
+            return model
+        options = {**phase.trained.options, **model.options}
+        return replace(phase.trained, name=model.name, options=MappingProxyType(options))
+
+    def agent(found: Agent) -> Agent:
+        return replace(found, model=made(found.model))
+
+    def method(found: Method) -> Method:
+        cast = {role: tuple(map(agent, agents)) for role, agents in found.cast.items()}
+        return replace(found, cast=MappingProxyType(cast))
+
+    is_trained = any(entry.trained for entry in spec.text.models.values())
+    if is_trained:
+        spec = replace(
+            spec,
+            models=MappingProxyType({name: made(model) for name, model in spec.models.items()}),
+            agents=MappingProxyType({name: agent(each) for name, each in spec.agents.items()}),
+            teams=MappingProxyType({name: tuple(map(agent, team)) for name, team in spec.teams.items()}),
+        )
+        arms = [replace(arm, agents=tuple(map(agent, arm.agents)), debate=method(arm.debate)) for arm in arms]
+    return ResolvedTrainings(spec, tuple(arms), trainings, problems, lost)

@@ -1,0 +1,135 @@
+"""The explorer as a server: who may read what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from cortexdsl.explorer.folders import ResultsFolder
+from cortexdsl.explorer.server import is_loopback, report_file
+from tests.explorer.experiments import write_experiment
+from tests.explorer.serving import serving
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    root = write_experiment(tmp_path_factory.mktemp("server") / "results" / "made")
+    (root / "figures").mkdir()
+    (root / "figures" / "a.svg").write_text("<svg/>")
+    (root / "secret.txt").write_text("not of a report")
+    with serving([ResultsFolder("made", root)]) as address:
+        yield address
+
+
+def test_every_answer_forbids_foreign_scripts_and_frames(address: str) -> None:
+    for path in (
+        "/",
+        "/app.js",
+        "/data/experiments.json",
+        "/data/x/0/table.json",
+        "/nowhere",
+        "/report/made/report.html",
+    ):
+        headers = httpx.get(address + path).headers
+        policy = headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe-eval" not in policy
+        assert "unsafe-inline" not in policy.partition("style-src")[0]  # a report has its style within, no script
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert "Access-Control-Allow-Origin" not in headers
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "localhost.evil.example", ""])
+def test_a_foreign_name_is_turned_away(address: str, host: str) -> None:
+    assert httpx.get(f"{address}/data/experiments.json", headers={"Host": host}).status_code in (400, 403)
+
+
+def test_localhost_is_a_name_of_this_machine(address: str) -> None:
+    port = address.rpartition(":")[2]
+    assert httpx.get(f"{address}/data/experiments.json", headers={"Host": f"localhost:{port}"}).status_code == 200
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1"])
+def test_pages_of_other_sites_may_not_ask(address: str, origin: str) -> None:
+    assert httpx.get(f"{address}/data/experiments.json", headers={"Origin": origin}).status_code == 403
+
+
+def test_what_another_site_embeds_is_refused_and_what_it_links_to_is_shown(address: str) -> None:
+    foreign = {"Sec-Fetch-Site": "cross-site"}
+    assert httpx.get(f"{address}/data/x/0/table.json", headers=foreign).status_code == 403
+    assert httpx.get(address, headers=foreign).status_code == 200
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_nothing_can_be_changed(address: str, method: str) -> None:
+    assert httpx.request(method, f"{address}/data/experiments.json").status_code == 405
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/report/made/secret.txt", "/report/made/plan.json", "/report/made/../../../etc/passwd",
+        "/report/made/%2e%2e/%2e%2e/secret.txt", "/report/made/figures/..%2Fsecret.txt", "/data/x/1/table.json",
+        "/report/made/.explorer.sqlite", "/report/made/calls/sums/r1-s01/sparse.jsonl", "/app.py", "/../server.py",
+        "/data/x/0/debates/999999.json", "/data/x/0/debates/99999999999999999999.json", "/report/other/report.html",
+    ],
+)  # fmt: skip
+def test_only_what_is_meant_to_be_seen_is_there(address: str, path: str) -> None:
+    assert httpx.get(httpx.URL(address + path)).status_code == 404
+
+
+def test_a_report_and_its_figures_are_served_and_its_links_lead_into_the_explorer(address: str) -> None:
+    assert "view.html#/x/made" in httpx.get(f"{address}/report/made/report.html").text
+    assert httpx.get(f"{address}/report/made/figures/a.svg").headers["Content-Type"].startswith("image/svg+xml")
+    page = httpx.get(f"{address}/report/made/view.html").text
+    assert '<base href="../../">' in page
+    assert "app.js" in page
+
+
+def test_another_address_asks_for_a_token_once(made: Path) -> None:
+    with serving([ResultsFolder("made", made)], host="0.0.0.0", token="sesame") as address, httpx.Client() as browser:
+        data = f"{address}/data/experiments.json"
+        assert browser.get(data).status_code == 401
+        assert browser.get(f"{data}?token=sesam").status_code == 401
+        first = browser.get(f"{address}/?token=sesame")
+        assert (first.status_code, first.headers["Location"]) == (303, "/")  # the token leaves the address
+        cookie = first.headers["Set-Cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=Strict" in cookie
+        assert browser.get(data).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "is_own"),
+    [
+        ("127.0.0.1", True),
+        ("::1", True),
+        ("localhost", True),
+        ("0.0.0.0", False),
+        ("192.168.1.5", False),
+        ("box", False),
+    ],
+)
+def test_only_this_machines_own_addresses_need_no_token(host: str, is_own: bool) -> None:
+    assert is_loopback(host) is is_own
+
+
+def test_a_search_and_a_question_are_answered(address: str) -> None:
+    assert len(httpx.get(f"{address}/data/x/0/search.json", params={"text": "cannot"}).json()) == 6
+    asked = {"dataset": "sums", "question": "q-1"}
+    assert httpx.get(f"{address}/data/x/0/question.json", params=asked).json() is None  # its spec is nowhere
+
+
+def test_every_file_that_a_report_links_to_is_there_and_no_other(tmp_path: Path) -> None:
+    linked = ("report.html", "metrics.csv", "tables/metrics.csv", "tables/metrics.md", "tables/metrics-wide.tex",
+              "figures/cost.svg", "figures/cost.png", "figures/column/cost.pdf")  # fmt: skip
+    others = ("calls/d/r1-s01/a.csv", "figures/column/deep/cost.pdf", "other/cost.svg")
+    for name in (*linked, *others):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    assert [name for name in linked if report_file(tmp_path, name) is None] == []
+    assert [name for name in others if report_file(tmp_path, name) is not None] == []

@@ -1,0 +1,104 @@
+"""The names of the expression language: what the docs say of them is what the engine knows, and each has a value."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cortexdsl.core import Choose, Decide, Everyone, Keep, OfRole, Repeat, Sparse
+from cortexdsl.expressions.evaluation import evaluate, parse
+from cortexdsl.expressions.names import (
+    NAMES,
+    OF_AGENT,
+    OF_ANSWER,
+    OF_DEBATE,
+    OF_PAIR,
+    OF_TURN,
+    ExpressionPlace,
+    sample_values,
+)
+from tests.engine.stage import method, run
+
+ROW = re.compile(r"^\| `(\w+)` \| (agent|pair|debate|answer|turn) \| (.+) \|$", re.MULTILINE)
+
+
+def test_the_table_of_the_docs_is_the_catalogue(repository: Path) -> None:
+    said = {(name, of): meaning for name, of, meaning in ROW.findall((repository / "docs/language.md").read_text())}
+    tables = {"agent": OF_AGENT, "pair": OF_PAIR, "debate": OF_DEBATE, "answer": OF_ANSWER, "turn": OF_TURN}
+    assert said == {(name, of): meaning for of, table in tables.items() for name, meaning in table.items()}
+
+
+@pytest.mark.parametrize("place", NAMES)
+def test_every_name_can_be_checked_where_it_may_stand(place: ExpressionPlace) -> None:
+    """A made-up value in the shape that it has in a debate: an edge's weight is one a pair, a vote's one an answer."""
+    for name in NAMES[place]:
+        assert np.isfinite(evaluate(parse(name), sample_values(place, 0.5))).all()
+
+
+@pytest.mark.parametrize(
+    ("place", "of_agent", "of_pair"),
+    [("weight", (4, 1), (4, 4)), ("condition", (4, 1), (4, 4)), ("choice", (1, 4), (4, 4))],
+)
+def test_made_up_values_have_the_shapes_of_a_debate_and_lie_near_the_one_that_is_asked_for(
+    place: ExpressionPlace, of_agent: tuple[int, int], of_pair: tuple[int, int]
+) -> None:
+    found = sample_values(place, 0.5)
+    assert found.keys() == set(NAMES[place])
+    for name, values in found.items():
+        shape = of_agent if name in OF_AGENT else of_pair if name in OF_PAIR else ()
+        assert np.shape(values) == shape
+        assert (np.asarray(values) >= 0.5).all()
+        assert (np.asarray(values) <= 0.55).all()
+    drawn = np.concatenate([np.ravel(values) for values in found.values()])
+    assert len(set(drawn.tolist())) == drawn.size, "what is compared, such as a == b, is no tie"
+
+
+def test_a_vote_has_a_value_an_answer() -> None:
+    assert {np.shape(values) for values in sample_values("vote", 0.5).values()} == {(4,)}
+
+
+def test_an_edge_has_no_past_but_in_its_own_step() -> None:
+    assert [place for place, names in NAMES.items() if "previous" in names] == ["weight"]
+    assert set(NAMES["choice"]) == set(NAMES["condition"]) == set(NAMES["weight"]) - {"previous"}
+    assert {"place", "chance", "participation", "self_orientation"}.isdisjoint(NAMES["vote"])
+
+
+STEPS = {
+    "answer": {},
+    "review": {"hears": Everyone(), "each": "edge", "reads": "review"},
+    "choose": {"role": "judge", "hears": OfRole(("debater",)), "reads": "choice"},
+    "rule": {"role": "judge", "hears": OfRole(("debater",)), "reads": "verdict"},
+    "revise": {"role": "some", "hears": Everyone()},
+}
+CAST = {"debater": "a b c", "some": "a b c", "judge": "j"}
+ALL = ["answer", "review", "choose", "rule"]
+
+
+@pytest.mark.parametrize("name", NAMES["weight"])
+def test_every_name_weighs_edges(name: str) -> None:
+    steps = {**STEPS, "revise": {"hears": Sparse(name, Keep("all"))}}
+    graph = run(method(steps, [*ALL, "revise", "revise"], {"debater": "a b c", "judge": "j"})).graphs[-1]
+    assert graph.weight is not None
+    assert np.isfinite(graph.weight[~np.eye(3, dtype=bool)]).all()
+
+
+@pytest.mark.parametrize("name", NAMES["choice"])
+def test_every_name_weighs_agents_and_the_debate(name: str) -> None:
+    """At the opening, before anybody has answered, too: a condition may be looked at first of all."""
+    weight = f"any({name})" if name in OF_PAIR else name
+    condition = name if name in OF_DEBATE else f"mean(mean({name}))"
+    schedule = [Repeat(1, ("answer",), unless=f"({condition}) < -1"), *ALL[1:]]
+    schedule += [Choose("some", "debater", weight, Keep("all")), Repeat(1, ("revise",), until=f"({condition}) < -1")]
+    debate = run(method(STEPS, schedule, CAST))
+    assert debate.choices[0].chosen == ("a", "b", "c")
+    assert debate.rounds == 1
+
+
+@pytest.mark.parametrize("name", NAMES["vote"])
+def test_every_name_weighs_answers(name: str) -> None:
+    debate = run(method(STEPS, [*ALL, "revise"], CAST, decide=Decide("vote", weight=f"1 + {name}")))
+    assert np.isfinite(list(debate.votes.values())).all()
+    assert debate.answer == "42"

@@ -1,0 +1,215 @@
+"""Settings and agents put into a protocol: the frozen method that the engine interprets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cortexdsl.core import (
+    Agent,
+    Decide,
+    Edges,
+    Everyone,
+    Groups,
+    Keep,
+    Method,
+    Model,
+    NetworkX,
+    OfRole,
+    RandomEdges,
+    Repeat,
+    Ring,
+    Self,
+    Sparse,
+    Topology,
+)
+from cortexdsl.engine.confidence import recalibrate
+from cortexdsl.errors import SpecError
+from cortexdsl.language.grammar.protocol import NAMED_BINS
+from cortexdsl.language.methods.casting import MethodChoice
+from cortexdsl.language.methods.resolve import resolve
+from cortexdsl.language.protocol.loader import Protocol, load_protocol, protocol_of
+from cortexdsl.language.reader import parse
+
+MODEL = Model("m", "builtin/solver", parameters=7e9, tokens=1e12)
+STRONG = Model("strong", "openai/x")
+TEAM = tuple(Agent(name, MODEL) for name in ("ann", "bob", "cai", "dee", "eve"))
+
+
+def made(protocol: str | Protocol, chosen: str = "{}", team: tuple[Agent, ...] = TEAM) -> Method:
+    """Resolve a protocol with settings written as YAML."""
+    node = parse(f"protocol: x\n{chosen}" if chosen != "{}" else "protocol: x", "spec.yaml")
+    found = load_protocol(protocol) if isinstance(protocol, str) else protocol
+    agents = {agent.name: agent for agent in team}
+    return resolve(found, MethodChoice("methods.m", node, team, agents, {"m": MODEL, "strong": STRONG}))
+
+
+def hearing(hears: str) -> Topology:
+    """Return the topology that a `hears:` means."""
+    text = f"steps: {{a: {{role: debater, prompt: a.j2, hears: {hears}}}}}\nschedule: [a]\ndecide: first\n"
+    return made(protocol_of("p", parse(text, "p.yaml"))).steps["a"].hears
+
+
+@pytest.mark.parametrize(
+    ("hears", "meant"),
+    [
+        ("everyone", Everyone()),
+        ("self", Self()),
+        ("{ring: 2}", Ring(2)),
+        ("{groups: 2}", Groups(2)),
+        ("{groups: [4, 1]}", Groups(2, (4, 1))),
+        ("{role: debater}", OfRole(("debater",))),
+        ("{edges: [[ann, bob], [bob, cai]]}", Edges((("ann", "bob"), ("bob", "cai")))),
+        ("{random: 0.5}", RandomEdges(0.5)),
+        ("{networkx: watts_strogatz_graph, k: 2, p: 0.1}", NetworkX("watts_strogatz_graph", {"k": 2, "p": 0.1})),
+        ("{sparse: {weight: confidence}}", Sparse("confidence", Keep("mean"))),
+        ("{sparse: {weight: confidence, keep: {top: 1}}}", Sparse("confidence", Keep("top", 1))),
+        ("{sparse: {weight: confidence, keep: {drop_bottom: 2}}}", Sparse("confidence", Keep("drop_bottom", 2))),
+        ("{sparse: {weight: confidence, keep: {above: -0.5}}}", Sparse("confidence", Keep("above", -0.5))),
+        ("{sparse: {weight: confidence, keep: mean_of_all}}", Sparse("confidence", Keep("mean_of_all"))),
+    ],
+)
+def test_words_of_hears(hears: str, meant: Topology) -> None:
+    assert hearing(hears) == meant
+
+
+@pytest.mark.parametrize(
+    ("hears", "said"),
+    [
+        ("{edges: [[ann, bbo]]}", "no agent of the debate is called bbo"),
+        ("{edges: [[ann]]}", "is empty|at least 2"),
+        ("{networkx: no_such_graph}", "no_such_graph"),
+        ("{networkx: watts_strogatz_graph, k: 9, p: 0.1}", "watts_strogatz_graph"),
+        ("{groups: 6}", "6 groups, and 5 agents"),
+        ("{groups: [2, 2]}", "add up to 4"),
+    ],
+)
+def test_graphs_that_do_not_fit_the_agents(hears: str, said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        hearing(hears)
+
+
+def test_settings_become_counts_by_arithmetic() -> None:
+    """GroupDebate, T = 5 rounds in stages of 2: one round after the opening, then ceil(5/2) - 1 = 2 more stages."""
+    method = made("group", "rounds: 5")
+    assert method.schedule == (
+        "answer",
+        Repeat(1, ("discuss",)),
+        Repeat(2, ("summarize", "share", Repeat(1, ("discuss",)))),
+    )
+    assert method.rounds_cap == 5
+    assert [agent.name for agent in method.cast["summarizer"]] == ["summarizer"]
+
+
+def test_a_truth_may_say_when_a_loop_is_passed_over() -> None:
+    assert made("cortexdebate").schedule[1] == Repeat(5, ("revise",), until="consensus", unless="never")
+    checked = made("cortexdebate", "check_opening: true").schedule[1]
+    assert checked == Repeat(5, ("revise",), until="consensus", unless="consensus")
+
+
+def test_a_whole_setting_may_be_any_form() -> None:
+    method = made("cortexdebate", "keep: {top: 3}\nweight: credibility * reliability\nrecalibration: none")
+    assert method.steps["revise"].hears == Sparse("credibility * reliability", Keep("top", 3))
+    assert method.recalibration == ()
+    assert method.steps["revise"].material["keep"] == {"top": 3}
+
+
+def test_settings_within_texts() -> None:
+    text = (
+        "settings: {power: 2, style: short, lists: [latest]}\n"
+        "steps: {a: {role: debater, prompt: my/$style.j2, tells: [$lists, evidence],\n"
+        "  with: {price: costs $5, own: $style}, hears: {sparse: {weight: confidence ** $power}}}}\n"
+        "schedule: [a, {repeat: '$power * $power - 1', do: [a]}]\ndecide: first\n"
+    )
+    method = made(protocol_of("p", parse(text, "p.yaml")))
+    step = method.steps["a"]
+    assert step.prompt == "my/short.j2"
+    assert step.tells == ("latest", "evidence")
+    assert step.material == {"price": "costs $5", "own": "short"}
+    assert step.hears == Sparse("confidence ** (2)", Keep("mean"))
+    assert method.schedule[1] == Repeat(3, ("a",))
+
+
+def test_roles_are_bound_to_agents() -> None:
+    cast = made("acc").cast
+    assert {role: [agent.name for agent in agents] for role, agents in cast.items()} == {
+        "actor": ["ann"],
+        "critic": ["bob"],
+    }
+    cast = made("acc", "roles: {actor: 3, critic: {model: strong, persona: is strict}}").cast
+    assert cast["actor"] == (TEAM[2],)
+    assert cast["critic"] == (Agent("critic", STRONG, "is strict"),)
+    assert [agent.name for agent in made("voting", "roles: {debater: [eve, ann]}").cast["debater"]] == ["eve", "ann"]
+
+
+def test_an_extra_agent_cannot_share_a_name() -> None:
+    team = (Agent("critic", MODEL), *TEAM)
+    with pytest.raises(SpecError, match="another agent called critic is actor"):
+        made("acc", "roles: {critic: {model: strong}}", team)
+
+
+def test_prompts_of_a_method_replace_those_of_the_protocol() -> None:
+    method = made("multi-llm", "prompts: {revise: my/revise.j2}")
+    assert method.steps["revise"].prompt == "my/revise.j2"
+    assert method.steps["answer"].prompt == "common/answer.j2"
+
+
+@pytest.mark.parametrize(
+    ("decide", "meant"),
+    [
+        ("majority", Decide("majority", fallback="none")),
+        ("{majority: {fallback: confidence}}", Decide("majority")),
+        ("{weighted: {}}", Decide("weighted", fallback="none")),
+        ("first", Decide("first", fallback="none")),
+        ("{last: debater}", Decide("last", "debater")),
+        ("{role: debater}", Decide("last", "debater")),
+    ],
+)
+def test_decisions(decide: str, meant: Decide) -> None:
+    text = f"steps: {{a: {{role: debater, prompt: a.j2}}}}\nschedule: [a]\ndecide: {decide}\nfallback: none\n"
+    assert made(protocol_of("p", parse(text, "p.yaml"))).decide == meant
+
+
+@pytest.mark.parametrize(
+    ("rule", "stated", "meant"),
+    [
+        # Sun et al. 2025, Algorithm 1: >= 0.8 is 0.8, [0.6, 0.8) is 0.6, [0.3, 0.6) is kept, below is 0.3
+        *[("cortexdebate", h, r) for h, r in [(1, 0.8), (0.8, 0.8), (0.79, 0.6), (0.6, 0.6), (0.59, 0.59)]],
+        *[("cortexdebate", h, r) for h, r in [(0.3, 0.3), (0.1, 0.3)]],
+        # Chen et al. 2023, section 3: 1 is 1, [0.9, 1) is 0.8, [0.8, 0.9) is 0.5, (0.6, 0.8) is 0.3, the rest 0.1
+        *[("reconcile", h, r) for h, r in [(1, 1), (0.95, 0.8), (0.9, 0.8), (0.8, 0.5), (0.7, 0.3), (0.6, 0.1)]],
+        *[("none", h, h) for h in (0, 0.5, 1)],
+        ("{steps: [0.9, 0.7, 0.2]}", 0.85, 0.7),
+        ("{steps: [0.9, 0.7, 0.2]}", 0.1, 0.2),
+        ("{steps: [0.8, 0.8, 0]}", 0.8, 0.8),
+        ("{bins: [{from: 0, through: 0.6, value: 0.1}, {above: 0.6, to: 1, value: keep}]}", 0.6, 0.1),
+        ("{bins: [{from: 0, through: 0.6, value: 0.1}, {above: 0.6, to: 1, value: keep}]}", 1, 1),
+        ("{bins: [{from: 1, through: 1, value: 1}, {from: 0, to: 1, value: 0.5}]}", 1, 1),
+        ("{bins: [{from: 1, through: 1, value: 1}, {from: 0, to: 1, value: 0.5}]}", 0.99, 0.5),
+    ],
+)  # fmt: skip
+def test_recalibration(rule: str, stated: float, meant: float) -> None:
+    assert recalibrate(stated, made("cortexdebate", f"recalibration: {rule}").recalibration) == pytest.approx(meant)
+
+
+def test_reconcile_recalibrates_by_its_own_bins() -> None:
+    assert made("reconcile").recalibration == NAMED_BINS["reconcile"]
+
+
+@pytest.mark.parametrize("name", ["cortexdebate", "chateval", "madke", "peer-review", "reconcile", "self-consistency"])
+def test_defaults_resolve(name: str) -> None:
+    method = made(name)
+    assert method.protocol == name
+    assert method == made(name)
+
+
+def _weights(weight: Any) -> str:
+    return f"weight: {weight}\nkeep: all"
+
+
+def test_a_weight_without_credibility_needs_no_sizes() -> None:
+    team = tuple(Agent(name, STRONG) for name in ("a", "b"))
+    assert made("cortexdebate", _weights("confidence"), team).steps["revise"].hears == Sparse("confidence", Keep("all"))
+    with pytest.raises(SpecError, match="credibility needs the parameters and tokens of model strong"):
+        made("cortexdebate", _weights("credibility"), team)

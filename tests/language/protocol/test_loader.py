@@ -1,0 +1,179 @@
+"""Protocols are found by name, and a wrong one is told everything that is wrong with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cortexdsl.errors import SpecError
+from cortexdsl.language.protocol.loader import builtin_names, load_protocol, protocol_of
+from cortexdsl.language.reader import parse
+
+PUBLISHED = [
+    "cortexdebate", "multi-llm", "mad-summary", "reconcile", "chateval", "peer-review", "group", "neighbor", "voting",
+    "madke", "acc", "persona", "standard", "cot", "reflection", "self-consistency", "rag",
+]  # fmt: skip
+
+SMALL = """\
+settings: {rounds: 2, keep: mean}
+roles: {debater: everyone, judge: {model_of: first}}
+steps:
+  answer: {role: debater, prompt: common/answer.j2}
+  revise: {role: debater, hears: {sparse: {weight: confidence, keep: $keep}}, prompt: my/revise.j2}
+  judge: {role: judge, hears: {role: debater}, reads: verdict, prompt: my/judge.j2}
+schedule: [answer, {repeat: $rounds, until: agreed, do: [revise, judge]}]
+decide: majority
+"""
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_every_published_method_is_built_in_and_sound(name: str) -> None:
+    assert name in builtin_names()
+    assert load_protocol(name).text.title
+
+
+def test_the_small_protocol_is_sound() -> None:
+    protocol = protocol_of("small", parse(SMALL, "p.yaml"))
+    assert {name: node.plain() for name, node in protocol.settings.items()} == {"rounds": 2, "keep": "mean"}
+
+
+def test_words_that_are_not_written_take_the_setting_of_their_name() -> None:
+    text = SMALL.replace("{rounds: 2,", "{rounds: 2, recalibration: none, passes: answer,")
+    protocol = protocol_of("small", parse(text, "p.yaml"))
+    assert protocol.node.mapping()["recalibration"].value == "$recalibration"
+    assert protocol.node.mapping()["passes"].value == "$passes"
+    assert "similarity" not in protocol.node.mapping()
+
+
+def test_names_are_looked_up_in_the_spec_then_built_in_then_as_files(tmp_path: Path) -> None:
+    inline = {"voting": parse(SMALL, "spec.yaml")}
+    assert load_protocol("voting", inline).text.settings == {"rounds": 2, "keep": "mean"}
+    (tmp_path / "mine.yaml").write_text(SMALL)
+    assert load_protocol("./mine.yaml", folder=tmp_path).name == "mine"
+    with pytest.raises(SpecError, match="did you mean voting"):
+        load_protocol("votng")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what", "remedy"),
+    [  # ^ marks the place that is told
+        ("keep: $keep", "keep: ^$kep", "there is no setting kep", "did you mean keep?"),
+        ("keep: mean}", "keep: ^meen}", "keep is 'meen'", "did you mean mean?"),
+        ("keep: mean}", "keep: mean, ^depth: 1}", "no word uses this setting", "$depth"),
+        ("keep: mean}", "keep: mean, ^team: x}", "a method says this itself", "otherwise"),
+        ("rounds: 2", "rounds: ^-2", "rounds is -2", "at least 0"),
+        ("{role: debater, prompt", "{role: ^debatr, prompt", "there is no role debatr", "did you mean debater?"),
+        ("hears: {role: debater}", "hears: {role: ^x}", "there is no role x", "debater"),
+        ("judge: {model_of: first}}", "judge: {model_of: first}, ^critic: second}", "nobody speaks", "remove"),
+        (
+            "hears: {role: debater},",
+            "hears: {role: debater}, tells: ^about_me,",
+            "judge is told what is about it, and no turn is",
+            "write each: edge in the words of step revise (p.yaml:5:3)",
+        ),
+        ("do: [revise, judge]", "do: [^judg, revise, judge]", "there is no step judg", "did you mean judge?"),
+        (
+            "  judge: {role",
+            "  ^more: {role: judge, prompt: x.j2}\n  judge: {role",
+            "never comes to this step",
+            "add it",
+        ),
+        ("reads: verdict", "reads: comment", "agreed is a judge's verdict", "reads: verdict"),
+        (
+            "decide: majority",
+            "decide: {last: ^judge}",
+            "no step of judge reads an answer",
+            "reads: answer, or write {last: debater}",
+        ),
+        (
+            "decide: majority",
+            "decide: majority\ndebaters: ^[judge]",
+            "no step of judge reads an answer",
+            "write debaters: [debater], whose steps do, or leave debaters out",
+        ),
+        ("decide: majority", "decide: {last: ^boss}", "there is no role boss", "judge"),
+        ("weight: confidence", "weight: peer_score", "peer_score needs reviews", "reads: review"),
+        ("until: agreed", "until: ^agred", "'agred' is no time to end", "did you mean agreed?"),
+        ("decide: majority", "decide: ^majorty", "decide is 'majorty'", "did you mean majority?"),
+        ("prompt: my/judge.j2", "prompt: ^/etc/passwd", "'/etc/passwd'", "below prompts/"),
+    ],
+)
+def test_what_is_unsound_is_told_in_its_place(old: str, new: str, what: str, remedy: str) -> None:
+    assert SMALL.count(old) == 1, old
+    text = SMALL.replace(old, new)
+    with pytest.raises(SpecError) as caught:
+        protocol_of("small", parse(text.replace("^", ""), "p.yaml"))
+    (told,) = caught.value.problems
+    assert what in told.what
+    assert remedy in told.remedy
+    if "^" in text:
+        before = text[: text.index("^")]
+        line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
+        assert told.where == f"p.yaml:{line}:{column}"
+
+
+REVIEWED = """\
+settings: {rounds: 2}
+roles: {debater: everyone}
+steps:
+  answer: {role: debater, prompt: common/answer.j2}
+  review: {role: debater, hears: everyone, reads: review, prompt: my/review.j2}
+  refine: {role: debater, hears: everyone, TELLS, prompt: my/refine.j2}
+schedule: [answer, {repeat: $rounds, do: [review, refine]}]
+decide: DECIDE
+"""
+
+
+@pytest.mark.parametrize(
+    ("tells", "decide", "where", "what"),
+    [
+        ("tells: about_me", "majority", "6:51", "refine is told what is about it, and no turn is about anybody"),
+        ("tells: {step: review, about: me}", "majority", "6:51", "and no turn of review is about anybody"),
+        (
+            "own: latest",
+            "{vote: peer_score}",
+            "8:16",
+            "peer_score needs reviews of somebody, and review is about nobody",
+        ),
+    ],
+)
+def test_a_review_that_lost_its_each_is_named_by_whoever_needs_it(
+    tells: str, decide: str, where: str, what: str
+) -> None:
+    """The step that is told of it stands in line 6, or the vote in line 8; the one to be mended in line 5."""
+    text = REVIEWED.replace("TELLS", tells).replace("DECIDE", decide)
+    with pytest.raises(SpecError) as caught:
+        protocol_of("reviewed", parse(text, "p.yaml"))
+    told = caught.value.problems[0]
+    assert (told.where, what in told.what) == (f"p.yaml:{where}", True)
+    assert told.remedy == "write each: edge in the words of step review (p.yaml:5:3)"
+    protocol_of("reviewed", parse(text.replace("reads: review", "reads: review, each: edge"), "p.yaml"))
+
+
+def test_a_protocol_without_answers_is_refused() -> None:
+    text = "roles: {j: first}\nsteps: {a: {role: j, prompt: a.j2, reads: comment}}\nschedule: [a]\ndecide: first\n"
+    with pytest.raises(SpecError, match="no step reads an answer"):
+        protocol_of("p", parse(text, "p.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("bins", "said"),
+    [
+        ("[{from: 0, to: 0.5, value: keep}, {from: 0.6, to: 1, value: 1}]", "between 0.5 and 0.6"),
+        ("[{from: 0, to: 0.6, value: keep}, {from: 0.5, to: 1, value: 1}]", "two bins hold 0.5"),
+        ("[{from: 0, through: 0.5, value: keep}, {from: 0.5, to: 1, value: 1}]", "two bins hold 0.5"),
+        ("[{from: 0, to: 0.5, value: keep}, {above: 0.5, to: 1, value: 1}]", "between 0.5 and 0.5"),
+        ("[{from: 0.1, to: 1, value: keep}]", "no bin holds 0"),
+        ("[{above: 0, to: 1, value: keep}]", "no bin holds 0"),
+        ("[{from: 0, to: 0.9, value: keep}]", "no bin holds 1"),
+        ("[{from: 0, value: keep}]", "one upper bound"),
+        ("[{to: 1, value: keep}]", "one lower bound"),
+        ("[{from: 0.5, to: 0.5, value: keep}]", "the bin is empty"),
+        ("[{from: 0, to: 1, value: kep}]", "keep"),
+        ("[{from: 0, to: 1, value: 2}]", "at most 1"),
+    ],
+)  # fmt: skip
+def test_bins_cover_the_unit_interval_once(bins: str, said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        protocol_of("p", parse(f"{SMALL}recalibration: {{bins: {bins}}}\n", "p.yaml"))

@@ -1,0 +1,54 @@
+"""Specs for tests: a small valid one, and what a changed one is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cortexdsl.errors import Problem, SpecError
+from cortexdsl.language.methods.arms import MethodArm, arms
+from cortexdsl.language.spec import Spec, load_spec
+
+SMALL = """\
+title: Does sparse debate beat full debate?
+seed: 7
+replicates: 3
+dataset: {name: arithmetic, size: 100}
+models:
+  small: {model: builtin/solver, skill: 0.55, parameters: 0.5e9, tokens: 1.0e12}
+agents:
+  - {name: ann, model: small}
+  - {name: bob, model: small}
+  - {name: cai, model: small}
+  - {name: dee, model: small}
+methods:
+  sparse: {protocol: cortexdebate, rounds: 2}
+  full: {protocol: multi-llm, rounds: 2}
+"""
+
+
+def load(folder: Path, text: str, **beside: str) -> Spec:
+    """Write a spec (and files beside it) and load it."""
+    for name, content in beside.items():
+        (folder / f"{name}.yaml").write_text(content, encoding="utf-8")
+    path = folder / "spec.yaml"
+    path.write_text(text, encoding="utf-8")
+    return load_spec(path)
+
+
+def load_arms(folder: Path, text: str, **beside: str) -> tuple[MethodArm, ...]:
+    """Load a spec and resolve its arms."""
+    return arms(load(folder, text, **beside))
+
+
+def problems(folder: Path, text: str, **beside: str) -> tuple[Problem, ...]:
+    """Return what a spec is told, or fail where it is told nothing."""
+    with pytest.raises(SpecError) as caught:
+        load_arms(folder, text, **beside)
+    return caught.value.problems
+
+
+def place(problem: Problem) -> str:
+    """Return `line:column` of a problem."""
+    return problem.where.split(".yaml:")[1]

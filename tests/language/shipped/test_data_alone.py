@@ -1,0 +1,61 @@
+"""A method is data: no Python knows one by name."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from cortexdsl.language.protocol.loader import BUILTIN_FOLDER, builtin_names
+
+PACKAGE = BUILTIN_FOLDER.parent
+WORDS_OF_THE_LANGUAGE = {"group", "persona"}  # `each: group`, the persona of an agent
+
+
+def _constants(path: Path) -> Iterator[tuple[int, str]]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+
+
+def test_no_module_holds_the_name_of_a_protocol() -> None:
+    """`cortexdebate` and `reconcile` are names of recalibration rules, too, and stand in one table of those."""
+    names = set(builtin_names()) - WORDS_OF_THE_LANGUAGE
+    found = {
+        (path.relative_to(PACKAGE).as_posix(), value)
+        for path in PACKAGE.rglob("*.py")
+        for _, value in _constants(path)
+        if value in names
+    }
+    bins = {("language/grammar/protocol.py", name) for name in ("cortexdebate", "reconcile")}
+    assert found - bins == set()
+
+
+def test_nothing_branches_on_the_protocol() -> None:
+    compared = [
+        (path.relative_to(PACKAGE).as_posix(), node.lineno)
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Compare) and _compares_protocol([node.left, *node.comparators])
+    ]
+    assert compared == []
+
+
+def _compares_protocol(sides: list[ast.expr]) -> bool:
+    """Say whether a `.protocol` is compared with anything but None."""
+    is_protocol = [isinstance(side, ast.Attribute) and side.attr == "protocol" for side in sides]
+    is_none = [isinstance(side, ast.Constant) and side.value is None for side in sides]
+    return any(is_protocol) and not any(is_none)
+
+
+def test_no_method_needs_more_than_thirty_lines() -> None:
+    lengths = {
+        path.stem: len(path.read_text(encoding="utf-8").splitlines()) for path in BUILTIN_FOLDER.glob("*/*.yaml")
+    }
+    assert {name: length for name, length in lengths.items() if length > 30} == {}
+
+
+def test_no_protocol_has_python_of_its_own() -> None:
+    modules = {path.stem for path in (PACKAGE / "language").rglob("*.py")}
+    assert not modules & {name.replace("-", "_") for name in builtin_names()}

@@ -1,0 +1,14 @@
+"""What tests of plans share."""
+
+from __future__ import annotations
+
+import pytest
+
+from cortexdsl.plan import Plan
+from tests.plan.specs import plan
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    """The plan of `SPEC`, compiled once: it is frozen."""
+    return plan(tmp_path_factory.mktemp("small"))

@@ -1,0 +1,252 @@
+"""The estimate against what really happens, and the bounds for one question."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cortexdsl.cli.main import main
+from cortexdsl.core import Keep, Model, Sparse
+from cortexdsl.errors import SpecError
+from cortexdsl.plan import compile_spec
+from cortexdsl.plan.forecast.cost import most_of_question, passages_for, rehearse_plan
+from cortexdsl.plan.forecast.warnings import prompts_too_long
+from cortexdsl.plan.persistence.store import most_in
+from cortexdsl.plan.rehearsal.estimate import OwnLengths
+from cortexdsl.plan.rehearsal.explain import rehearse_example
+from cortexdsl_tiny.chat import Chat
+from cortexdsl_tiny.folder import find
+from tests.engine.stage import method
+
+SPEC = """\
+title: Debates that never end early
+seed: 3
+dataset: {name: arithmetic, size: 6}
+models:
+  weak:   {model: builtin/solver, skill: 0.4, parameters: 1.0e9, tokens: 2.0e12}
+  strong: {model: builtin/solver, skill: 0.7, parameters: 7.0e9, tokens: 15e12}
+agents:
+  - {name: a, model: weak}
+  - {name: b, model: weak}
+  - {name: c, model: weak}
+  - {name: d, model: strong}
+methods:
+  full:    {protocol: multi-llm, rounds: 2}
+  longer:  {protocol: multi-llm, rounds: 3}
+  near:    {protocol: neighbor, rounds: 2}
+  vote:    {protocol: voting}
+  peers:   {protocol: peer-review, rounds: 1}
+  group:   {protocol: group, groups: 2, rounds: 3, rounds_per_stage: 2}
+  alone:   {protocol: cot, agents: [d]}
+  samples: {protocol: self-consistency, agents: [d], samples: 5}
+  think:   {protocol: reflection, agents: [d]}
+  matched: {protocol: self-consistency, agents: [d], match: {calls: full}}
+"""
+# Calls a question with four agents: n(D+1); n; n + D(n(n-1) + n); 4*3 + 2 summaries; 1; 5; as published.
+CALLS = {"full": 12, "longer": 16, "near": 12, "vote": 4, "peers": 4 + 12 + 4, "group": 4 * 3 + 2, "alone": 1,
+         "samples": 5, "matched": 12}  # fmt: skip
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the spec."""
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "specs" / "x.yaml").write_text(SPEC)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_calls_and_shared_calls_are_those_that_are_really_made(here: Path) -> None:
+    """Every cell debated by its job, one after the other: calls in records, and lines in the call logs."""
+    plan = compile_spec("x")
+    total, by_cell = rehearse_plan(plan)
+    turns = {}
+    for cell in plan.cells:
+        out = plan.layout.debates("arithmetic", cell.slug, "r1-s01")
+        arguments = ["debate", "x", "--dataset", "arithmetic", "--cell", cell.slug, "--shard", "r1-s01", "--out", out]
+        assert main(arguments) == 0
+        turns[cell.name] = sum(len(json.loads(line)["turns"]) for line in Path(out).read_text().splitlines())
+    assert {name: estimate.calls for name, estimate in by_cell.items()} == turns
+    assert {name: turns[name] for name in CALLS} == {name: 6 * calls for name, calls in CALLS.items()}
+    logs = [log.read_text().splitlines() for log in Path("results/x/calls").rglob("*.jsonl")]
+    sent = [json.loads(line)["key"] for log in logs for line in log]
+    assert len(sent) == len(set(sent)) == total.calls - total.shared_calls
+
+
+def test_what_cells_share_is_no_bound_where_each_chooses_by_the_replies_whom_to_hear(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two thresholds keep the same edges by chance alone, and a rehearsal's chance is not the run's."""
+    sparse = "  sparse: {protocol: cortexdebate, rounds: 2, until: never}\n"
+    (here / "specs" / "x.yaml").write_text(SPEC + sparse)
+    assert main(["plan", "specs/x.yaml"]) == 0
+    assert "At most " in capsys.readouterr().out
+    (here / "specs" / "x.yaml").write_text(SPEC + sparse + "grid: {sparse: {keep: [mean, median]}}\n")
+    assert main(["plan", "specs/x.yaml"]) == 0
+    said = capsys.readouterr().out
+    assert "At most " not in said
+    assert "in a rehearsal. How many really are, replies decide" in said
+
+
+def test_a_limit_below_the_plan_is_told_before_the_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "specs" / "x.yaml").write_text(SPEC + "limits: {calls: 20}\n")
+    assert main(["plan", "specs/x.yaml"]) == 0
+    assert "`limits: calls` may stop the run at 20; raised, the same command goes on." in capsys.readouterr().out
+
+
+def test_prices_make_dollars_and_an_unknown_price_makes_them_unknown(here: Path) -> None:
+    """6 questions, one call each, 50 tokens a reply at 2 dollars a million; the prompt costs nothing."""
+    text = SPEC.partition("methods:")[0].replace("builtin/solver, skill: 0.7,", "openai/x, api_base: env:HERE,")
+    text += "methods:\n  alone: {protocol: cot, agents: [d]}\nexpected: {reply_tokens: 50}\nlimits: {calls: 9}\n"
+    Path("specs/x.yaml").write_text(text)
+    assert rehearse_plan(compile_spec("x"))[0].dollars is None
+    Path("specs/x.yaml").write_text(text.replace("15e12}", "15e12, price: {input: 0, output: 2}}"))
+    total, _ = rehearse_plan(compile_spec("x"))
+    assert total.dollars == pytest.approx(6 * 50 * 2e-6)
+    assert total.output_tokens == 6 * 50
+
+
+TINY = """\
+dataset: {name: arithmetic, size: 3}
+models: {small: {model: tiny/wren, max_tokens: 160}}
+agents: [{name: a, model: small}, {name: b, model: small}, {name: c, model: small}, {name: d, model: small},
+         {name: e, model: small}]
+methods: {full: {protocol: multi-llm, rounds: 3}}
+"""
+
+
+def test_prompts_of_a_model_in_the_process_are_those_that_it_really_reads(here: Path) -> None:
+    """Three prompts asked by a job, whose tokens the model counted; replies of at most 6 tokens are 6 each."""
+    text = TINY.replace("160", "6").replace("{protocol: multi-llm, rounds: 3}", "{protocol: cot, agents: [a]}")
+    Path("specs/x.yaml").write_text(text)
+    plan = compile_spec("x")
+    total, _ = rehearse_plan(plan)
+    out = plan.layout.debates("arithmetic", "full", "r1-s01")
+    arguments = ["debate", "x", "--dataset", "arithmetic", "--cell", "full", "--shard", "r1-s01", "--out", out]
+    assert main(arguments) == 0
+    debates = [json.loads(line) for line in Path(out).read_text().splitlines()]
+    assert total.input_tokens == sum(turn["prompt_tokens"] for debate in debates for turn in debate["turns"])
+    assert total.output_tokens == 3 * 6
+
+
+def test_a_made_up_reply_is_as_long_to_a_model_in_the_process_as_it_may_be(here: Path) -> None:
+    """Read back in a message, it is within a fifth of max_tokens; of other models a token is four characters."""
+    model, chat = Model("m", "tiny/wren", options={"max_tokens": 100}), Chat(find("tiny/wren"))
+    said = OwnLengths(200).filler_text("key", model)
+    empty, full = (len(chat.tokens([{"role": "user", "content": text}])) for text in ("", said))
+    assert 80 <= full - empty <= 120
+    assert said != OwnLengths(200).filler_text("another", model)
+    assert len(OwnLengths(200).filler_text("key", replace(model, model="openai/x"))) == 400
+
+
+def test_four_replies_of_160_tokens_fit_a_window_of_1024_beside_a_fifth_and_of_200_they_do_not(here: Path) -> None:
+    """4 x 160 and 160 are 800, and the rest of the prompt is some 100; 4 x 200 and 220 leave nothing for it."""
+    Path("specs/x.yaml").write_text(TINY)
+    assert prompts_too_long(compile_spec("x")) == []
+    Path("specs/x.yaml").write_text(TINY.replace("160", "220"))
+    assert "of 220 do not fit the 1,024 of model small" in prompts_too_long(compile_spec("x"))[0]
+
+
+def test_passages_are_rehearsed_as_long_as_the_first_of_their_corpus(here: Path) -> None:
+    """Two of three lines, as `top` says; where there is no file to look into, as many made-up ones."""
+    lines = [{"id": str(k), "title": f"T{k}", "text": "Water boils."} for k in range(3)]
+    Path("specs/facts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    text = TINY.replace("{protocol: multi-llm, rounds: 3}", "{protocol: rag, pool: [facts], agents: [a]}")
+    text += "knowledge: {facts: {retriever: bm25, corpus: facts.jsonl, top: 2}}\n"
+    Path("specs/x.yaml").write_text(text)
+    plan = compile_spec("x")
+    shown = [{"title": f"T{k}", "text": "Water boils."} for k in range(2)]
+    assert list(passages_for(plan, plan.cells[0])) == shown
+    Path("specs/facts.jsonl").write_text("no passage\n")
+    assert [passage["title"] for passage in passages_for(plan, plan.cells[0])] == ["A made-up passage"] * 2
+
+
+def test_a_call_for_each_edge_is_counted_though_what_is_said_may_leave_some_out() -> None:
+    """In a rehearsal every answer is another; a real debate may keep all six edges. By place, three are kept in any."""
+    met = Keep("above", 0)
+
+    def rated(where: str) -> int:
+        steps = {"answer": {}, "rate": {"hears": Sparse(where, met), "each": "edge", "reads": "review"}}
+        return sum(turn.step == "rate" for turn in rehearse_example(method(steps, ["answer"] * 3 + ["rate"])).turns)
+
+    assert (rated("changes < 2"), rated("place < mine(place)")) == (6, 3)
+
+
+ROUNDS = {"full": 2, "longer": 3, "near": 2, "vote": 0, "alone": 0, "matched": 0}
+
+
+@pytest.fixture
+def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "specs").mkdir()
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "specs" / "x.yaml"
+    path.write_text(SPEC + "hypotheses: [calls(full) < calls(longer)]\n")
+    return str(path)
+
+
+def test_rounds_and_calls_of_a_question(spec: str) -> None:
+    found = most_of_question(compile_spec(spec))
+    assert {name: most["calls"] for name, most in found.items()} == CALLS | {"think": 4}
+    assert {name: found[name]["rounds"] for name in ROUNDS} == ROUNDS
+    assert all("output_tokens" not in most for most in found.values()), "no model has max_tokens"
+
+
+def with_max_tokens(text: str, weak: int, strong: int) -> str:
+    """Return a spec whose models are on a server and have limits; the built-in solver has none."""
+    for skill, limit in (("0.4", weak), ("0.7", strong)):
+        server = f"openai/model, api_base: 'http://127.0.0.1:9/v1', max_tokens: {limit},"
+        assert f"builtin/solver, skill: {skill}," in text
+        text = text.replace(f"builtin/solver, skill: {skill},", server)
+    return text
+
+
+def test_what_is_written_is_at_most_max_tokens_a_call(spec: str) -> None:
+    Path(spec).write_text(with_max_tokens(Path(spec).read_text(), 100, 1000))
+    found = most_of_question(compile_spec(spec))
+    assert found["full"]["output_tokens"] == 3 * (3 * 100 + 1000)
+    assert found["samples"]["output_tokens"] == 5 * 1000
+    read = found["full"]["total_tokens"] - found["full"]["output_tokens"]
+    assert read == found["full"]["input_tokens"]
+    # after the opening each of four agents reads the replies of the others, twice
+    assert read > 2 * (3 * (2 * 100 + 1000) + 3 * 100)
+
+
+def test_the_plan_keeps_it(spec: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", spec, "--json"]) == 0
+    assert most_in(json.loads(capsys.readouterr().out))["full"] == {"calls": 12, "rounds": 2}
+
+
+def test_nothing_is_rehearsed_for_claims_about_answers(spec: str) -> None:
+    text = Path(spec).read_text().replace("calls(full) < calls(longer)", "accuracy(full) < accuracy(longer)")
+    Path(spec).write_text(f"{text}analysis: {{metrics: [accuracy]}}\n")
+    assert most_of_question(compile_spec(spec)) == {}
+
+
+@pytest.mark.parametrize(
+    ("claim", "told"),
+    [
+        ("output_tokens(full) < output_tokens(longer)", "nothing bounds output_tokens"),
+        ("debates(full) < debates(longer)", "nothing bounds debates"),
+        ("calls(full) < calls(longer)", None),
+        ("accuracy(full) < accuracy(longer)", None),
+    ],
+)
+def test_claims_without_bounds_are_not_looked_at_early(spec: str, claim: str, told: str | None) -> None:
+    """With max_tokens at every model the first of them is."""
+    text = Path(spec).read_text().replace("calls(full) < calls(longer)", claim)
+    text = f"{text}stopping: {{fewest: 2, batch: 2}}\n"
+    Path(spec).write_text(text)
+    if told is None:
+        assert compile_spec(spec).stopping is not None
+        return
+    with pytest.raises(SpecError, match=told):
+        compile_spec(spec)
+    Path(spec).write_text(with_max_tokens(text, 100, 9))
+    if claim.startswith("output"):
+        assert compile_spec(spec).stopping is not None
+    else:
+        with pytest.raises(SpecError, match=told):
+            compile_spec(spec)

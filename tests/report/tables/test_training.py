@@ -1,0 +1,116 @@
+"""What the report says of trainings: which replies made pairs, and how well they were learned."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from cortexdsl.report.build import build_report
+from cortexdsl.report.figures.curves import learning_figure
+from cortexdsl.report.tables.training import kept_table, learning_table, read_phases
+from tests.report.conftest import write_results
+
+PLAN = {"trainings": [{"training": "acc", "phases": [{"phase": "1-critic"}, {"phase": "1-actor"}]}]}
+KEPT = """\
+part,round,moments,right,wrong,below,same,cut,no_reply,examples
+train,0,20,6,2,10,1,1,0,3
+train,1,20,3,1,16,0,0,0,2
+validation,0,5,4,1,0,0,0,0,1
+"""
+CURVE = """\
+step,epoch,part,loss,margin,accuracy,token_accuracy
+0,0,validation,2.5,0,0,0.4
+1,0.5,train,2.4,0,0,0.4
+2,1,validation,2.25,0.01,0.625,0.4
+"""
+
+
+def _written(folder: Path) -> Path:
+    place = folder / "train/acc/1-critic"
+    (place / "model").mkdir(parents=True)
+    (place / "kept.csv").write_text(KEPT)
+    (place / "curve.csv").write_text(CURVE)
+    card = {"examples": {"train": 11, "validation": 5}, "seconds_of_processor": 90}
+    (place / "model/zoo.json").write_text(json.dumps(card))
+    return folder
+
+
+def test_a_row_adds_up_the_rounds_of_what_is_learned_from_and_leaves_validation_out(tmp_path: Path) -> None:
+    """6 + 3 pairs with the reply guided right and 2 + 1 with the one guided wrong, of 20 + 20 replies: 75 and 25 %."""
+    table = learning_table(read_phases(_written(tmp_path), PLAN))
+    assert table is not None
+    found = {column.title: entry for column, entry in zip(table.columns, table.rows[0], strict=True)}
+    assert {title: entry.whole.replace("\N{THIN SPACE}", " ").replace("\N{NARROW NO-BREAK SPACE}", " ")
+            for title, entry in found.items()} == {
+        "Phase": "acc 1-critic", "Replies": "40", "Pairs": "12", "Guided right": "9 (75.0 %)",
+        "Guided wrong": "3 (25.0 %)", "Learned": "11", "Loss before": "2.50", "Loss after": "2.25",
+        "Preferred": "62.5 %", "Processor time": "1 min 30 s",
+    }  # fmt: skip
+    assert [value for entry in table.rows[0] for value in entry.values] == [
+        "acc 1-critic", 40, 12, 9, 0.75, 3, 0.25, 11, 2.5, 2.25, 0.625, 90,
+    ]  # fmt: skip
+    assert [entry.values[0] for entry in table.rows[1]] == ["acc 1-actor", 0, 0, 0, 0, None, None, None, None, None]
+
+
+@pytest.mark.usefixtures("svg_alone")
+def test_the_figure_draws_what_was_looked_at_and_says_it_in_words(tmp_path: Path) -> None:
+    learned = read_phases(_written(tmp_path), PLAN)
+    drawing = learning_figure(learned)
+    assert drawing is not None
+    assert drawing.alt == "Loss on validation examples: acc 1-critic from 2.50 to 2.25"
+    drawing.save(tmp_path / "figures")
+    assert (tmp_path / "figures/learning.svg").stat().st_size > 1_000
+
+
+def test_an_experiment_without_training_says_nothing_of_it(tmp_path: Path) -> None:
+    assert read_phases(tmp_path, {"trainings": []}) == []
+    assert learning_table([]) is None
+    assert learning_figure([]) is None
+
+
+ONE_ROUND = """\
+part,round,moments,right,wrong,below,same,cut,no_reply,examples
+train,0,100,36,38,24,0,2,0,21
+validation,0,20,8,7,5,0,0,0,5
+"""
+
+
+def guided(folder: Path, phase: str = "1-critic") -> Path:
+    where = folder / "train" / "acc" / phase
+    where.mkdir(parents=True)
+    (where / "kept.csv").write_text(ONE_ROUND)
+    return where
+
+
+def test_what_was_kept_and_why_not_the_rest(tmp_path: Path) -> None:
+    """Kinds of which there is none have no column; a phase that has not begun has no row."""
+    guided(tmp_path)
+    table = kept_table(read_phases(tmp_path, PLAN))
+    assert table is not None
+    assert [column.title for column in table.columns] == [
+        "Phase", "Part", "Round", "Replies", "Guided right", "Guided wrong", "No difference", "Cut", "To imitate",
+    ]  # fmt: skip
+    assert [[entry.text for entry in row] for row in table.rows] == [
+        ["acc 1-critic", "train", "0", "100", "36", "38", "24", "2", "21"],
+        ["acc 1-critic", "validation", "0", "20", "8", "7", "5", "0", "5"],
+    ]
+
+
+def test_an_experiment_without_training_has_no_table_of_pairs(tmp_path: Path) -> None:
+    assert kept_table(read_phases(tmp_path, {})) is None
+    assert kept_table(read_phases(tmp_path, PLAN)) is None
+
+
+def test_the_table_of_pairs_stands_on_the_page_once(tmp_path: Path) -> None:
+    """Beside the section that says what was learned; and it has its files."""
+    folder = write_results(tmp_path / "invented", **PLAN)
+    guided(folder)
+    build_report(folder, {}, has_figures=False)
+    page = (folder / "report.html").read_text()
+    found = re.findall(r'<table id="(table-[^"]+)"', page)
+    assert {"table-kept", "table-agents"} <= set(found)
+    assert len(found) == len(set(found))
+    assert (folder / "tables" / "kept.csv").read_text().startswith("training,phase,part,round,moments,right,wrong,")

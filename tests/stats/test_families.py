@@ -1,0 +1,323 @@
+"""Families of comparisons, and what missing answers could change."""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from scipy.stats import f as f_distribution
+from statsmodels.stats.contingency_tables import cochrans_q as reference_q
+from statsmodels.stats.multitest import multipletests
+
+from cortexdsl.claims.arms import GridArm, find_arm
+from cortexdsl.cli.main import main
+from cortexdsl.core import Family
+from cortexdsl.errors import InputError
+from cortexdsl.stats.inference.accuracies import d_z, discordant_odds_ratio
+from cortexdsl.stats.inference.families import (
+    COMPARISON_COLUMNS,
+    adjust,
+    compare_families,
+    missing_bounds,
+    simultaneous_level,
+)
+from cortexdsl.stats.inference.joint import cochrans_q, omnibus_families
+from cortexdsl.stats.tables.score_table import absent_in_words
+from tests.stats.tables import long_table, two_by_two
+
+FOUR = [0.01, 0.04, 0.03, 0.005]
+
+
+@pytest.mark.parametrize(
+    ("correction", "expected"),
+    [
+        ("holm", [0.03, 0.06, 0.06, 0.02]),
+        ("bh", [0.02, 0.04, 0.04, 0.02]),
+        ("hommel", [0.03, 0.04, 0.04, 0.02]),
+        ("by", [0.041667, 0.083333, 0.083333, 0.041667]),
+        ("none", FOUR),
+    ],
+)
+def test_corrections(correction: str, expected: list[float]) -> None:
+    """R: p.adjust(c(.01, .04, .03, .005), method) for holm, BH, hommel, BY."""
+    assert adjust(FOUR, correction) == pytest.approx(expected, abs=1e-6)
+
+
+def test_an_untested_comparison_stays_in_its_family() -> None:
+    """What could not be tested was asked: Holm of (.01, .04) and a third, p = 1, is (3 x .01, 2 x .04)."""
+    assert adjust([0.01, np.nan, 0.04]) == pytest.approx([0.03, np.nan, 0.08], nan_ok=True)
+    with pytest.raises(InputError, match="there are holm"):
+        adjust([0.1], "bonferroni")
+
+
+def _three() -> pd.DataFrame:
+    random = np.random.default_rng(0)
+    ability = random.random(60)
+    return long_table(
+        {c: (random.random((3, 60)) < ability + d).astype(float) for c, d in [("a", 0), ("b", 0.2), ("c", 0)]}
+    )
+
+
+def test_columns_are_the_contract_and_holm_counts_every_row() -> None:
+    frame = pd.concat([_three().assign(dataset=name, tokens=5.0) for name in ("x", "y")])
+    frame.loc[frame.cell == "b", "tokens"] = 7.0
+    found = compare_families(frame, [Family("f", ("b", "c"), "a")], ["accuracy", "tokens"], seed=1)
+    assert tuple(found.columns) == COMPARISON_COLUMNS
+    assert list(found["dataset"]) == ["x", "x", "y", "y", "all", "all"] * 2
+    assert found["p_adjusted"].to_numpy() == pytest.approx(adjust(found["p"].to_numpy()), nan_ok=True)
+    assert found["test"].str.startswith("none").tolist() == [False] * 6 + [True] * 6  # tokens that never vary
+    assert (found["n_questions"].to_numpy()[:6] == [60, 60, 60, 60, 120, 120]).all()
+    assert found.iloc[6]["difference"] == pytest.approx(2)
+
+
+def test_discordant_odds_ratio_with_one_replicate() -> None:
+    found = compare_families(long_table(two_by_two(5, 6, 2, 1)), [Family("f", ("a",), "b")], ["score"], seed=1)
+    row = found.iloc[0]
+    assert (row["effect"], row["effect_size"], row["discordant"]) == ("odds_ratio", 3.0, 8)
+    assert row["statistic"] == pytest.approx(4 / np.sqrt(8 + 2 - 16 / 16))
+
+
+@pytest.mark.parametrize("count", [2, 7, 40])
+def test_holm_is_that_of_statsmodels(count: int) -> None:
+    p = np.random.default_rng(count).integers(0, 20, count) / 100
+    assert adjust(p).tolist() == multipletests(p, method="holm")[1].tolist()
+
+
+def test_effect_sizes_by_hand() -> None:
+    """d_z of (1, 2, 3) is 2; two questions won and none lost count as 2.5 against 0.5."""
+    assert d_z(np.array([1.0, 2.0, 3.0])) == pytest.approx(2)
+    assert discordant_odds_ratio(np.array([1.0, 1.0, 0.0])) == pytest.approx(5)
+    assert discordant_odds_ratio(np.zeros(3)) == 1
+    assert d_z(np.zeros(3)) == 0
+
+
+def test_missing_answers_that_could_change_a_difference_are_shown() -> None:
+    """12 to 2 discordant is significant (p 0.013); with 10 questions of the reference missing it could be 12 to 12."""
+    answers = two_by_two(10, 12, 2, 6)
+    frame = long_table(answers)
+    lost = frame.index[(frame.cell == "b") & (frame.score == 0)][:10]
+    bounds = missing_bounds(frame.drop(index=lost), [Family("f", ("a",), "b")], ["score"], seed=1)
+    row = bounds.iloc[0]
+    assert (row["missing"], row["unparsed"], row["changes"]) == (10, 0, True)
+    assert row["worst_difference"] == pytest.approx(0)
+    assert row["difference"] == row["best_difference"] == pytest.approx(10 / 30)
+    assert missing_bounds(frame, [Family("f", ("a",), "b")], ["score"], seed=1).empty
+
+
+def test_a_metric_with_gaps_says_so_and_still_counts() -> None:
+    frame = long_table(
+        {"a": np.array([[1.0, 2, 3]]), "b": np.array([[2.0, np.nan, 4]]), "c": np.array([[3.0, 3, 3]])}, "t"
+    )
+    found = compare_families(frame, [Family("f", ("b", "c"), "a")], ["t"], seed=1)
+    assert found.iloc[0]["test"] == "none: b lacks 1 of 3 values of t"
+    assert np.isnan(found.iloc[0]["p"])
+    assert found.iloc[1]["p_adjusted"] == pytest.approx(2 * found.iloc[1]["p"])
+
+
+def test_cochrans_q_is_that_of_statsmodels_and_goes_on_to_means() -> None:
+    frame = _three()
+    once = frame[frame.replicate == 1]
+    values = once.pivot(index="question_id", columns="cell", values="score").to_numpy()
+    found = omnibus_families(once, [Family("f", ("b", "c"), "a")], ["score"]).iloc[0]
+    assert found["statistic"] == pytest.approx(reference_q(values).statistic)
+    doubled = cochrans_q(np.repeat(values, 2, axis=0) * 0.5)
+    assert doubled.statistic == pytest.approx(2 * found["statistic"])  # Q does not depend on the scale
+
+
+def test_names_are_cells_other_names_grid_points_or_methods() -> None:
+    arms = [
+        GridArm("sparse", "sparse", ("sparse[keep=mean, rounds=5]",)),
+        GridArm("sparse[keep=top-3, rounds=5]", "sparse", (), {"keep": {"top": 3}, "rounds": 5}),
+        GridArm("vote[team=five]", "vote"),
+    ]
+    assert find_arm(arms, "sparse").cell == "sparse"
+    assert find_arm(arms, "sparse[rounds=5,keep=mean]").cell == "sparse"
+    assert find_arm(arms, "sparse[keep={top: 3}, rounds=5]").cell == "sparse[keep=top-3, rounds=5]"
+    assert find_arm(arms, "vote").cell == "vote[team=five]"
+    with pytest.raises(InputError, match="nearest: sparse"):
+        find_arm(arms, "spars")
+
+
+def test_compare_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores, out = tmp_path / "scores.csv", tmp_path / "comparisons.csv"
+    long_table(two_by_two(101, 121, 59, 33)).to_csv(scores, index=False)
+    assert main(["compare", str(scores), "--to", "b", "--out", str(out), "--claim", "score(a) > score(b)"]) == 0
+    assert "supported" in capsys.readouterr().out
+    assert pd.read_csv(out)["test"][0] == "Bonett-Price (McNemar exact p 4.434e-06)"
+    assert main(["compare", str(scores), "--to", "b", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["discordant"] == 180
+    assert main(["compare", str(scores), "--to", "d"]) == 2
+    assert "no cell 'd'" in capsys.readouterr().err
+
+
+def test_several_datasets_and_probabilities_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Three cells on two datasets are ranked over datasets; with --rope, one dataset is read as probabilities."""
+    scores = tmp_path / "scores.csv"
+    pd.concat([_three().assign(dataset=name) for name in ("x", "y")]).to_csv(scores, index=False)
+    assert main(["compare", str(scores), "--to", "a"]) == 0
+    assert "ranks of score over 2 datasets" in capsys.readouterr().out
+    _three().to_csv(scores, index=False)
+    assert main(["compare", str(scores), "--to", "a", "--rope", "0.05"]) == 0
+    assert "probabilities, the same being within 0.05" in capsys.readouterr().out
+
+
+def _noisy(cells: int, questions: int, seed: int = 3) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    return long_table({name: (random.random((1, questions)) < 0.6).astype(float) for name in "abcdefgh"[:cells]})
+
+
+def test_an_interval_reaches_0_exactly_where_its_own_p_is_above_alpha() -> None:
+    """Six wins to none of 20: 6 / sqrt(8 - 36 / 22) against t of 21 degrees; five are not significant."""
+    for wins, inside in ((6, False), (5, True)):
+        row = compare_families(long_table(two_by_two(9, wins, 0, 11 - wins)), [Family("f", ("a",), "b")], ["score"], 1)
+        alone, p = row.iloc[0][["ci_low", "ci_high"]], row["p"][0]
+        assert p == pytest.approx(2 * stats.t.sf(wins / np.sqrt(wins + 2 - wins**2 / 22), 21))
+        assert (alone["ci_low"] <= 0 <= alone["ci_high"]) == inside == (p > 0.05)
+        assert row["ci_low_simultaneous"][0] == alone["ci_low"]  # one comparison: together is alone
+
+
+def test_simultaneous_intervals_are_bonferronis() -> None:
+    """Of four comparisons each stands at 98.75 %: t of 401 degrees at 1 - .05 / 8 in place of 1 - .05 / 2."""
+    frame = _noisy(5, 400)
+    found = compare_families(frame, [Family("f", tuple("bcde"), "a")], ["score"], seed=1)
+    one = compare_families(frame, [Family("f", ("b",), "a")], ["score"], seed=1)
+    wide = found["ci_high_simultaneous"] - found["ci_low_simultaneous"]
+    alone = found["ci_high"] - found["ci_low"]
+    assert (wide / alone).to_numpy() == pytest.approx(stats.t.isf(0.05 / 8, 401) / stats.t.isf(0.05 / 2, 401))
+    assert one["ci_low"][0] == one["ci_low_simultaneous"][0] == pytest.approx(found["ci_low"][0])
+
+
+@pytest.mark.parametrize(
+    ("correction", "level"),
+    [("holm", 0.9875), ("hommel", 0.9875), ("none", 0.95), ("bh", 0.975), ("by", 1 - 0.05 / 4 / (25 / 12))],
+)
+def test_levels_of_simultaneous_intervals(correction: str, level: float) -> None:
+    """m = 4: Bonferroni 1 - .05 / 4; two found by BH: 1 - .05 x 2 / 4; one by BY: / (1 + 1/2 + 1/3 + 1/4)."""
+    assert simultaneous_level([0.004, 0.02, 0.2, 0.7], correction) == pytest.approx(level)
+
+
+def test_intervals_after_bh_leave_out_0_exactly_where_it_finds_something() -> None:
+    """p <= r alpha / m of Benjamini and Hochberg is what their interval's level says (2005, section 4)."""
+    random = np.random.default_rng(4)
+    shifts = dict(zip("abcdef", (0, 0, 0, 0.12, 0.14, 0.2), strict=True))
+    ability = random.uniform(0.2, 0.8, 300)
+    frame = long_table({c: (random.random((2, 300)) < ability + d).astype(float) for c, d in shifts.items()})
+    found = compare_families(frame, [Family("f", tuple("bcdef"), "a", "bh")], ["score"], seed=1)
+    within = (found["ci_low_simultaneous"] <= 0) & (found["ci_high_simultaneous"] >= 0)
+    assert 1 <= (~within).sum() <= 4
+    assert list(within) == list(found["p_adjusted"] > 0.05)
+
+
+def test_a_note_says_where_holm_finds_what_the_intervals_do_not() -> None:
+    """p of .0001 and .030: Holm's second step leaves .030 as it is, Bonferroni's 97.5 % interval reaches 0."""
+    values = {"a": np.zeros((1, 40)), "b": np.zeros((1, 40)), "c": np.zeros((1, 40))}
+    values["b"][0, :12], values["c"][0, :6] = 1, 1
+    found = compare_families(long_table(values), [Family("f", ("b", "c"), "a")], ["score"], seed=1).set_index("cell")
+    assert found.loc["c", "p_adjusted"] == found.loc["c", "p"]
+    assert 0.025 < found.loc["c", "p"] < 0.05
+    assert found.loc["c", "ci_low_simultaneous"] <= 0
+    assert "significant by the steps of holm; the simultaneous interval" in found.loc["c", "note"]
+    assert found.loc["b", "note"] == ""
+
+
+@pytest.fixture
+def unswept() -> Iterator[None]:
+    """What lives already is not swept again and again: a table of pandas collects garbage whenever one is made."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("unswept")
+def test_intervals_cover_all_at_once() -> None:
+    """Three equal cells against a fourth, 120 experiments: some interval misses in at most 5 %, plus 4 points."""
+    random, missed, told = np.random.default_rng(8), 0, 0
+    for _ in range(120):
+        ability = np.clip(random.beta(0.9, 0.5, 60) + 0.2 * random.normal(size=(4, 60)), 0, 1)
+        frame = long_table({c: (random.random((1, 60)) < ability[i]).astype(float) for i, c in enumerate("abcd")})
+        found = compare_families(frame, [Family("f", tuple("bcd"), "a")], ["score"], seed=1, draws=99)
+        out = (found["ci_low_simultaneous"] > 0) | (found["ci_high_simultaneous"] < 0)
+        missed += bool(out.any())
+        told += bool((out & (found["p_adjusted"] > 0.05)).any())
+    assert missed <= 0.09 * 120
+    assert told == 0
+
+
+def test_a_replicate_that_one_cell_lacks_altogether_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    frame = _three()
+    frame = frame[(frame["cell"] != "b") | (frame["replicate"] != 2)]
+    found = compare_families(frame, [Family("f", ("b", "c"), "a")], ["score"], seed=1).set_index("cell")
+    assert str(found.loc["b", "note"]).endswith("b has no replicate 2 on data")
+    assert found.loc["c", "note"] == ""
+    frame.to_csv(tmp_path / "scores.csv", index=False)
+    assert main(["compare", str(tmp_path / "scores.csv"), "--to", "a"]) == 0
+    assert "Whole replicates are missing: b on data lacks replicate 2." in capsys.readouterr().out
+    assert "b on data lacks replicates 2, 3." in absent_in_words({("data", "b"): ("2", "3")})
+
+
+def test_claims_on_the_command_line_have_its_correction_and_stand_in_its_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two claims of one p: adjusted by Holm they are twice that, without correction what they were."""
+    _table = long_table(two_by_two(9, 6, 0, 5))
+    _table.to_csv(tmp_path / "scores.csv", index=False)
+    ask = ["compare", str(tmp_path / "scores.csv"), "--to", "b", "--json"]
+    claims = ["--claim", "accuracy(a) > accuracy(b)", "--claim", "accuracy(b) < accuracy(a)"]
+    own = 2 * stats.t.sf(6 / np.sqrt(8 - 36 / 22), 21)
+    for correction, p in (("holm", 2 * own), ("none", own)):
+        assert main([*ask, *claims, "--correction", correction]) == 0
+        lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        assert [line.get("claim") for line in lines] == [None, claims[1], claims[3]]
+        assert [line["p_adjusted"] for line in lines[1:]] == pytest.approx([p, p])
+    assert main([*ask[:-1], *claims, "--correction", "none"]) == 0
+    assert "claims, p not corrected: of 2 tests each errs by itself" in capsys.readouterr().out
+
+
+def test_what_is_printed_says_what_p_tests_and_which_interval_is_which(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _three().to_csv(tmp_path / "scores.csv", index=False)
+    assert main(["compare", str(tmp_path / "scores.csv"), "--to", "a"]) == 0
+    out = capsys.readouterr().out
+    said = " ".join(out.split())
+    assert "p says how often a gap this large or larger would arise if both cells were equal." in said
+    assert "widened so that all of its family are right at once in 95 % of experiments" in said
+    assert "all_low, all_high: that interval. low, high: the ordinary 95 % interval of one difference." in said
+
+
+def test_what_stands_beside_a_claim_is_printed_as_in_the_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What p means, on which side of its margin an undecided estimate lies, and how many questions would do."""
+    long_table(two_by_two(8, 2, 1, 9)).to_csv(tmp_path / "scores.csv", index=False)
+    assert main(["compare", str(tmp_path / "scores.csv"), "--to", "b", "--claim", "score(a) >= score(b) - 0.1"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Were the true difference exactly −10 points, an estimate this far from it or farther would arise in" in said
+    assert "The estimate favours the claim. About" in said
+    assert "questions would decide an effect of the estimated size in 80 % of experiments." in said
+
+
+def test_the_wald_test_over_clusters_is_hotellings() -> None:
+    """Of the differences of twelve equal clusters: F = (12 - 2) / (11 x 2) x 12 d' S^-1 d, with 2 and 10 degrees."""
+    random = np.random.default_rng(12)
+    values = {
+        cell: (random.random((1, 36)) < chance).astype(float)
+        for cell, chance in zip("abc", (0.4, 0.6, 0.7), strict=True)
+    }
+    frame = long_table(values)
+    frame["cluster"] = np.tile(np.repeat(range(12), 3), 3)
+    means = np.stack([values[cell].reshape(12, 3).mean(axis=1) for cell in "bca"])
+    d = (means[1:] - means[0]).T
+    squared = 12 * d.mean(axis=0) @ np.linalg.inv(np.cov(d.T)) @ d.mean(axis=0)
+    row = omnibus_families(frame, [Family("f", ("b", "c"), "a")], ["score"]).iloc[0]
+    assert (row["test"], row["freedom"]) == ("Wald over clusters", 2)
+    assert row["statistic"] == pytest.approx(squared * 10 / 22)
+    assert row["p"] == pytest.approx(float(f_distribution.sf(squared * 10 / 22, 2, 10)))

@@ -1,0 +1,221 @@
+"""Teams, seeds, datasets and experiments as samples from a population."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from cortexdsl.cli.main import main
+from cortexdsl.errors import InputError
+from cortexdsl.stats.inference.random_effects import (
+    POOLED,
+    heterogeneity,
+    pool_crossed,
+    pool_experiments,
+    pool_separate,
+    random_effect,
+)
+from cortexdsl.stats.tables.score_table import score_table
+from tests.stats.tables import long_table
+
+# Tuberculosis among vaccinated and controls (yes, no, yes, no) in 13 trials: Colditz et al. 1994, JAMA 271:698.
+TRIALS = np.array([
+    (4, 119, 11, 128), (6, 300, 29, 274), (3, 228, 11, 209), (62, 13536, 248, 12619), (33, 5036, 47, 5761),
+    (180, 1361, 372, 1079), (8, 2537, 10, 619), (505, 87886, 499, 87892), (29, 7470, 45, 7232), (17, 1699, 65, 1600),
+    (186, 50448, 141, 27197), (5, 2493, 3, 2338), (27, 16886, 29, 17825),
+])  # fmt: skip
+
+
+def _log_risks() -> tuple[np.ndarray, np.ndarray]:
+    a, b, c, d = TRIALS.T.astype(float)
+    return np.log(a / (a + b)) - np.log(c / (c + d)), np.sqrt(1 / a - 1 / (a + b) + 1 / c - 1 / (c + d))
+
+
+def test_meta_analysis_of_the_bcg_trials() -> None:
+    """R: metafor::rma(yi, vi, method="PM", test="knha") of dat.bcg gives tau^2 0.3181, estimate -0.7150."""
+    effects, errors = _log_risks()
+    found = pool_separate(effects, errors)
+    assert found.between**2 == pytest.approx(0.3181, abs=1e-4)
+    assert found.estimate == pytest.approx(-0.7150, abs=1e-4)
+    weights = 1 / (errors**2 + found.between**2)
+    assert (weights * (effects - found.estimate) ** 2).sum() == pytest.approx(12)  # Paule and Mandel's equation
+    assert found.share == pytest.approx(1 - 12 / 152.2330, abs=1e-5)  # metafor: Q(df = 12) = 152.2330
+    low, high = found.interval()
+    assert (low + high) / 2 == pytest.approx(found.estimate)
+    assert (high - low) / 2 == pytest.approx(stats.t.ppf(0.975, 12) * found.error)
+    low, high = found.prediction()
+    spread = np.hypot(found.between, found.error)
+    assert (high - low) / 2 == pytest.approx(stats.t.ppf(0.975, 11) * spread)  # groups - 2
+
+
+def test_groups_that_are_alike_keep_the_error_of_their_questions() -> None:
+    """Four equal estimates with errors of 0.1: 0.1 / sqrt(4), not the 0 of Hartung and Knapp alone."""
+    found = pool_separate([0.2] * 4, [0.1] * 4)
+    assert (found.error, found.between, found.share) == pytest.approx((0.05, 0, 0))
+
+
+def test_a_group_without_any_error_leaves_all_of_them_alike() -> None:
+    """1, 2 and 6 with errors of 0, 1 and 1: a spread of sqrt(7), of which 7 - 2 / 3 is between groups."""
+    found = pool_separate([1.0, 2.0, 6.0], [0.0, 1.0, 1.0])
+    assert found.estimate == 3.0
+    assert found.error == pytest.approx((7 / 3) ** 0.5)
+    assert found.between == pytest.approx((7 - 2 / 3) ** 0.5)
+    assert found.share == pytest.approx((7 - 2 / 3) / 7)
+
+
+def test_a_crossed_layout_by_hand() -> None:
+    """Means 1, 2, 6 of 3 groups; of questions 2, 4; no interaction: tau^2 = 7, variance 1 + 7 / 3, 2 (10/3)^2 / ..."""
+    values = np.array([[0.0, 2.0], [1.0, 3.0], [5.0, 7.0]])
+    found = pool_crossed(values)
+    assert found.estimate == 3
+    assert found.between**2 == pytest.approx(7)
+    assert found.error**2 == pytest.approx(1 + 7 / 3)
+    assert found.share == 1
+    # Satterthwaite: (10 / 3)^2 / (1^2 / 1 + (7 / 3)^2 / 2) = 2.985, at most questions - 1
+    assert found.freedom == 1
+
+
+def test_degrees_of_freedom_by_hand() -> None:
+    """Five questions, no interaction: (asked + tau^2 / 3)^2 / (asked^2 / 4 + (tau^2 / 3)^2 / 2), asked = 2.5 / 5."""
+    values = np.array([0.0, 1.0, 5.0])[:, None] + np.arange(5.0)
+    found = pool_crossed(values)
+    assert found.freedom == pytest.approx((0.5 + 7 / 3) ** 2 / (0.5**2 / 4 + (7 / 3) ** 2 / 2))
+
+
+def test_two_groups_say_nothing_of_a_population() -> None:
+    found, note = random_effect([np.zeros(9), np.ones(9)], "teams")
+    assert found.test == "none: 2 teams: what teams differ by is not known from fewer than 3"
+    assert np.isnan(found.p)
+    assert not note
+    with pytest.raises(InputError, match="fewer than 3"):
+        pool_separate([1, 2], [1, 1])
+
+
+def test_few_groups_are_named_as_few() -> None:
+    random = np.random.default_rng(0)
+    assert "with only 5 teams this is a rough guess" in random_effect(list(random.normal(size=(5, 20))), "teams")[1]
+    assert "few" not in random_effect(list(random.normal(size=(6, 20))), "teams")[1]
+    assert heterogeneity(pool_crossed(random.normal(size=(8, 9))), "seeds").startswith("almost none of the")
+
+
+def test_p_and_interval_are_one_procedure() -> None:
+    """Against an end of its own interval the two-sided p is 5 %; each side has half of it or the rest."""
+    groups = list(np.random.default_rng(2).normal(0.3, 1, (6, 40)))
+    for over in ("teams", "datasets"):
+        found, _ = random_effect(groups, over)  # type: ignore[arg-type]
+        for end in (found.low, found.high):
+            at, _ = random_effect(groups, over, null=end)  # type: ignore[arg-type]
+            assert at.p == pytest.approx(0.05)
+            assert at.above + at.below == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("tau", "shared"), [(0.0, 0.4), (0.1, 0.0), (0.1, 0.4)])
+def test_error_rate_over_five_teams(tau: float, shared: float) -> None:
+    """No team effect on average: 5 % of 1,000 experiments may say so, and two standard errors more."""
+    random, wrong, ignored = np.random.default_rng(5), 0, 0
+    for _ in range(1000):
+        values = random.normal(0, tau, (5, 1)) + random.normal(0, shared, 60) + random.normal(0, 0.4, (5, 60))
+        wrong += random_effect(list(values), "teams")[0].p <= 0.05
+        ignored += stats.ttest_1samp(values.mean(axis=0), 0).pvalue <= 0.05
+    assert wrong <= 64
+    assert ignored <= 64 or tau  # teams taken as given: right only where they do not differ
+    assert not (tau and not shared) or ignored > 200
+
+
+def test_errors_over_separate_datasets() -> None:
+    """Eight datasets that differ by 0.1 around nothing: at most 5 % of 600 experiments, and two standard errors."""
+    random, wrong = np.random.default_rng(6), 0
+    for _ in range(600):
+        sizes = random.integers(40, 200, 8)
+        groups = [random.normal(random.normal(0, 0.1), 0.5, size) for size in sizes]
+        wrong += random_effect(groups, "datasets")[0].p <= 0.05
+    assert wrong <= 600 * 0.068
+
+
+def test_groups_without_any_spread_are_not_tested() -> None:
+    found, _ = random_effect([np.full(4, 0.5)] * 3, "teams")
+    assert np.isnan(found.p)
+    assert "do not differ at all" in found.test
+    assert random_effect([np.zeros(4)] * 3, "teams")[0].p == 1
+    assert random_effect([np.zeros(4)] * 3, "datasets")[0].p == 1
+    assert "single question" in random_effect([np.zeros(1)] * 3, "datasets")[0].test
+
+
+def _experiment(seed: int, questions: int = 40, prefix: str = "") -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    values = {"a": random.normal(1, 1, (1, questions)), "b": random.normal(0.4, 1, (1, questions))}
+    frame = long_table(values, "tokens")
+    return frame.assign(question_id=prefix + frame["question_id"])
+
+
+def _differences(frame: pd.DataFrame) -> np.ndarray:
+    by = frame.pivot_table(index="question_id", columns="cell", values="tokens", sort=False)
+    return (by["a"] - by["b"]).to_numpy()
+
+
+def test_experiments_with_questions_of_their_own_are_a_meta_analysis() -> None:
+    """Estimates and standard errors worked out from the differences, pooled by the meta-analysis of groups."""
+    frames = [_experiment(seed, 30 + 10 * seed, f"e{seed}-") for seed in range(4)]
+    found = pool_experiments({f"e{k}": score_table(f) for k, f in enumerate(frames)}, ["a"], "b", ["tokens"])
+    by_hand = [_differences(frame) for frame in frames]
+    pooled = pool_separate([d.mean() for d in by_hand], [d.std(ddof=1) / len(d) ** 0.5 for d in by_hand])
+    row = found[found["experiment"] == POOLED].iloc[0]
+    assert row["difference"] == pytest.approx(pooled.estimate)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(pooled.interval())
+    assert row["between"] == pytest.approx(pooled.between)
+    assert row["n_questions"] == 30 + 40 + 50 + 60
+    assert "share questions" not in row["note"]
+    assert list(found["experiment"]) == ["e0", "e1", "e2", "e3", POOLED]
+    assert found["difference"][0] == pytest.approx(by_hand[0].mean())
+
+
+def test_experiments_on_the_same_questions_are_crossed() -> None:
+    """Three runs of the same forty questions: the questions count once, as in a two-way layout."""
+    frames = [_experiment(seed) for seed in range(3)]
+    found = pool_experiments({f"e{k}": score_table(f) for k, f in enumerate(frames)}, ["a"], "b", ["tokens"])
+    pooled = pool_crossed(np.stack([_differences(frame) for frame in frames]))
+    row = found.iloc[-1]
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(pooled.interval())
+    assert "the same questions, which count once" in row["note"]
+
+
+def test_some_questions_in_common_are_said() -> None:
+    frames = [_experiment(0), _experiment(1, 50), _experiment(2, 40, "other-")]
+    found = pool_experiments({f"e{k}": score_table(f) for k, f in enumerate(frames)}, ["a"], "b", ["tokens"])
+    assert "some share questions" in found.iloc[-1]["note"]
+
+
+def test_the_command_line_pools_tables_and_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = []
+    for seed in range(3):
+        folder = tmp_path / f"e{seed}"
+        folder.mkdir()
+        _experiment(seed, prefix=f"{seed}-").to_csv(folder / "scores.csv", index=False)
+        paths.append(str(folder) if seed else str(folder / "scores.csv"))
+    ask = ["compare", *paths, "--to", "b", "--metric", "tokens"]
+    assert main([*ask, "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["experiment"] for row in rows] == [*paths, POOLED]
+    assert main(ask) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "over 3 experiments as draws from experiments like these" in out
+    assert "with only 3" in out
+
+
+def test_what_cannot_be_pooled_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "scores.csv"
+    _experiment(0).to_csv(path, index=False)
+    _experiment(1).to_csv(tmp_path / "other.csv", index=False)
+    two = ["compare", str(path), str(tmp_path / "other.csv"), "--to", "b", "--metric", "tokens"]
+    for ask, said in (
+        (two, "at least 3"),
+        ([*two, "--claim", "accuracy(a) > accuracy(b)"], "about one experiment"),
+        (["compare", str(path), str(path), "--to", "b"], "named twice"),
+    ):
+        assert main(ask) == 2
+        assert said in capsys.readouterr().err

@@ -1,0 +1,80 @@
+"""What `cortexdsl verdict` writes beside comparisons and claims: all cells at once, doubtful answers, ranks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from cortexdsl.cli.main import main
+from cortexdsl.stats.inference import families, joint, rankings
+from tests.stats.tables import long_table
+
+RIGHT = {"a": 16, "b": 10, "c": 4}  # of 20 questions, always the first ones
+
+
+def _verdict(folder: Path, names: tuple[str, ...], unreadable: int = 0) -> dict[str, pd.DataFrame]:
+    """Run the verb on one replicate of `RIGHT` on each dataset; the last answers of b to the first are unreadable."""
+    answers = {cell: (np.arange(20) < right).astype(float)[None] for cell, right in RIGHT.items()}
+    scores = pd.concat([long_table(answers, dataset=name, unparsed=0) for name in names])
+    late = scores["question_id"].isin([f"q{20 - k}" for k in range(1, unreadable + 1)])
+    scores["unparsed"] = (late & scores["cell"].eq("b") & scores["dataset"].eq(names[0])).astype(int)
+    scores.to_csv(folder / "scores.csv", index=False)
+    plan = {
+        "schema_version": 1, "seed": 1, "metrics": ["accuracy"], "cells": [{"cell": cell} for cell in RIGHT],
+        "families": [{"name": "main", "compare": ["b", "c"], "to": "a", "correction": "none"}],
+        "hypotheses": ["accuracy(a) > accuracy(b)"], "analysis": {},
+    }  # fmt: skip
+    (folder / "plan.json").write_text(json.dumps(plan))
+    assert main(["verdict", str(folder)]) == 0
+    return {name: pd.read_csv(folder / f"{name}.csv") for name in ("omnibus", "bounds", "ranks")}
+
+
+def test_all_cells_at_once_and_their_ranks_over_datasets(tmp_path: Path) -> None:
+    """By hand: Q = 2 (3 (16^2 + 10^2 + 4^2) - 30^2) / (3 x 30 - 66) = 18 on 2 degrees of freedom, p = exp(-9).
+
+    Both datasets rank alike, so F is infinite, and one in 3! = 6 do so by chance.
+    q(.05; 3) of Demsar's Table 5 is 2.343, times sqrt(3 x 4 / (6 x 2)) = 1.
+    """
+    found = _verdict(tmp_path, ("x", "y"))
+    together = found["omnibus"]
+    assert together["dataset"].tolist() == ["x", "y"]
+    assert together["statistic"].tolist() == pytest.approx([18, 18])
+    assert together["p"].tolist() == pytest.approx([np.exp(-9)] * 2)
+    ranks = found["ranks"]
+    assert ranks[["metric", "cell", "rank", "datasets"]].to_numpy().tolist() == [
+        ["accuracy", cell, rank, 2] for rank, cell in enumerate("abc", 1)
+    ]
+    assert np.isinf(ranks["iman_davenport"]).all()
+    assert ranks["p"].tolist() == pytest.approx([1 / 6] * 3)
+    assert ranks["critical_difference"].tolist() == pytest.approx([2.343] * 3, abs=1e-3)
+
+
+def test_unreadable_answers_that_could_turn_a_comparison(tmp_path: Path) -> None:
+    """a is right on 6 questions more than b, p = .027; with its 8 unreadable answers right, b leads by 2 of 20."""
+    row = _verdict(tmp_path, ("x",), unreadable=8)["bounds"].iloc[0]
+    assert (row["cell"], row["unparsed"], bool(row["changes"])) == ("b", 8, True)
+    statistic = 6 / np.sqrt(8 - 36 / 22)  # Bonett-Price of six wins of twenty
+    assert row["p_adjusted"] == pytest.approx(2 * stats.t.sf(statistic, 21))
+    assert row["best_difference"] == pytest.approx(0.1)
+
+
+def test_where_there_is_nothing_a_file_has_only_its_head(tmp_path: Path) -> None:
+    """One dataset has no ranks, and answers that can all be read no bounds."""
+    found = _verdict(tmp_path, ("x",))
+    assert found["bounds"].empty
+    assert found["ranks"].empty
+    assert tuple(found["omnibus"]) == joint.OMNIBUS_COLUMNS
+    assert tuple(found["bounds"]) == families.BOUND_COLUMNS
+    assert tuple(found["ranks"]) == rankings.RANK_COLUMNS
+
+
+def test_a_metric_that_cannot_be_ranked_has_no_ranks() -> None:
+    """c was not asked anything on y, so there is no mean to rank."""
+    answers = {cell: np.ones((1, 4)) for cell in RIGHT}
+    scores = pd.concat([long_table(answers, dataset="x"), long_table({"a": answers["a"]}, dataset="y")])
+    assert rankings.rank_table(scores, ["accuracy"]).empty
