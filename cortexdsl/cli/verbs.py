@@ -110,10 +110,10 @@ class Command:
 def command_of(verb: str) -> Command:
     """Import the module of a verb and return what it does."""
     module = import_module(VERBS[verb].module)
-    run = getattr(module, f"run_{verb}", None)
-    if run is None:
+    add_arguments = getattr(module, f"add_{verb}_arguments", None)
+    if add_arguments is None:
         return Command(module.add_arguments, module.run)
-    return Command(getattr(module, f"add_{verb}_arguments"), run)
+    return Command(add_arguments, getattr(module, f"run_{verb}"))
 
 
 def run(arguments: Sequence[str], compiled: Compiler | None = None) -> int:

@@ -22,7 +22,8 @@ from cortexdsl.jobs.arguments import add_connections, add_spec, add_trust
 from cortexdsl.jobs.debate import debate_shard, shard_work, with_tools
 from cortexdsl.jobs.judge import judge_records
 from cortexdsl.language.grammar.counterfactuals import PermutationsForm, ShapleyText
-from cortexdsl.metrics.scores import Row, branch_rows, whole_rows
+from cortexdsl.metrics.counterfactuals import branch_rows, whole_rows
+from cortexdsl.metrics.scores import Row
 from cortexdsl.metrics.view import Grade, grade_together
 from cortexdsl.models.client import open_client
 from cortexdsl.models.job_tally import CallCounts, JobInfo

@@ -2,8 +2,6 @@
 
 A row of scores.csv has the debate's score and every measure of one debate
 (`cortexdsl.metrics.registry.MEASURES`), so that all of them can be compared question by question.
-
-Counterfactual debates as score rows, beside the rows of the debates that they branch from.
 """
 
 from __future__ import annotations
@@ -11,8 +9,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
@@ -27,7 +24,6 @@ from cortexdsl.metrics.registry import MEASURES
 from cortexdsl.metrics.view import DebateView, Grade, view_debate
 from cortexdsl.records import Header, Record
 from cortexdsl.stats.tables.score_table import AFTER
-from cortexdsl.stats.whatif import ANSWER_CHANGED, OWN_CALLS, name_without
 
 Value: TypeAlias = str | int | float | None
 Row: TypeAlias = dict[str, Value]
@@ -285,49 +281,3 @@ def answer_rows(records: Iterable[Record], grade: Grade) -> list[Row]:
         for view in [view_debate(record.debate, grade)]
         for turn in view.given()
     ]
-
-
-def whole_rows(
-    records: Sequence[Record],
-    grade: Grade,
-    clusters: Mapping[str, str | None],
-    also: Mapping[str, Grade] = EMPTY,
-) -> list[Row]:
-    """Score the original debates of a cell on one dataset; `also` as in `score_rows`."""
-    return score_rows(records, grade, also=also, labels={"cluster": clusters})
-
-
-def branch_rows(
-    whole: Sequence[Record],
-    branched: Sequence[Record],
-    grade: Grade,
-    clusters: Mapping[str, str | None],
-    also: Mapping[str, Grade] = EMPTY,
-) -> Iterator[Row]:
-    """Yield a row for each counterfactual debate of a cell; its cell is the `name_without` what is left out.
-
-    Raises
-    ------
-    RecordError
-        A debate is not a counterfactual of one of these.
-    """
-    originals = {(one.header.replicate, one.debate.question_id): one.debate for one in whole}
-    named = []
-    for record in branched:
-        header = record.header
-        if not header.without or (header.replicate, record.debate.question_id) not in originals:
-            raise RecordError(
-                f"cell {header.cell!r}, replicate {header.replicate}, question {record.debate.question_id!r}: "
-                "this is not a counterfactual of the debates beside it\n    delete results/NAME/whatif and ask again"
-            )
-        named.append(
-            replace(record, header=replace(header, cell=name_without(header.cell, header.without), without=""))
-        )
-    for record, row in zip(named, score_rows(named, grade, also=also, labels={"cluster": clusters}), strict=True):
-        debate = record.debate
-        original = originals[record.header.replicate, debate.question_id]
-        shared = {turn.call for turn in original.turns}
-        yield row | {
-            ANSWER_CHANGED: float(debate.answer != original.answer),
-            OWN_CALLS: len({turn.call for turn in debate.turns} - shared),
-        }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cortexdsl.records.links import experiment_link, find_link, question_link
+from cortexdsl.records.links import experiment_link, find_link
 
 
 def test_an_experiment_in_a_folder_is_one_part() -> None:
@@ -20,8 +20,6 @@ def test_without_filters_there_is_no_question_mark() -> None:
 
 
 def test_several_cells_stand_there_once_each_and_may_hold_commas() -> None:
-    link = question_link("q", "d", "a/1", cells=("m[a=1,b=2]", "vote"), replicate=2)
-    assert link == "#/x/q/q/d/a%2F1?cell=m%5Ba%3D1%2Cb%3D2%5D&cell=vote&replicate=2"
     assert find_link("q", apart=("a,b", "c")) == "#/x/q/find?apart=a%2Cb&apart=c"
     assert find_link("q", cell=["a", "b"]) == "#/x/q/find?cell=a&cell=b"
 

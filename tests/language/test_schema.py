@@ -8,7 +8,6 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from cortexdsl.cli import specs as verb
 from cortexdsl.cli.main import main
 from cortexdsl.language.grammar.experiment import DIALECT, json_schema
 from cortexdsl.language.reader import parse, read
@@ -72,4 +71,3 @@ def test_the_verb_prints_or_writes_it(tmp_path: Path, capsys: pytest.CaptureFixt
     assert json.loads(capsys.readouterr().out) == json_schema("spec")
     assert main(["schema", "protocol", "--out", str(tmp_path / "p.json")]) == 0
     assert json.loads((tmp_path / "p.json").read_text(encoding="utf-8")) == json_schema("protocol")
-    assert verb.SUMMARY

@@ -34,9 +34,9 @@ from cortexdsl.metrics.estimates import metrics_table
 from cortexdsl.metrics.scores import score_rows
 from cortexdsl.stats.tables.score_table import score_table
 from cortexdsl.claims.parser import parse_claim
-from cortexdsl.core.metrics import declared
+from cortexdsl.core.metrics import find_metric
 sys.path.append(sys.argv[1])
-from made import grade, made, record
+from debates import grade, made, record
 debates = [made([{"a": "R", "b": "R"}], question="q1"), made([{"a": "R", "b": "W"}], question="q2")]
 rows = score_rows(map(record, debates), grade)
 table = metrics_table(score_table(pd.DataFrame(rows))).set_index("metric")
@@ -46,7 +46,7 @@ print(json.dumps({
     "last": [name for name in rows[0] if "@" not in name][-2:],
     "estimate": table.loc["split", "estimate"],
     "best": best.extreme,
-    "noun": declared("split").noun,
+    "noun": find_metric("split").noun,
 }))
 """
 

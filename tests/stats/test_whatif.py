@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from cortexdsl.errors import RecordError
-from cortexdsl.metrics.scores import Row, branch_rows
+from cortexdsl.metrics.counterfactuals import branch_rows
+from cortexdsl.metrics.scores import Row
 from cortexdsl.stats.whatif import (
     ANSWER_CHANGED,
     OWN_CALLS,
