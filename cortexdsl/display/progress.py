@@ -14,7 +14,7 @@ from cortexdsl.display.expected import DebateJob, ExpectedRun, expected_from, la
 from cortexdsl.errors import RecordError
 from cortexdsl.plan import Layout
 from cortexdsl.plan.persistence.store import read_plan
-from cortexdsl.records.tallies import JobTally, Spending, Tallies, UnreadStep, mostly_unread_steps, total_of
+from cortexdsl.records.tallies import JobTally, Tallies, TallySum, UnreadStep, mostly_unread_steps, total_of
 from cortexdsl.records.tallies import tally_since as spent_since
 
 SILENT_AFTER = 60.0  # seconds without a new tally until a running job counts as silent; jobs write every few seconds
@@ -45,7 +45,7 @@ class CellProgress:
     state: str
     done: int
     total: int
-    spent: Spending
+    spent: TallySum
     rate: float = 0.0
     seconds_left: float | None = None
 
@@ -61,11 +61,11 @@ class RunProgress:
     experiment: str
     rows: tuple[CellProgress, ...]
     all: CellProgress
-    others: Spending
+    others: TallySum
     running: int
     silent: tuple[str, ...]
     messages: Mapping[str, int]
-    earlier: Spending = Spending()  # noqa: RUF009 - frozen
+    earlier: TallySum = TallySum()  # noqa: RUF009 - frozen
     unread: tuple[UnreadStep, ...] = ()
 
 
@@ -172,7 +172,7 @@ def _pace(tally: JobTally) -> float:
     return tally.calls.get("asked", 0) / tally.seconds if tally.seconds > 0 else 0.0
 
 
-def _left(debates: int, spent: Spending, at_once: int) -> float | None:
+def _left(debates: int, spent: TallySum, at_once: int) -> float | None:
     """Return the seconds that the remaining debates take at the present seconds per debate and jobs at once."""
     if not debates:
         return 0.0

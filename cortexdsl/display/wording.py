@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from cortexdsl.display.progress import CellProgress, RunProgress
-from cortexdsl.records.tallies import Spending
+from cortexdsl.records.tallies import TallySum
 
 MOST_KINDS = 3  # of failures or retries, named in one line
 MOST_CELLS = 3  # with failed calls, named in one line
@@ -36,7 +36,7 @@ def duration(seconds: float | None) -> str:
     return f"{whole // 86_400} d {whole % 86_400 // 3600} h"
 
 
-def money(spent: Spending) -> str:
+def money(spent: TallySum) -> str:
     """Return the price: a dash if no call was sent or no price is known, with a plus if a part has no price.
 
     `shared` if other cells sent, and paid for, all calls.
@@ -55,7 +55,7 @@ def pace(row: CellProgress) -> str:
     return f"{row.rate:,.0f}/s" if row.rate >= 10 else f"{row.rate:.1f}/s"
 
 
-def trouble(spent: Spending) -> str:
+def trouble(spent: TallySum) -> str:
     """Return how many calls failed and how many were retried, by kind, the most frequent first."""
     parts = []
     failed, retried = spent.calls.get("failed", 0), spent.calls.get("retried", 0)
@@ -66,7 +66,7 @@ def trouble(spent: Spending) -> str:
     return ", ".join(parts)
 
 
-def retried_calls(spent: Spending) -> str:
+def retried_calls(spent: TallySum) -> str:
     """Return how many calls were retried, and why; empty if none was."""
     kinds = ", ".join(f"{kind.replace('_', ' ')} {number:,}" for kind, number in _most_frequent(spent.retries))
     return _calls(spent.calls.get("retried", 0), "retried", kinds)
@@ -168,7 +168,7 @@ def _row(row: CellProgress) -> dict[str, Any]:
     }
 
 
-def _spent(spent: Spending) -> dict[str, Any]:
+def _spent(spent: TallySum) -> dict[str, Any]:
     values = asdict(spent)
     return {
         "calls": dict(spent.calls),

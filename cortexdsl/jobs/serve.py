@@ -20,10 +20,11 @@ from subprocess import Popen
 from cortexdsl.core import Model
 from cortexdsl.errors import InputError, ModelError
 from cortexdsl.language.grammar.experiment import ServerText
-from cortexdsl.language.grammar.speakers import LITELLMS_OWN, PLAIN_WIRES
+from cortexdsl.language.grammar.speakers import LITELLMS_OWN
 from cortexdsl.models.endpoints.credentials import Unset, unset_variables_of
 from cortexdsl.models.servers import processes as servers
 from cortexdsl.models.servers.monitor import ServedModel, ServerMonitor, ServerStart, engine_of
+from cortexdsl.models.transports.registry import transport_type
 from cortexdsl.plan import Plan
 from cortexdsl.plan.experiment import pool_sources
 from cortexdsl.plan.forecast.warnings import models_of
@@ -238,7 +239,7 @@ def _probe_models(declared: _Declared) -> tuple[ServedModel, ...]:
 
 
 def _straight(model: Model) -> Model:
-    if not model.model.startswith(PLAIN_WIRES):
+    if not transport_type("direct/").serves(model.model):
         return model
     options = {name: value for name, value in model.options.items() if name not in LITELLMS_OWN}
     return replace(model, transport="direct", options=options)

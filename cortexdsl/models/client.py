@@ -24,7 +24,7 @@ from cortexdsl.models.call_log.append_log import SYNC_EVERY
 from cortexdsl.models.call_log.folder import CallLogs
 from cortexdsl.models.call_log.records import call_record, estimated_tokens, reply_of, summary_of
 from cortexdsl.models.endpoints.retry import Delivery, GaveUp, Hooks
-from cortexdsl.models.job_tally import EVERY, CallCounts, JobInfo, JobTally
+from cortexdsl.models.job_tally import EVERY, CallCounts, JobInfo, TallyWriter
 from cortexdsl.models.sender import Request, Sender, check_reply, error_of
 from cortexdsl.models.shared_state import OpenFolder, SharedState
 from cortexdsl.models.transports.failures import Failure, FailureKind, kind_of
@@ -61,7 +61,7 @@ class Client:
         folder: OpenFolder,
         logs: CallLogs,
         budget: Budget,
-        tally: JobTally,
+        tally: TallyWriter,
         counts: CallCounts,
         *,
         is_alone: bool,
@@ -399,5 +399,5 @@ def open_client(
         raise
     spent = None if offline else ledgers
     counts = CallCounts()
-    tally = JobTally(spent, JobInfo(job) if isinstance(job, str) else job, counts, logs.totals(), state.hooks.now)
+    tally = TallyWriter(spent, JobInfo(job) if isinstance(job, str) else job, counts, logs.totals(), state.hooks.now)
     return Client(state, opened, logs, state.budget(limits, spent), tally, counts, is_alone=shared is None)

@@ -60,7 +60,7 @@ class JobInfo:
     digest: str = ""
 
 
-class JobTally:
+class TallyWriter:
     """The tally of one job.
 
     Parameters

@@ -14,7 +14,7 @@ from cortexdsl.models.budget import Budget, Spending
 from cortexdsl.models.endpoints.credentials import Secrets, key_variables
 from cortexdsl.models.endpoints.endpoint import Endpoints
 from cortexdsl.models.endpoints.retry import Delivery, FirstCall, GaveUp, Hooks
-from cortexdsl.models.job_tally import JobTally
+from cortexdsl.models.job_tally import TallyWriter
 from cortexdsl.models.transports.failures import REMEDIES, TOO_LARGE, Failure, FailureKind
 from cortexdsl.models.transports.interface import LARGEST_REPLY, Raw, Usage
 from cortexdsl.models.transports.prices import dollars_of, estimated_dollars
@@ -63,7 +63,7 @@ class Sender:
         Tasks that wait for a server at this moment.
     """
 
-    def __init__(self, endpoints: Endpoints, budget: Budget, tally: JobTally, hooks: Hooks) -> None:
+    def __init__(self, endpoints: Endpoints, budget: Budget, tally: TallyWriter, hooks: Hooks) -> None:
         self._endpoints, self._budget, self._tally, self._hooks = endpoints, budget, tally, hooks
         self._booked_at = hooks.clock()
         self.is_closing = False

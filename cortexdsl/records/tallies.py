@@ -240,7 +240,7 @@ def _less(counts: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int
 
 
 @dataclass(frozen=True, slots=True)
-class Spending:
+class TallySum:
     """The sum of some tallies; fields as in `Tally`; `is_priced` is false if some dollars are unknown."""
 
     jobs: int = 0
@@ -256,10 +256,10 @@ class Spending:
     retries: Mapping[str, int] = field(default_factory=dict)
 
 
-def total_of(tallies: Iterable[JobTally]) -> Spending:
+def total_of(tallies: Iterable[JobTally]) -> TallySum:
     """Add tallies up."""
     every = tuple(tallies)
-    return Spending(
+    return TallySum(
         jobs=len(every),
         done=sum(tally.done for tally in every),
         calls=_added(tally.calls for tally in every),

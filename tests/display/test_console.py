@@ -11,9 +11,9 @@ from rich.console import Console
 from cortexdsl.display.console import counting, draw
 from cortexdsl.display.progress import CellProgress, RunProgress
 from cortexdsl.display.wording import duration, money, short, trouble
-from cortexdsl.records.tallies import Spending
+from cortexdsl.records.tallies import TallySum
 
-SPENT = Spending(
+SPENT = TallySum(
     calls={"asked": 123_456, "retried": 59, "failed": 3},
     input_tokens=80_100_000,
     output_tokens=31_000_000,
@@ -24,13 +24,13 @@ SPENT = Spending(
 LONG = "sparse[keep=drop_bottom-3,recalibration=cortexdebate,similarity=lexical]"
 
 
-def row(cell: str, state: str = "running", spent: Spending = SPENT, done: int = 1_575) -> CellProgress:
+def row(cell: str, state: str = "running", spent: TallySum = SPENT, done: int = 1_575) -> CellProgress:
     return CellProgress("gsm8k", cell, state, done, 2_000, spent, rate=2_345.0, seconds_left=200.0)
 
 
 def progress(*rows: CellProgress) -> RunProgress:
     total = replace(rows[0], cell="all", done=sum(r.done for r in rows), total=sum(r.total for r in rows))
-    return RunProgress("a-long-name-of-an-experiment", rows, total, Spending(), 1, (), {})
+    return RunProgress("a-long-name-of-an-experiment", rows, total, TallySum(), 1, (), {})
 
 
 def lines(shown: RunProgress, width: int, *, color: bool = False) -> list[str]:
@@ -44,7 +44,7 @@ def lines(shown: RunProgress, width: int, *, color: bool = False) -> list[str]:
 @pytest.mark.parametrize("name", ["full", LONG])
 def test_debates_calls_cost_and_time_left_are_whole_at_every_width(width: int, name: str) -> None:
     """Only the name of a cell may be shortened; other columns are shown whole or not at all."""
-    shown = lines(progress(row(name), row("vote", "waiting", Spending(), 0)), width)
+    shown = lines(progress(row(name), row("vote", "waiting", TallySum(), 0)), width)
     assert all(len(line) <= width for line in shown)
     header, running, waiting = shown[:3]
     assert all(word in header for word in ("debates", "calls", "cost", "left"))
@@ -97,7 +97,7 @@ def test_a_row_that_does_not_run_says_why_in_place_of_the_time_left(state: str) 
 
 def test_retries_and_failed_calls_have_lines_of_their_own() -> None:
     """They are those of the whole experiment, each kind with its number; failed calls name their cells."""
-    shown = lines(progress(row("full"), row("vote", "done", Spending(calls={"asked": 9}))), 80)
+    shown = lines(progress(row("full"), row("vote", "done", TallySum(calls={"asked": 9}))), 80)
     assert not any("retried" in line for line in shown[:4])
     said = " ".join(line.strip() for line in shown[4:])
     assert "59 calls retried: rate limit 31, transient 22, malformed 6" in said
@@ -143,14 +143,14 @@ def test_durations(seconds: float | None, said: str) -> None:
 )
 def test_money(asked: int, dollars: float, is_priced: bool, said: str) -> None:
     """What is unknown is never shown as nothing."""
-    assert money(Spending(calls={"asked": asked}, dollars=dollars, is_priced=is_priced)) == said
+    assert money(TallySum(calls={"asked": asked}, dollars=dollars, is_priced=is_priced)) == said
 
 
 def test_trouble_names_kinds_the_most_frequent_first() -> None:
     """One kind alone needs no second number."""
-    spent = Spending(calls={"failed": 2, "retried": 6}, failures={"content_filter": 2}, retries={"a": 1, "b": 5})
+    spent = TallySum(calls={"failed": 2, "retried": 6}, failures={"content_filter": 2}, retries={"a": 1, "b": 5})
     assert trouble(spent) == "2 failed (content filter), 6 retried (b 5, a 1)"
-    assert trouble(Spending()) == ""
+    assert trouble(TallySum()) == ""
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(1.0, ""), (8.0, "reading: 2 of 4, 16 s left\n")])

@@ -21,15 +21,13 @@ from cortexdsl.language.grammar.entries import (
     Whole,
     invalid,
 )
+from cortexdsl.models.transports.registry import transport_type
 
 BUILTIN = "builtin/solver"
 SOLVER_PARAMETERS = ("skill", "overconfidence", "stubbornness", "malformed")
 """Parameters of the built-in solver alone."""
 
 SAMPLING = ("temperature", "top_p", "max_tokens")
-
-PLAIN_WIRES = ("direct/", "openai/", "hosted_vllm/")
-"""Prefixes of models whose servers speak the plain OpenAI protocol, which `transport: direct` needs."""
 LITELLMS_OWN = (
     "additional_drop_params", "allowed_openai_params", "api_version", "custom_llm_provider", "drop_params",
     "extra_headers", "headers", "organization", "timeout",
@@ -150,8 +148,8 @@ class ModelText(StrictEntry):
             if self.api_base or self.api_key_env:
                 raise invalid("the built-in solver has no address and no key", "remove api_base and api_key_env")
             self._check_solver()
-        if self.model.startswith("tiny/") and (self.api_base or self.api_key_env):
-            raise invalid("a tiny model runs in the process: no address, no key", "remove api_base and api_key_env")
+        if transport_type(self.model).is_in_process and (self.api_base or self.api_key_env):
+            raise invalid(f"{self.model} runs in the process: no address, no key", "remove api_base and api_key_env")
         if solver_parameters and not self.model.startswith("builtin/"):
             raise invalid(f"{solver_parameters[0]} is a parameter of {BUILTIN} alone", "remove it")
         if self.transport is not None:
@@ -182,13 +180,14 @@ class ModelText(StrictEntry):
 
     def _check_way(self, transport: str) -> None:
         assert self.model is not None
-        if self.model.startswith(("builtin/", "tiny/")):
+        direct = transport_type("direct/")
+        if transport_type(self.model).is_in_process:
             raise invalid("a model that runs here is reached by no transport", "remove transport")
         if transport == "litellm":
-            if self.model.startswith("direct/"):
+            if transport_type(self.model) is direct:
                 raise invalid("a model named direct/... goes the direct way", f"write openai/{self.model[7:]}")
             return
-        if not self.model.startswith(PLAIN_WIRES):
+        if not direct.serves(self.model):
             raise invalid(
                 f"transport: direct speaks the plain OpenAI protocol, and {self.model} is translated by litellm",
                 "write openai/NAME with the api_base of a server that speaks it, or remove transport",

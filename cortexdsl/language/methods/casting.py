@@ -274,7 +274,7 @@ def _with_logprobs(method: Method, written: Node, label: str) -> Method:
     def with_logprobs(agent: Agent) -> Agent:
         if agent.name not in names or agent.model.is_tool:
             return agent
-        if agent.model.model.startswith("builtin/"):
+        if agent.model.is_program:
             what = f"{label}.confidence: {agent.name} is {agent.model.model}, which has no probabilities of tokens"
             refuse(written.mark, what, "use consistency or verifier, or another model")
         if agent.model.options.get(LOGPROBS) is False:

@@ -15,8 +15,8 @@ from cortexdsl.records.tallies import (
     SERVER_COUNTS,
     JobTally,
     ServerRun,
-    Spending,
     Tallies,
+    TallySum,
     settled_server_runs,
     total_of,
 )
@@ -101,7 +101,7 @@ def _usage(folder: Path) -> dict[str, UsageRow]:
     return used
 
 
-def _with_shared(own: Spending, used: UsageRow | None) -> Spending:
+def _with_shared(own: TallySum, used: UsageRow | None) -> TallySum:
     """Return what a cell's jobs did, with the calls of its debates that others had sent.
 
     A job counts as shared what another asks at the same moment; replies of earlier calls come from a log.
@@ -111,11 +111,11 @@ def _with_shared(own: Spending, used: UsageRow | None) -> Spending:
     return replace(own, calls={**own.calls, "shared": max(0, used.calls - own.calls.get("asked", 0))})
 
 
-def _spending_table(by_cell: Mapping[str, Spending], total: Spending) -> Table:
-    def calls(title: str, name: str) -> Field[tuple[str, Spending]]:
+def _spending_table(by_cell: Mapping[str, TallySum], total: TallySum) -> Table:
+    def calls(title: str, name: str) -> Field[tuple[str, TallySum]]:
         return count(title, name, lambda row: row[1].calls.get(name, 0))
 
-    def tokens(title: str, name: str) -> Field[tuple[str, Spending]]:
+    def tokens(title: str, name: str) -> Field[tuple[str, TallySum]]:
         return count(title, name, lambda row: getattr(row[1], name))
 
     rows = [*by_cell.items(), *([("all", total)] if len(by_cell) > 1 else [])]
@@ -143,7 +143,7 @@ def _spending_table(by_cell: Mapping[str, Spending], total: Spending) -> Table:
     return tabulate("spent", "What the run asked, and what that cost.", fields, rows, note)
 
 
-def _dollars(own: Spending) -> TableEntry:
+def _dollars(own: TallySum) -> TableEntry:
     """Return what was paid: nothing is not a price if other cells have paid, or no price is known."""
     if own.calls.get("shared") and not own.calls.get("asked"):
         return TableEntry(SHARED, (0.0,))
@@ -152,7 +152,7 @@ def _dollars(own: Spending) -> TableEntry:
     return TableEntry(f"{own.dollars:,.2f}{'' if own.is_priced else ' +'}", (own.dollars,))
 
 
-def _attempt_table(by_cell: Mapping[str, Spending]) -> Table | None:
+def _attempt_table(by_cell: Mapping[str, TallySum]) -> Table | None:
     """Return why attempts failed, by cell and kind; None if none failed."""
     rows = [
         (name, kind, again, lost)
@@ -176,12 +176,12 @@ def _elapsed(tallies: Sequence[JobTally]) -> str:
     return duration(max(tally.updated for tally in tallies) - min(tally.began for tally in tallies))
 
 
-def _brief(total: Spending, tallies: Sequence[JobTally]) -> str:
+def _brief(total: TallySum, tallies: Sequence[JobTally]) -> str:
     dollars = f"{total.dollars:,.2f} dollars, " if total.dollars else ""
     return f"{counted(total.calls.get('asked', 0), 'call')}, {dollars}{_elapsed(tallies)}"
 
 
-def _sentence(total: Spending, tallies: Sequence[JobTally]) -> str:
+def _sentence(total: TallySum, tallies: Sequence[JobTally]) -> str:
     asked = total.calls.get("asked", 0)
     parts = [
         f"{counted(asked, 'call was', 'calls were')} sent"
@@ -332,7 +332,7 @@ def server_sentences(starts: Sequence[ServerRun]) -> Iterator[str]:
             )
 
 
-def savings_table(used: UsageRow, sent: Spending, starts: Sequence[ServerRun]) -> Table | None:
+def savings_table(used: UsageRow, sent: TallySum, starts: Sequence[ServerRun]) -> Table | None:
     """Return prompt tokens that debates read, that several cells shared, and that servers had in their caches.
 
     None if nothing was saved, or there are no scores.
