@@ -1,7 +1,7 @@
 # make demo    set up, run the quickstart experiment, print its report (needs Python 3.11+ and nothing else)
 # make tiny    the same with five small language models in place of the built-in solver (docs/zoo.md)
 # make test    every test            make check   style, types, layers, workflow
-# make mutants    do the tests notice mistakes? (SAMPLE=200 ROOM=debate; hours)
+# make mutants    do the tests notice mistakes? (SAMPLE=200 ROOM=engine; hours)
 # make lock    pin all dependencies  make clean   remove the environment and caches (never results)
 
 SHELL := bash
@@ -99,7 +99,7 @@ train: dev  ## install what training needs, too
 	@$(INSTALL) $(if $(TORCH),--no-deps $(TORCH),torch==2.13.0)
 	@$(INSTALL) $(LOCKED) --no-deps -r locks/train.lock.txt
 
-mutants: dev  ## mutants of analysis and debate that the tests let live (SAMPLE=200 of each room; ROOM=debate)
+mutants: dev  ## mutants of engine, claims, metrics and stats that the tests let live (SAMPLE=200 of each room; ROOM=engine)
 	@$(BIN)/python benchmarks/house/mutants.py --sample $(or $(SAMPLE),200) $(if $(ROOM),--room $(ROOM))
 
 lock: dev  ## pin all dependencies with hashes (keeps pins that still fit; UPGRADE=1 renews them)

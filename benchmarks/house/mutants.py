@@ -1,4 +1,4 @@
-"""Do the tests notice a mistake? Mutants of the rooms of `analysis` and `debate`, each against its folder's tests.
+"""Do the tests notice a mistake? Mutants of single rooms, each against the tests of its folder.
 
 A mutant is the program with one operator, number or word changed. The tests should fail on it; one that they let live
 is either equivalent or a hole in the tests. All mutants of a room take hours; a seeded sample says how many die, with
@@ -7,7 +7,7 @@ no program and are left out: `float >> None` is never run. A mutant meets the te
 first and for at most ten seconds, in a fork of a process that has the libraries imported (`mutation/`). What slow
 simulations alone would notice is counted as missed.
 
-    python benchmarks/house/mutants.py [--sample 200] [--seed 1] [--room debate]
+    python benchmarks/house/mutants.py [--sample 200] [--seed 1] [--room engine]
 """
 
 from __future__ import annotations
@@ -33,15 +33,12 @@ from mutation.reach import Reach, Watcher, annotated, function_at
 from statsmodels.stats.proportion import proportion_confint
 
 ROOT = Path(__file__).resolve().parents[2]
-ANALYSIS = ("claims", "metrics", "planning", "sequential", "tests", "units", "whatif")
 ROOMS = {
-    "debate": ("cortexdsl/engine", "tests/engine"),
-    **{room: (f"cortexdsl/analysis/{room}", "tests/analysis") for room in ANALYSIS},
-    "models": ("cortexdsl/models", "tests/models"),
-    "records": ("cortexdsl/records", "tests/records"),
+    room: (f"cortexdsl/{room}", f"tests/{room}")
+    for room in ("engine", "claims", "metrics", "stats", "models", "records")
 }
 """Each room, and the folder of its tests."""
-DEFAULT = ("debate", *ANALYSIS)
+DEFAULT = ("engine", "claims", "metrics", "stats")
 LIVED, DIED, SLOW = "lived", "died", "too slow"
 ALL_SECONDS = 1800.0
 """Of the processor, for all tests of a folder while their calls are noted."""
