@@ -26,7 +26,7 @@ _HEAD = re.compile(
 
 
 class CallSummary(NamedTuple):
-    """What an index stores of a line: its key, whether it is a failure, and what it cost.
+    """Index data of a log line: its key, whether it is a failure, and its cost.
 
     If a server counted no tokens, four characters count as one, so that limits hold there, too.
     """

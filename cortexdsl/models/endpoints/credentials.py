@@ -101,7 +101,7 @@ SIGNED = frozenset({"bedrock", "sagemaker"})
 
 @dataclass(frozen=True, slots=True)
 class Unset:
-    """What a model needs from the environment and does not find there.
+    """An environment variable that a model needs and that is not set.
 
     Attributes
     ----------
@@ -230,7 +230,7 @@ class Secrets:
         Raises
         ------
         ModelError
-            If the environment variable that it names is not set, or it is no http address.
+            If the environment variable that it names is not set, or it is not an http address.
         """
         value = model.api_base
         if value is not None and value.startswith(_ENVIRONMENT):

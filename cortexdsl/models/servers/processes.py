@@ -132,7 +132,7 @@ def start(
     ----------
     command : sequence of str
     url : str
-        What to ask until it answers with a status below 500: `http://127.0.0.1:8000/v1/models`, `.../health`.
+        Polled until it answers with a status below 500: `http://127.0.0.1:8000/v1/models`, `.../health`.
     env : mapping or None
         Added to the environment.
     timeout : float
@@ -143,8 +143,8 @@ def start(
     Returns
     -------
     Popen
-        In a process group of its own. Where `setpriv` exists the server ends with the process that started it,
-        even if that is killed.
+        In a process group of its own. If `setpriv` exists, the server ends with the process that started it,
+        even if that process is killed.
 
     Raises
     ------

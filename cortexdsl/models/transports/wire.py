@@ -1,4 +1,4 @@
-"""What the HTTP transports share: addresses, messages with images, seeds, and bodies of bounded size.
+"""Shared code of the HTTP transports: addresses, messages with images, seeds, bodies of bounded size.
 
 A server is not trusted: its body is read up to a limit, also when it is compressed, and a redirect is refused.
 """
@@ -182,7 +182,7 @@ def is_address(text: str) -> bool:
     try:
         parts = urlsplit(text)
         has_port = parts.port is None or parts.port > 0
-    except ValueError:  # an unfinished [ of an IPv6 address, a port that is no number or too large
+    except ValueError:  # an unfinished [ of an IPv6 address, a port that is not a number or too large
         return False
     return parts.scheme in ("http", "https") and bool(parts.hostname) and has_port
 
