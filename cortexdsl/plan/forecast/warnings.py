@@ -84,7 +84,7 @@ class _Trial(Rehearsal):
     """A rehearsal in which the built-in solver replies for every model."""
 
     async def ask(self, call: Call) -> Reply:
-        """Reply as the solver would without malformed replies; a text that is said as written is its own reply."""
+        """Reply as the solver, without malformed replies; a fixed text is its own reply."""
         reply = await Rehearsal.ask(self, call)
         if call.model == AS_WRITTEN:
             return replace(reply, text=call.messages[-1]["content"])
