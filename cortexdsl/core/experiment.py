@@ -65,7 +65,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an experiment may spend, and how many failures it tolerates.
+    """Limits of an experiment: its spending, and the failures that it tolerates.
 
     Attributes
     ----------

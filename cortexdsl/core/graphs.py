@@ -14,7 +14,7 @@ from cortexdsl.core.types import EMPTY
 
 
 class BaseTopology:
-    """What all topologies declare.
+    """Base class of topologies, with the fields of all of them.
 
     Attributes
     ----------

@@ -89,7 +89,7 @@ class Keep:
 
 
 KEEP_TRUE = Keep("above", 0.0)
-"""What a condition keeps: a true value is 1, a false one 0."""
+"""Keeps the edges for which a condition holds: a true value is 1, a false one 0."""
 
 
 def select_edges(weight: Floats, keep: Keep) -> Bools:

@@ -1,4 +1,4 @@
-"""GroupDebate's model of token cost beside the measured tokens (arXiv 2409.14051, section 3.2)."""
+"""Compare GroupDebate's model of token cost with measured tokens (arXiv 2409.14051, section 3.2)."""
 
 from __future__ import annotations
 
