@@ -51,7 +51,7 @@ def read_frame(path: Path, kind: type[RowType], *, needed: bool = False, **given
     needed : bool
         Whether the file must be there; one that may be absent is then empty.
     **given
-        Fields that are no columns, with their values.
+        Values of the fields that are not columns.
 
     Raises
     ------
@@ -245,7 +245,7 @@ class PersuasionRow:
 
 @dataclass(frozen=True, slots=True)
 class AgreementRow:
-    """A row of agreement.csv: judgements of one cell's answers beside exact match."""
+    """A row of agreement.csv: judgements of one cell's answers, and exact match."""
 
     cell: str
     dataset: str

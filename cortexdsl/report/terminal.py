@@ -1,4 +1,4 @@
-"""The report in the terminal: the answer, the numbers and where the page lies, on 80 to 100 columns."""
+"""The report in the terminal: the answer, the numbers and the path of the page, on 80 to 100 columns."""
 
 from __future__ import annotations
 

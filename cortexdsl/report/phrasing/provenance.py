@@ -1,4 +1,4 @@
-"""What produced the results: agents, settings, cells, the spec and versions, as sentences and rows."""
+"""Provenance of the results: agents, settings, cells, the spec and versions, as sentences and rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What trainings came to: replies that made pairs, learning curves, and how long learning took."""
+"""Tables of the results of trainings: replies that made pairs, learning curves, and how long learning took."""
 
 from __future__ import annotations
 
