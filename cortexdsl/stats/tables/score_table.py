@@ -1,6 +1,6 @@
 """Tables of scores, checked: one row per dataset, cell, replicate and question, from any program.
 
-Nothing is dropped: a duplicate row, a missing id or a word in place of a number is an error. Absent rows are counted
+Nothing is dropped: a duplicate row, a missing id or a word instead of a number is an error. Absent rows are counted
 later, as missing values of their cell (see `cortexdsl.stats.tables.units`).
 """
 
