@@ -215,7 +215,7 @@ def _table(entry: DatasetEntry, dataset: Dataset, subsets: tuple[str, ...]) -> H
 
 @dataclass(slots=True)
 class _Place:
-    """Where rows are being read: rows are made one by one, and a bad one is the last that was read."""
+    """The position of the row that is being read, for error messages: a bad row is the last that was read."""
 
     file: Path | None = None
     row: int = 0

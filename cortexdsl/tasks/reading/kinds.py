@@ -98,7 +98,7 @@ class AnswerKind(Protocol):
 
     @property
     def want(self) -> str:
-        """What an answer line should hold, in words for a prompt."""
+        """Description of an answer line's content, in words for a prompt."""
         ...
 
     def canonical(self, gold: str) -> str | None:
