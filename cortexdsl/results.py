@@ -58,7 +58,7 @@ class Results:
 
     @cached_property
     def plan(self) -> Mapping[str, Any]:
-        """The plan as it stands in plan.json: cells, seed, families, claims, the estimate."""
+        """The content of plan.json: cells, seed, families, claims, the estimate."""
         return read_plan(Path(self._layout.plan))
 
     @property

@@ -1,4 +1,4 @@
-"""What jobs and servers report while they run: tallies of jobs (`spent/*.json`), unreadable replies, server runs."""
+"""Progress reports of jobs and servers: tallies of jobs (`spent/*.json`), unreadable replies, server runs."""
 
 from __future__ import annotations
 
