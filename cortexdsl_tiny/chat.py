@@ -13,7 +13,7 @@ from cortexdsl.core import Message
 from cortexdsl.errors import InputError
 from cortexdsl_tiny.folder import TEMPLATE, TOKENIZER, TOKENIZER_CONFIG, Folder
 
-_PLACE = "\ue000{}\ue001"  # stands for a message in the template; private use, and taken out of messages
+_PLACE = "\ue000{}\ue001"  # placeholder of a message in the template; private use, and taken out of messages
 _PLACES = re.compile("\ue000(\\d+)\ue001")
 
 

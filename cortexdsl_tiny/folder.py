@@ -75,7 +75,7 @@ def config_of(said: Mapping[str, Any], generation: Mapping[str, Any], where: Pat
     Raises
     ------
     InputError
-        It is no Llama, has a part that is not run here, or sizes that do not fit together.
+        It is not a Llama model, has a part that is not run here, or sizes that do not fit together.
     """
     _refuse_others(said, where)
     try:

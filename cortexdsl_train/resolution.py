@@ -76,7 +76,7 @@ def learned_from(dataset: Dataset, said: QuestionsText, asked: Iterable[Task]) -
 
 
 class _Met:
-    """What questions say and share."""
+    """Texts and clusters of a set of questions, to recognise questions that occur again."""
 
     def __init__(self, questions: Iterable[Question]) -> None:
         met = list(questions)

@@ -34,7 +34,7 @@ NO_ANSWER = "there is no answer"
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """What the guided replies to one question argue for, in the words of the prompt."""
+    """Answers that the guided replies to one question argue for, in the words of the prompt."""
 
     right: str
     wrong: str
