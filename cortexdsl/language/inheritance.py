@@ -1,6 +1,6 @@
 """`extends:` of specs, and `like:` of methods.
 
-Later files override earlier ones, and a file overrides all that it extends. Mappings merge key by key down to the
+Later files override earlier ones, and a file overrides the files that it extends. Mappings merge key by key down to the
 entries of a section (`models.small.temperature`, `methods.sparse.keep`), and so do the `roles`, `prompts`, and
 `families` in them. Everything else (a list, a scalar, the value of a setting) is replaced as a whole, and so is a
 dataset that names other questions (`SOURCES`).
@@ -72,7 +72,7 @@ def _source(word: str, node: Node) -> object:
 
 
 def read_extended(path: Path) -> tuple[Node, tuple[Path, ...], tuple[Problem, ...]]:
-    """Read a file and all that it extends.
+    """Read a file and the files that it extends.
 
     Returns
     -------

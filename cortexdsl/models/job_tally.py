@@ -28,7 +28,7 @@ State = Literal["running", "done", "failed", "stopped"]
 
 @dataclass(slots=True)
 class CallCounts:
-    """Counts of calls: sent to a model, replayed from a log, shared with a call in flight, failed for good."""
+    """Counts of calls: sent to a model, replayed from a log, shared with a call in flight, failed."""
 
     asked: int = 0
     replayed: int = 0

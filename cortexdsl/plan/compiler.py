@@ -1,4 +1,4 @@
-"""From a spec to a plan: arms become cells, questions become shards, names in families become cells."""
+"""Compile a spec into a plan: arms become cells, questions become shards, names in families become cells."""
 
 from __future__ import annotations
 

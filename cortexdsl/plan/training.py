@@ -52,7 +52,7 @@ class TrainingQuestions:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """One role's turn to learn.
+    """One phase of a training, in which one role learns.
 
     Attributes
     ----------

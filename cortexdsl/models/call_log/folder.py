@@ -172,7 +172,7 @@ class LogFolder:
         return self._logs[number].totals()
 
     def has_error(self, key: str) -> bool:
-        """Say whether all that is known of a key is a failure."""
+        """Return whether the logs have nothing but failures for a key."""
         name = name_of(key)
         first = self._first.get(name)
         places = [] if first is None else [first, *self._more.get(name, ())]

@@ -1,4 +1,4 @@
-"""One line of the call log: how it is written, and how it is validated."""
+"""Write and validate the lines of a call log."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ class Unset:
     variable : str
         The one to set.
     others : tuple of str
-        Variables that would do as well.
+        Alternative variables.
     is_needed : bool
         False if the provider also takes its key from elsewhere.
     """

@@ -103,7 +103,7 @@ class AdaptiveLimit:
 
 
 class Endpoint:
-    """One address with one key: lets as many calls through as its limit allows, in order.
+    """An address with a key: admits calls in order, up to its limit of concurrency.
 
     Attributes
     ----------

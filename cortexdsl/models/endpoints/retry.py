@@ -26,7 +26,7 @@ OUTAGE_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How often and how long a request is sent again.
+    """Limits of retries: how often and how long a request is sent again.
 
     Attributes
     ----------

@@ -226,7 +226,7 @@ def is_ready(url: str, timeout: float = 2.0) -> bool:
 
 
 def stop(process: subprocess.Popen[bytes], timeout: float = STOPPED_WITHIN) -> None:
-    """Stop a server and all that it started: SIGTERM, and SIGKILL for what is left after `timeout` seconds."""
+    """Stop a server and all processes that it started: SIGTERM, then SIGKILL after `timeout` seconds."""
     _signal(process, signal.SIGTERM)
     try:
         process.wait(timeout)

@@ -1,4 +1,4 @@
-"""How the built-in solver decides on an answer and writes the reply that a prompt asks for.
+"""Decide on the built-in solver's answer, and write the reply that a prompt asks for.
 
 It makes attempts of its own and weighs the replies of others against them; its parameters say how well.
 """
@@ -74,7 +74,7 @@ CARE = 0.8
 ATTENTION = 2.0
 """Total weight of the answers heard, for a solver without stubbornness; each attempt of its own weighs 1."""
 LEANING = 0.6
-"""How often a guess is the one that its question suggests to everybody."""
+"""Share of guesses that follow the bias of their question, which is the same for every agent."""
 _NUMBER = re.compile(r"(?<![\w.])\d{1,9}(?:\.\d+)?")
 _WORD = re.compile(r"[A-Za-z][\w'-]{3,}")
 

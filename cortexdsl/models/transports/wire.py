@@ -188,7 +188,7 @@ def is_address(text: str) -> bool:
 
 
 def place_of(address: str) -> str:
-    """Return what an address names, however it is written: `HTTP://Host/v1/` is `http://host/v1`."""
+    """Return the normal form of an address: `HTTP://Host/v1/` is `http://host/v1`."""
     parts = urlsplit(address)
     return urlunsplit((parts.scheme, parts.netloc.lower(), parts.path.rstrip("/"), parts.query, ""))
 

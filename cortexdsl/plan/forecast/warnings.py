@@ -76,7 +76,7 @@ _FORMS: Mapping[str, str] = {
     "answer": "{{ answer_format }}", "review": "Score: <1 to 10>", "verdict": "Verdict: <agree or disagree>",
     "selection": "Selected: <numbers, or none>", "choice": "Choice: <a number>", "similarity": "Similarity: <0 to 1>",
 }  # fmt: skip
-"""How a template may ask for what a step reads, in words that the solver understands."""
+"""Words with which a template may ask for what a step reads, as the solver understands them."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""A protocol explained: its schedule, and who hears whom, turn by turn, in a rehearsed debate."""
+"""A protocol explained: its schedule, and its graphs, turn by turn, in a rehearsed debate."""
 
 from __future__ import annotations
 
