@@ -115,7 +115,7 @@ def advice(text: str) -> str:
 EVERY = "every dataset"
 NONE = "no dataset"
 OTHERS = "every other"
-"""In place of a cell: all other cells, one by one."""
+"""Keyword instead of a cell: all other cells, one by one."""
 Operator: TypeAlias = Literal[">", "<", ">=", "<=", "=="]
 Over: TypeAlias = Literal["teams", "seeds", "datasets"]
 

@@ -90,7 +90,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class StoppingRule:
-    """When claims are tested before the end, to stop as soon as all are decided.
+    """Rule for interim tests of claims, which stop an experiment once all are decided.
 
     Attributes
     ----------

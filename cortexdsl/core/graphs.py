@@ -35,7 +35,7 @@ class BaseTopology:
 
 @dataclass(frozen=True, slots=True)
 class Nobody(BaseTopology):
-    """Nobody is heard."""
+    """A topology without edges."""
 
     word: ClassVar = "nobody"
     candidates: ClassVar = "nobody"

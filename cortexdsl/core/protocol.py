@@ -19,7 +19,7 @@ ConfidenceSource: TypeAlias = Literal["stated", "logprob", "consistency", "verif
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """How the confidence of an answer is determined.
+    """Method that determines the confidence of an answer.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ AS_WRITTEN = Model("(as written)", "tool/as-written", price=FREE)
 
 @dataclass(frozen=True, slots=True)
 class Decide:
-    """How a debate becomes one answer.
+    """Rule that turns a debate into one answer.
 
     Attributes
     ----------

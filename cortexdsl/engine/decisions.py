@@ -1,4 +1,4 @@
-"""How a debate becomes one answer: the last answer of a role, or a vote."""
+"""Decide on the one answer of a debate: the last answer of a role, or a vote."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ SCHEMA_VERSION = 1
 AFTER_ROUND: Mapping[str, Callable[[DebateView, int], float | None]] = MappingProxyType(
     {"score": score_after, "consensus": consensus_after, "agent_score": agent_score_after}
 )
-"""Columns that also stand there as they were after each earlier round: `score@0` is the worth of the openings' vote."""
+"""Columns that are also reported for each earlier round: `score@0` is the worth of the openings' vote."""
 KEYS = ("dataset", "cell", "method", "replicate", "question_id")
 SHOWN = 5
 

@@ -36,7 +36,7 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "int": lambda text: int(text) if text.isdecimal() else _whole(text) or 0,
     "bool": lambda text: text.lower() in ("true", "1", "1.0", "yes"),
 }
-"""How the text of a cell is read, by the annotation of its field."""
+"""Functions that read the text of a cell, by the annotation of its field."""
 
 
 def read_frame(path: Path, kind: type[RowType], *, needed: bool = False, **given: Any) -> tuple[RowType, ...]:
@@ -49,7 +49,7 @@ def read_frame(path: Path, kind: type[RowType], *, needed: bool = False, **given
     kind : dataclass type
         What a row becomes.
     needed : bool
-        Whether the file must be there; one that may be absent is then empty.
+        Whether the file must exist; if not, a missing file gives no rows.
     **given
         Values of the fields that are not columns.
 

@@ -1,4 +1,4 @@
-"""From a row of a dataset to a question and its golds."""
+"""Convert a row of a dataset to a question and its golds."""
 
 from __future__ import annotations
 

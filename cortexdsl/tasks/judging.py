@@ -27,7 +27,7 @@ from cortexdsl.tasks.reading.text import clean, without_forms
 from cortexdsl.tasks.task import Task
 
 Rendering: TypeAlias = Callable[[str, Mapping[str, Any]], tuple[Message, ...]]
-"""From a template's name and its variables to messages."""
+"""Renders a template, given by its name, with variables to messages."""
 PROMPT = "common/judge.j2"
 NAME = "judge"
 _JUDGEMENT = re.compile(
@@ -74,7 +74,7 @@ def read_judgement(text: str) -> bool | None:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far judgements agree with exact match.
+    """Agreement of judgements with exact match.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""From a dataset entry of a spec to a task: datasets of the registry, generated ones, and your own."""
+"""Load the task of a dataset entry: a dataset of the registry, a generated one, or your own."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ READING_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One question with all that scoring alone may see.
+    """One question, and the golds and groups that only scoring may see.
 
     Attributes
     ----------

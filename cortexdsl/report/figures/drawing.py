@@ -1,4 +1,4 @@
-"""How every figure looks: one style, a palette that colour-blind readers can tell apart, files that never differ.
+"""Common style of all figures: one style, a palette that colour-blind readers can tell apart, files that never differ.
 
 Each is drawn twice: for the width of a page, and for a column of a two-column paper, which is also what a telephone
 shows. Both come as SVG, PDF and PNG.

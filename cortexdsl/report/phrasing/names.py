@@ -12,7 +12,7 @@ from cortexdsl.numbers import Kind
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """How a metric is called and written: `title` heads a column or an axis, `noun` is for sentences.
+    """Display names and number format of a metric: `title` heads a column or an axis, `noun` is for sentences.
 
     `summary` says in one line what it measures; empty for a score that only the table knows.
     """

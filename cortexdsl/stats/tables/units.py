@@ -1,4 +1,4 @@
-"""From rows to independent units: the question, or its declared cluster. Replicates are averaged first.
+"""Reduce rows to independent units: the question, or its declared cluster. Replicates are averaged first.
 
 A difference of two methods is estimated within a question, so questions are the sample: three replicates of a hundred
 questions are a hundred observations, not three hundred. If questions share a passage, template or subject that is

@@ -307,7 +307,7 @@ def _prose(text: str) -> int:
 
 
 def _concluding(sentence: str) -> str | None:
-    """The last formula of a sentence, or the number that it comes to if that stands behind."""
+    """Return the last formula of a sentence, or its result if that follows."""
     maths = [(match.end(), canonical_expression(_right_side(_inside(match)))) for match in _MATHS.finditer(sentence)]
     outside = _MATHS.sub(lambda match: " " * len(match[0]), sentence)
     number = concluding_number(outside)

@@ -57,7 +57,7 @@ class Source(Protocol):
         Raises
         ------
         KnowledgeError
-            If the source fails for good.
+            If the source fails permanently.
         """
         ...
 
