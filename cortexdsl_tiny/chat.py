@@ -56,7 +56,7 @@ class Chat:
 
     @property
     def size(self) -> int:
-        """How many pieces there are, special ones included."""
+        """Number of pieces, special ones included."""
         return int(self._tokenizer.get_vocab_size(with_added_tokens=True))
 
     def tokens(self, messages: Sequence[Message], *, opens_reply: bool = True) -> list[int]:

@@ -47,7 +47,7 @@ class Completion:
     Attributes
     ----------
     tokens : tuple of int
-        Without the one that ended it.
+        The tokens of the reply, without the one that ended it.
     logprobs : tuple of float
         Of every token drawn, the one that ended the reply included, at temperature 1.
     finish_reason : str

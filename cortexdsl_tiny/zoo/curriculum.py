@@ -40,10 +40,10 @@ from cortexdsl_tiny.zoo.questions import (
 )
 
 SLIPS = (1, 1, 1, 2, 4)
-"""How many steps of a wrong working are wrong by themselves, one as likely as another."""
+"""Numbers of steps of a wrong working that have a mistake of their own, all equally likely."""
 
 NEAR = 10
-"""How far from the right result a wrong one is that is argued for."""
+"""Maximum distance between the right result and a wrong one that an agent argues for."""
 
 
 class Teacher:
@@ -223,14 +223,14 @@ _KINDS: Mapping[str, Callable[[Teacher, Question, Prompt, str, random.Random, bo
 
 
 SKILLS = (0.2, 0.4, 0.6, 0.8, 0.95)
-"""How often the debaters of a lesson are right; one draw for each debate."""
+"""Probabilities that the debaters of a lesson are right; one is drawn for each debate."""
 
 PASSAGES = 4
 GUIDE = "acc/guide.j2"
 """The template that tells an agent which answer to argue for."""
 
 NEW = 0.7
-"""How often lessons with passages are about a person of no other lesson."""
+"""Share of lessons with passages that are about a person who is in no other lesson."""
 
 
 def lessons(

@@ -30,7 +30,7 @@ _PARTS = {
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How one model is made.
+    """The recipe of one model.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""One model from its recipe: lessons read, stages taught, the folder written."""
+"""Train one model from its recipe: read lessons, run the stages, write the folder."""
 
 from __future__ import annotations
 

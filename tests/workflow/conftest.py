@@ -1,4 +1,4 @@
-"""One finished experiment for all tests of the workflow, made once, and copied for each that changes it."""
+"""Run one experiment for all tests of the workflow, and copy it for each test that changes it."""
 
 from __future__ import annotations
 
