@@ -72,7 +72,7 @@ class ChoiceKind:
 
     @property
     def want(self) -> str:
-        """What the answer line should hold."""
+        """Description of an answer line's content, in words for a prompt."""
         labels = [label for label, _ in self.options]
         if not labels:
             return "the letter of the option"
@@ -236,7 +236,7 @@ class LabelsKind:
 
     @property
     def want(self) -> str:
-        """What the answer line should hold."""
+        """Description of an answer line's content, in words for a prompt."""
         return "one of: " + ", ".join(self.labels)
 
     @cached_property
