@@ -1,5 +1,5 @@
 # make demo    set up, run the quickstart experiment, print its report (needs Python 3.11+ and nothing else)
-# make tiny    the same with five small language models in place of the built-in solver (docs/zoo.md)
+# make tiny    the same with five small language models instead of the built-in solver (docs/zoo.md)
 # make test    every test            make check   style, types, layers, workflow
 # make mutants    do the tests notice mistakes? (SAMPLE=200 ROOM=engine; hours)
 # make lock    pin all dependencies  make clean   remove the environment and caches (never results)
@@ -15,7 +15,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-ch
 LOCKED := --require-hashes --no-build-isolation
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header
 
-# What a spec's jobs start (python, snakemake, cortexdsl) is what was installed here.
+# A spec's jobs start the programs that were installed here (python, snakemake, cortexdsl).
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .PHONY: help browser demo tiny mutants test check lint types layers workflow setup dev train lock clean
@@ -62,7 +62,7 @@ setup: $(VENV)/.run  ## install what running needs
 dev: $(VENV)/.dev  ## install what developing needs, too
 
 # ------------------------------------------------------------------ the environment, made once
-# Stamps lie inside it: whoever removes .venv starts anew, and nothing else does.
+# The stamps are inside .venv, so removing .venv is the one way to start from scratch.
 $(BIN)/python:
 	@for python in $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python); do \
 	    "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
@@ -93,7 +93,7 @@ $(VENV)/.dev: locks/dev.lock.txt $(VENV)/.run
 	@$(INSTALL) $(LOCKED) -r $<
 	@touch $@
 
-# PyTorch is not locked: which of its builds is right depends on the machine. TORCH names a wheel in place of the index.
+# PyTorch is not locked: which of its builds is right depends on the machine. TORCH names a wheel to use instead.
 train: dev  ## install what training needs, too
 	@echo "Installing what training needs (PyTorch, then locks/train.lock.txt, hashes checked)"
 	@$(INSTALL) $(if $(TORCH),--no-deps $(TORCH),torch==2.13.0)

@@ -56,7 +56,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write lines to a file atomically: a temporary file beside it, fsync, rename, fsync of the folder.
+    """Write lines to a file atomically: a temporary file in its folder, fsync, rename, fsync of the folder.
 
     Parameters
     ----------

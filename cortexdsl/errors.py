@@ -82,11 +82,11 @@ class DebateError(CortexError, RuntimeError):
 
 
 class ModelError(CortexError, RuntimeError):
-    """A model call failed for good; says what, which model, which address, and the remedy."""
+    """A model call failed permanently; says what, which model, which address, and the remedy."""
 
 
 class KnowledgeError(CortexError, RuntimeError):
-    """A knowledge source failed for good; says which source, which address, and the remedy (never a key)."""
+    """A knowledge source failed permanently; says which source, which address, and the remedy (never a key)."""
 
 
 class BudgetError(CortexError, RuntimeError):

@@ -58,7 +58,7 @@ class ExportSource:
 
     @property
     def layout(self) -> Layout:
-        """Where its files lie."""
+        """The paths of its files."""
         return Layout(self.folder.as_posix())
 
     @cached_property

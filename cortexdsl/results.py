@@ -58,7 +58,7 @@ class Results:
 
     @cached_property
     def plan(self) -> Mapping[str, Any]:
-        """The plan as it stands in plan.json: cells, seed, families, claims, the estimate."""
+        """The content of plan.json: cells, seed, families, claims, the estimate."""
         return read_plan(Path(self._layout.plan))
 
     @property
@@ -113,7 +113,7 @@ class Results:
 
     @cached_property
     def edges(self) -> pd.DataFrame:
-        """One row for each speaker and listener of each graph: whether heard, the weight, its factors."""
+        """One row for each speaker and listener of each graph: whether it is an edge, the weight, its factors."""
         return self._frame(edge_rows)
 
     def records(self) -> Iterator[Record]:

@@ -13,7 +13,7 @@ from cortexdsl.core import Message
 from cortexdsl.errors import InputError
 from cortexdsl_tiny.folder import TEMPLATE, TOKENIZER, TOKENIZER_CONFIG, Folder
 
-_PLACE = "\ue000{}\ue001"  # stands for a message in the template; private use, and taken out of messages
+_PLACE = "\ue000{}\ue001"  # placeholder of a message in the template; private use, and taken out of messages
 _PLACES = re.compile("\ue000(\\d+)\ue001")
 
 
@@ -56,7 +56,7 @@ class Chat:
 
     @property
     def size(self) -> int:
-        """How many pieces there are, special ones included."""
+        """Number of pieces, special ones included."""
         return int(self._tokenizer.get_vocab_size(with_added_tokens=True))
 
     def tokens(self, messages: Sequence[Message], *, opens_reply: bool = True) -> list[int]:

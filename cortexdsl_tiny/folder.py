@@ -56,7 +56,7 @@ class Config:
 
     @property
     def parameters(self) -> int:
-        """How many weights there are; tied embeddings count once."""
+        """Number of weights; tied embeddings count once."""
         attention = self.width * self.head * (2 * self.heads + 2 * self.groups)
         block = attention + 3 * self.width * self.hidden + 2 * self.width
         return self.layers * block + self.width + self.vocabulary * self.width * (1 if self.is_tied else 2)
@@ -75,7 +75,7 @@ def config_of(said: Mapping[str, Any], generation: Mapping[str, Any], where: Pat
     Raises
     ------
     InputError
-        It is no Llama, has a part that is not run here, or sizes that do not fit together.
+        It is not a Llama model, has a part that is not run here, or sizes that do not fit together.
     """
     _refuse_others(said, where)
     try:

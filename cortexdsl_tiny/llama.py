@@ -90,9 +90,9 @@ _SHARES = 30  # bits of exp(score - largest), whose sum over a window stays a wh
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    attend: Matrix  # queries, keys and values at once; the norm before it is multiplied in
+    attend: Matrix  # queries, keys and values at once; the norm before them is multiplied in
     merge: Matrix
-    gate_up: Matrix  # likewise
+    gate_up: Matrix  # both matrices at once; the norm before them is multiplied in
     down: Matrix
 
 
@@ -184,16 +184,16 @@ class Llama:
         )
 
     def logits(self, tokens: Ints, starts: Ints, cache: Cache, first: int) -> Floats:
-        """Take in the next tokens of sequences, and return the logits after the last one of each.
+        """Process the next tokens of sequences, and return the logits after the last one of each.
 
         Parameters
         ----------
         tokens : array of int (n, t)
-            Of n sequences that lie in neighbouring slots.
+            The tokens of n sequences in neighbouring slots.
         starts : array of int (n,)
-            How many tokens of each the cache has.
+            How many tokens of each sequence the cache has.
         cache : Cache
-            Gets theirs, too.
+            The new keys and values are added to it.
         first : int
             The slot of the first sequence.
 

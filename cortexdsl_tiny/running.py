@@ -1,7 +1,7 @@
 """The transport of small models: one thread for each model, which computes all calls in flight together.
 
 A reply depends on the messages, the options, the seed and the weights, and not on which other calls are in flight.
-Sequences lie in neighbouring slots of the cache. A new sequence gets the next slot; the last one fills the slot of one
+Sequences use neighbouring slots of the cache. A new sequence gets the next slot; the last one fills the slot of one
 that is finished. A prompt that begins like an earlier prompt of its slot reuses what the cache still holds of it.
 """
 
@@ -47,7 +47,7 @@ class Completion:
     Attributes
     ----------
     tokens : tuple of int
-        Without the one that ended it.
+        The tokens of the reply, without the one that ended it.
     logprobs : tuple of float
         Of every token drawn, the one that ended the reply included, at temperature 1.
     finish_reason : str

@@ -19,7 +19,7 @@ _GRAIN = 2.0**30  # probabilities are whole multiples of 1/_GRAIN, so that their
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How a reply is drawn.
+    """Settings of the sampling of a reply.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ from cortexdsl.tasks.task import Task
 from cortexdsl_train.phases import phases_of
 
 _DRAWS = 4
-"""How often a generated dataset is drawn, each time twice as long: it may repeat what had to be left out."""
+"""Draws of a generated dataset, each twice as long: a draw may repeat questions that must be left out."""
 
 
 def learned_from(dataset: Dataset, said: QuestionsText, asked: Iterable[Task]) -> TrainingQuestions:
@@ -76,7 +76,7 @@ def learned_from(dataset: Dataset, said: QuestionsText, asked: Iterable[Task]) -
 
 
 class _Met:
-    """What questions say and share."""
+    """Texts and clusters of a set of questions, to recognise questions that occur again."""
 
     def __init__(self, questions: Iterable[Question]) -> None:
         met = list(questions)

@@ -1,4 +1,4 @@
-"""One job of a phase: the debates of one shard, their guided branches, and what each of these is worth.
+"""Run one job of a phase: the debates of one shard, their guided branches, and the branches' values.
 
 Replies are guided towards the right answer and towards a wrong one, which is drawn from the question or its dataset.
 """
@@ -26,7 +26,7 @@ from cortexdsl.tasks.task import Item, Task
 from cortexdsl_train.pairs import moment_line, write_moments
 
 NEAR = 10
-"""How far a wrong number may be from the right one."""
+"""Maximum distance of a wrong number from the right one."""
 TRIED = 20
 """Candidates that are graded before a question is given up: a set of alike questions has few wrong answers."""
 NO_ANSWER = "there is no answer"
@@ -34,7 +34,7 @@ NO_ANSWER = "there is no answer"
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """What the guided replies to one question argue for, in the words of the prompt."""
+    """Answers that the guided replies to one question argue for, in the words of the prompt."""
 
     right: str
     wrong: str

@@ -41,7 +41,7 @@ def repository() -> Path:
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """Real benchmark samples beside the checkout; the test is skipped where they are absent."""
+    """Real benchmark samples next to the checkout; the test is skipped if they are absent."""
     folder = REPOSITORY.parent / "shared" / "data"
     if not folder.is_dir():
         pytest.skip("the real benchmark samples (../shared/data) are not on this machine")

@@ -1,4 +1,4 @@
-# What the rules share: the experiments of this run, their compiled specs, and the functions that rules take their
+# Shared by all rules: the experiments of this run, their compiled specs, and the functions that rules take their
 # inputs, params and resources from.
 
 import os

@@ -1,5 +1,5 @@
-# Judgements: if the metrics include `judged`, a model judges the answers of each cell. It is told the golds, so its
-# calls are logged in a folder of their own, which no debate reads.
+# Judgements: if the metrics include `judged`, a model judges the answers of each cell. Its prompts contain the golds,
+# so its calls are logged in a folder of their own, which no debate reads.
 
 
 rule judge:

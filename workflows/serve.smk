@@ -1,4 +1,4 @@
-# What is started before the first job and stopped at the end of the run: the model servers that a spec declares
+# Processes that start before the first job and stop at the end of the run: the model servers that a spec declares
 # (docs/decisions/002-model-servers.md) and the worker (docs/decisions/017-warm-worker.md).
 
 from cortexdsl.plan.jobs.schedule import ways

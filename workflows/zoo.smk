@@ -3,7 +3,7 @@
 #   snakemake --snakefile workflows/zoo.smk --cores 2
 #   snakemake --snakefile workflows/zoo.smk --cores 2 --config recipes=cortexdsl_tiny/zoo/miniature.yaml
 #
-# They come to lie in zoo/<recipes>/shipped/. Training needs the extra: pip install ".[zoo]".
+# They are written to zoo/<recipes>/shipped/. Training needs the extra: pip install ".[zoo]".
 
 import sys
 from pathlib import Path
@@ -113,7 +113,7 @@ rule pieces:
         " --phrases {params.said[phrases]} --out {output:q} > {log:q} 2>&1"
 
 
-# One thread a model: two models beside each other are done sooner than one after the other with two threads each.
+# One thread per model: two models in parallel finish sooner than one after the other with two threads each.
 rule teach:
     input:
         pieces="tokenizer.json",
@@ -209,7 +209,7 @@ rule marks:
         " > {output:q} 2> {log:q}"
 
 
-# What cortexdsl/models/tiny/shipped holds in the package.
+# The content of cortexdsl/models/tiny/shipped in the package.
 rule ship:
     input:
         models=expand("models/{model}/model.safetensors", model=SAID["models"]),

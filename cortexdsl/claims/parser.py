@@ -22,7 +22,7 @@
 
 Any claim may end in `on NAME` (one dataset), `on every dataset` or `on no dataset`; without it, a claim over several
 datasets is about the mean over datasets. A comparison that ends in `over teams`, `over seeds` or `over datasets` is
-about a population of which these are a sample. A name is a cell, one of its aliases, or a method.
+about a population, and these are a sample of it. A name is a cell, one of its aliases, or a method.
 """
 
 from __future__ import annotations

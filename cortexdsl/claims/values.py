@@ -74,7 +74,7 @@ FORMS = (
     "best keep of {a} is mean", "{m}({a}[keep, rounds]) interacting", "{m}({a}) > {m}({b}) on every dataset",
     "{m}({a}) > {m}({b}) over teams", "{m}({a}) > {m}({b}) and input_tokens({a}) < input_tokens({b})",
 )  # fmt: skip
-"""One example of each form; `{m}` stands for any metric, `{a}` and `{b}` for cells."""
+"""One example of each form; `{m}` is any metric, `{a}` and `{b}` are cells."""
 SHOWN = 3
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*\(\s*([A-Za-z][\w.-]*)")
 _RESERVED = {"every", "rounds"}
@@ -115,7 +115,7 @@ def advice(text: str) -> str:
 EVERY = "every dataset"
 NONE = "no dataset"
 OTHERS = "every other"
-"""In place of a cell: all other cells, one by one."""
+"""Keyword instead of a cell: all other cells, one by one."""
 Operator: TypeAlias = Literal[">", "<", ">=", "<=", "=="]
 Over: TypeAlias = Literal["teams", "seeds", "datasets"]
 
@@ -180,7 +180,7 @@ class Comparison:
     dataset : str or None
         A dataset's name, `EVERY`, `NONE` (the claim holds on no dataset), or None for the mean over datasets.
     over : str or None
-        The population of which the groups are a sample: teams, seeds or datasets; None if only questions are.
+        The population that the groups are sampled from: teams, seeds or datasets; None if only questions are.
     """
 
     text: str

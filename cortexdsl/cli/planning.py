@@ -193,7 +193,7 @@ def run_power(args: argparse.Namespace) -> int:
 
 
 def _earlier(path: Path) -> ScoreTable:
-    """Read the scores of earlier results, and their answers if these are beside them."""
+    """Read the scores of earlier results, and their answers if these are in the same folder."""
     from cortexdsl.stats.tables.answers import answers_beside, with_answers
     from cortexdsl.stats.tables.score_table import read_table
 

@@ -162,7 +162,7 @@ def run_export(args: argparse.Namespace) -> int:
 
 
 def _publish_ledger(place: Path, beside: Path) -> None:
-    """Copy the ledger beside an export, so that what was declared is published with it."""
+    """Copy the ledger to the folder of an export, so that declarations are published with it."""
     ledger = Path(Layout(place.as_posix()).ledger)
     if ledger.is_file():
         beside.write_bytes(ledger.read_bytes())

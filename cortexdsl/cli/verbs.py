@@ -101,7 +101,7 @@ _USAGE = """cortexdsl VERB ...
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What a verb's module does for it: add its arguments to a parser, and run it to its exit status."""
+    """Interface of a verb's module: add arguments to a parser, and run the verb to its exit status."""
 
     add_arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int]

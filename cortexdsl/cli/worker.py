@@ -33,7 +33,7 @@ LATER = (
     "cortexdsl.report.terminal",
     "cortexdsl.report.build",
 )
-"""What the jobs after the debates import, in the order in which a run needs it."""
+"""Modules that the jobs after the debates import, in the order in which a run needs them."""
 WAITING = {"debate": debate.attend, "judge": judge.attend, "pool": pool.attend}
 """Verbs whose jobs may wait for model servers in the event loop of the job server."""
 LITELLM = "litellm"

@@ -11,7 +11,7 @@ from cortexdsl.core.types import EMPTY
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What the tokens of a model cost, in dollars per token.
+    """Prices of a model's tokens, in dollars per token.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a debate leaves behind: turns, graphs, choices, and the whole debate."""
+"""The record of a debate: turns, graphs, choices, and the whole debate."""
 
 from __future__ import annotations
 
@@ -78,11 +78,12 @@ class Turn:
     text : str
         The reply.
     answer : str or None
-        What was read of an answer, review, verdict, selection or choice (a choice names agents).
+        The answer, review, verdict, selection or choice that was read (a choice names agents).
     unparsed : str or None
         Why nothing could be read.
     confidence_stated, confidence : float or None
-        As the reply states it; and as the debate uses it, in [0, 1]: stated or measured, and recalibrated.
+        The confidence that the reply states, and the one that the debate uses, in [0, 1]: stated or measured, then
+        recalibrated.
     prompt_tokens, completion_tokens : int or None
     call : str
         Key in the call log.
@@ -92,7 +93,7 @@ class Turn:
     ended : str or None
         How the reply ended if the model did not end it itself (`length`: it reached its limit).
     beside : mapping of what is read to what was read
-        If the step reads further things; None: unreadable.
+        Other kinds that the step reads from the reply; None if a kind could not be read.
     measured : Measured or None
         The measured confidence, if the method does not use the stated one.
     """
@@ -128,7 +129,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Who heard whom in one step, and why.
+    """The graph of one step: who heard whom, and why.
 
     Attributes
     ----------

@@ -65,7 +65,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an experiment may spend, and how many failures it tolerates.
+    """Limits of an experiment: its spending, and the failures that it tolerates.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class StoppingRule:
-    """When claims are tested before the end, to stop as soon as all are decided.
+    """Rule for interim tests of claims, which stop an experiment once all are decided.
 
     Attributes
     ----------

@@ -14,7 +14,7 @@ from cortexdsl.core.types import EMPTY
 
 
 class BaseTopology:
-    """What all topologies declare.
+    """Base class of topologies, with the fields of all of them.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class BaseTopology:
 
 @dataclass(frozen=True, slots=True)
 class Nobody(BaseTopology):
-    """Nobody is heard."""
+    """A topology without edges."""
 
     word: ClassVar = "nobody"
     candidates: ClassVar = "nobody"

@@ -17,9 +17,9 @@ from cortexdsl.core.types import Bools, Floats
 
 KeepName: TypeAlias = Literal["mean", "median", "mean_of_all", "top", "drop_bottom", "above", "all"]
 Selection: TypeAlias = Callable[[Floats, Bools, float | None], Bools]
-"""From (S, L) weights, the (S, L) pairs that can be kept (never all False) and the rule's number to the kept ones."""
+"""Selects edges from (S, L) weights, the (S, L) pairs that can be kept (never all False) and the rule's number."""
 LeastWeight: TypeAlias = Callable[[Floats, Bools, float | None], Floats]
-"""From the same to the least weight that each listener keeps: (L,), or one for all."""
+"""Computes from the same arguments the least weight that each listener keeps: (L,), or one for all."""
 
 TOLERANCE = 1e-9
 """Relative. Equal weights are all kept, whatever the rounding of their mean; the agents' order has no effect."""
@@ -89,7 +89,7 @@ class Keep:
 
 
 KEEP_TRUE = Keep("above", 0.0)
-"""What a condition keeps: a true value is 1, a false one 0."""
+"""Keeps the edges for which a condition holds: a true value is 1, a false one 0."""
 
 
 def select_edges(weight: Floats, keep: Keep) -> Bools:

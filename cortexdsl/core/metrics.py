@@ -1,7 +1,7 @@
 """Every metric, declared once: name, unit, range, direction, and where it can be measured.
 
 The language reads these declarations to check specs and claims, the analysis to estimate, the report to word. How a
-metric is computed from a debate is said by the function that fills its column of scores.csv
+metric is computed from a debate is defined by the function that fills its column of scores.csv
 (`cortexdsl.metrics.registry.MEASURES`). docs/metrics.md explains each one to users.
 """
 

@@ -17,7 +17,7 @@ Tokens: TypeAlias = "tuple[tuple[int, float], ...]"
 """The tokens of a text: the number of characters and the log probability of each."""
 
 NO_REPLY = "no reply"
-"""How `Turn.unparsed` of a failed call begins; the reason follows."""
+"""Prefix of `Turn.unparsed` for a failed call; the reason follows."""
 CONTENT_FILTER = "content filter"
 EMPTY_REPLY = "empty reply"
 REASONING_ONLY = "reasoning without a reply"

@@ -19,7 +19,7 @@ ConfidenceSource: TypeAlias = Literal["stated", "logprob", "consistency", "verif
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """How the confidence of an answer is determined.
+    """Method that determines the confidence of an answer.
 
     Attributes
     ----------
@@ -96,13 +96,13 @@ class Step:
         The template of the prompt.
     hears : Topology
     tells : tuple
-        What of the agents that are heard reaches the prompt.
+        Which of the heard agents' turns reach the prompt.
     own : str or Told
-        What of the speaker's own turns reaches the prompt.
+        Which of the speaker's own turns reach the prompt.
     material : mapping
         Further variables of the template.
     order : str
-        Whether all speak at once (`simultaneous`), or each after having heard those before it (`sequential`).
+        `simultaneous`: all speak at once; `sequential`: each one hears those before it.
     each : str
         One call for each speaker, or for each edge, pair, match, listener or group.
     draws : int
@@ -212,7 +212,7 @@ AS_WRITTEN = Model("(as written)", "tool/as-written", price=FREE)
 
 @dataclass(frozen=True, slots=True)
 class Decide:
-    """How a debate becomes one answer.
+    """Rule that turns a debate into one answer.
 
     Attributes
     ----------
@@ -224,7 +224,7 @@ class Decide:
         With `last`.
     fallback : str
         How a tie is decided. `confidence`: by the highest summed recalibrated confidence, then by a seeded draw.
-        `none`: likewise, but if all voters differ there is no answer, which counts as wrong.
+        `none`: the same, but if all voters differ there is no answer, which counts as wrong.
     weight : str
         With `vote`: an expression with one value per answer.
     otherwise : str
@@ -297,7 +297,7 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Without:
-    """What a counterfactual debate leaves out, all of it at once; everything else stays the same.
+    """Parts that a counterfactual debate leaves out, all at once; everything else stays the same.
 
     Attributes
     ----------

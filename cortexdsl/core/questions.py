@@ -81,7 +81,7 @@ class Dataset:
     stratify : str or None
         A field, such as `subject`, that the sample is balanced over.
     ids : tuple of str
-        Explicit question ids in place of a sample.
+        Explicit question ids instead of a sample.
     fields : mapping
         For your own file or a dataset of the hub: question, answer, and perhaps id, context, choices, cluster
         -> column names.
@@ -124,7 +124,7 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read from one reply. If it cannot be read, `value` is None and `unparsed` says why.
+    """The result of reading one reply. If it cannot be read, `value` is None and `unparsed` says why.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class Reading:
     unparsed : str or None
         Why nothing could be read.
     confidence : float or None
-        As stated, in units of 1 (95 % is 0.95), not clipped; None where none was stated.
+        As stated, in units of 1 (95 % is 0.95), not clipped; None if none was stated.
     """
 
     value: str | None

@@ -1,7 +1,7 @@
-"""How a run starts and is continued: the workflow's folder, the user's command, and Snakemake's process.
+"""Start and continue a run: the workflow's folder, the user's command, and Snakemake's process.
 
 `python -m cortexdsl.display.launch` is Snakemake, which Ctrl-C ends at once and without a traceback until the first job
-has started: there is nothing to clean up before that.
+has started: no earlier step needs a cleanup.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How far a run is: one row for each cell and their sum, from the tallies of its jobs; and how far trainings are."""
+"""Progress of a run: one row for each cell and their sum, from the tallies of its jobs; and of trainings."""
 
 from __future__ import annotations
 
@@ -301,7 +301,7 @@ TRAINING_SILENT_AFTER = 600.0  # seconds; validating a large model takes minutes
 
 @dataclass(frozen=True, slots=True)
 class PhaseProgress:
-    """How far one phase of a training is.
+    """Progress of one phase of a training.
 
     Attributes
     ----------

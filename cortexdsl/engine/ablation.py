@@ -69,7 +69,7 @@ def without_heard(planned: PlannedTurn, step: Step, without: Without) -> Planned
 
 
 Reason: TypeAlias = tuple[str, str]
-"""What needs something, and what to do."""
+"""Why something is needed, and what the user can do."""
 
 
 def why_needed(method: Method, without: Without) -> Reason | None:

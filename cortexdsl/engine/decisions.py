@@ -1,4 +1,4 @@
-"""How a debate becomes one answer: the last answer of a role, or a vote."""
+"""Decide on the one answer of a debate: the last answer of a role, or a vote."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def vote_weights(method: Method, turns: Sequence[Turn], answers: Sequence[Turn],
 
 
 def _answer_values(answers: Sequence[Turn]) -> dict[str, Floats]:
-    """Compute the names that belong to an answer. Of several draws in one round only the last has neighbours."""
+    """Compute the names that belong to an answer. Only the last of several draws in a round has neighbours."""
     by_author: dict[str, dict[int, Turn]] = defaultdict(dict)
     authors: dict[str | None, set[str]] = defaultdict(set)
     for turn in answers:

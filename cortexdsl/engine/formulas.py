@@ -98,12 +98,12 @@ def mean_of_pairs(total: Floats, count: Floats) -> Floats:
 
 
 def intimacy(mean_similarity: Floats) -> Floats:
-    """How much new content a speaker offers a listener: 1 - similarity (CortexDebate, Eq. 7)."""
+    """Return the new content that a speaker offers a listener: 1 - similarity (CortexDebate, Eq. 7)."""
     return 1.0 - mean_similarity
 
 
 def participation(heard: Sequence[Bools], counts: Literal["spoken", "heard", "both"]) -> Floats:
-    """How often each agent has taken part in the rounds before this one.
+    """Return how often each agent has taken part in the rounds before this one.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def participation(heard: Sequence[Bools], counts: Literal["spoken", "heard", "bo
 
 
 def self_orientation(participated: Floats, rounds: int, counts: Literal["spoken", "heard", "both"]) -> Floats:
-    """How little each agent has taken part: the most it could have, less its participation (CortexDebate, Eq. 8).
+    """Return how little each agent has taken part: the maximum less its participation (CortexDebate, Eq. 8).
 
     S = (d - 1)(n - 1) - P in round d; the first term is doubled if participation counts both directions.
 

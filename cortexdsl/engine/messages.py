@@ -1,4 +1,4 @@
-"""What a speaker sees: the variables of its prompt, and the turns whose words the prompt contains."""
+"""Build a speaker's prompt: its variables, and the turns whose words the prompt contains."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class View:
 
 
 class QuotedTurns:
-    """What others may hear of each turn of a debate, computed once per turn.
+    """The part of each turn that other agents may hear, computed once per turn.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ _TELLS: Mapping[str, Told | None] = {
     "latest": Told(), "by_answer": Told(), "history": Told(last=None), "about_me": Told(about_me=True),
     "evidence": None,
 }  # fmt: skip
-"""What each word of `tells` selects; evidence consists of passages, not of turns."""
+"""The turns that each word of `tells` selects; evidence consists of passages, not of turns."""
 
 
 def _selection(entry: Tells | Told) -> Told | None:

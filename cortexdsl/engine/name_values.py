@@ -38,7 +38,7 @@ Steps: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What the names of an expression are computed from; shared computations are done once.
+    """State from which the names of an expression are computed; shared computations are done once.
 
     Attributes
     ----------
@@ -93,8 +93,8 @@ class Snapshot:
 async def name_values(now: Snapshot, keys: frozenset[str], *, as_rows: bool = False) -> dict[str, Any]:
     """Return the values of the names of an expression, in the shapes that expressions compute with.
 
-    What belongs to an agent is a column, one value per speaker; with `as_rows`, a row, so that it has the shape of what
-    is reduced over speakers. What belongs to the debate is a number.
+    A name of an agent gives a column, one value per speaker; with `as_rows`, a row, which is the shape of values that
+    are reduced over speakers. A name of the debate gives a number.
     """
     if {split_key(key)[0] for key in keys} <= OF_DEBATE.keys():
         return dict(debate_values(now, keys))
@@ -277,7 +277,7 @@ _STEP_VALUES: Mapping[str, Callable[[Snapshot, Steps], Floats]] = {
     "chosen": lambda now, steps: _per_agent(lambda now, name: _chosen(now, name, steps))(now),
     "score": lambda now, steps: _per_pair(lambda now, speaker, listener: _score(now, speaker, listener, steps))(now),
 }
-"""Likewise names that are computed from the readings of some steps."""
+"""Functions of the names that are computed from the readings of some steps."""
 
 
 # ------------------------------------------------------------ factors of CortexDebate

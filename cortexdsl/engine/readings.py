@@ -1,4 +1,4 @@
-"""What a step reads from a reply, during a debate and again later."""
+"""Read a step's reply, during a debate and again later."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class DebateState:
     rounds : list of int
         The executions in which debaters answered: entry r is that of round r. Only `close_round` appends.
     cosines : list of (n, n) array
-        Similarities of the debaters' answers, by round, as far as a weight has needed them.
+        Similarities of the debaters' answers, by round; only those that a weight has needed.
     remaining : tuple of str
         The debaters who still debate.
     own_numbers : mapping of name to int
@@ -56,7 +56,7 @@ class DebateState:
 
     @classmethod
     def of_turns(cls, turns: Sequence[Turn], rounds: Collection[int], debaters: tuple[str, ...]) -> DebateState:
-        """Return the state after some turns, of which some executions were rounds."""
+        """Return the state after some turns; `rounds` names the executions that were rounds."""
         state = cls(debaters)
         state.add(turns)
         for execution in sorted(rounds):

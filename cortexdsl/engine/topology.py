@@ -1,4 +1,4 @@
-"""Who hears whom if that does not depend on what was said, and the turns of a step that follow from a graph."""
+"""Build the graphs that do not depend on replies, and derive the turns of a step from a graph."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def fixed_edges(
     groups: Sequence[Sequence[str]],
     chance: Callable[[], random.Random],
 ) -> tuple[tuple[str, ...], tuple[str, ...], Bools]:
-    """Return speakers, listeners and (S, L) edges of a step whose graph does not depend on what was said.
+    """Return speakers, listeners and (S, L) edges of a step whose graph does not depend on replies.
 
     Speakers are the agents of the roles that are heard (the debaters, unless `hears` names roles). Listeners are the
     step's own agents; the debaters if it speaks for each listener; the groups if it speaks for each group.

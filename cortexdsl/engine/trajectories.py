@@ -21,7 +21,7 @@ BranchKind: TypeAlias = Literal["natural", "right", "wrong"]
 BRANCH_KINDS: tuple[BranchKind, ...] = ("natural", "right", "wrong")
 """The origin of a reply: unguided, or guided towards the right answer or towards a wrong one."""
 Guide: TypeAlias = Callable[[tuple[Message, ...]], tuple[Message, ...]]
-"""From the messages of a prompt to those that guide its reply."""
+"""Turns the messages of a prompt into messages that guide its reply."""
 
 
 @dataclass(frozen=True, slots=True)

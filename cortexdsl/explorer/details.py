@@ -1,7 +1,7 @@
 """One debate, and one question, as plain values for the pages.
 
 Records hold no texts of questions, images or gold answers. They come from the spec, if it still selects the same
-questions; of imported transcripts they are stored beside the records.
+questions; those of imported transcripts are stored next to the records.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def index_questions(store: IndexStore, plan: Mapping[str, Any], root: Path) -> s
 
 
 def _index_imported(store: IndexStore, path: Path) -> str:
-    """Store the questions that an import wrote beside its records."""
+    """Store the questions that an import wrote next to its records."""
     try:
         lines = path.read_bytes().splitlines()
         rows = [_row(str(line["dataset"]), _read(line), line["gold"]) for line in map(json.loads, lines)]

@@ -97,7 +97,7 @@ def _bucket(word: str) -> str:
 
 
 def _report(place: ResultsFolder, folder: Path) -> None:
-    """Copy a report with its files, if there is one. `view.html` beside it is the explorer."""
+    """Copy a report with its files, if there is one. `view.html` in the same folder is the explorer."""
     if not (place.root / "report.html").is_file():
         return
     inside = [path.relative_to(place.root).as_posix() for path in place.root.glob("*")]

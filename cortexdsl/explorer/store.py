@@ -1,4 +1,4 @@
-"""The index beside the results: one SQLite file that says where each debate's record is, and the list of all debates.
+"""The explorer's index: one SQLite file with the position of each debate's record, and the list of all debates.
 
 The file can be deleted. Debates are always shown from their records, whose checksum and name are checked. An index that
 is damaged, or of another version, is rebuilt.
@@ -152,8 +152,8 @@ def debate_table(db: sqlite3.Connection, plan: Mapping[str, Any]) -> bytes:
     """Return every debate as one JSON object of columns.
 
     `debates` is an object of columns of equal length: `id`, `question`, `cell`, `answer`, `stop` and `source` are
-    numbers (the last five are indices of the lists `questions`, `cells`, `answers`, `stops` and `sources`; an answer of
-    -1 is none), `replicate`, `score` (null: unknown), `had` (one bit for each outcome of `outcomes` that a reply had),
+    numbers (the last five are indices of the lists `questions`, `cells`, `answers`, `stops` and `sources`; -1: no
+    answer), `replicate`, `score` (null: unknown), `had` (one bit for each outcome of `outcomes` that a reply had),
     and counts. Questions and cells are in the plan's order, then others; debates are ordered by question, cell and
     replicate.
     """

@@ -10,7 +10,7 @@ import numpy as np
 from cortexdsl.core import Reads
 
 ExpressionPlace: TypeAlias = Literal["weight", "choice", "condition", "vote", "turn"]
-"""What an expression is for: the weight of an edge, a choice among agents, a condition of a loop, the weight of a vote,
+"""Purpose of an expression: the weight of an edge, a choice among agents, a condition of a loop, the weight of a vote,
 or a condition on the turns that reach a prompt."""
 
 OF_AGENT: Mapping[str, str] = {

@@ -1,4 +1,4 @@
-"""What the workflow's handlers call before the first job: checks of the environment, and model servers.
+"""Functions that the workflow calls before the first job: checks of the environment, and model servers.
 
 Jobs get a server's address in an environment variable, which `api_base: env:NAME` reads. It is part of no digest, so
 that a server on another port is the same server.

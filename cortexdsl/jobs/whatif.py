@@ -1,6 +1,6 @@
 """Rule and verb `whatif`: debates branched from finished ones with one thing left out, and their effects.
 
-Reads the debates and plan.json. Writes the effects and Shapley values; its calls are logged beside those of the run.
+Reads the debates and plan.json. Writes the effects and Shapley values; its calls are logged next to those of the run.
 """
 
 from __future__ import annotations

@@ -20,13 +20,13 @@ from cortexdsl.language.problems import ValidationProblem, validation_problems
 E = TypeVar("E", bound=BaseModel)
 
 PASSES = 12
-"""A placeholder may be invalid itself (a model's name beside an address), once or twice a level."""
+"""Maximum of passes: a placeholder may be invalid itself (a model's name with an address), once or twice a level."""
 
 _CONSEQUENCES = ("missing", "too_short")
 """Kinds of problems that removing an invalid value causes."""
 
 _REMOVED = object()
-"""In place of a value: there is none."""
+"""Marks a value that was removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Doubtful:
 # ---------------------------------------------------------------- placeholders
 @dataclass(frozen=True, slots=True)
 class Placeholders:
-    """Values to check in place of invalid ones.
+    """Placeholders that are checked instead of invalid values.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """`extends:` of specs, and `like:` of methods.
 
-Later files override earlier ones, and a file overrides all that it extends. Mappings merge key by key down to the
+Later files override earlier ones, and a file overrides the files that it extends. Mappings merge key by key down to the
 entries of a section (`models.small.temperature`, `methods.sparse.keep`), and so do the `roles`, `prompts`, and
 `families` in them. Everything else (a list, a scalar, the value of a setting) is replaced as a whole, and so is a
 dataset that names other questions (`SOURCES`).
@@ -72,7 +72,7 @@ def _source(word: str, node: Node) -> object:
 
 
 def read_extended(path: Path) -> tuple[Node, tuple[Path, ...], tuple[Problem, ...]]:
-    """Read a file and all that it extends.
+    """Read a file and the files that it extends.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def _extended(path: Path, chain: tuple[Path, ...], files: dict[Path, Node], prob
         if any(_same(target, earlier) for earlier in here):
             shown = " -> ".join(str(p) for p in (*here, target))
             refuse(mark, f"extends goes round in a circle: {shown}", "remove one of them")
-        if target.suffix not in (".yaml", ".yml"):  # its first words would stand in a message
+        if target.suffix not in (".yaml", ".yml"):  # a message would quote its first words
             refuse(mark, f"{name} is no spec by its name", "extends takes files that end in .yaml")
         if not target.is_file():
             refuse(mark, f"there is no file {target}", f"extends is looked up beside {path}")

@@ -204,7 +204,7 @@ def _no_such_form(subject: str, value: Any, context: Mapping[str, Any]) -> tuple
 
 
 def _meant_form(value: Any, forms: Mapping[str, str]) -> str:
-    """Return the form of which a value is the content: `top 2`, roles, a condition, the weight of an answer."""
+    """Return the form that a bare value belongs in: `top 2`, roles, a condition, the weight of an answer."""
     if isinstance(value, list):
         is_roles = "role" in forms and all(isinstance(item, str) for item in value) and value
         return f"{{role: [{', '.join(value)}]}}" if is_roles else ""

@@ -18,7 +18,7 @@ ConfidenceKind = Literal["stated", "recalibrated", "raw"]
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceBin:
-    """Answers whose confidence lies in [low, high); the last bin includes 1.
+    """Answers whose confidence is in [low, high); the last bin includes 1.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Rows of scores of counterfactual debates, beside those of the debates that they branch from.
+"""Score rows of counterfactual debates, paired with those of the debates that they branch from.
 
 Apart from `scores`, because the statistics of counterfactuals load scipy, and the job that scores debates does without.
 """

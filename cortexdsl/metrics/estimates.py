@@ -15,7 +15,7 @@ Intervals (95 % by default):
 - one unit: none.
 
 Over datasets (`all`) the estimate is the plain mean, as the papers average. Wilson's limits are then combined by
-MOVER (Zou and Donner 2008, Stat Med 27:1693, Eq. 3): L = m - sqrt(sum (m_k - l_k)^2) / K, and U likewise.
+MOVER (Zou and Donner 2008, Stat Med 27:1693, Eq. 3): L = m - sqrt(sum (m_k - l_k)^2) / K, and U in the same way.
 
 metrics.csv: every metric of every cell on every dataset, and its mean over datasets.
 

@@ -1,4 +1,4 @@
-"""How debaters influence each other: changed answers, persuasion, the shape of who hears whom.
+"""Metrics of influence between debaters: changed answers, persuasion, the shape of the graphs.
 
 Persuasion is defined here; no paper gives a formula. DVC, CVR and the debating number are those of CortexDebate
 (Tables 3 and 4).

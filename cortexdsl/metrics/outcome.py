@@ -1,4 +1,4 @@
-"""How a debate ended: score, consensus, and whether a right answer was never found, or found and lost.
+"""Metrics of a debate's end: score, consensus, and whether a right answer was never given, or given and lost.
 
 Each debate is one of four things: its decision is right, or the right answer was lost by the decision, lost in the
 debate, or never found. Shares of the four sum to 1 (with scores between 0 and 1, right means 0.5 or more).

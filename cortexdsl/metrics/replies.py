@@ -1,7 +1,7 @@
 """The calls of a debate: how many, their tokens, failures, and kinds of replies that answer nothing.
 
 Tokens are those that servers counted; unknown counts stay unknown. The detectors of refusals, tool calls and other
-languages say yes only if there is no doubt, so their counts are lower bounds. Of 551 real replies of forty models the
+languages say yes only if there is no doubt, so their counts are lower bounds. In 551 real replies of forty models the
 detector of refusals finds 16 that refuse, and one that refuses and then answers, which the reading of answers excludes;
 the other detectors find none.
 """
@@ -158,8 +158,8 @@ def repetitive(view: DebateView) -> float:
 
 
 REPEATS = 6.0
-"""Of 631 real replies of 200 characters or more, five compress to a sixth or less, all of them caught in a loop; the
-next ones, at 4.8 and less, go on. (Recorded replies of several models on BBH, MMLU, GSM8K and other benchmarks.)"""
+"""Compression ratio from which a reply counts as a loop. Five of 631 real replies of 200 characters or more reach it,
+and all five are loops; the next ones, at 4.8 and less, are not. (Models on BBH, MMLU, GSM8K and other benchmarks.)"""
 
 _SHORTEST = 300
 
@@ -246,7 +246,7 @@ _SCRIPTS = {
     "ARABIC": "arabic", "HEBREW": "hebrew", "THAI": "thai", "DEVANAGARI": "devanagari", "BENGALI": "bengali",
     "TAMIL": "tamil", "TELUGU": "telugu", "ARMENIAN": "armenian", "GEORGIAN": "georgian",
 }  # fmt: skip
-"""Scripts by the first word of their letters' names. Greek is none of them: in these replies it is mathematics."""
+"""Scripts by the first word of their letters' names. Greek is left out: in these replies it is mathematics."""
 FEWEST_LETTERS, LEAST_SHARE = 10, 0.1
 FEWEST_LATIN = 40
 

@@ -33,7 +33,7 @@ SCHEMA_VERSION = 1
 AFTER_ROUND: Mapping[str, Callable[[DebateView, int], float | None]] = MappingProxyType(
     {"score": score_after, "consensus": consensus_after, "agent_score": agent_score_after}
 )
-"""Columns that also stand there as they were after each earlier round: `score@0` is the worth of the openings' vote."""
+"""Columns that are also reported for each earlier round: `score@0` is the worth of the openings' vote."""
 KEYS = ("dataset", "cell", "method", "replicate", "question_id")
 SHOWN = 5
 
@@ -69,7 +69,7 @@ def score_rows(
     Raises
     ------
     RecordError
-        Records of two datasets, a guided record (its agents were told the gold answer), or a counterfactual one.
+        Records of two datasets, a guided record (its prompts contained the gold answer), or a counterfactual one.
     """
     rows: list[Row] = []
     for record in records:
@@ -149,7 +149,7 @@ def write_scores(path: Path, rows: Sequence[Row]) -> None:
 def write_rows(path: Path, rows: Sequence[Row]) -> None:
     """Write rows as CSV, atomically. The same rows give the same text.
 
-    Columns stand in order of appearance; whole numbers have no point, others are the shortest text that gives them
+    Columns are in order of appearance; whole numbers have no point, others are the shortest text that gives them
     back, unknown values are empty.
     """
     columns = list(dict.fromkeys(column for row in rows for column in row))
@@ -260,8 +260,8 @@ def answer_rows(records: Iterable[Record], grade: Grade) -> list[Row]:
     """Return one row for each answer, in the order of the records and of the debate.
 
     Columns `dataset, cell, replicate, question_id, agent, round, score, right, stated, recalibrated, raw`: what the
-    answer is worth, whether it counts as right (1 or 0), the confidence that it states, the one that the debate goes
-    by, and that before recalibration.
+    answer is worth, whether it counts as right (1 or 0), the confidence that it states, the one that the debate
+    uses, and that one before recalibration.
     """
     return [
         {

@@ -239,9 +239,9 @@ def persuasion_table(records: Iterable[Record], grade: Grade) -> pd.DataFrame:
     -------
     DataFrame
         One row for each cell, speaker and listener between whom that ever happened, in order of appearance; the
-        speaker may be no debater (an adversary from outside). `faced`: revisions before which the listener heard an
+        speaker need not be a debater (an adversary from outside). `faced`: revisions before which the listener heard an
         answer of the speaker that was not its own; `adopted`: those that took it over; `right_faced`: those in which
-        the answer heard was right and the listener's own was wrong; `wrong_faced`: the other way round. Where both
+        the answer heard was right and the listener's own was wrong; `wrong_faced`: the other way round. If both
         were wrong, or both right in other words, a revision counts in the first two alone. An answer that two
         speakers gave counts for both.
     """
@@ -281,7 +281,7 @@ def agreement_rows(
     iterable of dict
         `dataset, cell, answers, unread` (counts of different answers), `correct` (share of the readable ones),
         `exact` (share of them that match exactly), `agree`, `kappa`, `judge_only`, `exact_only`: see
-        `cortexdsl.tasks.judging.Agreement`. What cannot be computed is None.
+        `cortexdsl.tasks.judging.Agreement`. Values that cannot be computed are None.
     """
     together = {answered: said for judged in by_cell.values() for answered, said in judged.items()}
     for cell, judged in [*by_cell.items(), (EVERY_CELL, together)]:

@@ -1,4 +1,4 @@
-"""GroupDebate's model of token cost beside the measured tokens (arXiv 2409.14051, section 3.2)."""
+"""Compare GroupDebate's model of token cost with measured tokens (arXiv 2409.14051, section 3.2)."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def token_table(records: Iterable[Record]) -> pd.DataFrame:
         `dataset, cell, agents, rounds, groups, stages, question_tokens, reply_tokens, measured, debate_model,
         group_model, best_groups`, all tokens a question. Groups are those that debaters talk in in round 1, a stage
         lasts until debaters first do not hear each other; where all talk with all, or none with any, there are no
-        groups and `group_model` is NaN. Cells whose tokens nobody counted are left out.
+        groups and `group_model` is NaN. Cells without token counts are left out.
     """
     cells: dict[tuple[str, str], list[DebateView]] = {}
     for record in records:

@@ -28,8 +28,8 @@ class Talk:
     ----------
     round : int
     speakers : tuple of str
-        Whose answers could be heard: debaters, and others that answer (an adversary from outside, say). What a
-        summarizer or a critic says is not an answer of its own.
+        Agents whose answers could be heard: debaters, and others that answer (such as an adversary from outside).
+        Summarizers and critics are not included, because they give no answer of their own.
     listeners : tuple of str
         Debaters, who then answer again.
     heard : (S, L) bool array

@@ -36,14 +36,14 @@ _say = logging.getLogger(__name__)
 
 
 class Spending(NamedTuple):
-    """What was spent.
+    """Calls, tokens, dollars and seconds that were spent.
 
     Attributes
     ----------
     calls : int
         Attempts: every request that was sent, also one that failed and was sent again.
     tokens : int
-        In and out; of calls in flight the estimate that they are reserved with.
+        Input and output; for calls in flight, the estimate that is reserved for them.
     dollars : float
     seconds : float
         That jobs ran, summed over jobs.
@@ -68,7 +68,7 @@ class Spending(NamedTuple):
 
 
 class SpendingLedger:
-    """What the jobs of an experiment have spent together.
+    """Total spending of all jobs of an experiment.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def spent_so_far(folder: Path) -> Spending:
 
 
 EMBEDDINGS = "embeddings"
-"""The folder of the logs of embedding calls, beside those of calls."""
+"""The folder of the logs of embedding calls, next to the call logs."""
 FEWEST_FAILED = 5
 DEVIATIONS = 3.0
 
@@ -188,12 +188,12 @@ def is_too_many(failed: int, calls: int, share: float, *, is_end: bool = False) 
 
 
 class Budget:
-    """What an experiment may still spend, and which of its servers are down, for all its jobs in this process.
+    """Remaining budget and server outages of an experiment, for all its jobs in this process.
 
     Parameters
     ----------
     limits : Limits
-        None in a field is no limit.
+        None in a field means that there is no limit.
     folder : Path or None
         `spent/` of the experiment, through which processes share both; None keeps them to this process.
     now : callable
@@ -220,7 +220,7 @@ class Budget:
 
     @property
     def total(self) -> Spending:
-        """What the experiment had spent when this process last looked."""
+        """The experiment's spending when this process last read the ledger."""
         return self._ledger.sum
 
     def reserve(self, tokens: int = 0, dollars: float = 0.0, seconds: float = 0.0) -> Spending:
@@ -255,7 +255,7 @@ class Budget:
         return cost
 
     def settle(self, reserved: Spending, cost: Spending) -> None:
-        """Book what an attempt has cost in place of what was reserved for it."""
+        """Replace the reservation of an attempt with its actual cost."""
         with self._ledger.entry() as add:
             add(cost.minus(reserved))
 

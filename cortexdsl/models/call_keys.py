@@ -33,7 +33,7 @@ def call_key(call: Call) -> str:
 
     The key covers the model's name, its options, its address *as the spec writes it* (`env:NAME`, never the
     value, so that a server on another port is the same server), the messages and the seed, and the digests of
-    the images, wherever they lie, if there are any. It does not cover
+    any images, independent of their paths. It does not cover
     what cannot change a reply: price, the name of the key variable, parameter counts, connections.
 
     Raises

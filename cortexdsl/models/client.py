@@ -288,7 +288,7 @@ class Client:
         return self
 
     def _tick(self) -> None:
-        """Every second: publish the tally, and bring the log to disk if that is due."""
+        """Every second: publish the tally, and flush the log to disk if that is due."""
         self._ticks = asyncio.get_running_loop().call_later(EVERY, self._tick)
         self.tally.publish_if_due()
         if self._clock() - self._synced_at >= SYNC_EVERY - EVERY and (self._syncing is None or self._syncing.done()):

@@ -28,7 +28,7 @@ State = Literal["running", "done", "failed", "stopped"]
 
 @dataclass(slots=True)
 class CallCounts:
-    """What came of the calls: asked of a model, replayed from a log, shared with one under way, failed as data."""
+    """Counts of calls: sent to a model, replayed from a log, shared with a call in flight, failed."""
 
     asked: int = 0
     replayed: int = 0
@@ -66,7 +66,7 @@ class TallyWriter:
     Parameters
     ----------
     folder : Path or None
-        Where the tallies of the experiment lie; None writes none.
+        The folder of the experiment's tallies; None writes none.
     job : Job
     counts : Counts
         Of the client, of this run.
@@ -92,7 +92,7 @@ class TallyWriter:
         self.in_flight = 0
         self.input_tokens, self.output_tokens = before.prompt_tokens, before.completion_tokens
         self.dollars: float | None = before.dollars or None
-        # Of earlier runs only the tally knows the cached tokens: the index of a call log has no place for them.
+        # Only the tally has the cached tokens of earlier runs: the index of a call log does not store them.
         self.cached_tokens = _count(_part(self._earlier, "tokens").get("cached"))
         self.retries: Counter[str] = Counter(_counted(self._earlier.get("retries")))
         self.failures: Counter[str] = Counter(_counted(self._earlier.get("failures")))

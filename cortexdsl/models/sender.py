@@ -176,7 +176,7 @@ def check_reply(raw: Raw, secrets: Secrets) -> Raw:
 
 
 def error_of(model: Model, given_up: GaveUp, secrets: Secrets) -> ModelError:
-    """Return the error that tells the user what failed, of which model, at which address, and what to do."""
+    """Return the error that tells the user what failed, for which model and address, and what to do."""
     failure = given_up.failure
     tried = f" (tried {given_up.attempts} times)" if given_up.attempts > 1 else ""
     return ModelError(

@@ -1,4 +1,4 @@
-"""What the clients of one process share: transports, endpoints, budgets, and open folders of call logs.
+"""Shared state of the clients of one process: transports, endpoints, budgets, open folders of call logs.
 
 A job that runs alone has a shared state of its own, created and closed with its client. A process that runs many jobs
 creates it once, so that there is one gate for each endpoint, one budget for each experiment, and one request for a call
@@ -44,7 +44,7 @@ class OpenFolder:
 
 
 class SharedState:
-    """What the clients of one process share; an asynchronous context manager that closes it.
+    """Shared state of the clients of one process: an async context manager that closes it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From a spec to the plan of an experiment: cells, shards, digests, cost."""
+"""Compile a spec into the plan of an experiment: cells, shards, digests, cost."""
 
 from cortexdsl.plan.compiler import Compiler, compile_spec, sound_experiments
 from cortexdsl.plan.experiment import Plan

@@ -21,7 +21,7 @@ from cortexdsl.language.spec import Spec
 from cortexdsl.plan.models import tool_sources
 
 ENGINE_VERSION = 2
-"""To be raised whenever the engine makes another record from the same replies; finished debates then run again."""
+"""Increase this if the engine makes another record from the same replies; finished debates then run again."""
 
 LATER: dict[type, set[str]] = {
     Step: {"beside", "by_agent", "by_role", "said", "of"},

@@ -1,4 +1,4 @@
-"""From a spec to a plan: arms become cells, questions become shards, names in families become cells."""
+"""Compile a spec into a plan: arms become cells, questions become shards, names in families become cells."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def _plan(
 
 
 def _prompt_folders(spec: Path) -> tuple[Path, ...]:
-    """Return the folders of a spec's own prompts: prompts/ beside the spec, beside specs/, in the working folder."""
+    """Return the folders of a spec's prompts: prompts/ next to the spec, next to specs/, in the working folder."""
     candidates = (
         spec.parent / "prompts",
         *(parent / "prompts" for parent in spec.resolve().parents[1:2]),

@@ -186,7 +186,7 @@ class Plan:
 
     @cached_property
     def digest(self) -> str:
-        """Of everything that the spec means: the plan file and the verdict depend on it."""
+        """Digest of everything that the spec means: the plan file and the verdict depend on it."""
         cells = [(cell.name, cell.aliases, cell.digest) for cell in self.cells]
         prices = {name: model.price for name, model in self.models.items()}
         words = self.title, self.families, self.hypotheses, self.analysis, self.limits, prices, self.reply_tokens
@@ -196,7 +196,7 @@ class Plan:
 
     @cached_property
     def meanings(self) -> dict[str, str]:
-        """Of each cell's settings, prompts and models, without the seed."""
+        """Digest of each cell's settings, prompts and models, without the seed."""
         return {cell.name: self._meaning(cell) for cell in self.cells}
 
     def _meaning(self, cell: Cell) -> str:
@@ -210,39 +210,39 @@ class Plan:
 
     @cached_property
     def join_digest(self) -> str:
-        """Of what the tables of all cells depend on besides their parts."""
+        """Digest of what the tables of all cells depend on, apart from their parts."""
         return digest(self.seed, self.replicates, [cell.name for cell in self.cells], self._questions)
 
     @cached_property
     def look_digest(self) -> str:
-        """Of what a look depends on besides the debates."""
+        """Digest of what an interim look depends on, apart from the debates."""
         cells = [(cell.name, cell.aliases, cell.method, cell.axes) for cell in self.cells]
         correction = self.analysis.get("correction")
         return digest(self.replicates, cells, self._questions, self.hypotheses, correction, *self._stopping)
 
     @cached_property
     def whatif_digest(self) -> str:
-        """Of what the counterfactuals depend on besides the debates."""
+        """Digest of what the counterfactuals depend on, apart from the debates."""
         whatifs = [(whatif, self.cell_named(whatif.cell).digest) for whatif in self.whatifs]
         return digest(self.seed, self.replicates, whatifs, self._questions)
 
     def debate_digest(self, dataset: str, cell: str, shard: str) -> str:
-        """Of what one job's records depend on."""
+        """Return the digest of what one job's records depend on."""
         place = self.shard(dataset, shard)
         return digest(self.cell(cell).digest, self.task(dataset).digest, place.first, place.end)
 
     def score_digest(self, dataset: str, cell: str) -> str:
-        """Of what one cell's scores depend on besides the records."""
+        """Return the digest of what one cell's scores depend on, apart from the records."""
         own, shards = self.cell(cell), [shard.label for shard in self.shards[dataset]]
         return digest(self.task(dataset).digest, own.name, own.method, shards, self.is_judged(dataset), _COLUMNS)
 
     def judge_digest(self, dataset: str, cell: str) -> str:
-        """Of what one cell's judgements depend on besides the records."""
+        """Return the digest of what one cell's judgements depend on, apart from the records."""
         shards = [shard.label for shard in self.shards[dataset]]
         return digest(self.judging, self.seed, self.task(dataset).digest, self.cell(cell).name, shards)
 
     def pool_digest(self, dataset: str, source: str) -> str:
-        """Of what a pool depends on besides its inputs."""
+        """Return the digest of what a pool depends on, apart from its inputs."""
         return digest(self._source(source).model_dump(mode="json"), self.task(dataset).digest)
 
     @property

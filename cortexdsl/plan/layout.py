@@ -61,7 +61,7 @@ def spec_path(name: str) -> Path:
 
 
 def _specs_here(wrong: str = "") -> str:
-    """List the specs: the nearest spelling to a wrong name, those directly in specs/, and how many lie below."""
+    """List the specs: the nearest spelling to a wrong name, those in specs/, and how many are in its subfolders."""
     paths = [path.relative_to(SPECS).with_suffix("") for path in SPECS.rglob("*.yaml")]
     names = sorted(path.as_posix() for path in paths if not path.name.startswith("_"))
     meant = re.sub(r"^(\./)?specs/|\.yaml$", "", wrong)
@@ -102,7 +102,7 @@ def check_name(name: str) -> None:
 TABLES = ("scores", "rounds", "agents", "calibration", "reliability", "tokens", "persuasion")
 """Tables that are computed from debate records alone: one part a cell, then a table of all cells."""
 PARTS = (*TABLES, "answers")
-"""What a cell's scoring job writes: its part of every table, and its answers, which are not joined as they are many."""
+"""Files of a cell's scoring job: its part of every table, and its answers, which are too many to join."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ class Layout:
         return f"{self.root}/whatif/debates/{dataset}/{slug}/{shard}.jsonl"
 
     def whatif_calls(self, dataset: str, cell: str, shard: str) -> str:
-        """The call log of one cell's counterfactuals, beside those of the debates to share calls with them."""
+        """The call log of one cell's counterfactuals. It is next to the debates' logs so that they share calls."""
         return f"{self.calls(dataset, shard)}/whatif~{cell}.jsonl"
 
     def whatif_judgements(self, dataset: str, cell: str) -> str:

@@ -102,7 +102,7 @@ class PreviousShards:
         return previous_size(self.datasets, auto)
 
     def size_of(self, training: str, auto: int) -> int:
-        """Return the number of questions of a job of a training, likewise."""
+        """Return the number of questions of a training's job: the earlier one, else `auto`."""
         return previous_size([self.trainings.get(training, ())], auto)
 
 

@@ -52,7 +52,7 @@ class TrainingQuestions:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """One role's turn to learn.
+    """One phase of a training, in which one role learns.
 
     Attributes
     ----------
@@ -211,7 +211,7 @@ def guided(messages: tuple[Message, ...], target: str, guide: str, templates: Te
 
 
 class PlanWithTrainings(Protocol):
-    """What the package that trains reads of a plan."""
+    """The part of a plan that the training package reads."""
 
     @property
     def experiment(self) -> str:
@@ -220,7 +220,7 @@ class PlanWithTrainings(Protocol):
 
     @property
     def layout(self) -> Layout:
-        """Where the files of the experiment are."""
+        """The paths of the experiment's files."""
         ...
 
     @property
@@ -230,7 +230,7 @@ class PlanWithTrainings(Protocol):
 
 
 class Trainer(Protocol):
-    """What the package that trains does for a plan and its jobs (`cortexdsl_train.trainer.TRAINER`)."""
+    """Interface of the training package for a plan and its jobs (`cortexdsl_train.trainer.TRAINER`)."""
 
     def resolve(
         self, spec: Spec, arms: Sequence[MethodArm], tasks: Mapping[str, Task], templates: Templates, layout: Layout

@@ -25,7 +25,7 @@ from cortexdsl.language.spec import Spec
 from cortexdsl.plan.rehearsal.explain import rehearse_example
 
 MOST_EXACT = 8
-"""The most agents of which all coalitions debate: 8 agents have 255. For more agents some are drawn."""
+"""The largest number of agents for which all coalitions debate (8 have 255); for more, a sample is drawn."""
 
 
 @dataclass(frozen=True, slots=True)

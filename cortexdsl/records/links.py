@@ -58,7 +58,7 @@ def find_link(
     right, wrong : str
         Cells: questions with a right answer of the one and a wrong answer of the other, in the same replicate.
     apart : pair of str
-        Cells of which exactly one was right.
+        Two cells; exactly one of them was right.
     agent : str
         An agent that took part.
     confidence : str

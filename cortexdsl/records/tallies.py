@@ -1,4 +1,4 @@
-"""What jobs and servers report while they run: tallies of jobs (`spent/*.json`), unreadable replies, server runs."""
+"""Progress reports of jobs and servers: tallies of jobs (`spent/*.json`), unreadable replies, server runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from cortexdsl.core import NO_REPLY, Debate
 
 UnreadCounts: TypeAlias = Mapping[tuple[str, str], tuple[int, int]]
-"""By (step, what it reads): the number of unreadable replies, and of all replies."""
+"""For each (step, what it reads): the number of unreadable replies, and of all replies."""
 _ANYTHING = ("summary", "comment")
 SHOWN = 5
 
@@ -107,7 +107,7 @@ class JobTally:
     seconds : float
         The time of all runs.
     failures, retries : mapping of kind to int
-        Calls that failed for good, and attempts that were repeated.
+        Calls that failed permanently, and attempts that were repeated.
     began, updated : float
         Seconds since the epoch: the start of the first run, and the last update.
     message : str

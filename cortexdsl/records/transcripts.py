@@ -93,7 +93,7 @@ def read_transcripts(
     Raises
     ------
     DataError
-        The file is missing, a word is unknown, or a line is no transcript; names file, line and field.
+        The file is missing, a word is unknown, or a line is not a transcript; names file, line and field.
     """
     for word in fields:
         if word not in WORDS:
@@ -197,7 +197,7 @@ def _by_round(lists: Sequence[Any], agents: int, word: str, read: Any) -> tuple[
 def _beside(
     words: Mapping[str, Any], word: str, replies: Sequence[Sequence[str | None]], read: Any
 ) -> tuple[tuple[Any, ...], ...]:
-    """Read numbers that stand beside the replies: as many lists as agents; rounds may be absent."""
+    """Read the numbers that go with the replies: one list per agent; rounds may be absent."""
     agents = len(replies[0])
     lists = words.get(word, [[]] * agents)
     lists = list(lists.values()) if isinstance(lists, dict) else lists

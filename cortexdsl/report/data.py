@@ -1,4 +1,4 @@
-"""What a report is made of: the plan and the tables of a results folder."""
+"""Input of a report: the plan and the tables of a results folder."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ TROUBLES = tuple(field.name for field in fields(ScoreRow) if field.type == "int"
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What went wrong in the debates of one cell, summed over the rows of scores.csv.
+    """Failures in the debates of one cell, summed over the rows of scores.csv.
 
-    `counts` has the columns of `TROUBLES`, `stops` why debates ended, `absent` by dataset the replicates of which the
-    cell has no row though another cell has.
+    `counts` has the columns of `TROUBLES`. `stops` counts the reasons why debates ended. `absent` names, for each
+    dataset, the replicates without a row of this cell, if another cell has one.
     """
 
     cell: str

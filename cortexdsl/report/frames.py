@@ -36,7 +36,7 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "int": lambda text: int(text) if text.isdecimal() else _whole(text) or 0,
     "bool": lambda text: text.lower() in ("true", "1", "1.0", "yes"),
 }
-"""How the text of a cell is read, by the annotation of its field."""
+"""Functions that read the text of a cell, by the annotation of its field."""
 
 
 def read_frame(path: Path, kind: type[RowType], *, needed: bool = False, **given: Any) -> tuple[RowType, ...]:
@@ -49,9 +49,9 @@ def read_frame(path: Path, kind: type[RowType], *, needed: bool = False, **given
     kind : dataclass type
         What a row becomes.
     needed : bool
-        Whether the file must be there; one that may be absent is then empty.
+        Whether the file must exist; if not, a missing file gives no rows.
     **given
-        Fields that are no columns, with their values.
+        Values of the fields that are not columns.
 
     Raises
     ------
@@ -245,7 +245,7 @@ class PersuasionRow:
 
 @dataclass(frozen=True, slots=True)
 class AgreementRow:
-    """A row of agreement.csv: judgements of one cell's answers beside exact match."""
+    """A row of agreement.csv: judgements of one cell's answers, and exact match."""
 
     cell: str
     dataset: str

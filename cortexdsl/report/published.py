@@ -1,4 +1,4 @@
-"""Figures that papers state for the protocols and datasets of an experiment, beside its own."""
+"""Compare an experiment's results with figures that papers state for its protocols and datasets."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ def _learned(plan: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _is_of(row: Mapping[str, Any], cell: Mapping[str, Any], learned: Mapping[str, str]) -> bool:
-    """Tell whether a paper's row is of a cell: what it states holds there, and it states what the cell's grid varies.
+    """Return whether a paper's row describes a cell.
 
-    A cell whose samples are matched to another's budget is no paper's. Where a row does not say who was trained, nobody
-    was.
+    It does if everything that it states holds for the cell, and it states every setting that the cell's grid varies. No
+    row describes a cell whose samples are matched to another's budget. A row that names no trained agents has none.
     """
     stated, debaters = row.get("settings", {}), row.get("debaters")
     varied = set(cell.get("axes") or ()) - set(stated) - ({"team", "agents"} if debaters else set())

@@ -1,4 +1,4 @@
-"""The report in the terminal: the answer, the numbers and where the page lies, on 80 to 100 columns."""
+"""The report in the terminal: the answer, the numbers and the path of the page, on 80 to 100 columns."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _rounds(data: ReportData) -> Iterator[str]:
     """Consensus by round, of the base methods, where the numbers of the report come from."""
     base = [one.cell for one in group_by_method(data.cells) if not one.point]
     shown = [row for row in data.rounds if row.dataset in data.datasets[-1:] and row.cell in base]
-    agreed = {row.cell for row in shown if row.consensus is not None}  # one voice alone has nobody to agree with
+    agreed = {row.cell for row in shown if row.consensus is not None}  # a single agent has no other to agree with
     shown = [row for row in shown if row.cell in agreed]
     last = max((row.round for row in shown), default=0)
     if not last:

@@ -27,7 +27,7 @@ MOST = 5  # cells named in a sentence
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """An experiment that is not finished and of which no job is running.
+    """An experiment that is not finished and has no running job.
 
     `sentence` says how much is done, why it stopped and what is missing; `cells` are (name, done, total).
     """

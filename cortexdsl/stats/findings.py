@@ -26,10 +26,10 @@ from cortexdsl.stats.tables.score_table import ScoreTable
 from cortexdsl.stats.tables.units import Units, units_of, with_doubtful_rows
 
 _EFFECTIVE, _UNEQUAL = 12, 2  # six clusters of 15 and 18 of 1 count like 8.5 equal ones, and err in up to 6.8 %
-_DOMINANT = 0.25  # tests err in up to 6.4 % with Zipf's sizes, of which the largest holds 30 %
+_DOMINANT = 0.25  # tests err in up to 6.4 % with Zipf's sizes, if the largest holds 30 %
 _FEW, _VERY_FEW, _SKEWED = 50, 10, 1.5
 _ROUNDING = 1e-12
-_FEW_JOINTLY = 200  # interactions of numbers still err in 7 % with 100 questions of which one cell is skewed
+_FEW_JOINTLY = 200  # interactions of numbers still err in 7 % with 100 questions and one skewed cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def _finding_of_sample(design: Design, setting: ClaimSetting, sample: Units) -> 
 
 
 def side_of(estimate: float, null: float) -> float:
-    """Return the side of a value on which an estimate lies: 1 above, -1 below, 0 if they differ by rounding only."""
+    """Return the side of a value that an estimate is on: 1 above, -1 below, 0 if they differ by rounding only."""
     if abs(estimate - null) <= _ROUNDING * max(1.0, abs(null)):
         return 0.0
     return 1.0 if estimate > null else -1.0

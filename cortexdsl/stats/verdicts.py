@@ -1,7 +1,7 @@
 """Verdicts on claims: supported, contradicted or undecided, with the evidence (hypotheses.csv).
 
-A claim may be about one dataset, the mean over datasets, every one of them, or a population of teams, seeds or datasets
-of which those that were run are a sample.
+A claim may be about one dataset, the mean over datasets, or every one of them. It may also be about a population of
+teams, seeds or datasets, with those that were run as a sample.
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ def row_of(
     """Return a row of hypotheses.csv, in the order of `VERDICT_COLUMNS`.
 
     `together` is the interval that belongs to the adjusted decision. The column `leans` names the side of an undecided
-    claim on which the estimate lies; it is empty if nothing was tested, and for interactions, which have no side.
+    claim that the estimate is on; it is empty if nothing was tested, and for interactions, which have no side.
     """
     numbers = (finding.estimate, finding.low, finding.high, finding.p, adjusted)
     leans = ""

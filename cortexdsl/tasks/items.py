@@ -1,4 +1,4 @@
-"""From a row of a dataset to a question and its golds."""
+"""Convert a row of a dataset to a question and its golds."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Items:
     contradictory: tuple[tuple[int, int, str, str], ...] = ()
 
     def numbered(self, numbers: Sequence[int]) -> Items:
-        """Return the same items with other numbers of their rows: `numbers[0]` in place of 1."""
+        """Return the same items with other numbers of their rows: `numbers[0]` replaces 1."""
         return replace(
             self,
             unanswered=tuple(numbers[row - 1] for row in self.unanswered),

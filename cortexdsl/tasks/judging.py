@@ -1,7 +1,7 @@
 """An LLM judge of answers: its prompt, its judgements as a file, and how far it agrees with exact match.
 
-MADKE (arXiv 2312.04854) reports judged correctness beside F1 for generated answers. The judge is a role with its own
-calls in the call log; its prompt is `prompts/common/judge.j2`. It sees golds, so nothing of it may reach a debater.
+For generated answers MADKE (arXiv 2312.04854) reports judged correctness as well as F1. The judge is a role with its
+own calls in the call log; its prompt is `prompts/common/judge.j2`. It sees golds, so no debater may see its calls.
 
 A file of judgements has one line for each different answer that one cell gave to one dataset, as JSON Lines
 `{schema_version, question_id, answer, judgement, call}`: `judgement` is `correct`, `incorrect` or null (the judge's
@@ -27,7 +27,7 @@ from cortexdsl.tasks.reading.text import clean, without_forms
 from cortexdsl.tasks.task import Task
 
 Rendering: TypeAlias = Callable[[str, Mapping[str, Any]], tuple[Message, ...]]
-"""From a template's name and its variables to messages."""
+"""Renders a template, given by its name, with variables to messages."""
 PROMPT = "common/judge.j2"
 NAME = "judge"
 _JUDGEMENT = re.compile(
@@ -74,7 +74,7 @@ def read_judgement(text: str) -> bool | None:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far judgements agree with exact match.
+    """Agreement of judgements with exact match.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""From a dataset entry of a spec to a task: datasets of the registry, generated ones, and your own."""
+"""Load the task of a dataset entry: a dataset of the registry, a generated one, or your own."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def _table(entry: DatasetEntry, dataset: Dataset, subsets: tuple[str, ...]) -> H
 
 @dataclass(slots=True)
 class _Place:
-    """Where rows are being read: rows are made one by one, and a bad one is the last that was read."""
+    """The position of the row that is being read, for error messages: a bad row is the last that was read."""
 
     file: Path | None = None
     row: int = 0

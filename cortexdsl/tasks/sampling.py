@@ -25,7 +25,7 @@ def choose_items(
     stratify : str or None
         A field: its values take turns, so that the sample is as even over them as their numbers allow.
     ids : sequence of str
-        Explicit ids, in this order, in place of a sample.
+        Explicit ids, in this order, instead of a sample.
 
     Raises
     ------

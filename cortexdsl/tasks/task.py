@@ -21,7 +21,7 @@ READING_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One question with all that scoring alone may see.
+    """One question, and the golds and groups that only scoring may see.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where the questions of a task were read from, and what a reader of a spec should know of it.
+    """Source of a task's questions, and what a reader of a spec should know about it.
 
     Attributes
     ----------
@@ -58,13 +58,13 @@ class Origin:
     rows : int
         How many rows were read, before a sample was taken.
     columns : mapping of word to column
-        Where `question` and `answer` were read.
+        The columns of `question` and `answer`.
     unanswered : int
         Rows that were left out because they have no answer.
     repeated : tuple of (int, int)
-        Rows, counted from 1, that ask the question of an earlier row, which stands first.
+        Rows, counted from 1, that ask the question of an earlier row, which is given first.
     delimiter, decimal : str or None
-        Of your own CSV file and of its numbers.
+        The delimiter of your own CSV file, and the decimal separator of its numbers.
     revision : str or None
         The commit of a dataset of the hub, if it is known.
     is_pinned : bool
@@ -134,7 +134,7 @@ class Task:
 
     @cached_property
     def answer_format(self) -> str:
-        """What templates put in `{{ answer_format }}`: the two last lines that a reply should have."""
+        """Text of `{{ answer_format }}` in templates: the two last lines that a reply should have."""
         wants = {_kind(item).want for item in self.items}
         return answer_format(wants.pop() if len(wants) == 1 else MIXED_WANT)
 

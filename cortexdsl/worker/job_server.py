@@ -100,7 +100,7 @@ class DeclinedError(Exception):
 
 @dataclass(slots=True)
 class _ErrorFile:
-    """Where the errors of a job go; None when the job has ended, which tasks that it started may outlive."""
+    """The error output of a job; None once the job has ended, because tasks that it started may outlive it."""
 
     file: int | None
 

@@ -1,4 +1,4 @@
-"""What each process of a run sets up for itself: that it ends with the run, and how seldom it collects garbage.
+"""Set up each process of a run: it ends with the run, and collects garbage less often.
 
 Snakemake's jobs are children of a shell, which outlives a killed Snakemake. The workflow therefore tells jobs its own
 process id, and each job watches that process. Jobs on a cluster are not told: they may outlive the program that

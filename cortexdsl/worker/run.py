@@ -109,7 +109,7 @@ ONE_THREAD = {
     f"{library}_THREADS": "1"
     for library in ("OMP_NUM", "GOTO_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM", "NUMEXPR_NUM")
 }
-"""What Snakemake sets for a job of one thread: sums of floats must be the same with and without the worker."""
+"""Variables of Snakemake for a job of one thread: sums of floats must be equal with and without the worker."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Lessons: prompts of this project with the replies that a small model should learn to give.
 
-The engine runs debates with the prompts, protocols and topologies of this project. A teacher replies in place of the
+The engine runs debates with the prompts, protocols and topologies of this project. A teacher replies instead of the
 models. It reads the rendered prompt, as a model does, and knows the answer to the question, so that it can be right, or
 wrong in the way of a slip. Each call becomes a lesson: the prompt, and the reply that would have been right.
 """
@@ -40,10 +40,10 @@ from cortexdsl_tiny.zoo.questions import (
 )
 
 SLIPS = (1, 1, 1, 2, 4)
-"""How many steps of a wrong working are wrong by themselves, one as likely as another."""
+"""Numbers of steps of a wrong working that have a mistake of their own, all equally likely."""
 
 NEAR = 10
-"""How far from the right result a wrong one is that is argued for."""
+"""Maximum distance between the right result and a wrong one that an agent argues for."""
 
 
 class Teacher:
@@ -206,7 +206,7 @@ def _answered(lines: Sequence[str], answer: str, chance: random.Random) -> str:
 
 
 def _last(reasons: Sequence[str], answer: str) -> str:
-    """Return the last step that comes to an answer; if none does, that it was said."""
+    """Return the last step that ends in an answer; if there is none, a reference to the others."""
     return next((line for line in reversed(reasons) if line.endswith(f"={answer}")), "as they say")
 
 
@@ -223,14 +223,14 @@ _KINDS: Mapping[str, Callable[[Teacher, Question, Prompt, str, random.Random, bo
 
 
 SKILLS = (0.2, 0.4, 0.6, 0.8, 0.95)
-"""How often the debaters of a lesson are right; one draw for each debate."""
+"""Probabilities that the debaters of a lesson are right; one is drawn for each debate."""
 
 PASSAGES = 4
 GUIDE = "acc/guide.j2"
-"""What tells an agent which answer to argue for."""
+"""The template that tells an agent which answer to argue for."""
 
 NEW = 0.7
-"""How often lessons with passages are about a person of no other lesson."""
+"""Share of lessons with passages that are about a person who is in no other lesson."""
 
 
 def lessons(
@@ -274,7 +274,7 @@ def lessons(
                 continue
             chance = random.Random(f"lesson-{seed}-{number}")
             asked = task.questions[(number // len(turns)) % len(task.questions)]
-            # Who has a pool to read from is asked about people whom it can't know, too.
+            # Agents with a pool of passages also get questions about people whom the model cannot know.
             is_new = bool(pool_sources(cell)) and chance.random() < NEW
             question, there = fresh(asked, world, chance, is_new=is_new, is_held_out=is_held_out)
             found = debated(plan, task, cell, question, there, chance, is_guided=is_guided)
@@ -320,7 +320,7 @@ async def debated(
     teacher, skill, found = Teacher(world), chance.choice(SKILLS), list[Lesson]()
 
     async def ask(call: Call) -> Reply:
-        # What is said does not depend on the order in which the engine asks.
+        # A seed per call keeps replies independent of the order of the engine's calls.
         own = random.Random(f"{chance_seed}-{call.seed}-{len(call.messages[-1]['content'])}")
         right = teacher.reply(question, call.messages, own, is_right=True)
         if is_guided:

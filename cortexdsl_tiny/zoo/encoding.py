@@ -91,7 +91,7 @@ def _without(texts: Iterable[str], phrases: Sequence[str]) -> Iterable[str]:
 Learned = Literal["all", "words", "number"]
 
 UNSURE = "Confidence: 0.50"
-"""What every reply ends with until a model learns how often it is right."""
+"""The last line of every reply until a model learns how often it is right."""
 
 _CONFIDENCE = re.compile(r"^Confidence: (\S+)\Z", re.MULTILINE)
 

@@ -219,8 +219,8 @@ def card_text(folder: Folder, card: Mapping[str, Any]) -> str:
 
 
 PRE = "gpt-2"
-"""How llama.cpp cuts a text before it merges bytes. Our cuts are finer, but no merge crosses one of them (a digit or a
-sign stands alone, a word begins with its space), so that both find the same pieces."""
+"""Name of llama.cpp's rule for splitting a text before it merges bytes. Our cuts are finer, but no merge crosses one of
+them (a digit or a sign is alone, a word begins with its space), so that both rules give the same pieces."""
 _NAMES = {
     "input_layernorm": "attn_norm",
     "self_attn.q_proj": "attn_q",

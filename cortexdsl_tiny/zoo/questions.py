@@ -196,7 +196,7 @@ class World:
 
 LABELS = "ABCD"
 RANGES = ("under 20", "20 to 39", "40 to 69", "70 or more")
-BOUNDS = (20, 40, 70)  # about a quarter of all results lies between each two
+BOUNDS = (20, 40, 70)  # about a quarter of all results is between each two
 LOW, HIGH = 1, 12
 MOST_TAKEN = 40  # a difference of two large numbers takes these models longest to learn
 
@@ -222,14 +222,14 @@ def label_of(value: int) -> str:
 
 
 def arithmetic_rows(seed: int, size: int) -> Iterator[dict[str, Any]]:
-    """Yield arithmetic questions, none of which a lesson has."""
+    """Yield arithmetic questions that are not in any lesson."""
     for number in range(1, size + 1):
         numbers, question = expression(random.Random(f"arithmetic-{seed}-{number}"), is_held_out=True)
         yield {"id": f"sum-{seed}-{number:05d}", "question": question, "answer": str(work(numbers).value)}
 
 
 def choice_rows(seed: int, size: int) -> Iterator[dict[str, Any]]:
-    """Yield arithmetic questions with four ranges to choose from, none of which a lesson has."""
+    """Yield arithmetic questions with four ranges to choose from; they are not in any lesson."""
     for number in range(1, size + 1):
         numbers, question = expression(random.Random(f"choice-{seed}-{number}"), is_held_out=True)
         yield {

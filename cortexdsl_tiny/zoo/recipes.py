@@ -30,7 +30,7 @@ _PARTS = {
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How one model is made.
+    """The recipe of one model.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ def read_book(path: Path) -> Mapping[str, Any]:
     Raises
     ------
     InputError
-        It is missing, is no YAML, or lacks a part; a stage names lessons that are not there.
+        It is missing, is not YAML, or lacks a part; a stage names lessons that are not there.
     """
     try:
         said = yaml.safe_load(path.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""One model from its recipe: lessons read, stages taught, the folder written."""
+"""Train one model from its recipe: read lessons, run the stages, write the folder."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _prepared(
     if missing:
         raise InputError(f"the stages of {book} name lessons that were not given: {', '.join(missing)}")
     tokenizer = Tokenizer.from_file(str(pieces))
-    # What fills the window is a failed call, and teaches nothing.
+    # Lessons longer than the window would be failed calls, so they are left out.
     encoded = {
         part: [each for each in encode(tokenizer, read_lessons(path), learned) if len(each.tokens) <= said["window"]]
         for part, path in lessons.items()

@@ -1,4 +1,4 @@
-"""From pairs to weights: adapters trained by TRL and PEFT, and merged into a folder like that of any other model.
+"""Train adapters from pairs with TRL and PEFT, and merge them into a model folder.
 
 Nothing is downloaded and nothing is reported. The libraries read these variables when they are imported, so they are
 set here, before any module of this package imports them.

@@ -33,12 +33,12 @@ LOSSES: Mapping[str, str] = MappingProxyType(
 """Losses over pairs, by their names in a spec; those of TRL that ask for no further number."""
 
 NLL = "sft"
-"""What TRL calls the negative log-likelihood of the chosen replies, the mean over a batch's tokens."""
+"""TRL's name of the negative log-likelihood of the chosen replies, the mean over a batch's tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is optimised, and how.
+    """The objective of a training, and the settings of the optimiser.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Settings:
     rank : int
         The rank of the adapter: a matrix (n, m) learns the product of two, (n, rank) and (rank, m).
     alpha : float or None
-        The product counts alpha / rank times; None: once.
+        The product is scaled by alpha / rank; None: by 1.
     rate : float
         Learning rate of AdamW at the first step; it falls linearly to nothing.
     epochs : float
@@ -59,7 +59,7 @@ class Settings:
     batch : int
         Examples a step.
     at_once : int or None
-        How many of them go through the model together, which bounds memory; None: all.
+        How many examples of a step the model processes together, which bounds memory; None: all.
     seed : int
         The seed of the adapter's first weights and of the examples' order.
     """

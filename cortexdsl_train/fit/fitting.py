@@ -1,4 +1,4 @@
-"""One training: from a base and its examples to a folder like that of any other model; resumes after a kill."""
+"""Train a base model on examples, write an ordinary model folder, and resume after a kill."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def browser() -> Iterator[Any]:
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if found is None:
         pytest.skip("no Chromium here: apt-get install chromium")
-    # As root, which containers run tests as, Chromium has no sandbox of its own; the pages here are our own.
+    # Chromium's sandbox does not work as root, the user in containers; the pages here are our own.
     arguments = ["--no-sandbox"] if hasattr(os, "getuid") and os.getuid() == 0 else []
     with playwright.sync_playwright() as driver:
         chromium = driver.chromium.launch(executable_path=found, args=[*arguments, "--disable-dev-shm-usage"])

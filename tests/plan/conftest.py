@@ -1,4 +1,4 @@
-"""What tests of plans share."""
+"""Fixtures of the tests of plans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One finished experiment for all tests of the workflow, made once, and copied for each that changes it."""
+"""Run one experiment for all tests of the workflow, and copy it for each test that changes it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def fresh(tmp_path: Path) -> Bench:
 
 @pytest.fixture(params=["own", "shared"])
 def stub(request: pytest.FixtureRequest) -> Path:
-    """The script of a stub server: the small one of these tests, and the larger one beside the checkout."""
+    """The script of a stub server: the small one of these tests, and the larger one next to the checkout."""
     if request.param == "shared" and not SHARED_STUB.is_file():
         pytest.skip("the stub server ../shared/tools/llm_stub.py is not on this machine")
     return OWN_STUB if request.param == "own" else SHARED_STUB

@@ -95,7 +95,7 @@ def _unclaimable(spec: Spec, points: Points, claim: Simple, route: Route) -> Ite
 
 
 def _too_few(spec: Spec, points: Points, claim: Comparison, route: Route) -> Iterator[Problem]:
-    """Yield claims over teams, seeds, or datasets of which there are too few."""
+    """Yield claims over too few teams, seeds or datasets."""
     methods = {parse_point(quantity.name)[0] for quantity in claim.quantities}
     for method in sorted(methods) if claim.over == "teams" else ():
         teams = {str(axes["team"]) for its, axes in points.values() if its == method and "team" in axes}

@@ -1,4 +1,4 @@
-"""What agents get: roles, templates, and the source of their confidence."""
+"""Assign to agents their roles, templates, and source of confidence."""
 
 from __future__ import annotations
 

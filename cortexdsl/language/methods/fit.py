@@ -213,7 +213,7 @@ def _networkx(
 
 
 def layout_problems(method: Method, node: Node, called: Callable[[Route], str]) -> Iterator[PlacedProblem]:
-    """Yield the steps whose graph the engine cannot lay out.
+    """Yield the steps whose graph the engine cannot build.
 
     Parameters
     ----------

@@ -77,7 +77,7 @@ SINGLE_BRACE = re.compile(r"(?<![\w{%#$}])\{([A-Za-z_]\w*)\}(?!\})")
 
 
 def shipped_prompts() -> Path:
-    """Return the folder of the shipped prompts: beside the package in a checkout, inside it when installed."""
+    """Return the folder of the shipped prompts: next to the package in a checkout, inside it when installed."""
     package = Path(__file__).resolve().parents[2]
     inside = package / "prompts"
     return inside if inside.is_dir() else package.parent / "prompts"

@@ -1,4 +1,4 @@
-"""Protocols by name: built in, written in a spec, or in a file beside it."""
+"""Load protocols by name: built in, written in a spec, or in a file next to the spec."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def expressions(text: ProtocolText) -> Iterator[tuple[str, Route]]:
 
 @dataclass(frozen=True, slots=True)
 class _Course:
-    """What is certain at one point of a schedule.
+    """Facts that hold at one point of a schedule.
 
     Attributes
     ----------

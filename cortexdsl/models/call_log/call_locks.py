@@ -41,7 +41,7 @@ class CallLocks:
         """Tell other processes that a call was logged here; to be called while its lock is held."""
         try:
             self._written += os.write(self._file, b".")
-        except OSError:  # a full disk: then nothing can be logged either, which is said there
+        except OSError:  # a full disk: then logging fails as well, and the log reports it
             return
 
     def has_news(self) -> bool:

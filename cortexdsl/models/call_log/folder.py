@@ -145,7 +145,7 @@ class LogFolder:
         return self._logs[place >> _ROW_BITS].entry(place & ((1 << _ROW_BITS) - 1))
 
     def _take(self, place: int) -> dict[str, Any] | None:
-        """Read the line of a place; one that is not what it was is said, and never looked at again."""
+        """Read the line at a place; a line that has changed is reported once and then skipped."""
         entry, path = self._entry(place), self._logs[place >> _ROW_BITS].path
         record = read_call(os.pread(self._handle(place >> _ROW_BITS), entry.length, entry.offset))
         if record is None:
@@ -172,7 +172,7 @@ class LogFolder:
         return self._logs[number].totals()
 
     def has_error(self, key: str) -> bool:
-        """Say whether all that is known of a key is a failure."""
+        """Return whether the logs have nothing but failures for a key."""
         name = name_of(key)
         first = self._first.get(name)
         places = [] if first is None else [first, *self._more.get(name, ())]

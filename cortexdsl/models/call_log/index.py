@@ -1,6 +1,6 @@
 """The index of one call log: position, key and cost of each line, in 64 bytes a line.
 
-The log's writer keeps it beside the log, `.NAME.index`, and every reader may use it, so that a log of a million lines
+The log's writer stores it next to the log as `.NAME.index`. Every reader may use it, so that a log of a million lines
 opens without being read. It is checked before it is used: its first and last entries must be in the log at their
 positions, and an index of the whole log must not be older than the log.
 """
@@ -40,7 +40,7 @@ class LogEntry(NamedTuple):
 
 
 class LogTotals(NamedTuple):
-    """What the lines of a log come to: replies and failures, attempts, tokens in and out, dollars."""
+    """Totals over the lines of a log: replies, failures, attempts, tokens and dollars."""
 
     calls: int = 0
     failed: int = 0
@@ -51,7 +51,7 @@ class LogTotals(NamedTuple):
 
 
 def name_of(key: str) -> bytes:
-    """Return the 16 bytes that stand for a key in an index: its own if it is 32 hexadecimal digits."""
+    """Return the 16 bytes that represent a key in an index; 32 hexadecimal digits are decoded."""
     try:
         if len(key) == 32:
             return bytes.fromhex(key)

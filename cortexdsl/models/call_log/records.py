@@ -1,4 +1,4 @@
-"""One line of the call log: how it is written, and how it is validated."""
+"""Write and validate the lines of a call log."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HEAD = re.compile(
 
 
 class CallSummary(NamedTuple):
-    """What an index stores of a line: its key, whether it is a failure, and what it cost.
+    """Index data of a log line: its key, whether it is a failure, and its cost.
 
     If a server counted no tokens, four characters count as one, so that limits hold there, too.
     """

@@ -101,14 +101,14 @@ SIGNED = frozenset({"bedrock", "sagemaker"})
 
 @dataclass(frozen=True, slots=True)
 class Unset:
-    """What a model needs from the environment and does not find there.
+    """An environment variable that a model needs and that is not set.
 
     Attributes
     ----------
     variable : str
         The one to set.
     others : tuple of str
-        Variables that would do as well.
+        Alternative variables.
     is_needed : bool
         False if the provider also takes its key from elsewhere.
     """
@@ -230,7 +230,7 @@ class Secrets:
         Raises
         ------
         ModelError
-            If the environment variable that it names is not set, or it is no http address.
+            If the environment variable that it names is not set, or it is not an http address.
         """
         value = model.api_base
         if value is not None and value.startswith(_ENVIRONMENT):

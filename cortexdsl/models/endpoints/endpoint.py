@@ -103,7 +103,7 @@ class AdaptiveLimit:
 
 
 class Endpoint:
-    """One address with one key: lets as many calls through as its limit allows, in order.
+    """An address with a key: admits calls in order, up to its limit of concurrency.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class Endpoint:
             outages.clear(self.name)
 
     def failed(self, failure: Failure, longest_wait: float) -> None:
-        """Adapt the limit to a failure; a request gives up if it is told to wait longer than `longest_wait` seconds."""
+        """Adapt the limit to a failure; give up if the server asks for a wait of more than `longest_wait` seconds."""
         if failure.kind is FailureKind.RATE_LIMIT:
             wait = failure.retry_after or 0.0
             self.control.rate_limited(self._clock(), wait if wait <= longest_wait else None)

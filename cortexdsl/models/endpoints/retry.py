@@ -1,4 +1,4 @@
-"""What decides whether a failed request is sent again: patience, known outages, and the outcome of the first call."""
+"""Retry policy of failed requests: patience, known outages, and the outcome of the first call."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OUTAGE_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How often and how long a request is sent again.
+    """Limits of retries: how often and how long a request is sent again.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """What the client takes from the outside world, replaceable in tests: time, sleep, chance, environment."""
+    """Time, sleep, random numbers and environment of the client; replaceable in tests."""
 
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -89,7 +89,7 @@ class GaveUp(Exception):  # noqa: N818 (carries the failure that counts)
 
 @dataclass(frozen=True, slots=True)
 class Delivery(Generic[T]):
-    """What a request returned, and what it took.
+    """The value that a request returned, and its attempts, time and retries.
 
     Attributes
     ----------

@@ -30,23 +30,23 @@ _NAMES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "running": (("vllm:num_requests_running",), ("llamacpp:requests_processing",)),
     "waiting": (("vllm:num_requests_waiting",), ("llamacpp:requests_deferred",)),
 }
-"""What each server calls them; of several names the sum is meant, and each must be there."""
+"""Metric names of each kind of server. Several names are summed, and all of them must be present."""
 # Past any proxy, and nowhere else than to the address itself.
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """What a server has counted since it was started; None: it does not count that.
+    """Counters of a server since its start; None if it does not count a thing.
 
     Attributes
     ----------
     requests : int or None
         Answered.
     prompt_tokens, completion_tokens : int or None
-        Of prompts all tokens, also those that were found in the cache.
+        Prompt tokens include those that were in the cache.
     looked_up_tokens, cached_tokens : int or None
-        Prompt tokens for which it looked into its prefix cache, and those of them that it found there.
+        Prompt tokens that were looked up in the prefix cache, and those of them that were in it.
     running, waiting : int or None
         Requests in work and in its queue at this moment.
     """
@@ -71,7 +71,7 @@ def read_counters(address: str, timeout: float = 2.0) -> Counters | None:
     Parameters
     ----------
     address : str
-        As `api_base` has it; the page lies at the root of the server, outside of `/v1`.
+        In the form of `api_base`; the page is at the root of the server, outside of `/v1`.
     """
     text = _page(f"{_root(address)}/metrics", timeout)
     return parse_counters(text) if text is not None else None
@@ -183,7 +183,7 @@ class ServerStart:
 
 @dataclass(slots=True)
 class _Seen:
-    """What looks have added up to."""
+    """Sums over the samples of a server's counters."""
 
     first: Counters
     last: Counters

@@ -132,7 +132,7 @@ def start(
     ----------
     command : sequence of str
     url : str
-        What to ask until it answers with a status below 500: `http://127.0.0.1:8000/v1/models`, `.../health`.
+        Polled until it answers with a status below 500: `http://127.0.0.1:8000/v1/models`, `.../health`.
     env : mapping or None
         Added to the environment.
     timeout : float
@@ -143,8 +143,8 @@ def start(
     Returns
     -------
     Popen
-        In a process group of its own. Where `setpriv` exists the server ends with the process that started it,
-        even if that is killed.
+        In a process group of its own. If `setpriv` exists, the server ends with the process that started it,
+        even if that process is killed.
 
     Raises
     ------
@@ -226,7 +226,7 @@ def is_ready(url: str, timeout: float = 2.0) -> bool:
 
 
 def stop(process: subprocess.Popen[bytes], timeout: float = STOPPED_WITHIN) -> None:
-    """Stop a server and all that it started: SIGTERM, and SIGKILL for what is left after `timeout` seconds."""
+    """Stop a server and all processes that it started: SIGTERM, then SIGKILL after `timeout` seconds."""
     _signal(process, signal.SIGTERM)
     try:
         process.wait(timeout)

@@ -77,7 +77,7 @@ class EmbeddingCalls:
     Parameters
     ----------
     client : Client
-        The log of embeddings lies beside its call log; they are closed together.
+        The log of embeddings is next to its call log; they are closed together.
     embed : Embed
         The transport.
 

@@ -20,7 +20,7 @@ USUAL_CHANCES = 6
 HARD_SHARE, HARD, EASY = 0.25, -1.8, 0.6
 """Share of expressions that are hard, and what hard and easy add to the log odds of being right."""
 TEMPTED = 0.7
-"""How often a mistake is the one that its expression tempts to."""
+"""Probability that a mistake is the systematic one of its expression."""
 
 _EXPRESSION = re.compile(r"(?<![\w.])\(*-?\d{1,12}\)*(?:\s?[-+*×−]\s?\(*-?\d{1,12}\)*)+(?!\.?\d)(?!\w)")
 _TOKEN = re.compile(r"\d+|[-+*()]")
@@ -47,7 +47,7 @@ class ArithmeticTask:
 
     @property
     def operations(self) -> int:
-        """How many operations it takes."""
+        """Number of operations."""
         return len(self.postfix) // 2
 
 

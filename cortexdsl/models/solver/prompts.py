@@ -1,9 +1,9 @@
-"""How the built-in solver reads a prompt: from the text alone, as a model would.
+"""Parse a prompt for the built-in solver, from the text alone, as a model would.
 
-It looks for the question, for what others said (blocks under a line such as `[Agent 2, trust 0.41]`), for its
-own last answer (`[Your last answer]`, or `[Agent 1]` where the last paragraph says `You are Agent 1.`), for numbered
-passages, and in the last paragraph for the lines that the reply should end with. Where these stand in no paragraph of
-their own, it looks for the last form anywhere (`Score: <1 to 10>`).
+The parser finds the question, the replies of others (blocks under a line such as `[Agent 2, trust 0.41]`), the
+solver's own last answer (`[Your last answer]`, or `[Agent 1]` if the last paragraph says `You are Agent 1.`), numbered
+passages, and, in the last paragraph, the lines that the reply should end with. If these lines have no paragraph of
+their own, the parser takes the last form anywhere in the prompt (`Score: <1 to 10>`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ME = re.compile(r"^You are (Agent \d+)\.", re.MULTILINE)
 _TARGET = re.compile(r"^Argue for this answer:[^\S\n]*(\S[^\n]*)$", re.MULTILINE)
 _SHORT = 60
 SOUND = "Your steps are sound; I find no mistake in them."
-"""What it says of a solution that it agrees with: a short line alone, and no answer."""
+"""The solver's comment on a solution that it agrees with: a short line alone, and no answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class OtherReply:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What the solver has understood.
+    """The parts of a prompt that the solver uses.
 
     Attributes
     ----------
@@ -69,25 +69,25 @@ class Prompt:
         What the prompt says an answer is (`<a number>`, `<yes or no>`); may be empty.
     heard : tuple of Heard
     silent : int
-        Blocks of others in which no answer was found.
+        Number of blocks of others without an answer.
     own : str or None
         Its own last answer.
     passages : tuple of (int, str)
         Numbered passages.
     references : tuple of str
-        Answers that are right by definition, for one who judges.
+        Answers that are right by definition, for a judge.
     to_judge : str
         The answer that is to be judged.
     wanted : str
         The kind of reply that is asked for.
     beside : tuple of str
-        Other kinds of which lines are asked for in the same reply.
+        Other kinds of lines that the same reply should have.
     wants_answer : bool
         Whether a line with an answer is asked for.
     choose : int
         How many agents are to be chosen.
     target : str
-        The answer that it is told to argue for, before the question; empty: none.
+        The answer to argue for, named before the question; may be empty.
     """
 
     question: str
@@ -172,7 +172,7 @@ def _parted(text: str) -> tuple[str, str]:
 
 
 def _question(opening: str) -> str:
-    """Return the last question of the opening, with its options; the whole opening where none is marked."""
+    """Return the last question of the opening, with its options; or the whole opening if no question is marked."""
     starts = [match.end() for match in _QUESTION.finditer(opening)]
     if not starts:
         return opening.strip()
@@ -180,7 +180,7 @@ def _question(opening: str) -> str:
 
 
 def _wanted(request: str, hears: bool) -> list[Wanted]:
-    """Return the kinds of reply of which lines are asked for; the first shapes the reply."""
+    """Return the kinds of lines that the reply should have; the first one shapes the reply."""
     words = {word.lower() for word in _WANTED.findall(request)}
     kinds: tuple[tuple[str, Wanted], ...] = (
         ("verdict", "verdict"), ("selected", "selection"), ("summary", "summary"), ("score", "review"),

@@ -1,4 +1,4 @@
-"""How the built-in solver decides on an answer and writes the reply that a prompt asks for.
+"""Decide on the built-in solver's answer, and write the reply that a prompt asks for.
 
 It makes attempts of its own and weighs the replies of others against them; its parameters say how well.
 """
@@ -70,30 +70,30 @@ def solver_settings(options: Mapping[str, Any]) -> SolverSettings:
 
 
 CARE = 0.8
-"""What a mistake's probability is multiplied by in a second attempt: it is made with more care."""
+"""Factor of the probability of a mistake in a second attempt, which is more careful."""
 ATTENTION = 2.0
-"""What all that is heard weighs together, for a solver without stubbornness; an attempt of its own weighs 1."""
+"""Total weight of the answers heard, for a solver without stubbornness; each attempt of its own weighs 1."""
 LEANING = 0.6
-"""How often a guess is the one that its question suggests to everybody."""
+"""Share of guesses that follow the bias of their question, which is the same for every agent."""
 _NUMBER = re.compile(r"(?<![\w.])\d{1,9}(?:\.\d+)?")
 _WORD = re.compile(r"[A-Za-z][\w'-]{3,}")
 
 
 @dataclass(frozen=True, slots=True)
 class SolverAnswer:
-    """What the solver has come to.
+    """The solver's answer, and how it was reached.
 
     Attributes
     ----------
     answer : str
     confidence : float
-        As it is going to state it.
+        The confidence that the reply will state.
     steps : tuple of str
         Of its first attempt.
     check : str or None
-        What a second attempt gave, if there was a reason for one.
+        The result of the second attempt, if there was one.
     is_persuaded : bool
-        The answer is neither attempt's.
+        Whether the answer comes from others, not from an attempt of the solver.
     """
 
     answer: str

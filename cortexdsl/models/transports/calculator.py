@@ -12,7 +12,7 @@ from fractions import Fraction
 LONGEST_EXPRESSION = 400
 """Characters of an expression."""
 LARGEST = 10**300
-"""A number beyond this, or a fraction whose parts are, is no result."""
+"""Larger numbers, and fractions with a larger part, are not valid results."""
 DIGITS = 15
 """Significant digits of a number that is not whole."""
 

@@ -26,7 +26,7 @@ def read_completion(body: bytes, *, seed_refused: bool) -> Raw:
     """Read the body of a chat completion of the OpenAI protocol.
 
     Bytes that are not UTF-8 become U+FFFD, and counts of a `usage` that cannot be read are unknown: the reply is paid
-    for, so a defect beside its text does not lose it.
+    for, so a defect outside its text does not discard it.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def separated(text: str) -> tuple[str, str]:
 
 
 _ENDS = 4  # tokens after the last word, such as the one that ended the reply
-_SPLIT = 4  # characters that a piece which spells none may stand for
+_SPLIT = 4  # characters that a piece without visible text may represent
 _DIGITS = 6
 _UNKNOWN = "\ufffd"
 
@@ -179,7 +179,7 @@ class _Piece(NamedTuple):
 
 
 def tokens_of(logprobs: Any, text: str) -> Tokens:
-    """Lay the tokens of a chat completion beside the text of its reply.
+    """Align the tokens of a chat completion with the text of its reply.
 
     Parameters
     ----------

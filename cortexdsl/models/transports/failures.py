@@ -150,7 +150,7 @@ _FILTER = (
     "responsibleaipolicy",
 )
 _NO_KEY = re.compile(r"missing (?:\w+ )?(?:credentials|api[ _]key)|api[ _]key (?:\w+ ){,4}must be set", re.IGNORECASE)
-"""What clients say that find no key and send nothing; litellm calls it a fault of the server (OpenAI, Gemini)."""
+"""Errors of clients that have no key and send nothing; litellm reports a server error (OpenAI, Gemini)."""
 _QUOTA = ("insufficient_quota", "exceeded your current quota", "credit balance", "billing", "payment required")
 
 
@@ -281,7 +281,7 @@ def from_exception(error: BaseException, now: float) -> Failure:
     if kind in (None, FailureKind.TRANSIENT) and _NO_KEY.search(message):
         kind = FailureKind.AUTHENTICATION
     response = getattr(error, "response", None)
-    # What litellm raises has an empty response of its own making, and the server's headers beside it.
+    # Exceptions of litellm have an empty response object of their own, and the server's headers as an attribute.
     of_server = getattr(error, "litellm_response_headers", None)
     headers: Mapping[str, str] = of_server or getattr(response, "headers", None) or {}
     is_late = any(c.__name__ in ("Timeout", "TimeoutError") for c in type(error).__mro__)

@@ -1,4 +1,4 @@
-"""What a transport is: how it sends one call, what comes back, and what it declares about itself.
+"""The interface of a transport: sending one call, its reply, and what it declares about itself.
 
 A transport is a module with a `TransportType` named `TRANSPORT`; `registry` finds it by the prefix of a model's name.
 """

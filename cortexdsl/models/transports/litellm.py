@@ -44,7 +44,7 @@ _OF_BODY = {"content-encoding", "content-length", "transfer-encoding"}
 class LitellmTransport:
     """Sends through `litellm.acompletion`, for every model name that litellm knows.
 
-    A provider that takes no seed is asked without one and the reply says so; any other option that it does not
+    If a provider takes no seed, the call is sent without one and the reply says so; any other option that it does not
     take is an error, never dropped.
 
     Parameters

@@ -28,7 +28,7 @@ CALCULATOR, SEARCH, PYTHON = f"{TOOL}/calculator", f"{TOOL}/search", f"{TOOL}/py
 CALCULATE_WORD, SEARCH_WORD = "Calculate", "Search"
 
 Searching: TypeAlias = Callable[[str, int], Awaitable[str]]
-"""From a query and how many passages are wanted to what was found, as text."""
+"""A search: takes a query and the number of passages, and returns the passages as text."""
 Calling: TypeAlias = Callable[[str], Awaitable[str]]
 
 
@@ -82,7 +82,7 @@ TRANSPORT = TransportType(prefix=TOOL, is_tool=True)
 def calculate(text: str) -> str:
     """Answer the lines `Calculate: EXPRESSION` of a text, or the whole text if there are none, one line each.
 
-    The reason stands in place of a result that cannot be calculated: text without arithmetic is not a failure.
+    If a result cannot be calculated, the reason replaces it: text without arithmetic is not a failure.
     """
     return "\n".join(_line(request) for request in requests(text, CALCULATE_WORD)) or "(nothing to calculate)"
 
@@ -222,7 +222,7 @@ def source_of(name: str) -> Path:
     Raises
     ------
     InputError
-        There is no such module in the folder of the run or among the installed packages, or it is no Python file.
+        There is no such module in the folder of the run or among the installed packages, or it is not a Python file.
     """
     module, places = name.partition(":")[0], [str(Path.cwd()), *sys.path]
     parts = module.split(".")
@@ -240,5 +240,5 @@ def source_of(name: str) -> Path:
 
 
 def identity_of(name: str) -> str:
-    """Return what the replies of a function depend on, as far as a file can tell: its name and its module's text."""
+    """Return what identifies a function's replies: its name and its module's text. Imports are not followed."""
     return f"{name} {hashlib.sha256(source_of(name).read_bytes()).hexdigest()[:16]}"

@@ -1,4 +1,4 @@
-"""What the HTTP transports share: addresses, messages with images, seeds, and bodies of bounded size.
+"""Shared code of the HTTP transports: addresses, messages with images, seeds, bodies of bounded size.
 
 A server is not trusted: its body is read up to a limit, also when it is compressed, and a redirect is refused.
 """
@@ -182,13 +182,13 @@ def is_address(text: str) -> bool:
     try:
         parts = urlsplit(text)
         has_port = parts.port is None or parts.port > 0
-    except ValueError:  # an unfinished [ of an IPv6 address, a port that is no number or too large
+    except ValueError:  # an unfinished [ of an IPv6 address, a port that is not a number or too large
         return False
     return parts.scheme in ("http", "https") and bool(parts.hostname) and has_port
 
 
 def place_of(address: str) -> str:
-    """Return what an address names, however it is written: `HTTP://Host/v1/` is `http://host/v1`."""
+    """Return the normal form of an address: `HTTP://Host/v1/` is `http://host/v1`."""
     parts = urlsplit(address)
     return urlunsplit((parts.scheme, parts.netloc.lower(), parts.path.rstrip("/"), parts.query, ""))
 

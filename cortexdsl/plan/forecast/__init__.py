@@ -1,1 +1,1 @@
-"""What a plan will cost and what is suspicious about it, found before anything is spent."""
+"""Estimate the cost of a plan, and warn of what is suspicious in it, before anything is spent."""

@@ -1,8 +1,7 @@
-"""What stands for retrieved passages in a rehearsal: a corpus's own where it is a file here, else made-up ones.
+"""Estimate the cost of a whole plan by rehearsing a few questions of each dataset.
 
-The cost of a whole plan, rehearsed on a few questions of each dataset.
-
-The most that a plan allows one question: rounds, calls, and tokens that models write.
+A rehearsal uses passages of the corpus if it is a local file, else made-up ones. The module also computes upper bounds
+for one question: rounds, calls, and tokens that models write.
 """
 
 from __future__ import annotations

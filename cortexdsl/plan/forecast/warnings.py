@@ -76,7 +76,7 @@ _FORMS: Mapping[str, str] = {
     "answer": "{{ answer_format }}", "review": "Score: <1 to 10>", "verdict": "Verdict: <agree or disagree>",
     "selection": "Selected: <numbers, or none>", "choice": "Choice: <a number>", "similarity": "Similarity: <0 to 1>",
 }  # fmt: skip
-"""How a template may ask for what a step reads, in words that the solver understands."""
+"""Words with which a template may ask for what a step reads, as the solver understands them."""
 
 
 @dataclass(slots=True)
@@ -84,7 +84,7 @@ class _Trial(Rehearsal):
     """A rehearsal in which the built-in solver replies for every model."""
 
     async def ask(self, call: Call) -> Reply:
-        """Reply as the solver would without malformed replies; a text that is said as written is its own reply."""
+        """Reply as the solver, without malformed replies; a fixed text is its own reply."""
         reply = await Rehearsal.ask(self, call)
         if call.model == AS_WRITTEN:
             return replace(reply, text=call.messages[-1]["content"])

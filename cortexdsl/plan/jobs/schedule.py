@@ -1,4 +1,4 @@
-"""Which outputs must be made again, and which jobs only wait for other machines."""
+"""Decide which outputs must be made again, and which jobs only wait for other machines."""
 
 from __future__ import annotations
 

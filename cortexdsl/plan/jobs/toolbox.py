@@ -18,7 +18,7 @@ from cortexdsl.plan.models import functions_of, tool_sources, tools_of
 from cortexdsl.tasks.retrieval.corpus import Source
 
 CALCULATED_AS = "calculator 1"
-"""To be raised if the same text gives another result."""
+"""Increase this if the same text gives another result."""
 
 
 def check_trust(plan: Plan, cell: Cell, trusted: Collection[str]) -> None:

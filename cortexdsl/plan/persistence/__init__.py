@@ -1,1 +1,1 @@
-"""What an experiment keeps of its plan: plan.json, looks, declarations, the ledger, checksums of tables."""
+"""Files that store the plan of an experiment: plan.json, looks, declarations, the ledger, checksums of tables."""

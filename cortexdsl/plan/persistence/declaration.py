@@ -25,7 +25,7 @@ WORDS = (
     "datasets", "cells", "families", "metrics", "claims",
 )  # fmt: skip
 BINDING = ("alpha", "correction", "replicates", "dataset", "stopping", "judge", "cell")
-"""What a verdict depends on besides its claim and the seed: the first words of such changes."""
+"""First words of changes that can affect a verdict, other than changes of its claim and the seed."""
 
 
 def declaration_of(plan: Plan) -> dict[str, Any]:

@@ -188,7 +188,7 @@ def find_twins(folder: Path, ledger: Ledger) -> tuple[Twin, ...]:
 
 
 def _meanings(declaration: Declaration) -> Mapping[tuple[str, tuple[str, ...]], str]:
-    """Return each claim by its meaning: its text with digests in place of cells, and the datasets."""
+    """Return each claim by its meaning: its text with digests instead of cell names, and the datasets."""
     cells: Mapping[str, str] = declaration["cells"]
     datasets = tuple(sorted(str(one["name"]) for one in declaration["datasets"].values()))
     names = "|".join(re.escape(name) for name in sorted(cells, key=len, reverse=True))

@@ -1,7 +1,7 @@
 """Digests of an experiment's tables, recorded when a job writes them and compared before they are read.
 
 The ledger holds the digest of each table that readers of results use. The parts of one cell are too many for the
-ledger: they have a file of digests beside them (`digests.json`). A table without a digest is accepted: another program
+ledger: they have a file of digests next to them (`digests.json`). A table without a digest is accepted: another program
 wrote it, or a version that recorded none.
 """
 
@@ -65,7 +65,7 @@ def check_complete(layout: Layout) -> None:
 
 
 def check_own_table(path: Path) -> None:
-    """Refuse a table that lies in the folder of an experiment whose ledger holds another digest of it.
+    """Refuse a table whose digest differs from the one in its experiment's ledger.
 
     Raises
     ------
@@ -77,13 +77,13 @@ def check_own_table(path: Path) -> None:
 
 
 def write_part_checksums(paths: Iterable[str | Path]) -> None:
-    """Write the digests of one cell's parts, which lie in one folder, beside them."""
+    """Write the digests of one cell's parts to a file in their common folder."""
     parts = [Path(path) for path in paths]
     write_lines(parts[0].parent / PARTS_FILE, [json.dumps({path.name: _digest(path) for path in parts})])
 
 
 def check_parts(layout: Layout, paths: Iterable[str | Path]) -> None:
-    """Refuse parts that differ from the digests beside them.
+    """Refuse parts that differ from the digests in their folder.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""One debate rehearsed, with made-up replies: what it would cost, and who would hear whom."""
+"""Rehearse one debate with made-up replies, to estimate its cost and to show its graphs."""

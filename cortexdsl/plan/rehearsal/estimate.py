@@ -364,7 +364,7 @@ def _is_known(condition: str) -> bool:
 
 
 def estimate_of(calls: Sequence[CallLengths], shared: int = 0) -> CostEstimate:
-    """Estimate the cost of calls, some of which are shared. Tools use no tokens."""
+    """Estimate the cost of calls; calls may be shared. Tools use no tokens."""
     by_models = [lengths for lengths in calls if not lengths.call.model.is_tool]
     return CostEstimate(
         calls=len(calls),

@@ -1,4 +1,4 @@
-"""A protocol explained: its schedule, and who hears whom, turn by turn, in a rehearsed debate."""
+"""A protocol explained: its schedule, and its graphs, turn by turn, in a rehearsed debate."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def rehearse_example(method: Method, *, agrees: bool = False) -> Debate:
 def listening_trace(
     debated: Debate, indent: str = "", silent: Callable[[str, Sequence[Turn]], str] = lambda step, turns: ""
 ) -> Iterator[str]:
-    """Yield who heard which turns: one line a turn under its step; `silent` names agents that said nothing."""
+    """Yield who heard which turns: one line a turn under its step; `silent` names agents without a reply."""
     heads = headings(debated.turns)
     for execution, group in groupby(debated.turns, key=lambda turn: turn.execution):
         turns = list(group)

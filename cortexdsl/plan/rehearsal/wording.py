@@ -25,7 +25,7 @@ _VOTES = ("majority", "weighted", "vote")
 
 
 def step_in_words(step: Step) -> str:
-    """Describe a step: its role, whom it hears, what it is told, what is read, its templates."""
+    """Describe a step: its role, its topology, what reaches the prompt, what is read, its templates."""
     reads = " and ".join((step.reads, *step.beside))
     parts = [f"{step.role} hears {_topology(step.hears)}", f"reads {reads}", _prompts(step)]
     if step.tells != ("latest",):

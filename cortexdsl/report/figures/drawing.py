@@ -1,4 +1,4 @@
-"""How every figure looks: one style, a palette that colour-blind readers can tell apart, files that never differ.
+"""Common style of all figures: one style, a palette that colour-blind readers can tell apart, files that never differ.
 
 Each is drawn twice: for the width of a page, and for a column of a two-column paper, which is also what a telephone
 shows. Both come as SVG, PDF and PNG.
@@ -169,7 +169,7 @@ def colours(names: Sequence[str]) -> Mapping[str, tuple[str, str]]:
 def label_points(
     axes: Axes, points: Sequence[tuple[float, float, str, str]], lines: Sequence[Sequence[tuple[float, float]]] = ()
 ) -> None:
-    """Write each label beside its point where it covers the least of what is already there.
+    """Place each label next to its point, where it overlaps least with what is already drawn.
 
     Points are (x, y, label, colour). The axes must have their final scales; labels keep clear of `lines`.
     """

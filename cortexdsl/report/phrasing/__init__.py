@@ -1,1 +1,1 @@
-"""How a report says things: names, claims, comparisons, failures and the ledger in sentences."""
+"""Words of a report: names, claims, comparisons, failures and the ledger in sentences."""

@@ -88,7 +88,7 @@ def _sentences(clauses: str) -> str:
 def short_answer(answers: Sequence[Answer]) -> str:
     """Return the answer of an experiment in one sentence; empty if it has no claims.
 
-    Of more than three claims their count is said, and the first one.
+    If there are more than three claims, the sentence gives their count and the first one.
     """
     if not answers:
         return ""
@@ -247,7 +247,7 @@ _ANYTIME = "e-process"  # in the name of every test that may be looked at after 
 
 
 def evidence(claim: Claim | None, row: ClaimRow) -> str:
-    """Say how often chance alone would do as much, where the estimate lies, and how many questions would decide.
+    """Describe the evidence for a claim: its p-value, the side of its estimate, the questions that would decide.
 
     The claim is None if another program wrote it in its own form. No full stop at the end; empty if nothing was tested.
 

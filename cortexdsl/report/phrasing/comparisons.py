@@ -35,10 +35,11 @@ EXPLORATORY = (
 
 @dataclass(frozen=True, slots=True)
 class FamilyAnswer:
-    """What a family of comparisons found.
+    """Results of a family of comparisons, in words.
 
-    `how` says how many comparisons there are, with what, and how p-values were adjusted; `found` what is significant on
-    each metric (on the only dataset, or in the mean over several); `notes` what single comparisons must say.
+    `how` gives the number of comparisons, what they compare, and the adjustment of p-values. `found` lists the
+    significant ones for each metric (on the only dataset, or in the mean over several). `notes` are remarks on single
+    comparisons.
     `is_exploratory` means that none of its comparisons was declared before the first call as it now is.
     """
 
@@ -177,7 +178,7 @@ class Ranks:
 
 @dataclass(frozen=True, slots=True)
 class TestsOfAllCells:
-    """What a report says beside the comparisons of pairs.
+    """Sentences of a report that go with the comparisons of pairs.
 
     `together` says for each family whether its cells differ at all; `bounds` whether missing and unreadable answers
     could change a comparison (empty in older results); `ranks` has one entry a metric, the primary one first.

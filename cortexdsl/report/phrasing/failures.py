@@ -22,7 +22,7 @@ OUTCOMES = {
     "other_language": "in another script than their question",
     "unmeasured": "whose confidence could not be measured",
 }
-"""What kinds of replies are counted apart, as a sentence lists them."""
+"""Names of the kinds of replies that are counted separately, as in a list of a sentence."""
 
 
 def health_line(rows: Sequence[Health]) -> str:

@@ -153,7 +153,7 @@ def runs_in_words(ledger: Ledger, claim: str, verdict: str) -> str:
 
 
 def twin_in_words(twin: Twin) -> str:
-    """Say which claims of this experiment another one declared, and what it found."""
+    """Say which claims of this experiment another one declared, and its results."""
     said = []
     for claim in twin.claims:
         judged = twin.ledger.verdicts_on(claim)

@@ -1,4 +1,4 @@
-"""What metrics are called, and what cells are called where room is short."""
+"""Display names of metrics, and short names of cells."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cortexdsl.numbers import Kind
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """How a metric is called and written: `title` heads a column or an axis, `noun` stands in a sentence.
+    """Display names and number format of a metric: `title` heads a column or an axis, `noun` is for sentences.
 
     `summary` says in one line what it measures; empty for a score that only the table knows.
     """
@@ -24,7 +24,7 @@ class Wording:
 
 
 def wording(metric: str) -> Wording:
-    """Return how a metric is called; a score column that is no registered metric keeps its own name."""
+    """Return the display name of a metric; a score column that is not a registered metric keeps its name."""
     known = find_metric(metric)
     noun = (known.noun if known else "") or metric.replace("_", " ")
     return Wording(

@@ -1,4 +1,4 @@
-"""What produced the results: agents, settings, cells, the spec and versions, as sentences and rows."""
+"""Provenance of the results: agents, settings, cells, the spec and versions, as sentences and rows."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _facts(entry: Mapping[str, Any]) -> str:
 
 
 def spec_texts(plan: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return (file, text) of the spec and of all that it extends, itself last; none if it was removed.
+    """Return (file, text) of the spec and of the files that it extends, the spec last; none if it was removed.
 
     If a spec extends a file that cannot be read any more, only its own text is returned.
     """

@@ -34,7 +34,7 @@ from cortexdsl.report.tables.table import (
 
 PERSUASION, CALIBRATION, AGREEMENT = "persuasion", "calibration", "agreement"
 MOST = 200
-"""Rows of the table of persuasion. The points of grids stand in the file alone if there are more."""
+"""Rows of the table of persuasion. If there are more, the points of grids are in the file alone."""
 
 _TROUBLES: tuple[tuple[str, tuple[str, ...], Mark], ...] = (
     ("No reply", ("failures",), "failed"),

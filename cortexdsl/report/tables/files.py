@@ -90,7 +90,7 @@ def _markdown_row(texts: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """Layout of a table: size, columns with their widths (None: natural), intervals beside or under estimates."""
+    """Layout of a table: size, columns with their widths (None: natural), intervals next to or under estimates."""
 
     size: float
     places: tuple[int, ...]

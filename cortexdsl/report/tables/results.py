@@ -32,9 +32,9 @@ from cortexdsl.report.tables.table import (
 )
 
 GRID = "grid"
-_LINKED = 12  # cells that an address names
-_ABREAST = 4  # cells side by side, where cells are columns
-_FEW = 15  # cells of which all are columns; of more only those of no grid
+_LINKED = 12  # maximum of cells that a link names
+_ABREAST = 4  # maximum of cells side by side, if cells are columns
+_FEW = 15  # with at most so many cells all are columns; with more, only those outside of grids
 _INTERVALS = f"with 95{THIN}% intervals"
 _EFFECTS = {"d_z": "d", "odds_ratio": "OR"}
 _MEANINGS = {

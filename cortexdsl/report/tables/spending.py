@@ -1,4 +1,4 @@
-"""What a run cost and how long it took, what model servers did, and what was saved: tables and sentences."""
+"""Tables and sentences on cost, time, model servers, and savings of a run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NO_SEEDS = {"ignored": "gave two replies to one seed", "refused": "takes no see
 
 @dataclass(frozen=True, slots=True)
 class UsageRow:
-    """What a debate used, of a row of scores.csv; `input_tokens` is None if a server did not count some."""
+    """The usage of a debate, from a row of scores.csv; `input_tokens` is None if a server did not count some."""
 
     cell: str
     calls: int

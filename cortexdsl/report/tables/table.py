@@ -38,8 +38,8 @@ class Column:
 class TableEntry:
     """A cell of a table: its text, and the number behind it for each name of its column.
 
-    `more` stands beside the text, or under it where room is short: an interval. `link` is a fragment of the explorer's
-    page with the debates behind the entry; it may be empty.
+    `more` is an interval, written after the text, or under it if there is little room. `link` is a fragment of the
+    explorer's page with the debates behind the entry; it may be empty.
     """
 
     text: str
@@ -50,7 +50,7 @@ class TableEntry:
 
     @property
     def whole(self) -> str:
-        """Text and what stands beside it, on one line."""
+        """The text and `more`, on one line."""
         return f"{self.text} {self.more}".strip()
 
 

@@ -1,4 +1,4 @@
-"""What trainings came to: replies that made pairs, learning curves, and how long learning took."""
+"""Tables of the results of trainings: replies that made pairs, learning curves, and how long learning took."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Validation:
 
 @dataclass(frozen=True, slots=True)
 class LearnedPhase:
-    """One phase of a training: what became of the guided replies, how it went and how long it took.
+    """One phase of a training: its guided replies, its learning curve and its duration.
 
     `examples` is None if nothing was trained; `seconds` are of a processor.
     """

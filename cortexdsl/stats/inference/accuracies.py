@@ -119,7 +119,7 @@ def mcnemar_p(first_only: int, second_only: int) -> float:
 
 
 Sides = Callable[[float], tuple[float, float]]
-"""From a ratio r to one-sided p-values against "first - r second is at most 0" and "at least 0"."""
+"""Compute for a ratio r the one-sided p-values against "first - r second is at most 0" and "at least 0"."""
 
 _FAR = 1e9
 

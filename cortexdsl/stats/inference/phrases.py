@@ -28,7 +28,7 @@ def untested(test: str) -> str:
 
 
 def leaning(*, supports: bool, even: bool) -> str:
-    """Write on which side of its bound the estimate of an undecided claim lies."""
+    """Write which side of its bound the estimate of an undecided claim is on."""
     if even:
         return "the estimate lies on the bound"
     return "the estimate favours the claim" if supports else "the estimate points against the claim"

@@ -155,7 +155,7 @@ def random_effect(groups: Sequence[Floats], over: Over, null: float = 0.0, level
     Outcome
         Of Student's t; untested, with the reason, for fewer than three groups or two units.
     str
-        The note: how much groups differ, where one more would lie, whether they are few.
+        The note: how much groups differ, the range of a new group, whether they are few.
     """
     count = len(groups)
     estimate = float(np.mean([group.mean() for group in groups])) if count else np.nan
@@ -175,7 +175,7 @@ def random_effect(groups: Sequence[Floats], over: Over, null: float = 0.0, level
 
 
 def heterogeneity(pooled: Pooled, over: str) -> str:
-    """Write how much groups differ, where one more would lie, and whether they are few."""
+    """Write how much groups differ, the range of a new group, and whether they are few."""
     low, high = pooled.prediction()
     note = (
         f"{real_variation(pooled.share)} of the variation between {over} is real (standard deviation "

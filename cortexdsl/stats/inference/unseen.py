@@ -81,7 +81,7 @@ def unseen_share(questions: float) -> float:
 def is_open_ended(table: ScoreTable, quantity: Quantity, values: Floats) -> bool:
     """Return whether a question can have an arbitrarily large value: tokens, calls, seconds, dollars.
 
-    Shares cannot, also in percent, nor can columns of other programs whose values lie in [0, 1].
+    Shares cannot, also in percent, nor can columns of other programs whose values are in [0, 1].
     """
     if lies_in_answers(table, quantity) or table.metric(quantity.metric).per is not None:
         return False

@@ -1,4 +1,4 @@
-"""What is known of a claim before the run: earlier results of the same cells, or `expected:` of the spec."""
+"""Prior knowledge about a claim, for power: earlier results of the same cells, or `expected:` of the spec."""
 
 from __future__ import annotations
 

@@ -268,7 +268,7 @@ def _alone(
 
 
 def _power(design: Design, basis: Basis, distance: float, count: int, replicates: int, alpha: float) -> float:
-    """Return the power for a claim whose contrast lies `distance` beyond its null value (inside its margin)."""
+    """Return the power for a claim whose contrast is `distance` beyond its null value (inside its margin)."""
     truth, spread = basis.truth, basis.deviation
     inflation, freedom = 1.0, np.inf
     if truth is not None:

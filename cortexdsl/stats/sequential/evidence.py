@@ -3,7 +3,7 @@
 Values with known bounds are tested by betting, exactly. A gambler who bets on the next value, at fair odds under the
 null hypothesis, multiplies their stake by 20 with probability at most 1/20 at whatever moment they stop (Ville's
 inequality); the stake is the e-value. It is spread evenly over a grid of bet sizes, so it needs no tuning. Since
-log(1 + u) <= u, a stake grows only if the sample mean lies on the side of the bet.
+log(1 + u) <= u, a stake grows only if the sample mean is on the side of the bet.
 
 For values without known bounds (tokens, seconds, dollars) no exact test exists: one value too large to be seen so far
 could be the whole mean. But a central limit theorem holds at all times at once: sums of many values, divided by their

@@ -157,7 +157,7 @@ def _one(mean: Mean, design: Design, note: str, alpha: float | None) -> Finding:
 
 
 def _direction(mean: Mean, null: float) -> tuple[float, float]:
-    """Return the side of a value on which a mean lies, and its p; 1 if the mean equals the value."""
+    """Return the side of a value that a mean is on, and its p; 1 if the mean equals the value."""
     side = side_of(float(mean.values.mean()), null)
     if side == 0:
         return side, 1.0

@@ -126,7 +126,7 @@ def table_at_look(table: ScoreTable, ends: Mapping[str, int], planned: Mapping[s
 
 
 def _blocks(values: Floats, size: int, blocks: int) -> Floats:
-    """Return the means of the complete blocks of a dataset of `size` questions, of which `values` are the first."""
+    """Return the means of the complete blocks of a dataset; `values` are the first of its `size` questions."""
     whole = whole_blocks(values.shape[1], size, blocks)
     if not whole:
         return values[:, :0]

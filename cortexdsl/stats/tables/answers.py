@@ -1,7 +1,7 @@
 """Tables of answers, checked: one row per answer of every debater, from any program; and means made of answers.
 
-Some claims need more than the scores of debates: those about single agents, about confidences, and about rounds of
-which a table has no column.
+Some claims need more than the scores of debates: those about single agents, about confidences, and about rounds
+without a column in a table.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def read_answers(paths: Sequence[Path], *, as_said: bool = True) -> pd.DataFrame
     Parameters
     ----------
     as_said : bool
-        Whether confidences may lie outside [0, 1]. Tables of experiments hold what agents wrote, such as 95, and
+        Whether confidences may be outside [0, 1]. Tables of experiments hold what agents wrote, such as 95, and
         values are clipped for use, as debates do. In tables of other programs 95 is an error.
 
     Returns

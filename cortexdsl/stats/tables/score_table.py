@@ -1,6 +1,6 @@
 """Tables of scores, checked: one row per dataset, cell, replicate and question, from any program.
 
-Nothing is dropped: a duplicate row, a missing id or a word in place of a number is an error. Absent rows are counted
+Nothing is dropped: a duplicate row, a missing id or a word instead of a number is an error. Absent rows are counted
 later, as missing values of their cell (see `cortexdsl.stats.tables.units`).
 """
 
@@ -335,7 +335,7 @@ def score_table(frame: pd.DataFrame, source: str = "the scores table") -> ScoreT
         )
     clusters = clusters_of(frame, codes["dataset"], question, questions, source)
     unparsed = np.zeros(len(frame), dtype=bool)
-    # In tables of experiments `unparsed` counts unreadable answers; a row is doubtful only without any answer.
+    # `unparsed` counts unreadable answers in tables of experiments; a row is doubtful only if it has no answer.
     flag = "unanswered" if "unanswered" in frame else "unparsed"
     if flag in frame:
         text = frame[flag].astype(object).where(frame[flag].notna(), "")

@@ -1,4 +1,4 @@
-"""From rows to independent units: the question, or its declared cluster. Replicates are averaged first.
+"""Reduce rows to independent units: the question, or its declared cluster. Replicates are averaged first.
 
 A difference of two methods is estimated within a question, so questions are the sample: three replicates of a hundred
 questions are a hundred observations, not three hundred. If questions share a passage, template or subject that is
@@ -44,7 +44,7 @@ class Units:
     replicates : (cells,) int array
         The largest number on any dataset.
     gaps : (cells,) int array
-        Missing values that nothing can stand in for, because the metric has no bounds.
+        Missing values that cannot be replaced by a bound, because the metric has none.
     missing, unparsed : (cells,) int arrays
         Rows that are absent or empty and count as 0; rows with an unreadable answer.
     yes_no, scored : (cells,) bool arrays

@@ -72,7 +72,7 @@ class ChoiceKind:
 
     @property
     def want(self) -> str:
-        """What the answer line should hold."""
+        """Description of an answer line's content, in words for a prompt."""
         labels = [label for label, _ in self.options]
         if not labels:
             return "the letter of the option"
@@ -116,7 +116,7 @@ class ChoiceKind:
         return [(label, _words(text)) for label, text in self.options]
 
     def within(self, fragment: str) -> str | Unparsed | None:
-        """Read the option that a statement names by label or by text; several are no answer."""
+        """Read the option that a statement names by label or by text; several options are not an answer."""
         fragment = without_text_commands(fragment.lstrip()[:1_200])
         if len(fragment) <= 12:  # a line that is nothing but a label may have it in lower case
             alone = self.canonical(fragment)
@@ -209,7 +209,7 @@ class ChoiceKind:
 
 
 def _words(text: str) -> str:
-    """Lower-case words, numbers and signs of a text, for comparing options with what was said."""
+    """Return lower-case words, numbers and signs of a text, for comparing options with statements."""
     return " ".join(_WORDS.findall(_THOUSANDS.sub("", text.lower()).replace("−", "-").replace("×", "*")))
 
 
@@ -236,7 +236,7 @@ class LabelsKind:
 
     @property
     def want(self) -> str:
-        """What the answer line should hold."""
+        """Description of an answer line's content, in words for a prompt."""
         return "one of: " + ", ".join(self.labels)
 
     @cached_property

@@ -89,7 +89,7 @@ MIXED_WANT = "the answer alone, in the form that the question asks for"
 
 
 class AnswerKind(Protocol):
-    """How answers of one kind are spelled and found in replies. Never raises on a reply's content."""
+    """Spelling and reading of one kind of answers. Never raises on a reply's content."""
 
     @property
     def name(self) -> str:
@@ -98,7 +98,7 @@ class AnswerKind(Protocol):
 
     @property
     def want(self) -> str:
-        """What an answer line should hold, in words for a prompt."""
+        """Description of an answer line's content, in words for a prompt."""
         ...
 
     def canonical(self, gold: str) -> str | None:
@@ -124,7 +124,7 @@ Options: TypeAlias = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class KindEntry:
-    """The declaration of an answer kind: all that differs between kinds, except how replies are read.
+    """The declaration of an answer kind: everything that differs between kinds, except the reading of replies.
 
     Attributes
     ----------

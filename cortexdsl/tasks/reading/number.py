@@ -30,7 +30,7 @@ NUMBER = re.compile(
 )
 _LATEX_FRACTION = re.compile(r"\\[dt]?frac\s?\{\s?(-?[\d.,]{1,40})\s?\}\s?\{\s?(-?[\d.,]{1,40})\s?\}")
 _LATEX_SPACING = re.compile(r"\\[!,;: ]|\{,\}|\\(?=[$%])")
-# What may follow a number without making it another one: a sign of a unit, words of a unit, closing marks.
+# Text that may follow a number without changing its value: a sign of a unit, words of a unit, closing marks.
 _AFTER = re.compile(
     r"\s?(?:[%$€£¥₹°]|\^?\{?\\circ\}?|\\(?:text|mathrm|mbox)\s?\{[^{}\d]{0,40}\}|\s[^\W\d_](?![^\W_])"
     r"|[^\W\d_]{2,}(?:\^\{?[23]\}?|[²³])?)?"
@@ -218,9 +218,9 @@ _LONGEST = 400
 def canonical_expression(text: str) -> str:
     r"""Spell an expression so that trivial variants are equal strings.
 
-    Surrounding `$`, spacing and sizing commands, spaces, a closing dot go; `\dfrac` and `\tfrac` are `\frac`;
-    a plain number is spelled as numbers are (`26,\!000` is `26000`), a fraction of integers as
-    `a/b`. What means something stays: nothing is simplified.
+    Surrounding `$`, spacing and sizing commands, spaces and a closing dot are removed; `\dfrac` and `\tfrac`
+    become `\frac`; a plain number is spelled as numbers are (`26,\!000` is `26000`), a fraction of integers as
+    `a/b`. The expression is not simplified.
     """
     text = unwrapped(unwrapped(text).rstrip("."))
     for opening, closing in (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]")):
@@ -307,7 +307,7 @@ def _prose(text: str) -> int:
 
 
 def _concluding(sentence: str) -> str | None:
-    """The last formula of a sentence, or the number that it comes to if that stands behind."""
+    """Return the last formula of a sentence, or its result if that follows."""
     maths = [(match.end(), canonical_expression(_right_side(_inside(match)))) for match in _MATHS.finditer(sentence)]
     outside = _MATHS.sub(lambda match: " " * len(match[0]), sentence)
     number = concluding_number(outside)
@@ -321,7 +321,7 @@ def _inside(match: re.Match[str]) -> str:
 
 
 def _right_side(formula: str) -> str:
-    """What a chain of equalities ends in: `x = 2 + 3 = 5` is `5`, but `y = 2x` stays."""
+    """Return the end of a chain of equalities: `x = 2 + 3 = 5` gives `5`, but `y = 2x` stays."""
     parts = re.split(r"(?<![<>!\\])=|\\approx|≈", formula)
     last = parts[-1].strip(" &\\")
     return last if last and (len(parts) > 2 or not re.search("[a-zA-Z]", last)) else formula

@@ -35,7 +35,7 @@ from cortexdsl.tasks.reading.text import (
 )
 
 MOST = 2_000
-"""Words that are looked at, from the end: an answer is said late, and a reply may be a million words."""
+"""Words that are read, from the end: answers come late, and a reply may have a million words."""
 
 _TAIL = 20_000
 _WORD = re.compile(r"\S+")
@@ -43,7 +43,7 @@ _MARKS = "*_`\"'()[]{}<>.,;:!?$\\"
 
 
 def place_of(kind: AnswerKind, answer: str, text: str) -> tuple[int, int] | None:
-    """Find an answer that was read of a reply.
+    """Find the place in a reply that its answer was read from.
 
     Parameters
     ----------
@@ -57,9 +57,9 @@ def place_of(kind: AnswerKind, answer: str, text: str) -> tuple[int, int] | None
     Returns
     -------
     (int, int) or None
-        Start and end, in characters. Of the text after `Answer:` at the beginning of a line, if that reads as the
-        answer: the first word that does, else all of it. Else the last box that holds it; else the last occurrence of
-        its spelling; else the last word that reads as it. None if there is no such place, and for free texts, which
+        Start and end, in characters. If the text after `Answer:` at the beginning of a line reads as the answer: its
+        first word that does, else all of it. Else the last box that holds it; else the last occurrence of its
+        spelling; else the last word that reads as it. None if there is no such place, and for free texts, which
         are the reply.
     """
     if KINDS[kind.name].is_whole or not answer:
@@ -173,7 +173,7 @@ class AnswerReader:
         return self._strict(self._opened(text))
 
     def lenient(self, text: str) -> Reading:
-        """Read the answer however it is said: the last statement that names one, else the reply's end."""
+        """Read an answer in any form: the last statement that names one, else the reply's end."""
         return self._lenient(self._opened(text))
 
     def both(self, text: str) -> tuple[Reading, Reading]:
@@ -226,8 +226,8 @@ class _Opened:
     text : str
     confidence : float or None
     has_form : bool
-        The reply copied a form of its prompt. What it says besides counts if it states an answer outright;
-        its last sentence does not.
+        Whether the reply copied a form of its prompt. Then an explicit statement of an answer counts, but its last
+        sentence does not.
     """
 
     text: str

@@ -213,7 +213,7 @@ def _share(found: re.Match[str], scale: float) -> float | None:
 
 
 def read_similarity(text: str) -> Reading:
-    """Read how alike two texts are said to be, from the last `Similarity: x`.
+    """Read a similarity of two texts, from the last `Similarity: x`.
 
     Returns
     -------

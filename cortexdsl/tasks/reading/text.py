@@ -40,7 +40,7 @@ class Unparsed:
 def clean(text: str) -> str:
     """Return a reply without invisible marks, full-width ASCII made plain, and bounded in length.
 
-    Linear in the reply's length. Of a reply beyond `LONGEST` characters the head and the tail are kept.
+    Linear in the reply's length. A reply beyond `LONGEST` characters is reduced to its head and its tail.
     """
     if len(text) > LONGEST:
         text = text[:_HEAD] + "\n" + text[_HEAD - LONGEST :]
@@ -89,7 +89,7 @@ _BRACKETED = re.compile(
     rf"(?P<label>\b{_LABEL}[^\w\n<]{{0,6}})?<(?P<inner>[^<>\n]{{1,300}})>(?P<after>[^\w\n]*$)?",
     re.IGNORECASE | re.MULTILINE,
 )
-# What a placeholder says and a value does not: `<agree or disagree>`, `<a whole number from 1 to 10>`, `<0-10>`.
+# Text of placeholders that no value has: `<agree or disagree>`, `<a whole number from 1 to 10>`, `<0-10>`.
 _OFFER = re.compile(r"\b(?:or|to|from|if|numbers?)\b|^\s?[01]\s?(?:-|–|\.\.)\s?(?:1|10|100)\s?$", re.IGNORECASE)
 _RANGE = re.compile(
     r"\b(?:score|rating|similarity|confidence)\W{1,6}[01](?:\.0)?\s?(?:to|-|–|\.\.)\s?(?:1|10|100)\b(?!\s?[/%])"
@@ -216,10 +216,10 @@ def read_confidence(text: str) -> float | None:
 
 
 def without_confidence(text: str) -> str:
-    """Return a reply without what it says about its own confidence, else unchanged.
+    """Return a reply without its statement of confidence.
 
-    A line or a bracket of its own goes; a confidence that stands in a sentence, and is the one that would be read, goes
-    with the words that introduce it.
+    A line or a bracket with nothing but the confidence is removed. If the confidence that would be read is part of a
+    sentence, it is removed with the words that introduce it. A reply without a confidence is unchanged.
     """
     if not any(word in text.lower() for word in _WORDS):
         return text.rstrip()

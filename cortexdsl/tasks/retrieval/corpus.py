@@ -57,7 +57,7 @@ class Source(Protocol):
         Raises
         ------
         KnowledgeError
-            If the source fails for good.
+            If the source fails permanently.
         """
         ...
 
@@ -95,8 +95,8 @@ def read_corpus(path: Path) -> Corpus:
     path : Path
         A JSON Lines file of `{id, title, text}` or `{id, contents}`; a folder of such files (`*.jsonl`, taken
         by name); or a `.json` file in HotpotQA's or 2WikiMultihopQA's format, whose contexts become passages.
-        `contents` whose first line stands in quotation marks carry their title in it, as the Wikipedia
-        collections of DPR do.
+        If the first line of `contents` is in quotation marks, it is the title, as in the Wikipedia
+        collections of DPR.
 
     Raises
     ------

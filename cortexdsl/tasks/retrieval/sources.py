@@ -186,7 +186,7 @@ class KnowledgeEntry:
 
     @property
     def asks(self) -> str:
-        """What its queries go to: an address that all searches there share, or itself."""
+        """Target of its queries: an address that several searches may share, else the source itself."""
         return self.api_base if self.retriever == "search" else self.name
 
 

@@ -1,1 +1,1 @@
-"""Where questions come from: generators, official files, the hub."""
+"""Sources of questions: generators, official files, the hub."""

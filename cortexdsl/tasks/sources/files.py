@@ -84,7 +84,7 @@ def read_text(path: Path, encoding: str | None = None) -> str:
 
 
 def _plain(marked: str) -> str:
-    """Return the encoding that a byte order mark stands for, without the mark."""
+    """Return the encoding that a byte order mark names, without the mark."""
     return codecs.lookup(marked.removesuffix("-sig")).name
 
 
@@ -278,7 +278,7 @@ def delimiter_of(path: Path, delimiter: str | None = None, encoding: str | None 
 
 
 def files_of(folder: Path, patterns: Sequence[str]) -> list[tuple[Path, dict[str, str]]]:
-    """Return the files that match one of the patterns, with what their `{name}` parts stand for.
+    """Return the files that match one of the patterns, with the values of their `{name}` parts.
 
     Parameters
     ----------

@@ -286,7 +286,7 @@ def images_of(row: Mapping[str, Any], columns: Sequence[str], folder: Path, plac
     Raises
     ------
     DataError
-        An image cannot be read, is larger than 16 MiB, or is no PNG, JPEG, GIF or WebP.
+        An image cannot be read, is larger than 16 MiB, or is not a PNG, JPEG, GIF or WebP.
     """
     found: list[Image] = []
     for column in columns:

@@ -1,4 +1,4 @@
-"""What the tests of knowledge share."""
+"""Fixtures of the tests of knowledge."""
 
 from __future__ import annotations
 
