@@ -58,7 +58,7 @@ class ValuedMoment:
     question : str
     round, turn : int
     prompt : messages
-    tried : mapping of Way to ValuedReply
+    tried : mapping of BranchKind to ValuedReply
     """
 
     question: str
@@ -73,12 +73,12 @@ def moment_line(moment: BranchPoint, question: str, digest: str, scores: Mapping
 
     Parameters
     ----------
-    moment : Moment
+    moment : BranchPoint
     question : str
         The id.
     digest : str
         The digest of everything that the trajectories of its phase depend on.
-    scores : mapping of Way to floats
+    scores : mapping of BranchKind to floats
         The scores of the endings.
     """
     line: dict[str, Any] = {

@@ -82,8 +82,8 @@ def progress(
 
     Parameters
     ----------
-    expected : Expected
-    tallies : iterable of Tally
+    expected : ExpectedRun
+    tallies : iterable of JobTally
     now : float
         Seconds since the epoch.
     since : float
@@ -92,7 +92,7 @@ def progress(
         Whether the records of a job without a tally exist (copied, or of an earlier version).
     ends : mapping of slug to batch
         The last batches of cells that need no more debates; later jobs are not expected.
-    before : mapping of job to Tally
+    before : mapping of job to JobTally
         The tallies at the start of this run; calls and costs are counted from there.
     """
     tally_of = {(one.dataset, one.cell, one.shard): spent_since(one, before.get(one.job)) for one in tallies}
@@ -228,7 +228,7 @@ class WatchedRun:
 
     Parameters
     ----------
-    expected : Expected
+    expected : ExpectedRun
     since : float
         When the run began, in seconds since the epoch: earlier tallies belong to earlier runs. 0 counts all runs.
     clock : callable

@@ -240,7 +240,7 @@ class Summary:
 
     Attributes
     ----------
-    lines : tuple of Line
+    lines : tuple of SummaryLine
         One a task in the order of the replies, then `all`.
     micro : float
         Mean over replies.

@@ -110,7 +110,7 @@ def work_out(expression: ArithmeticTask, rate: float, rng: random.Random) -> Att
 
     Parameters
     ----------
-    expression : Expression
+    expression : ArithmeticTask
     rate : float
         Probability of a mistake at each chance: each operation, and the order of working where it matters.
     rng : Random

@@ -67,7 +67,7 @@ class Prompt:
         Labels of a multiple-choice question, each with the one number in its text (None: none, or several).
     form : str
         What the prompt says an answer is (`<a number>`, `<yes or no>`); may be empty.
-    heard : tuple of Heard
+    heard : tuple of OtherReply
     silent : int
         Blocks of others in which no answer was found.
     own : str or None

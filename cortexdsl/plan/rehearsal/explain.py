@@ -189,7 +189,7 @@ def rehearse_example(method: Method, *, agrees: bool = False) -> Debate:
 
     With `agrees`, all agents agree with high confidence, every judge is content, and loops end by their conditions.
     """
-    method, hands = full_length(method, ends=agrees), AgreeingRehearsal if agrees else Rehearsal
+    method, ports = full_length(method, ends=agrees), AgreeingRehearsal if agrees else Rehearsal
 
     def render(prompt: str, view: Mapping[str, Any]) -> tuple[Message, ...]:
         str(view)  # everything that reaches the speaker counts as shown
@@ -197,7 +197,7 @@ def rehearse_example(method: Method, *, agrees: bool = False) -> Debate:
         whose = f"{prompt} {view['agent']['name']} {view['round']} {view['about']}"
         return ({"role": "user", "content": whose},)
 
-    work = run_debate(method, QUESTION, hands(render).hands(), seed=0, replicate=1)
+    work = run_debate(method, QUESTION, ports(render).ports(), seed=0, replicate=1)
     with ThreadPoolExecutor(1) as thread:  # a plan may be compiled inside a running event loop
         return thread.submit(asyncio.run, work).result()
 
