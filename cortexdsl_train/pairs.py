@@ -199,10 +199,10 @@ def select_pair(moment: ValuedMoment, threshold: float) -> tuple[Pair | None, Ou
     return None, why
 
 
-def is_exemplary(moment: ValuedMoment, way: BranchKind = "natural") -> bool:
-    """Say whether a reply may be imitated: every roll-out from it ended right, and it was not cut short."""
-    tried = moment.tried[way]
-    return not tried.has_failed and not tried.is_cut and tried.value >= 1 - HAIR
+def is_exemplary(moment: ValuedMoment) -> bool:
+    """Return whether the natural reply may be imitated: every roll-out from it ended right, and it was not cut."""
+    natural = moment.tried["natural"]
+    return not natural.has_failed and not natural.is_cut and natural.value >= 1 - HAIR
 
 
 COLUMNS = ("part", "round", "moments", *OUTCOMES, "examples")

@@ -14,8 +14,15 @@ from cortexdsl.display.expected import DebateJob, ExpectedRun, expected_from, la
 from cortexdsl.errors import RecordError
 from cortexdsl.plan import Layout
 from cortexdsl.plan.persistence.store import read_plan
-from cortexdsl.records.tallies import JobTally, Tallies, TallySum, UnreadStep, mostly_unread_steps, total_of
-from cortexdsl.records.tallies import tally_since as spent_since
+from cortexdsl.records.tallies import (
+    JobTally,
+    Tallies,
+    TallySum,
+    UnreadStep,
+    mostly_unread_steps,
+    tally_since,
+    total_of,
+)
 
 SILENT_AFTER = 60.0  # seconds without a new tally until a running job counts as silent; jobs write every few seconds
 
@@ -95,7 +102,7 @@ def progress(
     before : mapping of job to JobTally
         The tallies at the start of this run; calls and costs are counted from there.
     """
-    tally_of = {(one.dataset, one.cell, one.shard): spent_since(one, before.get(one.job)) for one in tallies}
+    tally_of = {(one.dataset, one.cell, one.shard): tally_since(one, before.get(one.job)) for one in tallies}
     earlier = []
     jobs_of_cell: dict[tuple[str, str], list[tuple[DebateJob, JobTally | None]]] = {}
     for job in expected.jobs:

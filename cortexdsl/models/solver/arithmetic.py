@@ -45,11 +45,6 @@ class ArithmeticTask:
     postfix: tuple[int | str, ...]
     flat: tuple[int | str, ...]
 
-    @property
-    def operations(self) -> int:
-        """How many operations it takes."""
-        return len(self.postfix) // 2
-
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
