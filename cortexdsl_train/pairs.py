@@ -58,7 +58,7 @@ class ValuedMoment:
     question : str
     round, turn : int
     prompt : messages
-    tried : mapping of Way to ValuedReply
+    tried : mapping of BranchKind to ValuedReply
     """
 
     question: str
@@ -73,12 +73,12 @@ def moment_line(moment: BranchPoint, question: str, digest: str, scores: Mapping
 
     Parameters
     ----------
-    moment : Moment
+    moment : BranchPoint
     question : str
         The id.
     digest : str
         The digest of everything that the trajectories of its phase depend on.
-    scores : mapping of Way to floats
+    scores : mapping of BranchKind to floats
         The scores of the endings.
     """
     line: dict[str, Any] = {
@@ -199,10 +199,10 @@ def select_pair(moment: ValuedMoment, threshold: float) -> tuple[Pair | None, Ou
     return None, why
 
 
-def is_exemplary(moment: ValuedMoment, way: BranchKind = "natural") -> bool:
-    """Say whether a reply may be imitated: every roll-out from it ended right, and it was not cut short."""
-    tried = moment.tried[way]
-    return not tried.has_failed and not tried.is_cut and tried.value >= 1 - HAIR
+def is_exemplary(moment: ValuedMoment) -> bool:
+    """Return whether the natural reply may be imitated: every roll-out from it ended right, and it was not cut."""
+    natural = moment.tried["natural"]
+    return not natural.has_failed and not natural.is_cut and natural.value >= 1 - HAIR
 
 
 COLUMNS = ("part", "round", "moments", *OUTCOMES, "examples")

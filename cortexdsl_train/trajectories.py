@@ -124,8 +124,8 @@ async def collect(
     training: Training,
     phase: Phase,
     questions: Sequence[Question],
-    hands: Callable[[Question], Ports],
-    door: Client,
+    ports: Callable[[Question], Ports],
+    client: Client,
     templates: Templates,
     out: Path,
     *,
@@ -141,9 +141,9 @@ async def collect(
     training : Training
     phase : Phase
     questions : sequence of Question
-    hands : callable
-        The hands for a question; they ask through the door.
-    door : Door
+    ports : callable
+        The ports of a question's debates; they send calls through the client.
+    client : Client
     templates : Templates
     out : Path
     seed : int
@@ -153,27 +153,27 @@ async def collect(
     """
     gate = asyncio.Semaphore(max(1, at_once))
     method = with_trained(phase.method)
-    door.tally.debates(0, len(questions))
+    client.tally.debates(0, len(questions))
 
     async def one(question: Question) -> tuple[BranchPoint, ...]:
         async with gate:
             found = await trajectory(
                 method,
                 question,
-                hands(question),
+                ports(question),
                 target_guides(training.task, question, training.said.guide, templates, seed),
                 role=phase.role,
                 samples=training.said.samples,
                 seed=seed,
                 opening=training.said.opening,
             )
-            door.tally.debates(door.tally.debates_done + 1, len(questions))
+            client.tally.debates(client.tally.debates_done + 1, len(questions))
             return found
 
     found = await gather_or_cancel([one(question) for question in questions])
-    door.check_failures()
+    client.check_failures()
     write_moments(out, _lines(training.task, phase.digest, questions, found))
-    return door.counts
+    return client.counts
 
 
 def _lines(task: Task, digest: str, questions: Sequence[Question], found: Sequence[Sequence[BranchPoint]]) -> list[str]:

@@ -181,7 +181,7 @@ def roles(run: psutil.Process) -> dict[str, list[psutil.Process]]:
         if "--serve" in said:
             role = "the server"
         elif "cortexdsl.cli.worker" in said:
-            role = "the worker" if parent == run.pid else "the worker's desk or a fork of it"
+            role = "the worker" if parent == run.pid else "the worker's job server or a fork of it"
         else:
             role = "a job"
         found.setdefault(role, []).append(one)

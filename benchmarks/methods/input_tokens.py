@@ -86,14 +86,14 @@ async def debates(of: Method, questions: int, passage: int = 0) -> list[DebateVi
     done = []
     for question in task.questions:
         extra = {"answer_format": task.format_of(question.id)}
-        hands = Ports(
+        ports = Ports(
             ask,
             lambda prompt, view, extra=extra: templates.render(prompt, {**view, **extra}),  # type: ignore[misc]
             task.reader(question),
             embedder,
         )
         asked = replace(question, context=" ".join(["word"] * passage))
-        done.append(view_debate(await run_debate(of, asked, hands, seed=1, replicate=1), lambda *_: 0.0))
+        done.append(view_debate(await run_debate(of, asked, ports, seed=1, replicate=1), lambda *_: 0.0))
     return done
 
 

@@ -102,8 +102,8 @@ async def shared(method: Method, task: Task, prompts: Templates) -> Cache:
             return prompts.render(prompt, {**view, "answer_format": task.format_of(question.id)})
 
         async with gate:
-            hands = Ports(ask, render, task.reader(question), Embedder())
-            await run_debate(method, question, hands, seed=7, replicate=1)
+            ports = Ports(ask, render, task.reader(question), Embedder())
+            await run_debate(method, question, ports, seed=7, replicate=1)
 
     await asyncio.gather(*map(one, task.questions))
     return cache

@@ -65,10 +65,10 @@ async def debates(task: Task, plan: Method) -> list[Debate]:
     async def one(number: int) -> Debate:
         question = task.questions[number]
         extra = {"answer_format": task.format_of(question.id)}
-        hands = Ports(
+        ports = Ports(
             ask, lambda prompt, view: templates.render(prompt, {**view, **extra}), task.reader(question), no_similarity
         )
-        return await run_debate(plan, question, hands, seed=1, replicate=1)
+        return await run_debate(plan, question, ports, seed=1, replicate=1)
 
     return [await one(number) for number in range(len(task.questions))]
 

@@ -19,8 +19,8 @@ measure grid-direct     throughput.py --case grid --way direct  --cores 1 2 4
 measure one-litellm     throughput.py --case one  --way litellm --cores 2
 measure grid-litellm    throughput.py --case grid --way litellm --cores 1 2
 measure litellm-1s      throughput.py --case one  --way litellm --cores 2 --latency 1
-measure door            client.py --calls 4000
-measure door-100ms      client.py --calls 4000 --in-flight 100 --latency 0.1
+measure client          client.py --calls 4000
+measure client-100ms    client.py --calls 4000 --in-flight 100 --latency 0.1
 measure demo            demo.py
 measure growth          growth.py
 measure workflow        workflow.py

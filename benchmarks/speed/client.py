@@ -81,11 +81,11 @@ async def bare(base: str, calls: int, in_flight: int) -> float:
         return await rate(calls, in_flight, one)
 
 
-async def through_the_door(model: Model, calls: int, in_flight: int, own: Path) -> float:
-    async with open_client(own, limits=Limits(connections=in_flight)) as door:
+async def through_the_client(model: Model, calls: int, in_flight: int, own: Path) -> float:
+    async with open_client(own, limits=Limits(connections=in_flight)) as client:
 
         async def one(number: int) -> object:
-            return await door(Call(model, ({"role": "user", "content": PROMPT.format(number)},), 1))
+            return await client(Call(model, ({"role": "user", "content": PROMPT.format(number)},), 1))
 
         return await rate(calls, in_flight, one)
 
@@ -113,7 +113,7 @@ def main() -> None:
         for name, model in ways.items():
             own = Path(folder) / name / "own.jsonl"
             for label in (name, f"{name}, replayed"):
-                found = asyncio.run(through_the_door(model, args.calls, args.in_flight, own))
+                found = asyncio.run(through_the_client(model, args.calls, args.in_flight, own))
                 print(f"| {label} | {found:,.0f} | {found / yardstick:.2f} |")
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB")
     server.terminate()

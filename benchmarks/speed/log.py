@@ -67,10 +67,10 @@ def added_up(path: Path) -> int:
 
 def resumed(path: Path) -> int:
     async def job() -> int:
-        async with open_client(path) as door:
+        async with open_client(path) as client:
             for number in range(sum(1 for _ in whole_lines(path))):
-                await door(call_of(number))
-            return door.counts.replayed
+                await client(call_of(number))
+            return client.counts.replayed
 
     return asyncio.run(job())
 
@@ -117,7 +117,7 @@ def main() -> None:
             ("opened without an index", *measure("opened", path)),
             ("opened with its index", *measure("opened", path)),
             ("opened and added up", *measure("added_up", path)),
-            ("resumed through the door", *measure("resumed", small)),
+            ("resumed through the client", *measure("resumed", small)),
             ("reserved and settled", *measure("reserved", small)),
         ]
     peer = rows[0][3]

@@ -93,10 +93,10 @@ def run_inside(spec: str) -> None:
         return (job(*each) for each in records_of(plan) if (plan.cell(each[1]).match is not None) == is_matched)
 
     async def run() -> None:
-        async with SharedState() as commons:
+        async with SharedState() as shared:
             for is_matched in (False, True):
                 jobs = [parse(arguments, lambda *_: plan) for arguments in stage(is_matched=is_matched)]
-                await asyncio.gather(*(attend(each, commons) for each in jobs))
+                await asyncio.gather(*(attend(each, shared) for each in jobs))
 
     asyncio.run(run())
 

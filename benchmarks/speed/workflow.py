@@ -66,9 +66,9 @@ def engine_seconds(folder: Path, debates: int = 50) -> tuple[float, int]:
     async def all_debates() -> int:
         turns = 0
         for k in range(debates):
-            hands = Rehearsal(render).hands()
+            ports = Rehearsal(render).ports()
             turns += len(
-                (await run_debate(plan.cells[0].debate, Question(str(k), "?"), hands, seed=k, replicate=1)).turns
+                (await run_debate(plan.cells[0].debate, Question(str(k), "?"), ports, seed=k, replicate=1)).turns
             )
         return turns
 

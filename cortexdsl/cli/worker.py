@@ -98,13 +98,13 @@ def _job_server(files: Sequence[int], ways: Sequence[str]) -> socket.socket:
 
 async def _serve(channel: socket.socket) -> None:
     plans = PlanCache(compile_spec)
-    async with SharedState() as commons:
+    async with SharedState() as shared:
 
         async def attend(arguments: Sequence[str]) -> tuple[int, str]:
             try:
                 with redirect_stderr(io.StringIO()):
                     job = parse(arguments, plans)
-                return 0, await WAITING[arguments[0]](job, commons)
+                return 0, await WAITING[arguments[0]](job, shared)
             except (CortexError, OSError) as error:
                 return failure(error)
             except SystemExit as wrong:  # an invalid command, or --help: the job says it itself

@@ -189,7 +189,7 @@ class Debate:
         What ended it: `consensus`, `agreed`, `condition` (another condition), `rounds` (the schedule or its cap).
     images : tuple of str
         Digests of the images that every prompt contained.
-    choices : tuple of Choice
+    choices : tuple of RoleChoice
     standing : tuple of tuple of int
         The turns with the debaters' current answers at the end of each round; the last one of a silent debater. Empty
         if all debaters answered at once in every round, as in most protocols.

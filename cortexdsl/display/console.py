@@ -167,7 +167,7 @@ class Display:
 
     Parameters
     ----------
-    watched : sequence of Watched
+    watched : sequence of WatchedRun
     console : Console
         Rows move if it is a terminal and the environment has no variable `CI`.
     """

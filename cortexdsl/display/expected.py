@@ -43,7 +43,7 @@ class ExpectedRun:
     Attributes
     ----------
     experiment : str
-    jobs : tuple of Job
+    jobs : tuple of DebateJob
     needed : frozenset of (dataset, slug, shard) or None
         The jobs of this run, if known: the others were finished before it.
     root : str

@@ -14,8 +14,15 @@ from cortexdsl.display.expected import DebateJob, ExpectedRun, expected_from, la
 from cortexdsl.errors import RecordError
 from cortexdsl.plan import Layout
 from cortexdsl.plan.persistence.store import read_plan
-from cortexdsl.records.tallies import JobTally, Tallies, TallySum, UnreadStep, mostly_unread_steps, total_of
-from cortexdsl.records.tallies import tally_since as spent_since
+from cortexdsl.records.tallies import (
+    JobTally,
+    Tallies,
+    TallySum,
+    UnreadStep,
+    mostly_unread_steps,
+    tally_since,
+    total_of,
+)
 
 SILENT_AFTER = 60.0  # seconds without a new tally until a running job counts as silent; jobs write every few seconds
 
@@ -82,8 +89,8 @@ def progress(
 
     Parameters
     ----------
-    expected : Expected
-    tallies : iterable of Tally
+    expected : ExpectedRun
+    tallies : iterable of JobTally
     now : float
         Seconds since the epoch.
     since : float
@@ -92,10 +99,10 @@ def progress(
         Whether the records of a job without a tally exist (copied, or of an earlier version).
     ends : mapping of slug to batch
         The last batches of cells that need no more debates; later jobs are not expected.
-    before : mapping of job to Tally
+    before : mapping of job to JobTally
         The tallies at the start of this run; calls and costs are counted from there.
     """
-    tally_of = {(one.dataset, one.cell, one.shard): spent_since(one, before.get(one.job)) for one in tallies}
+    tally_of = {(one.dataset, one.cell, one.shard): tally_since(one, before.get(one.job)) for one in tallies}
     earlier = []
     jobs_of_cell: dict[tuple[str, str], list[tuple[DebateJob, JobTally | None]]] = {}
     for job in expected.jobs:
@@ -228,7 +235,7 @@ class WatchedRun:
 
     Parameters
     ----------
-    expected : Expected
+    expected : ExpectedRun
     since : float
         When the run began, in seconds since the epoch: earlier tallies belong to earlier runs. 0 counts all runs.
     clock : callable

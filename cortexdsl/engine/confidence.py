@@ -62,7 +62,7 @@ async def measure_confidence(
         What was read of the reply.
     view : mapping
         The variables of the prompt.
-    hands : Hands
+    ports : Ports
 
     Returns
     -------

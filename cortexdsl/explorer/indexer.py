@@ -27,7 +27,7 @@ class Indexer:
     Parameters
     ----------
     folder : ResultsFolder
-    store : Store
+    store : IndexStore
         Prepared.
 
     Attributes

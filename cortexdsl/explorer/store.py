@@ -140,7 +140,6 @@ def _path(root: Path) -> Path:
 
 _LONGEST = 120  # characters of an answer or question in a list
 _COUNTS = ("rounds", "tied", "unread", "failed", "flips", "to_right", "to_wrong", "persuaded", "input", "output")
-_ORDER = "dataset, question, cell, replicate, id"
 
 
 def well_formed(text: str) -> str:

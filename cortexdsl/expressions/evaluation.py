@@ -103,7 +103,7 @@ def parse(text: str) -> ParsedExpression:
 
     Returns
     -------
-    Expression
+    ParsedExpression
 
     Raises
     ------

@@ -96,13 +96,13 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-async def attend(args: argparse.Namespace, commons: SharedState | None = None) -> str:
+async def attend(args: argparse.Namespace, shared: SharedState | None = None) -> str:
     """Run the verb, and return its message.
 
     Parameters
     ----------
     args : Namespace
-    commons : Commons or None
+    shared : SharedState or None
         What it shares with other jobs of this process, connections included; by default nothing.
     """
     plan = args.compiled(args.spec, args.experiment)
@@ -113,8 +113,8 @@ async def attend(args: argparse.Namespace, commons: SharedState | None = None) -
         )
     declare(plan.layout, declaration_of(plan))  # before the first call: an edited spec may start no rule `declare`
     alone = replace(plan.limits, connections=args.connections or plan.limits.connections)
-    job = plan, args.dataset, args.cell, args.shard, args.out, alone if commons is None else plan.limits
-    counts = await _debate(*job, errors_again=args.errors_again, trusted=args.trust, commons=commons)
+    job = plan, args.dataset, args.cell, args.shard, args.out, alone if shared is None else plan.limits
+    counts = await _debate(*job, errors_again=args.errors_again, trusted=args.trust, shared=shared)
     return (
         f"{args.dataset} {args.cell} {args.shard}: {counts.asked} calls sent, {counts.replayed} replayed, "
         f"{counts.failed} failed"
@@ -157,7 +157,7 @@ async def _debate(
     offline: bool = False,
     errors_again: bool = False,
     trusted: Collection[str] = (),
-    commons: SharedState | None = None,
+    shared: SharedState | None = None,
 ) -> CallCounts:
     log = Path(plan.layout.call_log(dataset, slug, label))
     work, cell = shard_work(plan, dataset, slug, label, limits), plan.cell(slug)
@@ -165,7 +165,7 @@ async def _debate(
     if not offline:
         check_trust(plan, cell, trusted)
         await serve_adapters(plan, cell.debate.models)
-    door = open_client(
+    client = open_client(
         None if offline else log,
         folder=log.parent,
         limits=limits,
@@ -173,16 +173,16 @@ async def _debate(
         job=JobInfo(*name, plan.spec_name, plan.debate_digest(dataset, slug, label)),
         offline=offline,
         errors_again=errors_again,
-        shared=commons,
+        shared=shared,
     )
-    async with door:
-        embedder = Embedder(door, plan.models)
-        async with open_tools(plan, cell, door, embedder, offline=offline) as identities:
-            return await debate_shard(with_tools(work, identities), door, embedder, plan.templates, out)
+    async with client:
+        embedder = Embedder(client, plan.models)
+        async with open_tools(plan, cell, client, embedder, offline=offline) as identities:
+            return await debate_shard(with_tools(work, identities), client, embedder, plan.templates, out)
 
 
 async def debate_shard(
-    work: ShardWork, door: Client, embedder: Embedder, templates: Templates, out: Path
+    work: ShardWork, client: Client, embedder: Embedder, templates: Templates, out: Path
 ) -> CallCounts:
     """Run the debates of a shard and write their records, in the order of the questions.
 
@@ -191,30 +191,30 @@ async def debate_shard(
 
     Returns
     -------
-    Counts
+    CallCounts
         Calls that were sent, taken from logs, and failed.
     """
     gate = asyncio.Semaphore(max(1, work.connections * AT_ONCE_PER_CONNECTION))
-    door.tally.debates(0, len(work.questions))
+    client.tally.debates(0, len(work.questions))
 
     async def one(question: Question) -> Debate:
         async with gate:
             done = await run_debate(
                 work.method_for(question),
                 question,
-                Ports(door, renderer(templates, work.task, question), work.task.reader(question), embedder),
+                Ports(client, renderer(templates, work.task, question), work.task.reader(question), embedder),
                 seed=work.seed,
                 replicate=work.header.replicate,
                 without=work.without,
             )
-            door.tally.debates(door.tally.debates_done + 1, len(work.questions))
+            client.tally.debates(client.tally.debates_done + 1, len(work.questions))
             return done
 
     debates = await gather_or_cancel([one(question) for question in work.questions])
-    door.tally.unread = unread_to_json(unread_by_step(debates))
-    door.check_failures()
+    client.tally.unread = unread_to_json(unread_by_step(debates))
+    client.check_failures()
     write_debates(out, (Record(work.header, each) for each in debates))
-    return door.counts
+    return client.counts
 
 
 def renderer(templates: Templates, task: Task, question: Question) -> Callable[..., tuple[Message, ...]]:

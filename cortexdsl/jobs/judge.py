@@ -45,14 +45,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-async def attend(args: argparse.Namespace, commons: SharedState | None = None) -> str:
+async def attend(args: argparse.Namespace, shared: SharedState | None = None) -> str:
     """Run the verb, and return its message; parameters as in `jobs.debate.attend`."""
     plan = args.compiled(args.spec, args.experiment)
     alone = replace(plan.limits, connections=args.connections or plan.limits.connections)
-    limits = alone if commons is None else plan.limits
+    limits = alone if shared is None else plan.limits
     again = args.errors_again
     judgements, counts = await _judge(
-        plan, args.dataset, args.cell, args.out, limits, errors_again=again, commons=commons
+        plan, args.dataset, args.cell, args.out, limits, errors_again=again, shared=shared
     )
     unread = sum(one.is_right is None for one in judgements)
     return (
@@ -92,7 +92,7 @@ async def _judge(
     *,
     offline: bool = False,
     errors_again: bool = False,
-    commons: SharedState | None = None,
+    shared: SharedState | None = None,
 ) -> tuple[Sequence[Judgement], CallCounts]:
     paths = plan.debates_of(dataset, slug, batches_of(plan, slug))
     records = [record for path in paths for record in read_debates(Path(path))]
@@ -106,7 +106,7 @@ async def _judge(
         log=plan.cell(slug).slug,
         offline=offline,
         errors_again=errors_again,
-        commons=commons,
+        shared=shared,
     )
 
 
@@ -121,7 +121,7 @@ async def judge_records(
     log: str,
     offline: bool = False,
     errors_again: bool = False,
-    commons: SharedState | None = None,
+    shared: SharedState | None = None,
 ) -> tuple[Sequence[Judgement], CallCounts]:
     """Have the answers of some debates of a cell judged, and write the judgements.
 
@@ -138,7 +138,7 @@ async def judge_records(
         Whether to take calls from logs alone.
     errors_again : bool
         Whether to repeat failed calls.
-    commons : Commons or None
+    shared : SharedState or None
         What jobs in one event loop share.
 
     Raises
@@ -150,7 +150,7 @@ async def judge_records(
     debates = [record.debate for record in records]
     answers = [(debate.question_id, debate.answer) for debate in debates if debate.answer is not None]
     folder = Path(plan.layout.judge_calls(dataset))
-    door_of_job = open_client(
+    client = open_client(
         None if offline else folder / f"{log}.jsonl",
         folder=folder,
         limits=limits,
@@ -160,15 +160,15 @@ async def judge_records(
         ),
         offline=offline,
         errors_again=errors_again,
-        shared=commons,
+        shared=shared,
     )
-    async with door_of_job as door:
+    async with client:
         judgements = await judge_answers(
-            answers, task, judging.model, door, plan.templates.render, seed=plan.seed, connections=limits.connections
+            answers, task, judging.model, client, plan.templates.render, seed=plan.seed, connections=limits.connections
         )
-        door.check_failures()
+        client.check_failures()
     write_lines(out, judgement_lines(judgements))
-    return judgements, door.counts
+    return judgements, client.counts
 
 
 async def judge_answers(

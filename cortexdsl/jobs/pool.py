@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-async def attend(args: argparse.Namespace, commons: SharedState | None = None) -> str:
+async def attend(args: argparse.Namespace, shared: SharedState | None = None) -> str:
     """Run the verb, and return its message; parameters as in `jobs.debate.attend`."""
     plan = args.compiled(args.spec, args.experiment)
     if args.source not in plan.knowledge:
@@ -49,31 +49,31 @@ async def attend(args: argparse.Namespace, commons: SharedState | None = None) -
         raise InputError(f"{args.spec}: there is no knowledge entry {args.source!r}; there are: {known}")
     values = plan.knowledge[args.source].model_dump(exclude_none=True)
     entry = read_entry(args.source, values, Path(plan.spec_path).parent)
-    if commons is not None:
-        return await _build(plan, entry, args, plan.limits, commons)
+    if shared is not None:
+        return await _build(plan, entry, args, plan.limits, shared)
     limits = replace(plan.limits, connections=args.connections or plan.limits.connections)
     async with SharedState() as own:
         return await _build(plan, entry, args, limits, own)
 
 
 async def _build(
-    plan: Plan, entry: KnowledgeEntry, args: argparse.Namespace, limits: Limits, commons: SharedState
+    plan: Plan, entry: KnowledgeEntry, args: argparse.Namespace, limits: Limits, shared: SharedState
 ) -> str:
     """Build the pools; results are logged at once, so that no search is repeated after a crash."""
     log = args.out.parent / "searches" / args.out.name
     digest = plan.pool_digest(args.dataset, args.source)
     with AppendLog(log) as writer:
         searches = [record for _, line in whole_lines(log) if (record := parse(line))]
-        door_of_job = open_client(
+        client = open_client(
             args.out.parent / "calls" / args.out.name,
             limits=limits,
             ledgers=Path(plan.layout.ledgers),
             job=JobInfo(f"{args.dataset}~pool~{entry.name}", args.dataset, spec=plan.spec_name, digest=digest),
-            shared=commons,
+            shared=shared,
         )
-        async with door_of_job as door, open_sources([entry], Embedder(door, plan.models).embed) as sources:
+        async with client, open_sources([entry], Embedder(client, plan.models).embed) as sources:
             questions = plan.task(args.dataset).questions
-            gate = commons.gate(entry.asks, limits.connections)
+            gate = shared.gate(entry.asks, limits.connections)
             lines = await build_pool(questions, sources, searches, writer.append, gate)
     write_lines(args.out, lines)
     return f"{args.dataset} {entry.name}: {len(lines)} questions, {len(searches)} searches kept before"

@@ -192,21 +192,21 @@ async def _shard(
     plan: Plan, debated: Sequence[Without], dataset: str, slug: str, label: str, limits: Limits
 ) -> CallCounts:
     shift, log = shard_work(plan, dataset, slug, label, limits), Path(plan.layout.whatif_calls(dataset, slug, label))
-    door_of_job = open_client(
+    client = open_client(
         log,
         folder=log.parent,
         limits=limits,
         ledgers=Path(plan.layout.ledgers),
         job=JobInfo(f"{dataset}~{slug}~{label}~whatif", dataset, slug, spec=plan.spec_name),
     )
-    async with door_of_job as door:
-        embedder = Embedder(door, plan.models)
-        async with open_tools(plan, plan.cell(slug), door, embedder) as identities:
+    async with client:
+        embedder = Embedder(client, plan.models)
+        async with open_tools(plan, plan.cell(slug), client, embedder) as identities:
             shift = with_tools(shift, identities)
             for without in debated:
                 branch = replace(shift, without=without, header=replace(shift.header, without=str(without)))
-                await debate_shard(branch, door, embedder, plan.templates, _path(plan, dataset, slug, label, without))
-        return door.counts
+                await debate_shard(branch, client, embedder, plan.templates, _path(plan, dataset, slug, label, without))
+        return client.counts
 
 
 def _path(plan: Plan, dataset: str, slug: str, label: str, without: Without) -> Path:

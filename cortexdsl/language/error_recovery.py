@@ -77,7 +77,7 @@ class Placeholders:
 
 
 NO_PLACEHOLDERS = Placeholders({})
-NAME = "stand-in"
+NAME = "placeholder"
 
 _MODEL = {"model": BUILTIN, "parameters": 1.0, "tokens": 1.0}
 _QUESTIONS = {"name": "arithmetic"}

@@ -144,7 +144,7 @@ def resolve_like(root: Node) -> tuple[Node, tuple[PlacedProblem, ...]]:
     Returns
     -------
     Node
-        Without the methods whose likeness cannot be resolved.
+        Without the methods whose `like` cannot be resolved.
     tuple of Found
         A method is like an unknown one, or like itself; the message shows the chain.
     """

@@ -146,7 +146,7 @@ def validate_spec(
     report.problems += [each for each in recovered.problems if each[1].where not in read_as_zero]
     if text is None:
         return None, tuple(report.problems)
-    node = _with_likeness(recovered.node, text, report)
+    node = _with_inherited(recovered.node, text, report)
     report.problems += cross_check(node, text, report.doubtful)
     datasets = _datasets(text, node, os.environ if environment is None else environment, report)
     claims = _claims(text, node, report)
@@ -184,7 +184,7 @@ def _without_secrets(root: Node, report: _Report) -> Node:
     return root
 
 
-def _with_likeness(node: Node, text: SpecText, report: _Report) -> Node:
+def _with_inherited(node: Node, text: SpecText, report: _Report) -> Node:
     """Return a spec whose methods hold what they inherit by `like`."""
     resolved, problems = resolve_like(node)
     report.problems += problems

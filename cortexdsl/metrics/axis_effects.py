@@ -52,7 +52,7 @@ def axis_levels(scores: pd.DataFrame, arms: Sequence[GridArm]) -> list[AxisLevel
     ----------
     scores : DataFrame
         `dataset, cell, unit, value`: any number of rows for a unit in a cell.
-    arms : sequence of Arm
+    arms : sequence of GridArm
         The plan's cells. Units that some cell of an axis was not asked are left out of that axis.
     """
     by_unit = scores.groupby(["dataset", "unit", "cell"], sort=True)["value"].mean().unstack("cell")

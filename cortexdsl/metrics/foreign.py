@@ -63,7 +63,7 @@ def foreign_debates(
 
     Parameters
     ----------
-    transcripts : iterable of Transcript
+    transcripts : iterable of ForeignTranscript
     experiment : str
         Its name, for the records.
     kind : str or None

@@ -32,7 +32,7 @@ def score_after(view: DebateView, round_: int) -> float:
 
     Parameters
     ----------
-    view : Graded
+    view : DebateView
     round_ : int
         From 0, the opening.
     """

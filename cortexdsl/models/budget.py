@@ -235,7 +235,7 @@ class Budget:
 
         Returns
         -------
-        Spent
+        Spending
             What was reserved, for `settle`.
 
         Raises

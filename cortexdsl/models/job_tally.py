@@ -67,10 +67,10 @@ class TallyWriter:
     ----------
     folder : Path or None
         The folder of the experiment's tallies; None writes none.
-    job : Job
-    counts : Counts
+    job : JobInfo
+    counts : CallCounts
         Of the client, of this run.
-    before : Totals
+    before : LogTotals
         Of the job's call log when it was opened.
     now : callable
         Seconds since the epoch.

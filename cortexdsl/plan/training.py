@@ -292,7 +292,7 @@ def resolve_trainings(
     Parameters
     ----------
     spec : Spec
-    arms : sequence of Arm
+    arms : sequence of MethodArm
     tasks : mapping of dataset label to Task
         The datasets of the experiment that could be loaded.
     templates : Templates

@@ -38,7 +38,7 @@ def unread_to_json(unread: UnreadCounts) -> list[list[Any]]:
 
 
 def unread_from_json(lines: Iterable[Iterable[Any]]) -> dict[tuple[str, str], tuple[int, int]]:
-    """Return the counts that `as_lines` wrote."""
+    """Return the counts that `unread_to_json` wrote."""
     return {(str(step), str(reads)): (int(unread), int(replies)) for step, reads, unread, replies in lines}
 
 
@@ -241,7 +241,7 @@ def _less(counts: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int
 
 @dataclass(frozen=True, slots=True)
 class TallySum:
-    """The sum of some tallies; fields as in `Tally`; `is_priced` is false if some dollars are unknown."""
+    """The sum of some tallies; fields as in `JobTally`; `is_priced` is false if some dollars are unknown."""
 
     jobs: int = 0
     done: int = 0

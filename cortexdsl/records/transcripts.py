@@ -234,7 +234,7 @@ def debate_of(transcript: ForeignTranscript, reader: Reader) -> Debate:
 
     Parameters
     ----------
-    transcript : Transcript
+    transcript : ForeignTranscript
     reader : Reader
         Reads each reply as an answer to the question, and `final` too.
 

@@ -146,7 +146,7 @@ def evaluate_claims(
     claims : sequence of str or Claim
         As in `hypotheses:`.
     seed : int
-    arms : sequence of Arm
+    arms : sequence of GridArm
         The cells of the plan; by default the cells of the table.
     declared : collection of str or None
         The claims that the plan had before the run; others are exploratory. None if all are declared.

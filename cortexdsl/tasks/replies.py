@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -16,7 +16,7 @@ from cortexdsl.tasks.reading.number import canonical_number
 from cortexdsl.tasks.reading.reader import AnswerReader
 from cortexdsl.tasks.registry import DatasetEntry, registry
 from cortexdsl.tasks.sources.values import CONVERTERS, options_of, split_options
-from cortexdsl.tasks.task import Item, Task
+from cortexdsl.tasks.task import Item
 
 _YES_NO = frozenset({"yes", "no", "true", "false"})
 _OPTION_LINES = re.compile(r"^\(?([A-Z])[).:]\s+(\S[^\n]*)$", re.MULTILINE)
@@ -72,7 +72,7 @@ class GradedReply:
 
 
 def grade_rows(
-    rows: Sequence[Mapping[str, Any]], reading: Literal["lenient", "strict"] = "lenient", first: int = 1
+    rows: Sequence[Mapping[str, Any]], reading: Literal["lenient", "strict"] = "lenient"
 ) -> list[GradedReply]:
     """Read and grade rows of any program.
 
@@ -83,23 +83,15 @@ def grade_rows(
         options and gold), `gold` (or a list of them), `output`, perhaps `question`, `options`, `kind`, `metric`.
     reading : str
         Which reading scores.
-    first : int
-        Number of the first row, for error messages.
 
     Raises
     ------
     DataError
         If a row lacks a field or has no gold that can be read; names the row.
     """
-    items = [row_item(row, number) for number, row in enumerate(rows, first)]
+    items = [row_item(row, number) for number, row in enumerate(rows, 1)]
     texts = [str(row["output"] if row["output"] is not None else "") for row in rows]
     return _graded([str(row.get("task", "")) for row in rows], items, texts, reading)
-
-
-def grade_answers(task: Task, replies: Sequence[tuple[str, str]]) -> list[GradedReply]:
-    """Read and grade replies to a task's questions, given as (question id, text)."""
-    items = [task.item(question_id) for question_id, _ in replies]
-    return _graded([task.label] * len(items), items, [text for _, text in replies], task.reading)
 
 
 def row_item(row: Mapping[str, Any], number: int = 1) -> Item:
@@ -240,7 +232,7 @@ class Summary:
 
     Attributes
     ----------
-    lines : tuple of Line
+    lines : tuple of SummaryLine
         One a task in the order of the replies, then `all`.
     micro : float
         Mean over replies.
@@ -254,10 +246,6 @@ class Summary:
     micro: float
     macro: float
     longbench: Mapping[str, float]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the summary as plain values."""
-        return asdict(self)
 
     def text(self) -> str:
         """Return the summary as a table for a terminal."""

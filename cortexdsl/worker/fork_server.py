@@ -75,7 +75,7 @@ class ForkServer:
 
         Returns
         -------
-        Job or None
+        JobRequest or None
             In each fork: the job to run; folder, environment and files are set. In the server itself: None, at the
             end of the run, when every fork has ended.
         """

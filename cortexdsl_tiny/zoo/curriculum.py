@@ -339,8 +339,8 @@ async def debated(
     method = cell.debate
     if pool_sources(cell):
         method = with_pool(method, passages(world, question))
-    hands = Ports(ask, _renderer(plan, task, question), task.reader(question), similarity)
-    await run_debate(method, question, hands, seed=chance.getrandbits(31), replicate=1)
+    ports = Ports(ask, _renderer(plan, task, question), task.reader(question), similarity)
+    await run_debate(method, question, ports, seed=chance.getrandbits(31), replicate=1)
     return found
 
 

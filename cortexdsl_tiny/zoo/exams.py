@@ -55,7 +55,7 @@ def examine(folder: Folder, lessons: Sequence[Lesson], *, seed: int, temperature
 
     Returns
     -------
-    list of Sat
+    list of ExamReply
         In order; lessons that do not fit the window are left out.
     """
     chat, batcher = Chat(folder), Batcher(Llama(folder.config, folder.weights()))

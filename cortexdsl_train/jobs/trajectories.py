@@ -60,7 +60,7 @@ async def _collect(
     log = Path(layout.train_calls(training.name, phase.label, label))
     slug = slug_of(training.name, phase.label)
     await serve_adapters(plan, phase.method.models)
-    door_of_job = open_client(
+    client = open_client(
         log,
         folder=log.parent,
         limits=limits,
@@ -68,19 +68,19 @@ async def _collect(
         job=JobInfo(f"{slug}~{label}", training.task.label, slug, label, plan.spec_name, phase.digest),
         errors_again=errors_again,
     )
-    async with door_of_job as door:
-        embedder = Embedder(door, plan.models)
+    async with client:
+        embedder = Embedder(client, plan.models)
 
-        def hands(question: Question) -> Ports:
+        def ports(question: Question) -> Ports:
             task = training.task
-            return Ports(door, renderer(plan.templates, task, question), task.reader(question), embedder)
+            return Ports(client, renderer(plan.templates, task, question), task.reader(question), embedder)
 
         return await collect(
             training,
             phase,
             training.questions(shard),
-            hands,
-            door,
+            ports,
+            client,
             plan.templates,
             Path(layout.trajectories(training.name, phase.label, label)),
             seed=plan.seed,

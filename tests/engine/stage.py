@@ -1,4 +1,4 @@
-"""A stage for debates without models: scripted replies, prompts that list what they contain, hands that count.
+"""A stage for debates without models: scripted replies, prompts that list what they contain, ports that count.
 
 A prompt of this stage is plain text: its first line says whose turn it is (`revise:b1` is b's turn in round 1 of the
 step `revise`, `review:a1>b` what a says about b), then one line for each turn that it contains. A reply is
@@ -91,7 +91,7 @@ class StagedReader:
 
 @dataclass
 class Stage:
-    """Scripted hands.
+    """Scripted ports.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Stage:
     calls: list[Call] = field(default_factory=list)
     views: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    def hands(self) -> Ports:
+    def ports(self) -> Ports:
         return Ports(self.ask, self.render, StagedReader(), self.similarity)
 
     def render(self, prompt: str, view: Mapping[str, Any]) -> tuple[Message, ...]:
@@ -165,8 +165,8 @@ def run(
     without: Without = NOTHING,
 ) -> Debate:
     """One debate on a stage."""
-    hands = (stage or Stage()).hands()
-    return asyncio.run(run_debate(of, question, hands, seed=seed, replicate=replicate, given=given, without=without))
+    ports = (stage or Stage()).ports()
+    return asyncio.run(run_debate(of, question, ports, seed=seed, replicate=replicate, given=given, without=without))
 
 
 TALK: dict[str, dict[str, Any]] = {

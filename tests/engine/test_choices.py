@@ -40,8 +40,8 @@ class Reads(StagedReader):
 class Judged(Stage):
     """A stage whose replies may hold a verdict and a choice."""
 
-    def hands(self) -> Any:
-        return dataclasses.replace(super().hands(), reader=Reads())
+    def ports(self) -> Any:
+        return dataclasses.replace(super().ports(), reader=Reads())
 
 
 # ---------------------------------------------------------------- who speaks

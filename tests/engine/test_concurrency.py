@@ -104,8 +104,8 @@ def test_debates_that_are_woken_at_once_go_on_one_by_one() -> None:
                     made[loops.passes] += 1
                 return stage.render(prompt, seen)  # type: ignore[arg-type]
 
-            hands = replace(stage.hands(), ask=ask, render=render)  # type: ignore[arg-type]
-            await run_debate(told, QUESTION, hands, seed=1, replicate=number)
+            ports = replace(stage.ports(), ask=ask, render=render)  # type: ignore[arg-type]
+            await run_debate(told, QUESTION, ports, seed=1, replicate=number)
 
         told = method({"open": {}, "revise": {"hears": Everyone()}}, ["open", "revise"])
         await asyncio.gather(*map(one, range(COUNT)))

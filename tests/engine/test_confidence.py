@@ -107,7 +107,7 @@ STEPS: dict[str, Any] = {"answer": {}, "revise": {"hears": Everyone()}}
 def run(how: Measure, script: dict[str, Any] | None = None, **settings: Any) -> tuple[Debate, Stage]:
     stage = Stage(script or {})
     staged = method(STEPS, ["answer", Repeat(1, ("revise",))], "a b", confidence=how, **settings)
-    return asyncio.run(run_debate(staged, QUESTION, stage.hands(), seed=1, replicate=1)), stage
+    return asyncio.run(run_debate(staged, QUESTION, stage.ports(), seed=1, replicate=1)), stage
 
 
 def of(found: Debate, speaker: str, round_: int) -> Turn:
@@ -210,7 +210,7 @@ def test_a_verifier_sees_the_solution_without_its_confidence_and_scores_it() -> 
     staged = method(
         STEPS, ["answer", Repeat(1, ("revise",))], "a b", confidence=Measure("verifier", 0, judge, "verify")
     )
-    found = asyncio.run(run_debate(staged, QUESTION, stage.hands(), seed=1, replicate=1))
+    found = asyncio.run(run_debate(staged, QUESTION, stage.ports(), seed=1, replicate=1))
     turn = of(found, "a", 0)
     assert turn.measured is not None
     assert (turn.measured.source, turn.confidence, turn.confidence_stated) == ("verifier", 0.8, 0.5)
@@ -252,7 +252,7 @@ def test_a_tool_has_no_confidence() -> None:
     tool = Agent("a", Model("sums", "tool/calculator"))
     cast = {"debater": (tool, agents("b")[0])}
     staged = Method(**{**{f: getattr(staged, f) for f in staged.__dataclass_fields__}, "cast": cast})
-    found = asyncio.run(run_debate(staged, QUESTION, Stage().hands(), seed=1, replicate=1))
+    found = asyncio.run(run_debate(staged, QUESTION, Stage().ports(), seed=1, replicate=1))
     turn = of(found, "a", 0)
     assert turn.measured is not None
     assert turn.measured.unmeasured == NO_MODEL

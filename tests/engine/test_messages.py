@@ -402,8 +402,8 @@ def test_an_empty_reply_is_heard_by_nobody_whatever_was_thought() -> None:
             return super().read(reads, text) if text.strip() else Reading(None, "empty")
 
     class Forgiving(Stage):
-        def hands(self) -> Any:
-            return dataclasses.replace(super().hands(), reader=Lenient())
+        def ports(self) -> Any:
+            return dataclasses.replace(super().ports(), reader=Lenient())
 
     steps: dict[str, Any] = {"answer": {}, "revise": {"hears": Everyone(), "own": "latest"}}
     for passes in ("whole", "answer", "reasoning"):

@@ -196,8 +196,8 @@ class Chooses(StagedReader):
 
 
 class Judged(Stage):
-    def hands(self) -> Any:
-        return dataclasses.replace(super().hands(), reader=Chooses())
+    def ports(self) -> Any:
+        return dataclasses.replace(super().ports(), reader=Chooses())
 
 
 PICK: dict[str, dict[str, Any]] = {"pick": {"role": "both", "hears": OfRole(("debater",)), "reads": "choice"}}

@@ -166,8 +166,8 @@ def test_the_order_of_arrival_changes_nothing() -> None:
 
 def test_debates_side_by_side_are_the_same_as_alone() -> None:
     async def together() -> list[Any]:
-        hands = [Stage(SCRIPT, cosine, delay=lambda label, k=k: k).hands() for k in range(3)]  # type: ignore[misc]
-        return await asyncio.gather(*(run_debate(CORTEX, QUESTION, h, seed=7, replicate=1) for h in hands))
+        ports = [Stage(SCRIPT, cosine, delay=lambda label, k=k: k).ports() for k in range(3)]  # type: ignore[misc]
+        return await asyncio.gather(*(run_debate(CORTEX, QUESTION, h, seed=7, replicate=1) for h in ports))
 
     alone = _plain(run(CORTEX, Stage(SCRIPT, cosine)))
     assert [_plain(debate) for debate in asyncio.run(together())] == [alone] * 3

@@ -50,7 +50,7 @@ GUIDES: dict[BranchKind, Guide] = {"right": towards("R"), "wrong": towards("W")}
 
 def moments(of: Method, stage: Stage, role: str, samples: int = 1, *, opening: bool = True) -> tuple[BranchPoint, ...]:
     return asyncio.run(
-        trajectory(of, QUESTION, stage.hands(), GUIDES, role=role, samples=samples, seed=7, opening=opening)
+        trajectory(of, QUESTION, stage.ports(), GUIDES, role=role, samples=samples, seed=7, opening=opening)
     )
 
 

@@ -98,7 +98,7 @@ hypotheses: [f1(madke) > f1(mad), co2(madke) > co2(mad)]
 """
 
 
-def test_ablations_by_likeness_and_grids(tmp_path: Path) -> None:
+def test_ablations_by_like_and_grids(tmp_path: Path) -> None:
     """7 methods, and 4 + 3 + 2 * 3 points of the grids of one."""
     spec = load(tmp_path, ABLATIONS, _backbones=BACKBONES)
     found = {arm.name: arm for arm in arms(spec)}

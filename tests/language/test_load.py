@@ -55,7 +55,7 @@ def test_repeated_members_of_a_team_are_copies(tmp_path: Path) -> None:
     assert spec.teams["all"] == tuple(spec.agents.values())
 
 
-def test_likeness_inherits_all_and_replaces_setting_by_setting(tmp_path: Path) -> None:
+def test_like_inherits_all_and_replaces_setting_by_setting(tmp_path: Path) -> None:
     text = SMALL + (
         "  base: {protocol: cortexdebate, keep: {top: 1}, rounds: 4, agents: [ann, bob], prompts: {revise: a.j2}}\n"
         "  child: {like: base, keep: {drop_bottom: 0}, team: everyone, prompts: {answer: b.j2}}\n"

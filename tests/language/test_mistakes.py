@@ -194,7 +194,7 @@ def test_two_methods_cannot_match_each_other(tmp_path: Path) -> None:
     assert ["matched" in problem.what for problem in told] == [True, True]
 
 
-def test_a_method_that_becomes_matched_to_itself_by_likeness_is_refused(tmp_path: Path) -> None:
+def test_a_method_that_becomes_matched_to_itself_by_like_is_refused(tmp_path: Path) -> None:
     matched = "  a: {protocol: self-consistency, match: {calls: b}}\n  b: {like: a, samples: 3}\n"
     assert any("cannot match itself" in problem.what for problem in problems(tmp_path, SMALL + matched))
 

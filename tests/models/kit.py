@@ -1,4 +1,4 @@
-"""What the tests of the door share: calls, a transport without a network, and time without waiting."""
+"""What the tests of the client share: calls, a transport without a network, and time without waiting."""
 
 from __future__ import annotations
 

@@ -30,14 +30,14 @@ def lines(path: Path) -> list[dict[str, object]]:
 def test_a_call_is_asked_logged_and_then_replayed(tmp_path: Path) -> None:
     async def scene() -> None:
         fake = Fake()
-        async with open_client(tmp_path / "own.jsonl", transports=fake.transports) as door:
-            first = await door(call_of())
-            second = await door(call_of())
+        async with open_client(tmp_path / "own.jsonl", transports=fake.transports) as client:
+            first = await client(call_of())
+            second = await client(call_of())
         assert first == second == Reply(call_key(call_of()), "ok hello 1", "stop", 10, 5)
         assert len(fake.asked) == 1
-        assert (door.counts.asked, door.counts.replayed, door.counts.shared) == (1, 1, 0)
-        async with open_client(tmp_path / "own.jsonl", transports=fake.transports) as door:
-            assert await door(call_of()) == first
+        assert (client.counts.asked, client.counts.replayed, client.counts.shared) == (1, 1, 0)
+        async with open_client(tmp_path / "own.jsonl", transports=fake.transports) as client:
+            assert await client(call_of()) == first
         assert len(fake.asked) == 1
 
     asyncio.run(scene())
@@ -46,11 +46,11 @@ def test_a_call_is_asked_logged_and_then_replayed(tmp_path: Path) -> None:
 def test_equal_calls_at_once_are_one(tmp_path: Path) -> None:
     async def scene() -> None:
         fake = Fake()
-        async with open_client(tmp_path / "own.jsonl", transports=fake.transports) as door:
-            replies = await asyncio.gather(*(door(call_of(seed=k % 2)) for k in range(10)))
+        async with open_client(tmp_path / "own.jsonl", transports=fake.transports) as client:
+            replies = await asyncio.gather(*(client(call_of(seed=k % 2)) for k in range(10)))
         assert len(fake.asked) == 2
         assert texts(replies) == ["ok hello 0", "ok hello 1"] * 5
-        assert (door.counts.asked, door.counts.shared) == (2, 8)
+        assert (client.counts.asked, client.counts.shared) == (2, 8)
         assert len(lines(tmp_path / "own.jsonl")) == 2
 
     asyncio.run(scene())
@@ -61,10 +61,10 @@ def test_a_call_that_brings_no_reply_was_shared_with_nobody(tmp_path: Path) -> N
 
     async def scene() -> None:
         fake = Fake(Failure(FailureKind.AUTHENTICATION, "no"))
-        async with open_client(tmp_path / "own.jsonl", transports=fake.transports) as door:
-            found = await asyncio.gather(*(door(call_of()) for _ in range(10)), return_exceptions=True)
+        async with open_client(tmp_path / "own.jsonl", transports=fake.transports) as client:
+            found = await asyncio.gather(*(client(call_of()) for _ in range(10)), return_exceptions=True)
         assert all(isinstance(each, ModelError) for each in found)
-        assert door.counts.shared == 0
+        assert client.counts.shared == 0
 
     asyncio.run(scene())
 
@@ -72,20 +72,20 @@ def test_a_call_that_brings_no_reply_was_shared_with_nobody(tmp_path: Path) -> N
 def test_offline_replays_and_asks_nothing(tmp_path: Path) -> None:
     async def scene() -> None:
         fake = Fake()
-        async with open_client(tmp_path / "own.jsonl", transports=fake.transports) as door:
-            await door(call_of())
+        async with open_client(tmp_path / "own.jsonl", transports=fake.transports) as client:
+            await client(call_of())
         before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-        async with open_client(None, folder=tmp_path, offline=True, transports=fake.transports) as door:
-            assert (await door(call_of())).text == "ok hello 1"
+        async with open_client(None, folder=tmp_path, offline=True, transports=fake.transports) as client:
+            assert (await client(call_of())).text == "ok hello 1"
             with pytest.raises(ModelError, match=r"offline: a call to fake/model .* none of the call logs"):
-                await door(call_of("other"))
+                await client(call_of("other"))
         assert len(fake.asked) == 1
         assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
     asyncio.run(scene())
 
 
-def test_a_door_that_asks_needs_a_log_and_an_offline_one_a_folder() -> None:
+def test_a_client_that_asks_needs_a_log_and_an_offline_one_a_folder() -> None:
     with pytest.raises(ValueError, match="log of its own"):
         open_client(None)
     with pytest.raises(ValueError, match="folder"):
@@ -103,8 +103,8 @@ def test_what_may_pass_is_tried_again_with_growing_waits(tmp_path: Path) -> None
             Failure(FailureKind.MALFORMED, "half"),
             "at last",
         ]
-        async with open_client(tmp_path / "own.jsonl", transports=fake.transports, hooks=time.hooks()) as door:
-            assert (await door(call_of())).text == "at last"
+        async with open_client(tmp_path / "own.jsonl", transports=fake.transports, hooks=time.hooks()) as client:
+            assert (await client(call_of())).text == "at last"
         assert time.slept == [0.5, 3.0, 2.0]
         assert lines(tmp_path / "own.jsonl")[0]["attempts"] == 4
 
@@ -118,8 +118,8 @@ def test_what_cannot_pass_ends_at_once_and_is_not_kept(tmp_path: Path, kind: Fai
     async def scene() -> None:
         fake = Fake(Failure(kind, "said the server"))
         with pytest.raises(ModelError) as caught:
-            async with open_client(tmp_path / "own.jsonl", transports=fake.transports, hooks=Time().hooks()) as door:
-                await door(call_of(api_base="http://user:pass@127.0.0.1:1/v1?token=x"))
+            async with open_client(tmp_path / "own.jsonl", transports=fake.transports, hooks=Time().hooks()) as client:
+                await client(call_of(api_base="http://user:pass@127.0.0.1:1/v1?token=x"))
         assert len(fake.asked) == 1
         said = str(caught.value)
         assert said.startswith(
@@ -136,8 +136,8 @@ def test_patience_ends_and_the_failure_is_not_kept_as_a_reply(tmp_path: Path, ki
         fake = Fake()
         fake.answer = lambda call: Failure(kind, "again")
         with pytest.raises(ModelError, match=rf"tried {attempts} times"):
-            async with open_client(tmp_path / "own.jsonl", transports=fake.transports, hooks=Time().hooks()) as door:
-                await door(call_of())
+            async with open_client(tmp_path / "own.jsonl", transports=fake.transports, hooks=Time().hooks()) as client:
+                await client(call_of())
         assert lines(tmp_path / "own.jsonl") == []
 
     asyncio.run(scene())
@@ -149,8 +149,8 @@ def test_patience_is_bounded_in_time_too(tmp_path: Path) -> None:
     async def scene() -> None:
         fake, time = Fake(Failure(FailureKind.RATE_LIMIT, "later", retry_after=3600.0)), Time()
         with pytest.raises(ModelError, match="rate limit: "):
-            async with open_client(tmp_path / "own.jsonl", transports=fake.transports, hooks=time.hooks()) as door:
-                await door(call_of())
+            async with open_client(tmp_path / "own.jsonl", transports=fake.transports, hooks=time.hooks()) as client:
+                await client(call_of())
         assert time.slept == []
 
     asyncio.run(scene())
@@ -174,16 +174,16 @@ def test_a_failure_of_one_call_is_data(tmp_path: Path, said: Raw | Failure, atte
     async def scene() -> None:
         fake = Fake()
         fake.answer = lambda call: said
-        async with open_client(tmp_path / "own.jsonl", transports=fake.transports, hooks=Time().hooks()) as door:
-            reply = await door(call_of())
-        assert (reply.text, reply.error, len(fake.asked), door.counts.failed) == ("", error, attempts, 1)
+        async with open_client(tmp_path / "own.jsonl", transports=fake.transports, hooks=Time().hooks()) as client:
+            reply = await client(call_of())
+        assert (reply.text, reply.error, len(fake.asked), client.counts.failed) == ("", error, attempts, 1)
         assert lines(tmp_path / "own.jsonl")[0]["reply"] is None
-        async with open_client(tmp_path / "own.jsonl", transports=fake.transports) as door:
-            assert await door(call_of()) == reply
+        async with open_client(tmp_path / "own.jsonl", transports=fake.transports) as client:
+            assert await client(call_of()) == reply
         assert len(fake.asked) == attempts
         fake.answer = lambda call: "fine"
-        async with open_client(tmp_path / "own.jsonl", transports=fake.transports, errors_again=True) as door:
-            assert (await door(call_of())).text == "fine"
+        async with open_client(tmp_path / "own.jsonl", transports=fake.transports, errors_again=True) as client:
+            assert (await client(call_of())).text == "fine"
 
     asyncio.run(scene())
 
@@ -191,8 +191,8 @@ def test_a_failure_of_one_call_is_data(tmp_path: Path, said: Raw | Failure, atte
 def test_what_the_server_did_not_count_is_none(tmp_path: Path) -> None:
     async def scene() -> None:
         fake = Fake(Raw("text", None))
-        async with open_client(tmp_path / "own.jsonl", transports=fake.transports) as door:
-            reply = await door(call_of())
+        async with open_client(tmp_path / "own.jsonl", transports=fake.transports) as client:
+            reply = await client(call_of())
         assert (reply.prompt_tokens, reply.completion_tokens, reply.finish_reason) == (None, None, None)
 
     asyncio.run(scene())
@@ -202,8 +202,8 @@ def test_at_most_connections_are_in_flight(tmp_path: Path) -> None:
     async def scene() -> None:
         fake = Fake()
         limits = Limits(connections=3)
-        async with open_client(tmp_path / "own.jsonl", transports=fake.transports, limits=limits) as door:
-            await asyncio.gather(*(door(call_of(seed=k)) for k in range(30)))
+        async with open_client(tmp_path / "own.jsonl", transports=fake.transports, limits=limits) as client:
+            await asyncio.gather(*(client(call_of(seed=k)) for k in range(30)))
         assert fake.most_in_flight == 3
 
     asyncio.run(scene())
@@ -215,8 +215,8 @@ def test_who_stops_waiting_does_not_stop_the_call(tmp_path: Path) -> None:
     async def scene() -> None:
         fake = Fake()
         fake.gate = asyncio.Event()
-        async with open_client(tmp_path / "own.jsonl", transports=fake.transports) as door:
-            gone, stays = asyncio.create_task(door(call_of())), asyncio.create_task(door(call_of()))
+        async with open_client(tmp_path / "own.jsonl", transports=fake.transports) as client:
+            gone, stays = asyncio.create_task(client(call_of())), asyncio.create_task(client(call_of()))
             await settle()
             gone.cancel()
             await settle()
@@ -234,8 +234,8 @@ def test_closing_after_a_failure_keeps_replies_that_are_on_their_way(tmp_path: P
         asked: list[asyncio.Task[Reply]] = []
 
         async def job() -> None:
-            async with open_client(tmp_path / "own.jsonl", transports=fake.transports) as door:
-                asked.append(asyncio.create_task(door(call_of())))
+            async with open_client(tmp_path / "own.jsonl", transports=fake.transports) as client:
+                asked.append(asyncio.create_task(client(call_of())))
                 await settle()
                 asyncio.get_running_loop().call_soon(gate.set)
                 raise ZeroDivisionError
@@ -250,10 +250,10 @@ def test_closing_after_a_failure_keeps_replies_that_are_on_their_way(tmp_path: P
 
 def test_a_cancelled_job_leaves_the_log_whole_and_at_once(tmp_path: Path) -> None:
     async def job(fake: Fake) -> None:
-        async with open_client(tmp_path / "own.jsonl", transports=fake.transports) as door:
-            await door(call_of("first"))
+        async with open_client(tmp_path / "own.jsonl", transports=fake.transports) as client:
+            await client(call_of("first"))
             fake.gate = asyncio.Event()
-            await door(call_of("second"))
+            await client(call_of("second"))
 
     async def scene() -> None:
         fake = Fake()
@@ -263,9 +263,9 @@ def test_a_cancelled_job_leaves_the_log_whole_and_at_once(tmp_path: Path) -> Non
         with pytest.raises(asyncio.CancelledError):
             await task
         assert len(lines(tmp_path / "own.jsonl")) == 1
-        async with open_client(tmp_path / "own.jsonl", transports=Fake().transports) as door:
-            await door(call_of("first"))
-        assert door.counts.replayed == 1
+        async with open_client(tmp_path / "own.jsonl", transports=Fake().transports) as client:
+            await client(call_of("first"))
+        assert client.counts.replayed == 1
 
     asyncio.run(scene())
 
@@ -285,10 +285,10 @@ def test_a_call_that_another_process_is_asking_is_waited_for_and_taken_from_its_
                 return len(tries) > 2
 
             fake, time = Fake(), Time()
-            async with open_client(tmp_path / "own.jsonl", transports=fake.transports, hooks=time.hooks()) as door:
+            async with open_client(tmp_path / "own.jsonl", transports=fake.transports, hooks=time.hooks()) as client:
                 await theirs(call_of())
                 monkeypatch.setattr(call_locks._Lock, "_is_granted", granted)
-                assert (await door(call_of())).text == "theirs"
+                assert (await client(call_of())).text == "theirs"
             assert fake.asked == []
             assert len(time.slept) == 2
 
@@ -300,9 +300,9 @@ def test_costs_follow_the_price_of_the_spec(tmp_path: Path) -> None:
 
     async def scene() -> None:
         fake = Fake()
-        async with open_client(tmp_path / "own.jsonl", transports=fake.transports) as door:
-            await door(call_of(price=Price(1e-3, 2e-3)))
-            assert door.budget.total.dollars == pytest.approx(0.02)
+        async with open_client(tmp_path / "own.jsonl", transports=fake.transports) as client:
+            await client(call_of(price=Price(1e-3, 2e-3)))
+            assert client.budget.total.dollars == pytest.approx(0.02)
         assert lines(tmp_path / "own.jsonl")[0]["dollars"] == pytest.approx(0.02)
 
     asyncio.run(scene())
@@ -313,10 +313,10 @@ def test_what_is_said_as_it_is_written_makes_no_price_known(tmp_path: Path) -> N
 
     async def scene() -> None:
         fake = Fake()
-        async with open_client(tmp_path / "own.jsonl", transports={**fake.transports, "tool": fake}) as door:
-            await door(replace(call_of(), model=AS_WRITTEN))
-            await door(call_of())
-            assert door.tally.value()["dollars"] is None
+        async with open_client(tmp_path / "own.jsonl", transports={**fake.transports, "tool": fake}) as client:
+            await client(replace(call_of(), model=AS_WRITTEN))
+            await client(call_of())
+            assert client.tally.value()["dollars"] is None
 
     asyncio.run(scene())
 
@@ -329,8 +329,8 @@ def test_a_limit_of_calls_is_exact_and_replayed_calls_are_not_spent_again(tmp_pa
         async def run(allowed: Limits) -> list[object]:
             async with open_client(
                 tmp_path / "own.jsonl", transports=fake.transports, limits=allowed, ledgers=tmp_path / "spent"
-            ) as door:
-                return list(await asyncio.gather(*(door(call_of(seed=k)) for k in range(8)), return_exceptions=True))
+            ) as client:
+                return list(await asyncio.gather(*(client(call_of(seed=k)) for k in range(8)), return_exceptions=True))
 
         first = await run(limits)
         assert sum(isinstance(each, Reply) for each in first) == 5

@@ -52,8 +52,8 @@ async def ask(tmp_path: Path, handler: Handler, calls: int = 1, way: str = "dire
     try:
         hooks = Time().hooks(BASE=base)
         log = tmp_path / "calls" / "own.jsonl"
-        async with open_client(log, hooks=hooks, limits=Limits(**limits), ledgers=tmp_path / "spent") as door:
-            asked = [door(call_of(seed=k, model=f"{way}/m", api_base="env:BASE")) for k in range(calls)]
+        async with open_client(log, hooks=hooks, limits=Limits(**limits), ledgers=tmp_path / "spent") as client:
+            asked = [client(call_of(seed=k, model=f"{way}/m", api_base="env:BASE")) for k in range(calls)]
             return list(await asyncio.gather(*asked, return_exceptions=True))
     finally:
         await runner.cleanup()

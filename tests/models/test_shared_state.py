@@ -23,15 +23,15 @@ def logged(path: Path) -> int:
     return len(path.read_text().splitlines())
 
 
-def test_two_doors_ask_once_and_each_writes_its_own_log(tmp_path: Path) -> None:
+def test_two_clients_ask_once_and_each_writes_its_own_log(tmp_path: Path) -> None:
     """Ten equal pairs of calls and ten more that only b makes: 20 sent, each line in the log of who asked."""
 
     async def scene() -> None:
         fake = Fake()
-        async with SharedState(fake.transports) as commons:
-            a, b = (open_client(tmp_path / f"{name}.jsonl", shared=commons) for name in "ab")
+        async with SharedState(fake.transports) as shared:
+            a, b = (open_client(tmp_path / f"{name}.jsonl", shared=shared) for name in "ab")
             async with a, b:
-                both = await asyncio.gather(*(door(call_of(seed=k)) for k in range(10) for door in (a, b)))
+                both = await asyncio.gather(*(client(call_of(seed=k)) for k in range(10) for client in (a, b)))
                 await asyncio.gather(*(b(call_of(seed=k)) for k in range(10, 20)))
                 assert [reply.text for reply in both[::2]] == [reply.text for reply in both[1::2]]
                 assert (await a(call_of(seed=15))).text == "ok hello 15"  # from b's log, without a look at the disk
@@ -46,11 +46,11 @@ def test_a_job_that_is_cancelled_leaves_its_calls_to_who_shares_them(tmp_path: P
     async def scene() -> None:
         fake = Fake()
         fake.gate = asyncio.Event()
-        async with SharedState(fake.transports) as commons:
+        async with SharedState(fake.transports) as shared:
 
             async def job(name: str) -> Reply:
-                async with open_client(tmp_path / f"{name}.jsonl", shared=commons) as door:
-                    return await door(call_of())
+                async with open_client(tmp_path / f"{name}.jsonl", shared=shared) as client:
+                    return await client(call_of())
 
             first = asyncio.create_task(job("first"))
             await settle()
@@ -74,8 +74,8 @@ def test_who_asks_at_the_moment_at_which_a_call_is_stopped_asks_itself(tmp_path:
     async def scene() -> None:
         fake = Fake()
         fake.gate = asyncio.Event()
-        async with SharedState(fake.transports) as commons:
-            a, b = (open_client(tmp_path / f"{name}.jsonl", shared=commons) for name in "ab")
+        async with SharedState(fake.transports) as shared:
+            a, b = (open_client(tmp_path / f"{name}.jsonl", shared=shared) for name in "ab")
             async with a, b:
                 first = asyncio.create_task(a(call_of()))
                 await settle()
@@ -99,16 +99,16 @@ def test_a_job_that_fails_takes_nobody_elses_call_with_it(tmp_path: Path, kind: 
         fake = Fake(Failure(kind, "once"))
         fake.gate = asyncio.Event()
         spent = tmp_path / "spent"
-        async with SharedState(fake.transports, Time().hooks()) as commons:
+        async with SharedState(fake.transports, Time().hooks()) as shared:
 
             async def job(name: str) -> Reply:
-                async with open_client(tmp_path / f"{name}.jsonl", ledgers=spent, shared=commons) as door:
+                async with open_client(tmp_path / f"{name}.jsonl", ledgers=spent, shared=shared) as client:
                     if name == "first":
-                        asked.append(asyncio.create_task(door(call_of())))
+                        asked.append(asyncio.create_task(client(call_of())))
                         await settle()
                         await failed.wait()
                         raise ModelError("something else")
-                    return await door(call_of())
+                    return await client(call_of())
 
             asked, failed = list[asyncio.Task[Reply]](), asyncio.Event()
             first = asyncio.create_task(job("first"))
@@ -131,23 +131,21 @@ def test_a_job_that_fails_takes_nobody_elses_call_with_it(tmp_path: Path, kind: 
     asyncio.run(scene())
 
 
-def test_limits_and_connections_hold_over_all_doors(tmp_path: Path) -> None:
+def test_limits_and_connections_hold_over_all_clients(tmp_path: Path) -> None:
     async def scene() -> None:
         fake = Fake()
         limits = Limits(calls=30, connections=3)
-        async with SharedState(fake.transports) as commons:
-            doors = [
-                open_client(
-                    tmp_path / "calls" / f"{k}.jsonl", limits=limits, ledgers=tmp_path / "spent", shared=commons
-                )
+        async with SharedState(fake.transports) as shared:
+            clients = [
+                open_client(tmp_path / "calls" / f"{k}.jsonl", limits=limits, ledgers=tmp_path / "spent", shared=shared)
                 for k in range(4)
             ]
-            for door in doors:
-                await door.__aenter__()
-            calls = (door(call_of(seed=100 * k + j)) for k, door in enumerate(doors) for j in range(10))
+            for client in clients:
+                await client.__aenter__()
+            calls = (client(call_of(seed=100 * k + j)) for k, client in enumerate(clients) for j in range(10))
             found = await asyncio.gather(*calls, return_exceptions=True)
-            for door in doors:
-                await door.__aexit__(None, None, None)
+            for client in clients:
+                await client.__aexit__(None, None, None)
         assert sum(isinstance(each, Reply) for each in found) == 30
         assert sum(isinstance(each, BudgetError) for each in found) == 10
         assert fake.most_in_flight == 3
@@ -155,15 +153,15 @@ def test_limits_and_connections_hold_over_all_doors(tmp_path: Path) -> None:
     asyncio.run(scene())
 
 
-def test_each_door_tallies_what_is_its_own(tmp_path: Path) -> None:
-    """Three calls of 10 and 5 tokens by one door, one by the other: 30 and 15, 10 and 5."""
+def test_each_client_tallies_what_is_its_own(tmp_path: Path) -> None:
+    """Three calls of 10 and 5 tokens by one client, one by the other: 30 and 15, 10 and 5."""
 
     async def scene() -> None:
         fake = Fake()
         spent = tmp_path / "spent"
-        async with SharedState(fake.transports) as commons:
+        async with SharedState(fake.transports) as shared:
             a, b = (
-                open_client(tmp_path / f"{name}.jsonl", ledgers=spent, job=f"set/{name}", shared=commons)
+                open_client(tmp_path / f"{name}.jsonl", ledgers=spent, job=f"set/{name}", shared=shared)
                 for name in "ab"
             )
             async with a, b:
@@ -192,7 +190,7 @@ def test_whoever_gets_a_claim_knows_whether_others_have_logged_anything(tmp_path
 
 
 def test_what_another_process_has_logged_meanwhile_is_not_asked(tmp_path: Path) -> None:
-    """Commons of their own stand for processes of their own."""
+    """Separate shared states stand for separate processes."""
 
     async def scene() -> None:
         fake = Fake()

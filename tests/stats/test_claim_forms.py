@@ -22,7 +22,7 @@ from cortexdsl.stats.inference.random_effects import random_effect
 from cortexdsl.stats.planning.expectations import Expectation
 from cortexdsl.stats.planning.planning import plan_power
 from cortexdsl.stats.sequential.sequential import evaluate_anytime
-from cortexdsl.stats.tables.answers import ANSWER_COLUMNS as ANSWERS
+from cortexdsl.stats.tables.answers import ANSWER_COLUMNS
 from cortexdsl.stats.tables.score_table import ScoreTable, score_table
 from cortexdsl.stats.tables.units import units_of
 from cortexdsl.stats.verdicts import evaluate_claims
@@ -176,7 +176,7 @@ def _answers(cells: Mapping[str, tuple[Floats, Floats]], agents: Sequence[str] =
         for a, agent in enumerate(agents)
         for q in range(confidence.shape[1])
     ]
-    return pd.DataFrame(rows, columns=list(ANSWERS))
+    return pd.DataFrame(rows, columns=list(ANSWER_COLUMNS))
 
 
 def _with(cells: Mapping[str, tuple[Floats, Floats]], agents: Sequence[str] = ("quick",)) -> ScoreTable:
@@ -272,7 +272,7 @@ def test_raw_confidences_are_those_before_recalibration() -> None:
 def test_answers_of_records_are_rows() -> None:
     debate = made([{"a": "R", "b": None}, {"a": "W", "b": "R"}], [[]], confidence=[{"a": 0.9}, {"a": 0.5, "b": 0.7}])
     rows = answer_rows([record(debate, "full")], grade)
-    assert tuple(rows[0]) == ANSWERS
+    assert tuple(rows[0]) == ANSWER_COLUMNS
     assert [(r["agent"], r["round"], r["score"], r["right"], r["stated"]) for r in rows] == [
         ("a", 0, 1.0, 1, 0.9), ("b", 0, 0.0, 0, None), ("a", 1, 0.0, 0, 0.5), ("b", 1, 1.0, 1, 0.7),
     ]  # fmt: skip

@@ -202,15 +202,17 @@ def test_a_cancelled_call_frees_its_place_and_the_others_go_on(folder: Folder) -
     assert asyncio.run(run()).text is not None
 
 
-def test_through_the_door_a_call_is_logged_with_its_tokens_and_not_asked_again(folder: Folder, tmp_path: Path) -> None:
+def test_through_the_client_a_call_is_logged_with_its_tokens_and_not_asked_again(
+    folder: Folder, tmp_path: Path
+) -> None:
     call = _ask(folder, "What is 2+2?", temperature=0)
 
     async def run() -> tuple[str, int]:
-        async with open_client(tmp_path / "calls" / "c.jsonl") as door:
-            reply = await door(call)
-            again = await door(call)
+        async with open_client(tmp_path / "calls" / "c.jsonl") as client:
+            reply = await client(call)
+            again = await client(call)
             assert reply == again
-            return reply.text, door.counts.asked
+            return reply.text, client.counts.asked
 
     text, asked = asyncio.run(run())
     assert asked == 1

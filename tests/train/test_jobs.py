@@ -1,4 +1,4 @@
-"""The jobs of a phase: through the door, resumable, and with records that are no results."""
+"""The jobs of a phase: through the client, resumable, and with records that are not results."""
 
 from __future__ import annotations
 

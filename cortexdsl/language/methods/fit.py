@@ -218,7 +218,7 @@ def layout_problems(method: Method, node: Node, called: Callable[[Route], str]) 
     Parameters
     ----------
     method, node, called
-        As `misfits` takes them; for a method that has none.
+        As for `fit_problems`, which found nothing wrong with the method.
     """
     principal = debating_agents(method)
     names = [agent.name for agent in principal]

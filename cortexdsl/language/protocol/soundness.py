@@ -98,18 +98,18 @@ def soundness_problems(node: Node, text: ProtocolText, above: Route, doubtful: D
         return mark, Problem(str(mark), f"{dotted((*above, *route))}: {what}", remedy)
 
     yield from _settings(node, text, problem_at)
-    stand_ins = protocol_placeholders(node)
+    placeholders = protocol_placeholders(node)
     filled = node
     for name, route, _ in reversed(list(references(node))):
         if name not in text.settings:
-            filled, doubtful = without_value(filled, route, stand_ins), doubtful.with_(route[:3])
+            filled, doubtful = without_value(filled, route, placeholders), doubtful.with_(route[:3])
     substitution = Substitution(_defaults(node))
     filled = substitution.apply(filled)
     for route, problem in substitution.invalid:
         yield problem
-        filled, doubtful = without_value(filled, route, stand_ins), doubtful.with_(route[:3])
+        filled, doubtful = without_value(filled, route, placeholders), doubtful.with_(route[:3])
     recovered = recover(
-        ProtocolText, filled, stand_ins, lambda route: dotted((*above, substitution.called(route))), doubtful
+        ProtocolText, filled, placeholders, lambda route: dotted((*above, substitution.called(route))), doubtful
     )
     yield from recovered.problems
     if recovered.text is not None:

@@ -198,7 +198,7 @@ class ServerMonitor:
 
     Parameters
     ----------
-    start : Start
+    start : ServerStart
     address : str
     files : sequence of Path
         Where to write; one for each experiment that asks the server. A server that counts nothing is written down, too.

@@ -20,7 +20,7 @@ USUAL_CHANCES = 6
 HARD_SHARE, HARD, EASY = 0.25, -1.8, 0.6
 """Share of expressions that are hard, and what hard and easy add to the log odds of being right."""
 TEMPTED = 0.7
-"""Probability that a mistake is the systematic one of its expression."""
+"""How often a mistake is the one that its expression tempts to."""
 
 _EXPRESSION = re.compile(r"(?<![\w.])\(*-?\d{1,12}\)*(?:\s?[-+*×−]\s?\(*-?\d{1,12}\)*)+(?!\.?\d)(?!\w)")
 _TOKEN = re.compile(r"\d+|[-+*()]")
@@ -44,11 +44,6 @@ class ArithmeticTask:
     text: str
     postfix: tuple[int | str, ...]
     flat: tuple[int | str, ...]
-
-    @property
-    def operations(self) -> int:
-        """Number of operations."""
-        return len(self.postfix) // 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +105,7 @@ def work_out(expression: ArithmeticTask, rate: float, rng: random.Random) -> Att
 
     Parameters
     ----------
-    expression : Expression
+    expression : ArithmeticTask
     rate : float
         Probability of a mistake at each chance: each operation, and the order of working where it matters.
     rng : Random

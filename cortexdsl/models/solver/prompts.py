@@ -67,7 +67,7 @@ class Prompt:
         Labels of a multiple-choice question, each with the one number in its text (None: none, or several).
     form : str
         What the prompt says an answer is (`<a number>`, `<yes or no>`); may be empty.
-    heard : tuple of Heard
+    heard : tuple of OtherReply
     silent : int
         Number of blocks of others without an answer.
     own : str or None

@@ -93,7 +93,7 @@ def rehearse_plan(plan: Plan) -> tuple[CostEstimate, dict[str, CostEstimate]]:
 
     Returns
     -------
-    (Estimate, mapping of cell name to Estimate)
+    (CostEstimate, mapping of cell name to CostEstimate)
         Of all datasets and replicates together. If answers are judged, the entry after the cells is the judge, `JUDGE`:
         at most one call for each debate, since equal answers are judged once. Then follow counterfactuals, one entry a
         cell, and the debates that trainings learn from, one entry a training.
@@ -156,7 +156,7 @@ async def _rehearse_phase(
     for question in sample:
         guides = guides_for(task, question, training.said.guide, plan.templates, plan.seed)
         await trajectory(
-            phase.method, question, rehearsal.hands(), guides, role=phase.role, samples=training.said.samples,
+            phase.method, question, rehearsal.ports(), guides, role=phase.role, samples=training.said.samples,
             seed=plan.seed, opening=training.said.opening,
         )  # fmt: skip
     shared = len(seen & rehearsal.calls.keys())
@@ -259,7 +259,7 @@ def longest_prompts(plan: Plan) -> dict[tuple[str, str], int]:
         for cell in plan.cells:
             rehearsal = Rehearsal(render, lengths)
             method = with_pool(cell.debate, passages_for(plan, cell))
-            asyncio.run(run_debate(full_length(method), sample, rehearsal.hands(), seed=plan.seed, replicate=1))
+            asyncio.run(run_debate(full_length(method), sample, rehearsal.ports(), seed=plan.seed, replicate=1))
             for call_lengths in rehearsal.calls.values():
                 place = cell.name, call_lengths.call.model.name
                 longest[place] = max(longest.get(place, 0), call_lengths.input_tokens)
@@ -353,10 +353,10 @@ async def _rehearsed(plan: Plan, cell: Cell, dataset: str) -> dict[str, float]:
     question = max(task.questions, key=lambda question: len(question.text) + len(question.context))
     if budget := plan.budget_of(cell):
         method = with_draws(method, int((await _rehearsed(plan, budget, dataset))["calls"]))
-    hands = _Counted(renderer(plan.templates, task))
-    example = await run_debate(full_length(method), question, hands.hands(), seed=plan.seed, replicate=1)
+    ports = _Counted(renderer(plan.templates, task))
+    example = await run_debate(full_length(method), question, ports.ports(), seed=plan.seed, replicate=1)
     calls = sum(1 + len(turn.asides) for turn in example.turns)
-    written = [call.model for call in hands.sent if not call.model.is_tool]
+    written = [call.model for call in ports.sent if not call.model.is_tool]
     limits = [int(model.options.get("max_tokens", 0)) for model in written]
     bounds = {"rounds": float(example.rounds), "calls": float(calls)}
     if 0 in limits:  # no bound on the reply of some model
@@ -365,7 +365,7 @@ async def _rehearsed(plan: Plan, cell: Cell, dataset: str) -> dict[str, float]:
     bounds["output_tokens"] = output
     if output > _REHEARSED:
         return bounds
-    hands = _Counted(renderer(plan.templates, task), Lengths(_REHEARSED))
-    await run_debate(full_length(method), question, hands.hands(), seed=plan.seed, replicate=1)
-    bounds["input_tokens"] = float(sum(hands.calls[call_key(call)].input_tokens for call in hands.sent))
+    ports = _Counted(renderer(plan.templates, task), Lengths(_REHEARSED))
+    await run_debate(full_length(method), question, ports.ports(), seed=plan.seed, replicate=1)
+    bounds["input_tokens"] = float(sum(ports.calls[call_key(call)].input_tokens for call in ports.sent))
     return bounds | {"total_tokens": bounds["input_tokens"] + output}

@@ -119,9 +119,9 @@ def _solvers(cell: Cell) -> frozenset[str]:
 
 async def _run_trial(plan: Plan, cell: Cell, task: Task) -> Debate:
     question = task.questions[0]
-    hands = _Trial(renderer(plan.templates, task))
+    ports = _Trial(renderer(plan.templates, task))
     method = full_length(with_pool(cell.debate, passages_for(plan, cell)))
-    world = Ports(hands.ask, hands.render, task.reader(question), hands.similarity)
+    world = Ports(ports.ask, ports.render, task.reader(question), ports.similarity)
     return await run_debate(method, question, world, seed=plan.seed, replicate=1)
 
 

@@ -40,7 +40,7 @@ def check_trust(plan: Plan, cell: Cell, trusted: Collection[str]) -> None:
 
 @asynccontextmanager
 async def open_tools(
-    plan: Plan, cell: Cell, door: Client, embedder: Embedder, *, offline: bool = False
+    plan: Plan, cell: Cell, client: Client, embedder: Embedder, *, offline: bool = False
 ) -> AsyncIterator[Mapping[str, str]]:
     """Open the tools of a cell for a job, and yield by name what the replies of each depend on.
 
@@ -49,7 +49,7 @@ async def open_tools(
     plan : Plan
     cell : Cell
         Its functions must be trusted.
-    door : Door
+    client : Client
         Of the job; it then answers calls to tools.
     embedder : Embedder
         For sources with embeddings.
@@ -84,7 +84,7 @@ async def open_tools(
         sources = {source.name: source for source, _ in opened}
         searches = {name: partial(_search, source) for name, source in sources.items()}
         transport = ToolTransport(searches, functions, close)
-        door.use_transport(TOOL, transport)
+        client.use_transport(TOOL, transport)
         try:
             yield {name: _identity(tool, sources) for name, tool in tools.items()}
         finally:

@@ -185,7 +185,7 @@ class Ledger:
 
     Attributes
     ----------
-    entries : tuple of Entry
+    entries : tuple of LedgerEntry
     faults : tuple of str
         Lines that are not entries or do not continue the line before; a missing ledger although calls were made.
     """

@@ -38,8 +38,8 @@ def plan_record(
     Parameters
     ----------
     plan : Plan
-    estimate : Estimate
-    by_cell : mapping of cell name to Estimate
+    estimate : CostEstimate
+    by_cell : mapping of cell name to CostEstimate
     most : mapping of cell name to mapping
         Upper bounds for one question; see `cortexdsl.plan.forecast.cost.most_of_question`.
     """

@@ -225,8 +225,8 @@ class Rehearsal:
         """Return a similarity of 0 for any two texts."""
         return np.eye(len(texts))
 
-    def hands(self) -> Ports:
-        """Return the hands that the engine takes."""
+    def ports(self) -> Ports:
+        """Return the ports of the engine."""
         return Ports(self.ask, self.render, self, self.similarity)
 
 
@@ -259,7 +259,7 @@ async def rehearse(
     rehearsal = Rehearsal(render, lengths)
     method = full_length(method)
     for question in questions:
-        await run_debate(method, question, rehearsal.hands(), seed=seed, replicate=1, without=without)
+        await run_debate(method, question, rehearsal.ports(), seed=seed, replicate=1, without=without)
     calls = rehearsal.calls
     shared = len(seen & calls.keys())
     seen.update(calls)

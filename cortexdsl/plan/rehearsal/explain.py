@@ -26,8 +26,7 @@ from cortexdsl.core import (
     SitePlace,
     Turn,
 )
-from cortexdsl.engine.methods import principal_roles, scheduled_choices, scheduled_steps
-from cortexdsl.engine.methods import schedule_parts as parts
+from cortexdsl.engine.methods import principal_roles, schedule_parts, scheduled_choices, scheduled_steps
 from cortexdsl.engine.run import run_debate
 from cortexdsl.errors import DebateError
 from cortexdsl.plan.rehearsal.conditions import without_effect
@@ -189,7 +188,7 @@ def rehearse_example(method: Method, *, agrees: bool = False) -> Debate:
 
     With `agrees`, all agents agree with high confidence, every judge is content, and loops end by their conditions.
     """
-    method, hands = full_length(method, ends=agrees), AgreeingRehearsal if agrees else Rehearsal
+    method, ports = full_length(method, ends=agrees), AgreeingRehearsal if agrees else Rehearsal
 
     def render(prompt: str, view: Mapping[str, Any]) -> tuple[Message, ...]:
         str(view)  # everything that reaches the speaker counts as shown
@@ -197,7 +196,7 @@ def rehearse_example(method: Method, *, agrees: bool = False) -> Debate:
         whose = f"{prompt} {view['agent']['name']} {view['round']} {view['about']}"
         return ({"role": "user", "content": whose},)
 
-    work = run_debate(method, QUESTION, hands(render).hands(), seed=0, replicate=1)
+    work = run_debate(method, QUESTION, ports(render).ports(), seed=0, replicate=1)
     with ThreadPoolExecutor(1) as thread:  # a plan may be compiled inside a running event loop
         return thread.submit(asyncio.run, work).result()
 
@@ -240,7 +239,7 @@ def why_fewer_calls(method: Method, never: Collection[SitePlace] = ()) -> str:
 
     Conditions at the places in `never` end nothing.
     """
-    loops = [part for part in parts(method.schedule) if isinstance(part, Repeat)]
+    loops = [part for part in schedule_parts(method.schedule) if isinstance(part, Repeat)]
     ends = any(
         text != NEVER and (word, loop) not in never
         for loop in loops
@@ -256,7 +255,7 @@ def why_fewer_calls(method: Method, never: Collection[SitePlace] = ()) -> str:
 def _silences(schedule: Sequence[SchedulePart], known: Collection[Choose], *, goes_on: bool = False) -> bool:
     """Return whether a step follows a choice that is not the same in every debate; loops repeat their own steps."""
     for place, part in enumerate(schedule):
-        later = goes_on or any(isinstance(item, str) for item in parts(schedule[place + 1 :]))
+        later = goes_on or any(isinstance(item, str) for item in schedule_parts(schedule[place + 1 :]))
         if isinstance(part, Choose) and part not in known and later:
             return True
         if isinstance(part, Repeat) and _silences(part.body, known, goes_on=later or part.times > 1):

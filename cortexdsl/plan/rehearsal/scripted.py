@@ -144,8 +144,8 @@ class ScriptedReplies:
         np.fill_diagonal(similarities, 1.0)
         return similarities
 
-    def hands(self) -> Ports:
-        """Return the hands that the engine takes."""
+    def ports(self) -> Ports:
+        """Return the ports of the engine."""
         return Ports(self.ask, self.render, self, self.similarity, self._observe)
 
 
@@ -170,9 +170,9 @@ def scripted_debates(method: Method, observe: Observe, enough: Callable[[Sequenc
     async def run() -> list[Debate]:
         debates: list[Debate] = []
         for number, script in enumerate(SCRIPTS):
-            hands = ScriptedReplies(script, number, observe).hands()
+            ports = ScriptedReplies(script, number, observe).ports()
             with suppress(DebateError):
-                debates.append(await run_debate(method, QUESTION, hands, seed=number, replicate=1))
+                debates.append(await run_debate(method, QUESTION, ports, seed=number, replicate=1))
             if enough(debates):
                 break
         return debates

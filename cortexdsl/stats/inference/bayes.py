@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from cortexdsl.claims.arms import GridArm, arms_of, find_arm
+from cortexdsl.claims.arms import arms_of, find_arm
 from cortexdsl.core import Family
 from cortexdsl.errors import InputError
 from cortexdsl.stats.inference.contrasts import gap_of
@@ -78,7 +78,6 @@ def bayes_families(
     metrics: Sequence[str],
     rope: float,
     seed: int,
-    arms: Sequence[GridArm] = (),
 ) -> pd.DataFrame:
     """Return the posterior probabilities of every comparison of the families.
 
@@ -95,7 +94,7 @@ def bayes_families(
     if rope < 0:
         raise InputError(f"a region of practical equivalence has a half-width of at least 0, not {rope}")
     table = scores if isinstance(scores, ScoreTable) else score_table(scores)
-    known = tuple(arms) or arms_of(table.cells)
+    known = arms_of(table.cells)
     rows = []
     for family in families:
         reference = find_arm(known, family.to).cell

@@ -126,7 +126,7 @@ def compare_families(
         Columns of the table; `accuracy` is `score`.
     seed : int
         Of resamples.
-    arms : sequence of Arm
+    arms : sequence of GridArm
         The cells of the plan, if families name methods or aliases of cells.
     draws : int
 

@@ -241,7 +241,7 @@ async def open_sources(
 
     Parameters
     ----------
-    entries : sequence of Entry
+    entries : sequence of KnowledgeEntry
     embed : EmbedBy
         Called for dense entries alone.
     environment : mapping

@@ -96,7 +96,7 @@ CASES = {
 
 @dataclass
 class Talk:
-    """Hands that keep every prompt. A reply depends on who speaks and what is asked for; it travels in its call."""
+    """Ports that keep every prompt. A reply depends on who speaks and what is asked for; it travels in its call."""
 
     method: Method
     prompts: list[tuple[Message, ...]] = field(default_factory=list)
@@ -144,8 +144,8 @@ def made_up(case: str) -> tuple[Method, Debate, Sequence[tuple[Message, ...]]]:
     if any(step.material.get("pool") for step in method.steps.values()):
         method = with_pool(method, PASSAGES)
     talk = Talk(method)
-    hands = Ports(talk.ask, talk.render, AnswerReader(kind_named("number")), Embedder())
-    return method, asyncio.run(run_debate(method, QUESTION, hands, seed=7, replicate=1)), talk.prompts
+    ports = Ports(talk.ask, talk.render, AnswerReader(kind_named("number")), Embedder())
+    return method, asyncio.run(run_debate(method, QUESTION, ports, seed=7, replicate=1)), talk.prompts
 
 
 def _written(case: str) -> str:

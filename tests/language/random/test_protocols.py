@@ -358,8 +358,8 @@ class World:
         return self.templates.render(prompt, {**view, "answer_format": answer_format("a number")})
 
     def run(self, method: Method, **more: Any) -> Debate:
-        hands = Ports(self.ask, self.render, AnswerReader(kind_named("number")), Embedder())
-        return asyncio.run(run_debate(method, QUESTION, hands, seed=3, replicate=1, **more))
+        ports = Ports(self.ask, self.render, AnswerReader(kind_named("number")), Embedder())
+        return asyncio.run(run_debate(method, QUESTION, ports, seed=3, replicate=1, **more))
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Calls per question, counted by a server: every row of the published tables, through the door, over HTTP."""
+"""Calls per question, counted by a server: every row of the published tables, through the client, over HTTP."""
 
 from __future__ import annotations
 
@@ -113,19 +113,19 @@ def method_of(name: str, agents: int, settings: str, base: str) -> Method:
     return resolve(load_protocol(name), MethodChoice("methods.tried", parse(settings, "tried.yaml"), team, tools=tools))
 
 
-async def debated(method: Method, door: Client) -> Debate:
+async def debated(method: Method, client: Client) -> Debate:
     def render(prompt: str, view: Mapping[str, Any]) -> tuple[Message, ...]:
         return Templates().render(prompt, {**view, "answer_format": answer_format("a number")})
 
-    hands = Ports(door, render, AnswerReader(kind_named("number")), Embedder(door))
-    return await run_debate(method, QUESTION, hands, seed=7, replicate=1)
+    ports = Ports(client, render, AnswerReader(kind_named("number")), Embedder(client))
+    return await run_debate(method, QUESTION, ports, seed=7, replicate=1)
 
 
 @pytest.mark.parametrize(("name", "agents", "settings", "calls"), COUNTS)
 def test_calls_per_question(tmp_path: Path, name: str, agents: int, settings: str, calls: int) -> None:
     async def scene() -> tuple[int, Debate]:
-        async with serving(server := Server()), open_client(tmp_path / "calls" / "job.jsonl") as door:
-            found = await debated(method_of(name, agents, settings, server.base), door)
+        async with serving(server := Server()), open_client(tmp_path / "calls" / "job.jsonl") as client:
+            found = await debated(method_of(name, agents, settings, server.base), client)
             return server.calls, found
 
     served, found = asyncio.run(scene())
@@ -141,12 +141,12 @@ def test_self_consistency_with_the_budget_of_a_debate(tmp_path: Path, unit: Any,
     """GroupDebate (5, 3) makes 17 calls; this server counts every call as 120 tokens, so that tokens give 17 too."""
 
     async def scene() -> int:
-        async with serving(server := Server()), open_client(tmp_path / "calls" / "job.jsonl") as door:
-            budget = await debated(method_of("group", 5, "{rounds: 3}", server.base), door)
+        async with serving(server := Server()), open_client(tmp_path / "calls" / "job.jsonl") as client:
+            budget = await debated(method_of("group", 5, "{rounds: 3}", server.base), client)
             before = server.calls
             # Under another address: at the same one the first sample is the debate's opening, and not asked again.
             sampled = match_budget(method_of("self-consistency", 1, "{}", f"{server.base}/"), budget, unit)
-            assert len((await debated(sampled, door)).turns) == samples
+            assert len((await debated(sampled, client)).turns) == samples
             return server.calls - before
 
     assert asyncio.run(scene()) == samples
@@ -159,10 +159,10 @@ def test_what_was_asked_is_replayed_without_a_server(tmp_path: Path) -> None:
     async def scene() -> tuple[Debate, Debate]:
         async with serving(server := Server()):
             method = method_of("cortexdebate", 3, "{rounds: 2, similarity: asked}", server.base)
-            async with open_client(log) as door:
-                live = await debated(method, door)
-        async with open_client(None, folder=log.parent, offline=True) as door:
-            return live, await debated(method, door)
+            async with open_client(log) as client:
+                live = await debated(method, client)
+        async with open_client(None, folder=log.parent, offline=True) as client:
+            return live, await debated(method, client)
 
     live, again = asyncio.run(scene())
     assert again.turns == live.turns

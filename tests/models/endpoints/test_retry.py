@@ -34,11 +34,11 @@ async def job(
     """One job of a run, as a process of its own would do it; it may make `most` calls."""
     log = root / "calls" / f"{name}.jsonl"
     allowed = Limits(connections=4, calls=most, **limits)
-    door_of_job = open_client(
+    client = open_client(
         log, limits=allowed, ledgers=root / "spent", job=name, transports=fake.transports, hooks=time.hooks()
     )
-    async with door_of_job as door:
-        asked = [door(call_of(name, k)) for k in range(calls)]
+    async with client:
+        asked = [client(call_of(name, k)) for k in range(calls)]
         return list(await asyncio.gather(*asked, return_exceptions=True))
 
 
@@ -144,8 +144,8 @@ def test_patience_does_not_run_out_while_a_call_waits_for_a_place(tmp_path: Path
         fake.send = send  # type: ignore[assignment]
         allowed = Limits(connections=1)
         async with open_client(tmp_path / "own.jsonl", limits=allowed, transports=fake.transports,
-                             hooks=time.hooks()) as door:  # fmt: skip
-            replies = await asyncio.gather(*(door(call_of(seed=k)) for k in range(4)))
+                             hooks=time.hooks()) as client:  # fmt: skip
+            replies = await asyncio.gather(*(client(call_of(seed=k)) for k in range(4)))
         assert [reply.text for reply in replies] == ["fine"] * 4
         assert len(fake.asked) == 7
 

@@ -78,9 +78,9 @@ async def embed(folder: Path, stub: Stub, texts: list[str], own: str = "own.json
         serving(stub) as base,
         open_client(
             None if offline else folder / own, folder=folder, offline=offline, hooks=Time().hooks(BASE=base)
-        ) as door,
+        ) as client,
     ):
-        embedder = Embedder(door, {"emb": MODEL})
+        embedder = Embedder(client, {"emb": MODEL})
         return await embedder("emb", texts)
 
 
@@ -123,9 +123,9 @@ def test_equal_texts_that_are_asked_at_once_are_asked_once(tmp_path: Path) -> No
     async def scene() -> None:
         async with (
             serving(stub) as base,
-            open_client(tmp_path / "own.jsonl", hooks=Time().hooks(BASE=base)) as door,
+            open_client(tmp_path / "own.jsonl", hooks=Time().hooks(BASE=base)) as client,
         ):
-            embedder = Embedder(door, {"emb": MODEL})
+            embedder = Embedder(client, {"emb": MODEL})
             await asyncio.gather(*(embedder("emb", ["aaa", f"e{k % 2}"]) for k in range(6)))
 
     asyncio.run(scene())
@@ -144,10 +144,10 @@ def test_embeddings_are_spent_from_the_same_budget(tmp_path: Path) -> None:
                 limits=Limits(calls=9),
                 ledgers=tmp_path / "spent",
                 hooks=Time().hooks(BASE=base),
-            ) as door,
+            ) as client,
         ):
-            await Embedder(door, {"emb": MODEL})("emb", texts)
-            total = door.budget.total
+            await Embedder(client, {"emb": MODEL})("emb", texts)
+            total = client.budget.total
             return total.calls, total.tokens, total.dollars
 
     assert asyncio.run(scene(["a", "b"])) == (1, 4, 0.004)
@@ -167,14 +167,14 @@ def test_embeddings_cost_the_list_price_and_an_estimate_where_nothing_is_counted
         spent = []
         async with (
             serving(Stub()) as base,
-            open_client(tmp_path / "own.jsonl", ledgers=tmp_path / "spent", hooks=Time().hooks(BASE=base)) as door,
+            open_client(tmp_path / "own.jsonl", ledgers=tmp_path / "spent", hooks=Time().hooks(BASE=base)) as client,
         ):
-            calls = EmbeddingCalls(door)
+            calls = EmbeddingCalls(client)
             await calls.embed(model, ["a"])
-            spent.append(door.budget.total.dollars)
+            spent.append(client.budget.total.dollars)
             monkeypatch.setattr(calls, "_embed", uncounted)
             await calls.embed(model, ["a" * 40])
-            return [*spent, door.budget.total.dollars]
+            return [*spent, client.budget.total.dollars]
 
     assert asyncio.run(scene()) == pytest.approx([8e-8, 28e-8])
     lines = map(json.loads, (tmp_path / "embeddings" / "own.jsonl").read_text().splitlines())
@@ -196,8 +196,8 @@ def test_vectors_that_are_on_their_way_when_a_job_fails_are_kept(tmp_path: Path)
             hooks = Time().hooks(BASE="http://127.0.0.1:9/v1")
             async with open_client(
                 tmp_path / name / "own.jsonl", ledgers=tmp_path / name / "spent", hooks=hooks
-            ) as door:
-                asked = asyncio.create_task(EmbeddingCalls(door, slow).embed(MODEL, ["a"]))
+            ) as client:
+                asked = asyncio.create_task(EmbeddingCalls(client, slow).embed(MODEL, ["a"]))
                 await sent.wait()
                 asked.cancel()
                 asyncio.get_running_loop().call_later(0.05, gate.set)
@@ -259,7 +259,7 @@ def test_a_local_model_embeds_each_text_once(monkeypatch: pytest.MonkeyPatch) ->
         asyncio.run(Embedder()("sentence-transformers/bad", ["a"]))
 
 
-def test_without_a_door_a_models_similarity_is_an_error() -> None:
+def test_without_a_client_a_models_similarity_is_an_error() -> None:
     with pytest.raises(ModelError, match="no client"):
         asyncio.run(Embedder()("text-embedding-3-large", ["a", "b"]))
 

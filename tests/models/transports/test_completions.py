@@ -74,16 +74,16 @@ def test_a_hundred_thousand_tags_take_no_time_that_grows_with_their_square() -> 
 
 
 def reply_from(folder: Path, way: str, *orders: str, **environment: str) -> tuple[list[Reply], list[dict[str, Any]]]:
-    """Ask a server once a order, then a door that only replays; return what was heard twice, and the log."""
+    """Ask a server once an order, then a client that only replays; return what was heard twice, and the log."""
 
     async def scene() -> list[Reply]:
         calls = [call_of(f"q{k}", 1, f"{way}/name", api_base="env:BASE") for k in range(len(orders))]
         async with serving(Stub(orders)) as base:
             hooks = Time().hooks(BASE=base, **environment)
-            async with open_client(folder / "own.jsonl", hooks=hooks) as door:
-                heard = [await door(call) for call in calls]
-        async with open_client(None, folder=folder, offline=True, hooks=hooks) as door:
-            assert [await door(call) for call in calls] == heard
+            async with open_client(folder / "own.jsonl", hooks=hooks) as client:
+                heard = [await client(call) for call in calls]
+        async with open_client(None, folder=folder, offline=True, hooks=hooks) as client:
+            assert [await client(call) for call in calls] == heard
         return heard
 
     heard = asyncio.run(scene())
@@ -122,8 +122,8 @@ def test_a_key_in_the_reasoning_is_redacted(tmp_path: Path) -> None:
     async def scene() -> Reply:
         async with serving(stub) as base:
             hooks = Time().hooks(BASE=base, KEY="sk-verysecret0123456789")
-            async with open_client(tmp_path / "own.jsonl", hooks=hooks) as door:
-                return await door(call_of("q", 1, "direct/name", api_base="env:BASE", api_key_env="KEY"))
+            async with open_client(tmp_path / "own.jsonl", hooks=hooks) as client:
+                return await client(call_of("q", 1, "direct/name", api_base="env:BASE", api_key_env="KEY"))
 
     reply = asyncio.run(scene())
     assert reply.text == "Answer: 4"
@@ -202,7 +202,7 @@ def test_a_hundred_thousand_tokens_take_no_time_that_grows_with_their_square() -
 
 
 def asked(folder: Path, way: str, *orders: str, **options: Any) -> tuple[list[Reply], list[dict[str, Any]], Stub]:
-    """Ask a server once an order, then a door that only replays; return what was heard, the log, and the server."""
+    """Ask a server once an order, then a client that only replays; return what was heard, the log, and the server."""
     stub = Stub(orders)
 
     async def scene() -> list[Reply]:
@@ -210,10 +210,10 @@ def asked(folder: Path, way: str, *orders: str, **options: Any) -> tuple[list[Re
         calls = [call_of(f"q{k}", 1, f"{way}/name", api_base="env:BASE", options=options_) for k in range(len(orders))]
         async with serving(stub) as base:
             hooks = Time().hooks(BASE=base)
-            async with open_client(folder / "own.jsonl", hooks=hooks) as door:
-                heard = [await door(call) for call in calls]
-        async with open_client(None, folder=folder, offline=True, hooks=hooks) as door:
-            assert [await door(call) for call in calls] == heard
+            async with open_client(folder / "own.jsonl", hooks=hooks) as client:
+                heard = [await client(call) for call in calls]
+        async with open_client(None, folder=folder, offline=True, hooks=hooks) as client:
+            assert [await client(call) for call in calls] == heard
         return heard
 
     heard = asyncio.run(scene())
@@ -252,8 +252,8 @@ def test_a_key_that_is_taken_out_of_a_reply_takes_the_tokens_along(tmp_path: Pat
         async with serving(stub) as base:
             hooks = Time().hooks(BASE=base, KEY="sk-abcdefghijklmnop")
             call = call_of("q", 1, "direct/m", api_base="env:BASE", api_key_env="KEY", options={"logprobs": True})
-            async with open_client(tmp_path / "own.jsonl", hooks=hooks) as door:
-                return await door(call)
+            async with open_client(tmp_path / "own.jsonl", hooks=hooks) as client:
+                return await client(call)
 
     reply = asyncio.run(scene())
     assert "abcdefghijklmnop" not in reply.text

@@ -66,8 +66,8 @@ def test_a_transport_is_added_by_one_file(packages: Path, tmp_path: Path) -> Non
     call = call_of("Polly", model="parrot/grey")
 
     async def scene() -> str:
-        async with open_client(tmp_path / "own.jsonl") as door:
-            return (await door(call)).text
+        async with open_client(tmp_path / "own.jsonl") as client:
+            return (await client(call)).text
 
     assert asyncio.run(scene()) == "Polly"
     assert runs_here(call.model)
@@ -126,8 +126,8 @@ def test_an_entry_names_its_transport() -> None:
 
 def test_a_transport_that_jobs_bring_is_missed_by_name(tmp_path: Path) -> None:
     async def scene() -> None:
-        async with open_client(tmp_path / "own.jsonl") as door:
-            await door(call_of(model="tool/calculator"))
+        async with open_client(tmp_path / "own.jsonl") as client:
+            await client(call_of(model="tool/calculator"))
 
     with pytest.raises(ModelError, match="this job has opened no transport 'tool'"):
         asyncio.run(scene())

@@ -27,8 +27,8 @@ SECRET = "sk-verysecret0123456789"
 async def ask(stub: Stub, folder: Path, way: str, *calls: Call, **environment: str) -> list[Reply]:
     async with serving(stub) as base:
         hooks = Time().hooks(BASE=base, **environment)
-        async with open_client(folder / f"{way}.jsonl", hooks=hooks) as door:
-            return list(await asyncio.gather(*(door(call) for call in calls)))
+        async with open_client(folder / f"{way}.jsonl", hooks=hooks) as client:
+            return list(await asyncio.gather(*(client(call) for call in calls)))
 
 
 def question(way: str, text: str = "hi", seed: int = 1, **entry: Any) -> Call:
@@ -112,9 +112,9 @@ def test_a_refused_seed_is_left_out_once_and_for_all_and_the_record_says_so(tmp_
     async def scene() -> list[Reply]:
         async with (
             serving(stub) as base,
-            open_client(tmp_path / "own.jsonl", hooks=Time().hooks(BASE=base)) as door,
+            open_client(tmp_path / "own.jsonl", hooks=Time().hooks(BASE=base)) as client,
         ):
-            return [await door(question(way, seed=seed)) for seed in (1, 2)]
+            return [await client(question(way, seed=seed)) for seed in (1, 2)]
 
     replies = asyncio.run(scene())
     assert [reply.text for reply in replies] == ["reply to hi [None]"] * 2
@@ -136,9 +136,9 @@ def test_a_refused_seed_is_a_request_that_is_counted(tmp_path: Path, way: str) -
                 limits=Limits(calls=6, connections=8),
                 ledgers=tmp_path / "spent",
                 hooks=Hooks(environment={"BASE": base}),
-            ) as door,
+            ) as client,
         ):
-            asked = (door(question(way, seed=seed)) for seed in range(8))
+            asked = (client(question(way, seed=seed)) for seed in range(8))
             return list(await asyncio.gather(*asked, return_exceptions=True))
 
     found = asyncio.run(scene())
@@ -200,11 +200,11 @@ def test_both_ways_send_the_same_and_keep_the_same(tmp_path: Path) -> None:
 
 def test_litellm_answers_others_in_the_process_as_before() -> None:
     """Bodies are bounded for all its clients; who asks it beside us is not asked for what we keep of our calls."""
-    from cortexdsl.models.transports import litellm as litellm_door
+    from cortexdsl.models.transports import litellm as litellm_transport
 
     async def beside() -> str:
         async with serving(Stub()) as base:
-            said = await litellm_door.load().acompletion(
+            said = await litellm_transport.load().acompletion(
                 model="openai/name", messages=[{"role": "user", "content": "hi"}], api_base=base, api_key="none", seed=1
             )
             return str(said.choices[0].message.content)
@@ -214,9 +214,9 @@ def test_litellm_answers_others_in_the_process_as_before() -> None:
 
 def test_litellm_neither_prices_nor_logs_what_is_asked_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both took more of a call's time than all that is done around it; `prices` says what a reply costs."""
-    from cortexdsl.models.transports import litellm as litellm_door
+    from cortexdsl.models.transports import litellm as litellm_transport
 
-    litellm = litellm_door.load()
+    litellm = litellm_transport.load()
     seen: list[str] = []
 
     async def log(*_: object, **__: object) -> None:
@@ -243,17 +243,17 @@ def test_litellm_neither_prices_nor_logs_what_is_asked_here(monkeypatch: pytest.
 
 def test_a_provider_that_takes_no_seed_is_asked_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Anthropic's interface has no seed; litellm would refuse the call."""
-    from cortexdsl.models.transports import litellm as litellm_door
+    from cortexdsl.models.transports import litellm as litellm_transport
 
-    assert litellm_door.takes_seed("openai/gpt-4o")
-    assert litellm_door.takes_seed("hosted_vllm/qwen")
-    assert not litellm_door.takes_seed("anthropic/claude-3-5-sonnet-20240620")
+    assert litellm_transport.takes_seed("openai/gpt-4o")
+    assert litellm_transport.takes_seed("hosted_vllm/qwen")
+    assert not litellm_transport.takes_seed("anthropic/claude-3-5-sonnet-20240620")
 
 
 def test_unknown_built_in_models_and_parameters_are_clear_errors(tmp_path: Path) -> None:
     async def scene(model: str, **options: float) -> None:
-        async with open_client(tmp_path / "own.jsonl") as door:
-            await door(call_of("1+1", 1, model, options=options))
+        async with open_client(tmp_path / "own.jsonl") as client:
+            await client(call_of("1+1", 1, model, options=options))
 
     with pytest.raises(ModelError, match="no built-in model 'builtin/solvr'; the only one is builtin/solver"):
         asyncio.run(scene("builtin/solvr"))
@@ -272,8 +272,8 @@ def test_unknown_built_in_models_and_parameters_are_clear_errors(tmp_path: Path)
 )
 def test_what_the_spec_or_the_environment_lacks_is_said(tmp_path: Path, call: Call, said: str) -> None:
     async def scene() -> None:
-        async with open_client(tmp_path / "own.jsonl", hooks=Time().hooks()) as door:
-            await door(call)
+        async with open_client(tmp_path / "own.jsonl", hooks=Time().hooks()) as client:
+            await client(call)
 
     with pytest.raises(ModelError, match=said):
         asyncio.run(scene())
@@ -283,8 +283,8 @@ def test_nobody_at_the_address_is_an_error_with_a_remedy(tmp_path: Path) -> None
     async def scene() -> None:
         async with serving(Stub()) as base:
             pass
-        async with open_client(tmp_path / "own.jsonl", hooks=Time().hooks(BASE=base)) as door:
-            await door(question("direct"))
+        async with open_client(tmp_path / "own.jsonl", hooks=Time().hooks(BASE=base)) as client:
+            await client(question("direct"))
 
     with pytest.raises(ModelError, match=r"tried 6 times.*\n.*see that the server runs"):
         asyncio.run(scene())
@@ -309,8 +309,8 @@ def test_a_busy_imperfect_server_is_got_through(tmp_path: Path, repository: Path
 
     async def scene() -> list[Reply]:
         hooks = Hooks(environment={"BASE": base}, patience=Patience(first=0.01, longest=0.05))
-        async with open_client(tmp_path / "own.jsonl", hooks=hooks) as door:
-            return list(await asyncio.gather(*(door(question(way, seed=seed)) for seed in range(150))))
+        async with open_client(tmp_path / "own.jsonl", hooks=hooks) as client:
+            return list(await asyncio.gather(*(client(question(way, seed=seed)) for seed in range(150))))
 
     try:
         replies = asyncio.run(scene())
@@ -328,9 +328,9 @@ from cortexdsl.core import Call, Model
 
 async def job():
     model = Model("m", "direct/x", api_base=sys.argv[2])
-    async with open_client(Path(sys.argv[1])) as door:
+    async with open_client(Path(sys.argv[1])) as client:
         calls = [Call(model, ({"role": "user", "content": "q"},), seed) for seed in range(40)]
-        replies = await asyncio.gather(*(door(call) for call in calls))
+        replies = await asyncio.gather(*(client(call) for call in calls))
         print(" ".join(reply.text for reply in replies))
 
 asyncio.run(job())

@@ -64,11 +64,11 @@ async def _both(wire: Wire, model: dict[str, Any], content: str, seed: int) -> l
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     base = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
     found: list[Raw | Failure] = []
-    async with SharedState(hooks=Hooks()) as commons:
+    async with SharedState(hooks=Hooks()) as shared:
         for way in ("litellm", "direct"):
             entry = Model("m", **{"model": "openai/n", **model}, transport=way)
             messages = ({"role": "system", "content": "be brief"}, {"role": "user", "content": content})
-            transport: Transport = commons.transport(entry)
+            transport: Transport = shared.transport(entry)
             try:
                 found.append(await transport.send(Call(entry, messages, seed), base, "key"))
             except Failure as failure:
@@ -266,8 +266,8 @@ def with_images(way: str, *images: Image) -> Call:
 
 def ask(stub: Stub, folder: Path, call: Call) -> Reply:
     async def scene() -> Reply:
-        async with serving(stub) as base, open_client(folder / "own.jsonl", hooks=Time().hooks(BASE=base)) as door:
-            return await door(call)
+        async with serving(stub) as base, open_client(folder / "own.jsonl", hooks=Time().hooks(BASE=base)) as client:
+            return await client(call)
 
     return asyncio.run(scene())
 
