@@ -77,8 +77,9 @@ def simultaneous_level(
 
     Under a correction of the family-wise error (`holm`, `hommel`) that is Bonferroni's 1 - alpha / m: all intervals
     cover at once in at least `level` of experiments. Holm's own regions (Guilbaud 2008) give only the sign of a
-    rejected difference unless all are rejected, and readers need its size. Under `bh` and `by` it is 1 - r alpha / m with r significant tests: the
-    expected share of significant differences whose interval misses is at most alpha. With `none` it is `level`.
+    rejected difference unless all are rejected, and readers need its size. Under `bh` and `by` it is 1 - r alpha / m
+    with r significant tests: the expected share of significant differences whose interval misses is at most alpha.
+    With `none` it is `level`.
     `absent` is as in `adjust`.
 
     References
