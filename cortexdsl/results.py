@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
 from cortexdsl.claims.arms import arms_of, find_arm
-from cortexdsl.core import Family
+from cortexdsl.core import Correction, Family
 from cortexdsl.errors import DataError
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.store import read_plan
@@ -126,7 +126,7 @@ class Results:
         *cells: str,
         to: str,
         metric: str | Sequence[str] = "accuracy",
-        correction: Literal["holm", "hommel", "bh", "by", "none"] = "holm",
+        correction: Correction = "holm",
         seed: int | None = None,
         draws: int = DRAWS,
     ) -> pd.DataFrame:
@@ -141,7 +141,7 @@ class Results:
         metric : str or several
             `accuracy`, or any column of `scores`.
         correction : str
-            Of the p-values over all rows: holm, hommel, bh, by, none.
+            Of the p-values over all rows: a value of `cortexdsl.core.Correction`.
         seed : int, optional
             Of Monte Carlo tests and bootstraps; the experiment's own by default.
         draws : int

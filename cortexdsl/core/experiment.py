@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from cortexdsl.core.protocol import Method
+
+Correction: TypeAlias = Literal["holm", "hommel", "bh", "by", "none"]
+"""How the p-values of a family are adjusted together (see `cortexdsl.stats.inference.families.adjust`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ class Family:
     name: str
     compare: tuple[str, ...]
     to: str
-    correction: Literal["holm", "hommel", "bh", "by", "none"] = "holm"
+    correction: Correction = "holm"
 
 
 @dataclass(frozen=True, slots=True)

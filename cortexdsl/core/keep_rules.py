@@ -1,6 +1,7 @@
 """Keep rules: which weighted edges a listener keeps, which candidates of a choice stay (CortexDebate, Eq. 10-12).
 
-A new rule is an entry of `KEEP_RULES`, its name in `KeepName`, and a form of the language if it takes a number.
+A new rule is an entry of `KEEP_RULES`. If it takes a number, it also needs a form in
+`cortexdsl.language.grammar.hears`.
 """
 
 from __future__ import annotations
@@ -8,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cortexdsl.core.types import Bools, Floats
 
-KeepName: TypeAlias = Literal["mean", "median", "mean_of_all", "top", "drop_bottom", "above", "all"]
 Selection: TypeAlias = Callable[[Floats, Bools, float | None], Bools]
 """Selects edges from (S, L) weights, the (S, L) pairs that can be kept (never all False) and the rule's number."""
 LeastWeight: TypeAlias = Callable[[Floats, Bools, float | None], Floats]
@@ -38,6 +38,8 @@ class KeepRule:
         Whether each listener keeps at least one of its candidates, whatever the weights.
     compares : bool
         Whether it compares weights with each other, so that equal weights decide nothing.
+    has_number : bool
+        Whether it takes a number. The language has a word for each other rule.
     retained : callable or None
         If its number counts agents: from this number and the number of candidates to how many it keeps (see
         `Keep.retained`).
@@ -47,6 +49,7 @@ class KeepRule:
     select: Selection
     keeps_somebody: bool = True
     compares: bool = True
+    has_number: bool = False
     retained: Callable[[int, int], int] | None = None
 
 
@@ -64,7 +67,7 @@ class Keep:
         With `top` and `drop_bottom`: weights up to this one are never kept.
     """
 
-    rule: KeepName
+    rule: str
     number: float | None = None
     floor: float | None = None
 
@@ -154,7 +157,7 @@ def _overall_mean(weight: Floats, possible: Bools, number: float | None) -> Floa
     return np.asarray(np.minimum(overall, np.where(possible, weight, -np.inf).max(axis=0)))
 
 
-KEEP_RULES: Mapping[KeepName, KeepRule] = MappingProxyType(
+KEEP_RULES: Mapping[str, KeepRule] = MappingProxyType(
     {
         "mean": KeepRule("at least the mean of the listener's own incoming weights", _at_least(_own_mean)),
         "median": KeepRule(
@@ -168,11 +171,13 @@ KEEP_RULES: Mapping[KeepName, KeepRule] = MappingProxyType(
         "top": KeepRule(
             "the k highest, and weights equal to the lowest of them",
             _at_least_ranked(lambda count, number: (count - np.minimum(number or 1, count),)),
+            has_number=True,
             retained=lambda number, candidates: number or 1,
         ),
         "drop_bottom": KeepRule(
             "all but the k lowest, and weights equal to the lowest that is kept",
             _at_least_ranked(lambda count, number: (np.minimum(number, count - 1),)),
+            has_number=True,
             retained=lambda number, candidates: candidates - number,
         ),
         "above": KeepRule(
@@ -180,6 +185,7 @@ KEEP_RULES: Mapping[KeepName, KeepRule] = MappingProxyType(
             lambda weight, possible, number: possible & (np.where(possible, weight, -np.inf) > (number or 0.0)),
             keeps_somebody=False,
             compares=False,
+            has_number=True,
         ),
         "all": KeepRule("every weight", lambda weight, possible, number: possible, compares=False),
     }

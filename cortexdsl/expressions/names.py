@@ -65,6 +65,12 @@ OF_STEPS: Mapping[str, Reads] = {
 }  # fmt: skip
 """The names that are computed from what steps read, and from what; `chosen(rank)` uses one step only."""
 
+FROM_ANSWERS = frozenset({
+    "reliability", "confidence", "support", "constancy", "changes", "changed", "similarity", "intimacy", "differs",
+    "agreement", "consensus",
+})  # fmt: skip
+"""The names that have a value only after a debater has answered."""
+
 _EDGES = frozenset({"previous"})
 _OF_EDGES_SO_FAR = frozenset({"participation", "self_orientation", "chance", "place"})
 

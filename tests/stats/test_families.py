@@ -6,6 +6,7 @@ import gc
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -17,11 +18,12 @@ from statsmodels.stats.multitest import multipletests
 
 from cortexdsl.claims.arms import GridArm, find_arm
 from cortexdsl.cli.main import main
-from cortexdsl.core import Family
+from cortexdsl.core import Correction, Family
 from cortexdsl.errors import InputError
 from cortexdsl.stats.inference.accuracies import d_z, discordant_odds_ratio
 from cortexdsl.stats.inference.families import (
     COMPARISON_COLUMNS,
+    CORRECTIONS,
     adjust,
     compare_families,
     missing_bounds,
@@ -321,3 +323,7 @@ def test_the_wald_test_over_clusters_is_hotellings() -> None:
     assert (row["test"], row["freedom"]) == ("Wald over clusters", 2)
     assert row["statistic"] == pytest.approx(squared * 10 / 22)
     assert row["p"] == pytest.approx(float(f_distribution.sf(squared * 10 / 22, 2, 10)))
+
+
+def test_every_correction_of_the_language_has_a_method() -> None:
+    assert {*CORRECTIONS, "none"} == set(get_args(Correction))

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, Strict, model_validator
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import TaggedUnionSchema
 
+from cortexdsl.core import Correction
 from cortexdsl.language.grammar.counterfactuals import WhatifText
 from cortexdsl.language.grammar.entries import (
     Address,
@@ -121,9 +122,6 @@ class ConfidenceEntry(StrictEntry):
     """The one word of a method, so that a value of a grid is checked as one of a method."""
 
     confidence: ConfidenceText
-
-
-Correction: TypeAlias = Literal["holm", "hommel", "bh", "by", "none"]
 
 
 # ---------------------------------------------------------------- methods

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field
 
-from cortexdsl.core import KEEP_TRUE, Keep, graphs
+from cortexdsl.core import KEEP_RULES, KEEP_TRUE, Keep, graphs
 from cortexdsl.language.grammar.entries import (
     AtLeastOne,
     Count,
@@ -28,42 +28,56 @@ Threshold: TypeAlias = Annotated[Number | Setting, OneOf()]
 
 
 # ---------------------------------------------------------------- which weights are kept
-class TopForm(StrictEntry):
+class KeepForm(StrictEntry):
+    """A rule with its number. The required key is its name in `KEEP_RULES`; `above`, if optional, is the floor."""
+
+    def as_keep(self) -> Keep:
+        """Return the rule, once settings have their values."""
+        name = self.key()
+        numbers = {word: number(value) for word, value in self if value is not None}
+        return Keep(name, numbers.pop(name), numbers.get("above"))
+
+    @property
+    def may_keep_nobody(self) -> bool:
+        """Whether all weights may be too low."""
+        return not KEEP_RULES[self.key()].keeps_somebody or getattr(self, "above", None) is not None
+
+
+class TopForm(KeepForm):
     """`{top: k}`: the k highest incoming weights; `{top: k, above: x}`: the k highest of those of more than x."""
 
     top: Count
     above: Threshold | None = Field(None, description="Weights up to this one are never kept.")
 
 
-class DropBottomForm(StrictEntry):
+class DropBottomForm(KeepForm):
     """`{drop_bottom: k}`: all but the k lowest incoming weights; with `above: x`, of those of more than x."""
 
     drop_bottom: CountOrZero
     above: Threshold | None = Field(None, description="Weights up to this one are never kept.")
 
 
-class AboveForm(StrictEntry):
+class AboveForm(KeepForm):
     """`{above: x}`: weights of more than x."""
 
     above: Threshold
 
 
-KeepWord: TypeAlias = Literal["mean", "median", "mean_of_all", "all"]
+_KEEP_WORDS = tuple(name for name, rule in KEEP_RULES.items() if not rule.has_number)
+KeepWord: TypeAlias = Literal[_KEEP_WORDS]  # type: ignore[valid-type]
 KeepText: TypeAlias = Annotated[KeepWord | Setting | TopForm | DropBottomForm | AboveForm, OneOf()]
 
 
 def keep_rule(written: Any) -> Keep:
     """Return the rule that a validated `keep:` means, once settings have their values."""
-    if isinstance(written, str):
-        return Keep(written)  # type: ignore[arg-type]
-    floor = None if written.above is None else number(written.above)
-    match written:
-        case TopForm():
-            return Keep("top", number(written.top), floor)
-        case DropBottomForm():
-            return Keep("drop_bottom", number(written.drop_bottom), floor)
-        case _:
-            return Keep("above", floor)
+    return written.as_keep() if isinstance(written, KeepForm) else Keep(written)
+
+
+def may_keep_nobody(written: Any) -> bool:
+    """Return whether a validated `keep:` may leave nobody; False for a setting, whose value is not known yet."""
+    if isinstance(written, KeepForm):
+        return written.may_keep_nobody
+    return written in KEEP_RULES and not KEEP_RULES[written].keeps_somebody
 
 
 # ---------------------------------------------------------------- layouts

@@ -13,7 +13,7 @@ from cortexdsl.errors import nearest
 from cortexdsl.expressions.names import NAMES
 from cortexdsl.language.grammar.entries import Count, CountOrZero, Name, OneOf, Plain, StrictEntry, Text, invalid
 from cortexdsl.language.grammar.expressions import ChoiceWeight, expression
-from cortexdsl.language.grammar.hears import AboveForm, DropBottomForm, KeepText, TopForm, keep_rule
+from cortexdsl.language.grammar.hears import KeepText, keep_rule, may_keep_nobody
 
 _SUCH_AS = "agreement >= 0.8"
 _NUMBER = re.compile(r"\s*[\d.]+%?\s*")
@@ -122,8 +122,7 @@ class ChooseText(StrictEntry):
     @property
     def may_keep_nobody(self) -> bool:
         """Whether all candidates may be refused."""
-        floor = isinstance(self.keep, TopForm | DropBottomForm) and self.keep.above is not None
-        return self.where is not None or isinstance(self.keep, AboveForm) or floor
+        return self.where is not None or may_keep_nobody(self.keep)
 
 
 def choice_of(written: ChooseText) -> Choose:

@@ -25,6 +25,7 @@ from cortexdsl.core import (
 )
 from cortexdsl.engine.methods import expression_sites, principal_roles, scheduled_choices
 from cortexdsl.expressions.evaluation import parse, split_key
+from cortexdsl.expressions.names import FROM_ANSWERS
 from cortexdsl.plan.rehearsal.scripted import scripted_debates
 from cortexdsl.plan.rehearsal.wording import plain_expression
 
@@ -188,12 +189,6 @@ FEWEST_EVALUATIONS = 10
 TIED = 0.25
 """The share of choices, or of listeners, with a tie at weight 0 above which there is a warning."""
 
-_FROM_ANSWERS = frozenset({
-    "reliability", "confidence", "support", "constancy", "changes", "changed", "similarity", "intimacy", "differs",
-    "agreement", "consensus",
-})  # fmt: skip
-"""Names that have a value only after a debater has answered."""
-
 
 @dataclass(frozen=True, slots=True)
 class NoEffect:
@@ -266,7 +261,7 @@ def _is_exempt(site: Site) -> bool:
 def _is_certain(site: Site, count: EvaluationCount) -> bool:
     """Return whether replies cannot change an expression: the schedule alone decides its value."""
     names = parse(site.expression).names
-    return names <= {"round", "n_agents"} or (not count.rounds and bool(names & _FROM_ANSWERS))
+    return names <= {"round", "n_agents"} or (not count.rounds and bool(names & FROM_ANSWERS))
 
 
 def _may_empty(method: Method, choice: Choose) -> bool:
@@ -326,7 +321,7 @@ _ALWAYS: Mapping[SiteWord, str] = {
 def _reason(method: Method, site: Site, count: EvaluationCount) -> tuple[str, str]:
     """Return why an expression may be constant, and a remedy."""
     names, roles = parse(site.expression).names, " or ".join(principal_roles(method))
-    if not count.rounds and names & _FROM_ANSWERS:
+    if not count.rounds and names & FROM_ANSWERS:
         remedy = f"let a step of {roles} answer before it, or choose the role that answers from {roles}"
         return f"no debater ({roles}) had answered by then", f"{remedy}: {{choose: ROLE, from: {roles}, where: ...}}"
     ranges = {key: ends for key, ends in count.ranges.items() if split_key(key)[0] in names}

@@ -349,7 +349,7 @@ def known_choices(method: Method) -> frozenset[Choose]:
 def keeps_a_number(choice: Choose) -> bool:
     """Return whether a choice keeps the same number of agents in every debate: drawn weights are never equal."""
     keep = choice.keep
-    return keep.rule in ("top", "drop_bottom") and keep.floor is None and "chance" in parse(choice.weight).names
+    return keep.declaration.retained is not None and keep.floor is None and "chance" in parse(choice.weight).names
 
 
 def template_roles(method: Method) -> frozenset[str]:

@@ -75,10 +75,11 @@ def simultaneous_level(
 ) -> float:
     """Return the level of each interval at which all intervals of a family hold together.
 
-    Under `holm` and `hommel` that is Bonferroni's 1 - alpha / m: all intervals cover at once in at least `level` of
-    experiments. Holm's own regions (Guilbaud 2008) give only the sign of a rejected difference unless all are
-    rejected, and readers need its size. Under `bh` and `by` it is 1 - r alpha / m with r significant tests: the
-    expected share of significant differences whose interval misses is at most alpha. With `none` it is `level`.
+    Under a correction of the family-wise error (`holm`, `hommel`) that is Bonferroni's 1 - alpha / m: all intervals
+    cover at once in at least `level` of experiments. Holm's own regions (Guilbaud 2008) give only the sign of a
+    rejected difference unless all are rejected, and readers need its size. Under `bh` and `by` it is 1 - r alpha / m
+    with r significant tests: the expected share of significant differences whose interval misses is at most alpha.
+    With `none` it is `level`.
     `absent` is as in `adjust`.
 
     References
@@ -88,7 +89,7 @@ def simultaneous_level(
     tests, alpha = len(p) + absent, 1 - level
     if correction == "none" or tests < 2:
         return level
-    if correction in ("holm", "hommel"):
+    if correction not in ("bh", "by"):
         return 1 - alpha / tests
     significant = max(int((adjust(p, correction, absent) <= alpha).sum()), 1)
     weaker = float((1 / np.arange(1, tests + 1)).sum()) if correction == "by" else 1.0
