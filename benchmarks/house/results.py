@@ -7,7 +7,7 @@ it compares them with an earlier output and prints the files that differ.
     python benchmarks/house/results.py > before.txt
     python benchmarks/house/results.py --against before.txt
 
-Call logs, ledgers, logs of jobs, and the pages of the report hold times and are left out.
+Call logs, ledgers, logs of jobs, the tables of what was spent, and the pages of the report hold times and are left out.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 FOLDERS = ("debates", "judgements", "tables", "figures", "passages")
 FILES = (".csv", "plan.json")
+WITH_TIMES = ("logs", "calls", "spent", "savings")  # folders and tables that hold times, or which job came first
 
 
 def shipped_specs() -> list[str]:
@@ -61,6 +62,8 @@ def digests(folder: Path) -> Iterator[str]:
     for path in sorted(folder.rglob("*")):
         relative = path.relative_to(folder)
         if not path.is_file() or not (path.name.endswith(FILES) or set(relative.parts) & set(FOLDERS)):
+            continue
+        if {*relative.parts[:-1], path.name.partition(".")[0].partition("-")[0]} & set(WITH_TIMES):
             continue
         yield f"{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}  {relative}"
 
