@@ -232,7 +232,7 @@ def to_debate(wildcards):
 
 
 def to_plan(wildcards):
-    """Return the input of rule `plan`: it writes edits into the ledger, which rule `declare` must have begun."""
+    """Return the input of `plan`, which writes edits into the ledger that `declare` must have begun."""
     force_outdated(wildcards.experiment)
     return plan_of(wildcards.experiment).layout.declared
 
