@@ -67,8 +67,8 @@ def setup(results: Results) -> Iterator[str]:
     yield (
         f"{asked.sum()} questions ({', '.join(f'{count} of {name}' for name, count in asked.items())}), "
         f"{replicates} replicate{'s' if replicates > 1 else ''}, {len(results.run.cells)} cells, "
-        f"{len(scores):,} debates, {len(results.claims)} claims. The run took "
-        f"{(times[-1] - times[0]).total_seconds() / 60:.0f} minutes, from the declaration of the claims to the verdicts."
+        f"{len(scores):,} debates, {len(results.claims)} claims. From the declaration of the claims to the verdicts, "
+        f"the run took {(times[-1] - times[0]).total_seconds() / 60:.0f} minutes."
     )
     command = [sys.executable, "-m", "cortexdsl", "power", str(SPEC), "--json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
@@ -91,7 +91,8 @@ def answers(results: Results) -> Iterator[str]:
                 continue
             rows.append(
                 (
-                    question.capitalize(), f"`{claim}`", MARKS[row.verdict] if row.estimate == row.estimate else "not tested",
+                    question.capitalize(), f"`{claim}`",
+                    MARKS[row.verdict] if row.estimate == row.estimate else "not tested",
                     signed(row.estimate), between(row.ci_low, row.ci_high), chance(row.p_adjusted),
                 )
             )  # fmt: skip
