@@ -18,7 +18,7 @@ OF_AGENT: Mapping[str, str] = {
     "reliability": "its mean recalibrated confidence so far",
     "confidence": "its last recalibrated confidence, 0 if it stated none",
     "peer_score": "the mean score of the last reviews about it",
-    "participation": "how many edges it kept so far",
+    "participation": "how many kept edges it had so far",
     "self_orientation": "the largest possible participation minus its own",
     "support": "the share of the debaters whose last answer is its own; 0 if it is unreadable",
     "constancy": "the share of its answers so far that are its most frequent one",
