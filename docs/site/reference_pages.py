@@ -63,7 +63,7 @@ def type_of(schema: Schema) -> str:
                 type_of(kind) for kind in schema[word] if kind.get("type") != "null" and not is_setting(kind)
             )
             single = " or ".join(kind for kind in kinds if not kind.startswith("list"))
-            if len(kinds) > 1 and set(kinds) & {f"list of {single}", f"list ({single})"}:
+            if len(single) > 40 and set(kinds) & {f"list of {single}", f"list ({single})"}:
                 return f"{single}; or a list of these"
             return " or ".join(kinds)
     if "enum" in schema:
