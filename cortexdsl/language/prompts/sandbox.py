@@ -253,7 +253,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return self._flat[name]
 
     def _flattened(self, name: str) -> Template | None:
+        assert self.loader is not None
         try:
+            if not template_facts(self.loader.get_source(self, name)[0]).templates:
+                return None
             tree = include_parts(name, self._parsed)
             code = None if tree is None else self.compile(tree, name, str(self.get_template(name).filename))
         except (TemplateError, RecursionError, MemoryError):
