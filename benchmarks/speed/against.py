@@ -152,6 +152,7 @@ def measure(tree: Path, what: str, folder: Path) -> float:
         for each in tree.glob("cortexdsl*/"):
             (packages / each.name).symlink_to(each)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(packages), str(REPOSITORY)])}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # as users have it: else every process compiles the modules anew
     command = [sys.executable, __file__, "--measure", what, "--inputs", str(folder)]
     done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=True)
     said = json.loads(done.stdout)
