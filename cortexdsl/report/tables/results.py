@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 
@@ -13,7 +12,7 @@ from cortexdsl.claims.values import LIKE_THESE
 from cortexdsl.metrics.axis_effects import AxisLevel, axis_levels
 from cortexdsl.numbers import NOTHING, THIN, counted, difference, estimate, interval, number, p_value
 from cortexdsl.records.links import find_link
-from cortexdsl.report.data import ReportData, read_primary
+from cortexdsl.report.data import ReportData
 from cortexdsl.report.frames import ClaimRow, ComparisonRow, MetricRow
 from cortexdsl.report.phrasing.claims import Answer, adjusted_interval, answer, population
 from cortexdsl.report.phrasing.comparisons import correction_in_words, is_exploratory, references, table_notes
@@ -116,21 +115,13 @@ def metric_entry(data: ReportData, row: MetricRow | None) -> TableEntry:
     return with_interval((row.estimate, row.ci_low, row.ci_high), wording(row.metric).kind, link)
 
 
-def read_levels(folder: Path, data: ReportData) -> list[AxisLevel]:
+def levels_of(data: ReportData) -> list[AxisLevel]:
     """Return every value of every grid axis on the primary metric; none if there is no grid, or no scores."""
     arms = [GridArm.of(cell) for cell in data.plan.get("cells", ())]
-    if not any(axes for arm in arms for _, axes in arm.points):
+    if not data.has_values or not any(axes for arm in arms for _, axes in arm.points):
         return []
-    scores = read_primary(folder, data, "dataset", "cell", "question_id", "cluster")
-    if scores is None:
-        return []
-    unit = scores["question_id"]
-    if "cluster" in scores:
-        unit = scores["cluster"].where(scores["cluster"].notna(), unit)
-    shown = pd.DataFrame(
-        {"dataset": scores["dataset"], "cell": scores["cell"], "unit": unit, "value": scores.iloc[:, -1]}
-    )
-    return axis_levels(shown, arms)
+    rows = [(row.dataset, row.cell, row.cluster or row.question_id, row.value) for row in data.scores]
+    return axis_levels(pd.DataFrame(rows, columns=["dataset", "cell", "unit", "value"]), arms)
 
 
 def grid_table(data: ReportData, levels: Sequence[AxisLevel]) -> Table | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
+
+import pandas as pd
 
 from cortexdsl.claims.arms import GridArm
 from cortexdsl.numbers import NOTHING, THIN, number
-from cortexdsl.plan.layout import Layout
-from cortexdsl.report.data import ReportData, read_primary
+from cortexdsl.report.data import ReportData, value_column
 from cortexdsl.report.phrasing.names import wording
 from cortexdsl.report.tables.table import Field, Table, TableEntry, column, group, tabulate, text
 from cortexdsl.stats.inference.components import Component
@@ -19,14 +19,15 @@ _IDS = ("dataset", "cell", "replicate", "question_id")
 _MEANS = {"": "one wording and team", "prompts": "wordings of prompts", "teams": "teams"}
 
 
-def spread_table(folder: Path, data: ReportData) -> Table | None:
+def spread_table(data: ReportData) -> Table | None:
     """Return the components of every cell as standard deviations; None with one replicate of everything."""
     metric = data.primary
-    frame = read_primary(folder, data, *_IDS, WORDING_COLUMN)
-    if metric is None or frame is None or frame.empty or not set(_IDS) <= set(frame):
+    if metric is None or not data.has_values:
         return None
+    columns = {name: [getattr(row, name) for row in data.scores] for name in (*_IDS, WORDING_COLUMN)}
+    frame = pd.DataFrame({**columns, value_column(metric): [row.value for row in data.scores]})
     arms = [GridArm.of(cell) for cell in data.plan.get("cells", ())]
-    spreads = cell_spreads(score_table(frame, Layout(folder.as_posix()).table("scores")), metric, arms)
+    spreads = cell_spreads(score_table(frame, f"results/{data.experiment}/scores.csv"), metric, arms)
     if not spreads:
         return None
     fields = [
