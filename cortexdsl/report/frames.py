@@ -314,7 +314,7 @@ class RankRow:
 
 @dataclass(frozen=True, slots=True)
 class FrontRow:
-    """A row of fronts.csv: whether a cell is on the front of accuracy and a budget."""
+    """A row of fronts.csv: a cell's accuracy and budget, and the share of resamples in which it is on their front."""
 
     dataset: str
     metric: str
@@ -322,7 +322,6 @@ class FrontRow:
     cell: str
     estimate: float | None
     cost: float | None
-    on_front: bool
     share: float | None
 
 

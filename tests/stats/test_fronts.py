@@ -78,7 +78,6 @@ def test_each_rival_is_compared_on_each_metric_in_its_merit() -> None:
     design = design_of(parse_claim(CLAIM), arms_of(["a", "b", "c"]))
     texts = [[part.claim.text for part in rival.parts] for rival in design.parts]
     assert texts == [[f"accuracy(a) > accuracy({other})", f"total_tokens(a) < total_tokens({other})"] for other in "bc"]
-    assert all(rival.some for rival in design.parts)
 
 
 @pytest.mark.parametrize(
