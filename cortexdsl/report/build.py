@@ -36,9 +36,15 @@ from cortexdsl.report.tables.debates import (
     round_table,
 )
 from cortexdsl.report.tables.files import save_table
-from cortexdsl.report.tables.results import claim_table, family_tables, grid_table, levels_of, metric_tables
+from cortexdsl.report.tables.results import (
+    claim_table,
+    family_tables,
+    grid_table,
+    levels_of,
+    metric_tables,
+    spread_table,
+)
 from cortexdsl.report.tables.spending import run_cost
-from cortexdsl.report.tables.spread import spread_table
 from cortexdsl.report.tables.table import Table, link_numbers
 from cortexdsl.report.tables.training import LearnedPhase, kept_table, learning_table, read_phases
 from cortexdsl.report.tables.whatif import whatif_tables
