@@ -14,8 +14,7 @@ from cortexdsl.claims.values import Front
 from cortexdsl.errors import SpecError
 from cortexdsl.report.phrasing.claims import claim_in_words
 from cortexdsl.stats.findings import Finding, deciding_of_some
-from cortexdsl.stats.inference.fronts import front_table, on_front
-from cortexdsl.stats.inference.matched import MatchedPair, match_table
+from cortexdsl.stats.inference.budgets import MatchedPair, front_table, match_table, on_front
 from cortexdsl.stats.planning.expectations import Expectation
 from cortexdsl.stats.planning.planning import plan_power
 from cortexdsl.stats.tables.score_table import ScoreTable, score_table
