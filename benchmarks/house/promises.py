@@ -273,8 +273,8 @@ MUTANTS = (
     Mutant(
         "histories: a call is not known once it is logged",
         FOLDER,
-        "        self._logs[number].append(summary_of(record), offset, length)\n        self._learn(number)",
-        "        self._logs[number].append(summary_of(record), offset, length)\n        self._learned[number] += 1",
+        "        self._remember(name_of(summary.key), place)\n        self._learned[number]",
+        "        self._learned[number]",
     ),
     Mutant(
         "histories: attempts are not booked before they are sent",
