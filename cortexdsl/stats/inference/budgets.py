@@ -1,7 +1,7 @@
 """Results against what they cost: the Pareto front of a score and a budget, and how well matched budgets were met.
 
-A cell is on the front if no other cell is at least as good on both and better on one. How sure that is, bootstrap samples
-say: in each sample of questions, drawn with replacement within their dataset (clusters as wholes), the same questions
+A cell is on the front if no other cell is at least as good on both and better on one. Bootstrap samples say how sure
+that is: in each sample of questions, drawn with replacement within their dataset (clusters as wholes), the same questions
 count for all cells and metrics. The budget of a matched cell is what another cell spent on the same questions.
 """
 
