@@ -1,8 +1,9 @@
 """Results against what they cost: the Pareto front of a score and a budget, and how well matched budgets were met.
 
 A cell is on the front if no other cell is at least as good on both and better on one. Bootstrap samples say how sure
-that is: in each sample of questions, drawn with replacement within their dataset (clusters as wholes), the same questions
-count for all cells and metrics. The budget of a matched cell is what another cell spent on the same questions.
+that is: in each sample of questions, drawn with replacement within their dataset (clusters as wholes), the same
+questions count for all cells and metrics. The budget of a matched cell is what another cell spent on the same
+questions.
 """
 
 from __future__ import annotations
