@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from math import isnan
 from pathlib import Path
@@ -18,7 +18,6 @@ from cortexdsl.plan.persistence.manifest import check_complete, check_files
 from cortexdsl.plan.persistence.store import last_look
 from cortexdsl.records.tallies import JobTally, Tallies
 from cortexdsl.report.frames import (
-    TROUBLES,
     AgentRow,
     BinRow,
     ClaimRow,
@@ -27,12 +26,48 @@ from cortexdsl.report.frames import (
     MatchRow,
     MetricRow,
     RoundRow,
-    ScoreRow,
     read_frame,
 )
 from cortexdsl.stats.tables.score_table import absent_replicates
 
 ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    """The columns of scores.csv that the report uses: one debate. `value` is the primary metric."""
+
+    cell: str
+    dataset: str
+    replicate: str
+    question_id: str
+    calls: int
+    failures: int
+    unparsed_turns: int
+    unparsed: int
+    unanswered: int
+    was_tied: int
+    cut: int
+    repetitive: int
+    refused: int
+    empty: int
+    tool_calls: int
+    other_language: int
+    unmeasured: int
+    input_tokens: int | None
+    value: float | None
+    score: float | None
+    opening_score: float | None
+    agent_score: float | None
+    lost_by_vote: float | None
+    lost_in_debate: float | None
+    cluster: str = ""
+    wording: str = ""
+    stop: str = ""
+
+
+TROUBLES = tuple(field.name for field in fields(ScoreRow) if field.type == "int" and field.name != "calls")
+"""Columns of scores.csv that count what went wrong."""
 
 
 @dataclass(frozen=True, slots=True)

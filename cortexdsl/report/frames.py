@@ -341,43 +341,6 @@ class MatchRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreRow:
-    """The columns of scores.csv that the report uses: one debate. `value` is the primary metric."""
-
-    cell: str
-    dataset: str
-    replicate: str
-    question_id: str
-    calls: int
-    failures: int
-    unparsed_turns: int
-    unparsed: int
-    unanswered: int
-    was_tied: int
-    cut: int
-    repetitive: int
-    refused: int
-    empty: int
-    tool_calls: int
-    other_language: int
-    unmeasured: int
-    input_tokens: int | None
-    value: float | None
-    score: float | None
-    opening_score: float | None
-    agent_score: float | None
-    lost_by_vote: float | None
-    lost_in_debate: float | None
-    cluster: str = ""
-    wording: str = ""
-    stop: str = ""
-
-
-TROUBLES = tuple(field.name for field in fields(ScoreRow) if field.type == "int" and field.name != "calls")
-"""Columns of scores.csv that count what went wrong."""
-
-
-@dataclass(frozen=True, slots=True)
 class EffectRow:
     """A row of whatif/effects.csv: what leaving something out changes."""
 

@@ -19,7 +19,7 @@ from cortexdsl.records.tallies import (
     settled_server_runs,
     total_of,
 )
-from cortexdsl.report.frames import ScoreRow
+from cortexdsl.report.data import ScoreRow
 from cortexdsl.report.tables.table import Field, Table, TableEntry, column, count, tabulate, text, value, whole
 
 SHARED = "shared"
