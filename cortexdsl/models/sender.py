@@ -175,7 +175,7 @@ class Sender:
         return self._budget.controls.paused is not None
 
     async def _resumed(self) -> Controls:
-        """Wait while the experiment is paused, which is no time of the job's, and return the changes in force then."""
+        """Wait while the experiment is paused, without counting this time as the job's; return the changes in force."""
         self._budget.spend(Spending(seconds=self.seconds()))
         while self._is_paused():
             await self._hooks.sleep(LOOK_EVERY)

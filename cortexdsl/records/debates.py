@@ -116,6 +116,7 @@ def _debate(debate: Debate) -> dict[str, Any]:
     """Return a debate without its question; fields that most debates do not need only if they have a value."""
     more: dict[str, Any] = {"choices": [_choice(choice) for choice in debate.choices]} if debate.choices else {}
     more |= {"wording": debate.wording} if debate.wording else {}
+    more |= {"step_models": _step_models(debate)} if debate.step_models else {}
     more |= {"standing": [list(turns) for turns in debate.standing]} if debate.standing else {}
     more |= {"confidence": measured_to_json(debate.confidence)} if debate.confidence is not None else {}
     more |= {"deferred": _deferred(debate.deferred)} if debate.deferred is not None else {}
@@ -138,7 +139,8 @@ def _deferred(deferred: Deferred) -> dict[str, Any]:
 
 
 def _version(debate: Debate) -> int:
-    if debate.confidence is not None or debate.deferred is not None or any(turn.placebos for turn in debate.turns):
+    is_newest = debate.confidence is not None or debate.deferred is not None or debate.step_models
+    if is_newest or any(turn.placebos for turn in debate.turns):
         return NEWEST_SINCE
     if any(turn.measured is not None for turn in debate.turns):
         return MEASURED_SINCE
@@ -158,10 +160,20 @@ def _agent(agent: Agent) -> dict[str, Any]:
         "model": agent.model.model,
         "model_entry": agent.model.name,
         "persona": agent.persona,
-        "parameters": finite(agent.model.parameters),
-        "tokens": finite(agent.model.tokens),
+        **_sizes(agent.model),
         **({"given": dict(agent.given)} if agent.given else {}),
     }
+
+
+def _step_models(debate: Debate) -> dict[str, Any]:
+    return {
+        step: {"model": model.model, "model_entry": model.name, **_sizes(model)}
+        for step, model in sorted(debate.step_models.items())
+    }
+
+
+def _sizes(model: Model) -> dict[str, float | None]:
+    return {"parameters": finite(model.parameters), "tokens": finite(model.tokens)}
 
 
 def _choice(choice: RoleChoice) -> dict[str, Any]:
@@ -282,6 +294,7 @@ def _read_debate(fields: Fields, question: str) -> Debate:
         choices=fields.sequence("choices", _read_choice) if "choices" in fields else (),
         standing=fields.sequence("standing", _read_turns) if "standing" in fields else (),
         wording=fields.integer("wording") if "wording" in fields else 0,
+        step_models=fields.mapping("step_models", _read_model) if "step_models" in fields else {},
         confidence=measured_from_json(fields.raw("confidence"), fields.name("confidence"), _SOURCES)
         if "confidence" in fields
         else None,
@@ -317,14 +330,19 @@ def _read_choice(value: Any, where: str) -> RoleChoice:
 
 def _read_agent(value: Any, where: str) -> Agent:
     fields = Fields(value, where)
-    model = Model(
+    model = _read_model(value, where)
+    given = fields.mapping("given", number_item) if "given" in fields else {}
+    return Agent(fields.text("name"), model, fields.text_or_none("persona"), MappingProxyType(given))
+
+
+def _read_model(value: Any, where: str) -> Model:
+    fields = Fields(value, where)
+    return Model(
         name=fields.text("model_entry"),
         model=fields.text("model"),
         parameters=fields.number_or_none("parameters"),
         tokens=fields.number_or_none("tokens"),
     )
-    given = fields.mapping("given", number_item) if "given" in fields else {}
-    return Agent(fields.text("name"), model, fields.text_or_none("persona"), MappingProxyType(given))
 
 
 def _read_graph(value: Any, where: str) -> Graph:
