@@ -198,7 +198,8 @@ def record_files(layout: Layout, paths: Iterable[str | Path]) -> None:
     named = [_below(path, Path(layout.root)) for path in paths if Path(path).is_relative_to(layout.root)]
     named = [name for name in named if not is_log(name) or Path(layout.root, name).exists()]
     if is_experiment(layout):
-        _append(layout, (_line(name, _new_entry(Path(layout.root, name))) for name in named))
+        program = program_version()
+        _append(layout, [_line(name, replace(entry_of(Path(layout.root, name)), program=program)) for name in named])
 
 
 def record_pages(layout: Layout) -> None:
@@ -207,7 +208,10 @@ def record_pages(layout: Layout) -> None:
         return
     root = Path(layout.root)
     places = (path for page in PAGES for path in (root / page, *(root / page).rglob("*")))
-    pages = {path.relative_to(root).as_posix(): _new_entry(path) for path in places if _is_own(path)}
+    program = program_version()
+    pages = {
+        path.relative_to(root).as_posix(): replace(entry_of(path), program=program) for path in places if _is_own(path)
+    }
     known = {path: entry for path, entry in read_manifest(layout).files.items() if is_page(path)}
     gone = [_line(path, None) for path in known if path not in pages]
     _append(layout, [*gone, *(_line(path, entry) for path, entry in pages.items() if known.get(path) != entry)])
@@ -267,10 +271,6 @@ def entry_of(path: Path) -> Entry:
     with path.open("rb") as file:
         state = os.fstat(file.fileno())
         return Entry(state.st_size, _digest(file, state.st_size), state.st_mtime_ns)
-
-
-def _new_entry(path: Path) -> Entry:
-    return replace(entry_of(path), program=program_version())
 
 
 def _digest(file: Any, size: int) -> str:

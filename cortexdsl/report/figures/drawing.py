@@ -136,8 +136,10 @@ def draw_figure(name: str, caption: str, alt: str, height: Callable[[Sheet], flo
 
 
 def _files(canvas: Figure) -> FigureFiles:
-    canvas.draw_without_rendering()
-    canvas.set_layout_engine("none")  # laid out: once is enough for three files
+    layout = canvas.get_layout_engine()
+    assert layout is not None
+    layout.execute(canvas)  # once is enough for three files
+    canvas.set_layout_engine(None)  # not "none": that leaves a placeholder, for which each file is drawn twice
     svg, pdf, png = (_written(canvas, kind) for kind in ("svg", "pdf", "png"))
     return FigureFiles(svg.decode("utf-8"), pdf, png)
 
