@@ -14,9 +14,11 @@ from contextlib import redirect_stderr, redirect_stdout, suppress
 from functools import partial
 from importlib import import_module
 
+from cortexdsl.cli import planning
 from cortexdsl.cli.verbs import VERBS, failure, parse, run
 from cortexdsl.errors import CortexError
 from cortexdsl.jobs import debate, judge, pool
+from cortexdsl.models.known_models import known_model
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.transports.litellm import load
 from cortexdsl.plan import compile_spec
@@ -70,14 +72,18 @@ def _prepare(plans: PlanCache, arguments: Sequence[str]) -> None:
     with suppress(Exception, SystemExit), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         job = parse(arguments, plans)
         plan = job.compiled(job.spec, job.experiment)
-        if verb.module == debate.__name__:
+        if arguments[0] == "debate":
             debate.prepare(plan, job.cell)
+        elif arguments[0] == "plan":
+            planning.prepare(plan)
 
 
 def _imports() -> Iterator[str]:
-    """Load the list of datasets, then import one module a step."""
+    """Load the lists of datasets and of known models, then import one module a step."""
     registry()
     yield "datasets"
+    known_model("")
+    yield "models"
     for module in LATER:
         import_module(module)
         yield module
