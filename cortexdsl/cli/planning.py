@@ -361,9 +361,12 @@ def _sentences(row: dict[str, object], power: float) -> str:
     claim = parse_claim(str(row["claim"]))
     least = _beyond(number["detectable"], claim)
     if number["detectable"] != number["detectable"]:
-        first = f"No difference, however large, is shown with a probability of {power:.0%}"
+        first = f"However large the difference is, the claim is supported with a probability below {power:.0%}"
     else:
-        first = f"A truth {least} or more beyond the claim's bound is shown with a probability of {power:.0%}"
+        first = (
+            f"If the truth is {least} or more beyond the claim's bound, "
+            f"the claim is supported with a probability of {power:.0%}"
+        )
     sentences = [f"{first} ({row['basis']})."]
     if number["power"] == number["power"]:
         expected = f"If the truth is {_truth(number['expected'], claim)}, the claim is supported with a probability of "

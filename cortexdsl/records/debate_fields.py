@@ -51,6 +51,7 @@ def read_debate_fields(fields: Fields, question: str) -> Debate:
         choices=fields.sequence("choices", _read_choice) if "choices" in fields else (),
         standing=fields.sequence("standing", _read_turns) if "standing" in fields else (),
         wording=fields.integer("wording") if "wording" in fields else 0,
+        step_models=fields.mapping("step_models", _read_model) if "step_models" in fields else {},
         confidence=measured_from_json(fields.raw("confidence"), fields.name("confidence"), DEBATE_SOURCES)
         if "confidence" in fields
         else None,
@@ -86,14 +87,19 @@ def _read_choice(value: Any, where: str) -> RoleChoice:
 
 def _read_agent(value: Any, where: str) -> Agent:
     fields = Fields(value, where)
-    model = Model(
+    model = _read_model(value, where)
+    given = fields.mapping("given", number_item) if "given" in fields else {}
+    return Agent(fields.text("name"), model, fields.text_or_none("persona"), MappingProxyType(given))
+
+
+def _read_model(value: Any, where: str) -> Model:
+    fields = Fields(value, where)
+    return Model(
         name=fields.text("model_entry"),
         model=fields.text("model"),
         parameters=fields.number_or_none("parameters"),
         tokens=fields.number_or_none("tokens"),
     )
-    given = fields.mapping("given", number_item) if "given" in fields else {}
-    return Agent(fields.text("name"), model, fields.text_or_none("persona"), MappingProxyType(given))
 
 
 def _read_graph(value: Any, where: str) -> Graph:

@@ -19,6 +19,7 @@ from cortexdsl.core import (
     Debate,
     Deferred,
     Graph,
+    Model,
     RoleChoice,
 )
 from cortexdsl.errors import RecordError
@@ -99,6 +100,7 @@ def _debate(debate: Debate) -> dict[str, Any]:
     """Return a debate without its question; fields that most debates do not need only if they have a value."""
     more: dict[str, Any] = {"choices": [_choice(choice) for choice in debate.choices]} if debate.choices else {}
     more |= {"wording": debate.wording} if debate.wording else {}
+    more |= {"step_models": _step_models(debate)} if debate.step_models else {}
     more |= {"standing": [list(turns) for turns in debate.standing]} if debate.standing else {}
     more |= {"confidence": measured_to_json(debate.confidence)} if debate.confidence is not None else {}
     more |= {"deferred": _deferred(debate.deferred)} if debate.deferred is not None else {}
@@ -121,7 +123,8 @@ def _deferred(deferred: Deferred) -> dict[str, Any]:
 
 
 def _version(debate: Debate) -> int:
-    if debate.confidence is not None or debate.deferred is not None or any(turn.placebos for turn in debate.turns):
+    is_newest = debate.confidence is not None or debate.deferred is not None or debate.step_models
+    if is_newest or any(turn.placebos for turn in debate.turns):
         return NEWEST_SINCE
     if any(turn.measured is not None for turn in debate.turns):
         return MEASURED_SINCE
@@ -141,10 +144,20 @@ def _agent(agent: Agent) -> dict[str, Any]:
         "model": agent.model.model,
         "model_entry": agent.model.name,
         "persona": agent.persona,
-        "parameters": finite(agent.model.parameters),
-        "tokens": finite(agent.model.tokens),
+        **_sizes(agent.model),
         **({"given": dict(agent.given)} if agent.given else {}),
     }
+
+
+def _step_models(debate: Debate) -> dict[str, Any]:
+    return {
+        step: {"model": model.model, "model_entry": model.name, **_sizes(model)}
+        for step, model in sorted(debate.step_models.items())
+    }
+
+
+def _sizes(model: Model) -> dict[str, float | None]:
+    return {"parameters": finite(model.parameters), "tokens": finite(model.tokens)}
 
 
 def _choice(choice: RoleChoice) -> dict[str, Any]:

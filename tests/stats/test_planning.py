@@ -214,6 +214,6 @@ def test_power_on_the_command_line_warns_or_refuses(
     printed = capsys.readouterr()
     assert "WARNING: needs" in printed.out
     said = " ".join(printed.out.split())
-    assert "points or more beyond the claim's bound is shown with a probability of 80% (discordance 0.3 " in said
+    assert "points or more beyond the claim's bound, the claim is supported with a probability of 80% (discord" in said
     assert "If the truth is a difference of 5 points, the claim is supported with a probability of " in said
     assert ("cannot answer 1 of 1 claims" in printed.err) == (refuse == "true")
