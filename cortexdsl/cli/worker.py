@@ -54,14 +54,14 @@ def main() -> int:
     collect_garbage_rarely()
     job_server = _job_server([int(listener), int(lifeline)], ways) if ways else None
     plans = PlanCache(compile_spec)
-    server = ForkServer(socket.socket(fileno=int(listener)), int(lifeline), job_server, partial(_prepare, plans))
+    server = ForkServer(socket.socket(fileno=int(listener)), int(lifeline), job_server, partial(prepare, plans))
     job = server.serve(_imports())
     if job is not None:
         end_fork(run(job.arguments, plans if job.is_at_home else None))
     return 0
 
 
-def _prepare(plans: PlanCache, arguments: Sequence[str]) -> None:
+def prepare(plans: PlanCache, arguments: Sequence[str]) -> None:
     """Do before the fork of a job what later jobs of the same verb, spec and cell then find done.
 
     The job itself reports what is wrong with its arguments or its spec.
