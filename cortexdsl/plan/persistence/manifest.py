@@ -199,19 +199,16 @@ def record_files(layout: Layout, paths: Iterable[str | Path]) -> None:
     named = [name for name in named if not is_log(name) or Path(layout.root, name).exists()]
     if is_experiment(layout):
         program = program_version()
-        _append(layout, [_line(name, replace(entry_of(Path(layout.root, name)), program=program)) for name in named])
+        _append(layout, (_line(name, _new_entry(Path(layout.root, name), program)) for name in named))
 
 
 def record_pages(layout: Layout) -> None:
     """Add entries for everything that the report has written, and forget pages that it no longer writes."""
     if not is_experiment(layout):
         return
-    root = Path(layout.root)
+    root, program = Path(layout.root), program_version()
     places = (path for page in PAGES for path in (root / page, *(root / page).rglob("*")))
-    program = program_version()
-    pages = {
-        path.relative_to(root).as_posix(): replace(entry_of(path), program=program) for path in places if _is_own(path)
-    }
+    pages = {path.relative_to(root).as_posix(): _new_entry(path, program) for path in places if _is_own(path)}
     known = {path: entry for path, entry in read_manifest(layout).files.items() if is_page(path)}
     gone = [_line(path, None) for path in known if path not in pages]
     _append(layout, [*gone, *(_line(path, entry) for path, entry in pages.items() if known.get(path) != entry)])
@@ -271,6 +268,10 @@ def entry_of(path: Path) -> Entry:
     with path.open("rb") as file:
         state = os.fstat(file.fileno())
         return Entry(state.st_size, _digest(file, state.st_size), state.st_mtime_ns)
+
+
+def _new_entry(path: Path, program: str) -> Entry:
+    return replace(entry_of(path), program=program)
 
 
 def _digest(file: Any, size: int) -> str:

@@ -269,7 +269,7 @@ def _points(text: str, size: float, *, bold: bool) -> float:
     return _ems(text) * size * (1.32 if bold else 1.08)
 
 
-@lru_cache(maxsize=1 << 14)  # each shape that is tried asks again for all texts of its table
+@lru_cache(maxsize=1 << 16)  # each entry is measured at several sizes
 def _ems(text: str) -> float:
     return sum(_EMS.get(letter, 0.75 if letter.isupper() else 0.53) for letter in text)
 
