@@ -114,7 +114,7 @@ def _part(
         for stored in setting.find_all(nodes.Name)
         if setting.lineno >= include.lineno and stored.ctx == "store"
     }
-    if set_later & find_undeclared_variables(tree):  # not set yet at the include
+    if set_later and set_later & find_undeclared_variables(tree):  # not set yet at the include
         return None
     return nodes.Scope(tree.body, lineno=include.lineno, environment=tree.environment)
 
@@ -125,8 +125,9 @@ def _is_plain(template: nodes.Template) -> bool:
 
 def _uses_outer_loop(part: nodes.Template) -> bool:
     """Return whether a part uses a loop that is not its own, or sets a variable of that name."""
-    is_set = any(name.ctx == "store" and name.name == LOOP for name in part.find_all(nodes.Name))
-    return is_set or LOOP in find_undeclared_variables(part)
+    named = [name for name in part.find_all(nodes.Name) if name.name == LOOP]
+    is_set = any(name.ctx == "store" for name in named)
+    return is_set or (bool(named) and LOOP in find_undeclared_variables(part))
 
 
 _METHODS = frozenset(dir(dict))

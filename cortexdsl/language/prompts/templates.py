@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
@@ -136,6 +136,20 @@ class Templates:
             text = self._rendered(prompt, variables)
             self._renderings.keep(key, text)
         return text
+
+    def prepare(self, prompts: Iterable[str]) -> None:
+        """Compile templates, as their first rendering does.
+
+        Raises
+        ------
+        SpecError
+            A template is missing or malformed.
+        """
+        for prompt in (SYSTEM, *prompts):
+            self._load(prompt)
+            self._environment.flat(prompt)
+            if prompt not in self._names:
+                self._names[prompt] = self._used(prompt)
 
     def _used(self, prompt: str) -> tuple[str, ...] | None:
         """Return the variables that a template uses, in order; None if they cannot be known."""
