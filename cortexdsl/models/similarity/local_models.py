@@ -51,7 +51,7 @@ def load_sentence_model(
     except ImportError:
         raise InputError(
             f"similarity {similarity} needs the extra `embeddings`, which is not installed\n"
-            "    install it (pip install -e '.[embeddings]'), or use `similarity: ngram`"
+            "    install it (pip install 'cortexdsl[embeddings]'), or use `similarity: ngram`"
         ) from None
     # Without a network the library tries for over a minute before it looks at what it has on this machine.
     local = {} if Path(name).is_dir() or is_hub_reachable() else {"local_files_only": True}

@@ -62,7 +62,9 @@ def signed_rank_posterior(
     try:
         import baycomp
     except ImportError:
-        raise InputError("a Bayesian reading over several datasets needs baycomp; pip install -e '.[bayes]'") from None
+        raise InputError(
+            "a Bayesian reading over several datasets needs baycomp\n    pip install 'cortexdsl[bayes]'"
+        ) from None
     values = np.asarray(differences)
     posterior: Any = baycomp.two_on_multiple(np.zeros(len(values)), values, rope, nsamples=draws, random_state=seed)
     return (

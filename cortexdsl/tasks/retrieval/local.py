@@ -21,7 +21,7 @@ Embed: TypeAlias = Callable[[Sequence[str]], Awaitable[Floats]]
 """Embeds n texts as an (n, d) array."""
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+")
-_INSTALL = "pip install -e '.[knowledge]'"
+_INSTALL = "pip install 'cortexdsl[knowledge]'"
 
 
 def words(text: str) -> list[str]:

@@ -357,7 +357,7 @@ def _parquet(path: Path) -> Iterator[Row]:
         import pyarrow.parquet as parquet
     except ImportError:
         raise DataError(
-            f"{path}: Parquet needs the extra `data`\n    pip install -e '.[data]', or convert the file to JSONL"
+            f"{path}: Parquet needs the extra `data`\n    pip install 'cortexdsl[data]', or convert the file to JSONL"
         ) from None
     try:
         yield from parquet.read_table(path).to_pylist()

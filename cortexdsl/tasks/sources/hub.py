@@ -66,7 +66,7 @@ def hub_table(
     except ImportError:
         raise DataError(
             "reading from the hub needs the extra `data`\n"
-            "    pip install -e '.[data]', or give the path of the official files: dataset: {name: ..., path: ...}"
+            "    pip install 'cortexdsl[data]', or give the path of the official files: dataset: {name: ..., path: ...}"
         ) from None
     failures: list[str] = []
     for candidate in candidates:
