@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -131,8 +130,9 @@ class OwnLengths(Lengths):
 
 def filler_text(key: str, tokens: int) -> str:
     """Return a text of this many tokens, a function of a key; words after its answer let a placebo shuffle it."""
-    text = hashlib.sha256(key.encode()).hexdigest()
-    text = text[:_ANSWER] + re.sub(r"(.{7}).", r"\1 ", text[_ANSWER:-8]) + text[-8:]
+    letters = bytearray(hashlib.sha256(key.encode()).hexdigest(), "ascii")
+    letters[_ANSWER + 7 : -8 : 8] = b"     "
+    text = letters.decode("ascii")
     return (text * (tokens * CHARACTERS_PER_TOKEN // len(text) + 1))[: tokens * CHARACTERS_PER_TOKEN]
 
 
