@@ -111,7 +111,7 @@ def _too_few_wordings(
     elif (used := min(*counts, spec.text.replicates)) < FEWEST:
         yield spec.problem(
             route, f"{where}, and {used} of them {'is' if used == 1 else 'are'} used: each replicate draws one",
-            f"give at least {FEWEST} variants and {FEWEST} replicates: what they differ by is not known from fewer",
+            f"give at least {FEWEST} variants and {FEWEST} replicates: fewer do not show how much they differ",
         )  # fmt: skip
 
 
@@ -147,5 +147,5 @@ def _too_few(spec: Spec, points: Points, claim: Comparison, route: Route) -> Ite
     if number < FEWEST:
         what = f"{dotted(route)}: over {claim.over}, and there {'is one' if number == 1 else f'are {number}'}"
         yield spec.problem(
-            route, what, f"give at least {FEWEST} {counted}: what they differ by is not known from fewer"
+            route, what, f"give at least {FEWEST} {counted}: fewer do not show how much they differ"
         )
