@@ -12,6 +12,8 @@ SHELL := bash
 MAKEFLAGS += --no-builtin-rules
 
 CORES ?= 2
+WORKERS ?= 3
+# of the tests: one more than cores, as some tests wait for servers and other processes
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input
@@ -48,7 +50,7 @@ browser:
 	} >&2 || echo "No Chromium: browser tests will be skipped (apt-get install chromium)" >&2
 
 test: dev browser  ## run every test
-	@$(BIN)/python -m pytest -n $(CORES) --dist worksteal $(ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 check: lint types layers workflow docs  ## style, types, layers, workflow, manual
 

@@ -255,12 +255,12 @@ def dvc(view: DebateView) -> float:
 
 
 def cvr(view: DebateView) -> float:
-    """CVR: turns in which an agent that was wrong became right (an unreadable answer is wrong).
+    """CVR: turns in which an agent that was wrong became right (an unreadable answer is wrong): `wrong_to_right`.
 
     CVR = sum over rounds d >= 1 and agents of [wrong in its answer before d][right in d]. CortexDebate (Table 3)
     only names the figure.
     """
-    return float(sum(not view.is_right(old.answer) and view.is_right(new.answer) for old, new in view.revisions()))
+    return wrong_to_right(view)
 
 
 def debates(view: DebateView) -> float | None:
