@@ -21,8 +21,8 @@ MOST = 100
 """The most answers of a belief."""
 
 _LINE = re.compile(r"^[^\w\n]{0,4}Belief[*_`]{0,2}[^\S\n]?:(?P<rest>[^\n]*)$", re.IGNORECASE | re.MULTILINE)
-_REST = re.compile(r"(?P<answer>.+)=\s*(?P<number>\d{1,3}(?:\.\d{1,12})?|\.\d{1,12})\s?(?P<percent>%)?")
-_MARKS = " \t\r*_`"
+_REST = re.compile(r"(?P<answer>.+)=\s*<?(?P<number>\d{1,3}(?:\.\d{1,12})?|\.\d{1,12})\s?(?P<percent>%)?")
+_MARKS = " \t\r*_`<>"
 
 
 def belief_format(want: str) -> str:

@@ -118,6 +118,29 @@ def test_a_value_that_is_put_into_the_placeholder_is_read(reads: str, text: str,
     assert AnswerReader(kind_named("number")).read(reads, text).value == value  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("number", "14"),
+        ("choice", "C"),
+        ("yesno", "yes"),
+        ("labels", "supports"),
+        ("text", "paris"),
+        ("expression", "x^2"),
+    ],
+)
+@pytest.mark.parametrize("reading", ["lenient", "strict"])
+@pytest.mark.parametrize(
+    "line", ["Answer: <{}>", "**Answer:** <{}>", "**Answer: <{}>**", "<Answer: {}>", "Answer: **<{}>**"]
+)
+def test_an_answer_in_the_brackets_of_its_form_is_read(kind: str, value: str, reading: str, line: str) -> None:
+    """For each kind and way of reading: the brackets are the form's, and not part of the answer."""
+    options, labels = OPTIONS if kind == "choice" else (), FEVER if kind == "labels" else ()
+    reader = AnswerReader(kind_named(kind, options, labels), reading)  # type: ignore[arg-type]
+    found = reader.read("answer", f"I think so.\n{line.format(value)}\nConfidence: <0.9>")
+    assert found == Reading(value, None, 0.9)
+
+
 @pytest.mark.parametrize("form", ["1 to 10", "0-10", "0 to 1", "a number"])
 def test_other_spellings_of_a_form_are_not_values_either(form: str) -> None:
     """As templates of users write them."""
