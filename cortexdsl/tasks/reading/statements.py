@@ -248,7 +248,7 @@ def read_similarity(text: str) -> Reading:
 
 
 def read_verdict(text: str) -> Reading:
-    """Read a judge's verdict: `agree` or `disagree`, from the last `Verdict:` line, else the last box, else the last mention."""
+    """Read a judge's verdict, `agree` or `disagree`: the last `Verdict:`, else the last box, else the last mention."""
     ways = (_VERDICT, _BOXED_VERDICT, _AGREE)
     found = next(filter(None, (list(way.finditer(text)) for way in ways)), [])
     if not found:
