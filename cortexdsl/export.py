@@ -166,7 +166,7 @@ def _sample(source: ExportSource, record: Record, calls: Mapping[str, Any]) -> d
             message
             for number, stage in enumerate(debate.stages)
             for turn in stage.turns
-            for message in _messages(turn, _models(stage), calls, f"s{number}" if number else "")
+            for message in _messages(turn, _model(stage, turn), calls, f"s{number}" if number else "")
         ],
         "output": _output(debate.answer, models),
         "scores": {},
@@ -195,9 +195,12 @@ def _models(debate: Debate) -> dict[str, str]:
     return {agent.name: agent.model.model for agent in debate.agents}
 
 
-def _messages(
-    turn: Turn, models: Mapping[str, str], calls: Mapping[str, Any], stage: str = ""
-) -> Iterator[dict[str, Any]]:
+def _model(stage: Debate, turn: Turn) -> str:
+    model = stage.model_of(turn)
+    return "unknown" if model is None else model.model
+
+
+def _messages(turn: Turn, model: str, calls: Mapping[str, Any], stage: str = "") -> Iterator[dict[str, Any]]:
     """The prompt as it was sent, then the reply: who spoke, in which round, what was read from it."""
     known = prompts(calls.get(turn.call or ""))
     place = f"{stage}t{turn.turn}"
@@ -215,7 +218,6 @@ def _messages(
         "confidence_stated": turn.confidence_stated,
         "heard": list(turn.heard),
     }
-    model = models.get(turn.speaker, "")
     said = f"**{turn.speaker}**, round {turn.round}:\n\n{turn.text}"
     yield {"id": place, "role": "assistant", "content": said, "model": model, "metadata": metadata}
 
@@ -231,7 +233,7 @@ def _output(answer: str | None, models: Mapping[str, str]) -> dict[str, Any]:
 
 def _usage(debate: Debate) -> dict[str, dict[str, int]]:
     found: dict[str, dict[str, int]] = {}
-    spoken = [(turn, _models(stage).get(turn.speaker, "unknown")) for stage in debate.stages for turn in stage.turns]
+    spoken = [(turn, _model(stage, turn)) for stage in debate.stages for turn in stage.turns]
     for turn, model in spoken:
         counts = found.setdefault(model, dict.fromkeys(_COUNTS, 0))
         sent, said = turn.prompt_tokens or 0, turn.completion_tokens or 0

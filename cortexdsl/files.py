@@ -165,14 +165,14 @@ def sync_folder(folder: Path) -> None:
         os.close(file)
 
 
-def write_file(path: Path, chunks: Iterable[bytes], *, durable: bool = True) -> None:
+def write_file(path: Path, chunks: Iterable[bytes | memoryview], *, durable: bool = True) -> None:
     """Write a whole file atomically: readers see the old or the new content, also after a power cut.
 
     Parameters
     ----------
     path : Path
         A missing folder is created. A link is replaced, not followed.
-    chunks : iterable of bytes
+    chunks : iterable of bytes or memoryview
     durable : bool
         Whether the new content is on disk at the end. If not, a power cut may leave the file empty: for files that
         only show what happens at the moment.
@@ -220,13 +220,15 @@ def _open_part(part: Path) -> int:
         return os.open(part, flags, 0o666)
 
 
-def _blocks(chunks: Iterable[bytes]) -> Iterable[bytes]:
+def _blocks(chunks: Iterable[bytes | memoryview]) -> Iterable[bytes]:
+    """Yield the chunks in blocks of `_BUFFER` to twice as many bytes, so that a large file is not copied in memory."""
     block = bytearray()
     for chunk in chunks:
-        block += chunk
-        if len(block) >= _BUFFER:
-            yield bytes(block)
-            block.clear()
+        for start in range(0, len(chunk), _BUFFER):
+            block += chunk[start : start + _BUFFER]
+            if len(block) >= _BUFFER:
+                yield bytes(block)
+                block.clear()
     if block:
         yield bytes(block)
 

@@ -254,15 +254,15 @@ class TinyTransport:
             what = f"the prompt has {len(prompt):,} tokens, and the window of the model is {model.window:,}"
             raise Failure(FailureKind.CONTEXT_WINDOW, what) from None
         text = model.chat.text(said.tokens)
-        counted = len(prompt), len(said.logprobs)
+        counted = Usage(len(prompt), len(said.logprobs))
         if not text.strip() and said.finish_reason == "stop":  # the same seed would say as little again
-            raise Failure(FailureKind.MALFORMED, EMPTY_REPLY, is_certain=True, usage=Usage(*counted))
+            raise Failure(FailureKind.MALFORMED, EMPTY_REPLY, is_certain=True, usage=counted)
         pieces = [
             {"token": model.chat.text([token]), "logprob": logprob}
             for token, logprob in zip(said.tokens if options.get(LOGPROBS) else (), said.logprobs, strict=False)
         ]
         tokens = tokens_of({"content": pieces}, text)
-        return Raw(text, said.finish_reason, *counted, tokens=tokens)
+        return Raw(text, said.finish_reason, counted, tokens=tokens)
 
     async def _model(self, name: str) -> _Model:
         if name not in self._models:

@@ -169,6 +169,9 @@ def _wrong(spec: Spec, name: str, said: TrainText, arm: MethodArm, templates: Te
             yield found("roles", f"{said.method} has no role {role}", nearest(role, method.cast, say="roles"))
         elif not role_turns(method, role, opening=said.opening):
             yield found("roles", f"the {role} of {said.method} says nothing to learn from", "raise its rounds")
+        elif own := _steps_with_models(method, role, opening=said.opening):
+            what = f"the {role} of {said.method} speaks in {', '.join(own)} with a model that the step names"
+            yield found("roles", what, "what is trained would never speak there: remove model: from the step")
         elif len(said.roles) * said.repeats > 1 and method.cast[role][0].model.is_program:
             what = f"the {role} speaks with a model without weights to train, and later phases need what it learned"
             yield found("roles", what, f"write roles: [{role}], whose pairs can be made, or give it another model")
@@ -179,6 +182,13 @@ def _wrong(spec: Spec, name: str, said: TrainText, arm: MethodArm, templates: Te
         return
     if unknown:
         yield found("guide", f"{said.guide} uses {', '.join(sorted(unknown))}", "a guide has prompt and target")
+
+
+def _steps_with_models(method: Method, role: str, *, opening: bool) -> tuple[str, ...]:
+    """Return the steps of a role that have their own model, of those that the role learns from."""
+    steps = turn_sequence(method).steps
+    names = dict.fromkeys(steps[turn] for turn, _ in role_turns(method, role, opening=opening))
+    return tuple(name for name in names if method.steps[name].model is not None)
 
 
 def _learned(spec: Spec, name: str, said: TrainText, tasks: Mapping[str, Task]) -> TrainingQuestions:

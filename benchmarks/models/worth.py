@@ -67,35 +67,37 @@ def setup(results: Results) -> Iterator[str]:
     yield (
         f"{asked.sum()} questions ({', '.join(f'{count} of {name}' for name, count in asked.items())}), "
         f"{replicates} replicate{'s' if replicates > 1 else ''}, {len(results.run.cells)} cells, "
-        f"{len(scores):,} debates, {len(results.claims)} claims. From the declaration of the claims to the verdicts "
-        f"{(times[-1] - times[0]).total_seconds() / 60:.0f} minutes."
+        f"{len(scores):,} debates, {len(results.claims)} claims. From the declaration of the claims to the verdicts, "
+        f"the run took {(times[-1] - times[0]).total_seconds() / 60:.0f} minutes."
     )
     command = [sys.executable, "-m", "cortexdsl", "power", str(SPEC), "--json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     plans = {plan["claim"]: plan for plan in map(json.loads, done.stdout.splitlines())}
     plan = plans[EQUAL]
     yield (
-        f"Before the run, `cortexdsl power specs/worth.yaml` said: `{EQUAL}` is shown with 80 % probability if the "
-        f"difference is {100 * plan['detectable']:.0f} points or more (each claim at alpha {plan['alpha']:.2g})."
+        f"Before the run, `cortexdsl power specs/worth.yaml` said: if the true difference is "
+        f"{100 * plan['detectable']:.0f} points or more, `{EQUAL}` is supported with a probability of 80 % "
+        f"(each claim at alpha {plan['alpha']:.2g})."
     )
 
 
 def answers(results: Results) -> Iterator[str]:
     """Yield a table of claims for each part of the spec's hypotheses: the question, its answer, and by how much."""
     for part, claims in sections():
-        rows = [("claim", "question", "answer", "estimate", "95 % interval", "p, adjusted")]
+        rows = [("question", "claim", "answer", "estimate", "95 % interval", "p, adjusted")]
         for claim, question in claims:
             row = results.claims.get(claim)
             if row is None:
                 continue
             rows.append(
                 (
-                    f"`{claim}`", question, MARKS[row.verdict] if row.estimate == row.estimate else "not tested",
+                    question.capitalize(), f"`{claim}`",
+                    MARKS[row.verdict] if row.estimate == row.estimate else "not tested",
                     signed(row.estimate), between(row.ci_low, row.ci_high), chance(row.p_adjusted),
                 )
             )  # fmt: skip
-        counts = Counter(row[2] for row in rows[1:])
-        yield f"**{part[0].upper()}{part[1:]}**: " + ", ".join(f"{count} {mark}" for mark, count in counts.items())
+        counts = Counter(row[2].strip("*") for row in rows[1:])
+        yield f"**{part[0].upper()}{part[1:]}** ({', '.join(f'{count} {mark}' for mark, count in counts.items())})"
         yield ""
         yield from table(rows)
         yield ""
@@ -104,13 +106,13 @@ def answers(results: Results) -> Iterator[str]:
 def methods(results: Results) -> Iterator[str]:
     """Yield a row a cell: accuracy by dataset, and what a question cost."""
     names = (*results.datasets, "all")
-    rows = [("cell", *names, "vote of the openings", "tokens", "Mflop", "thousandths of a dollar")]
+    rows = [("cell", *names, "vote on first answers", "tokens", "Mflop", "dollars for 1,000 questions")]
     for cell in results.run.cells:
         cost = [results.value(cell, metric) for metric in ("opening_accuracy", "total_tokens", "compute", "dollars")]
         right = [share(results.value(cell, "accuracy", name)) for name in names]
         spent = [number(row, scale) for row, scale in zip(cost[1:], (1, 1e-6, 1e3), strict=True)]
         rows.append((f"`{cell}`", *right, share(cost[0], ends=False), *spent))
-    yield "Per cent right with 95 % intervals, and means a question."
+    yield "Per cent right with 95 % intervals; tokens and millions of operations (Mflop) are means per question."
     yield ""
     yield from table(rows)
 

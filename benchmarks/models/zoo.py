@@ -15,26 +15,40 @@ from cortexdsl_tiny.folder import find, names
 
 RESULTS = Path("results/tiny")
 TASKS = ("arithmetic", "choice", "world")
-COUNTS = ("opening_accuracy", "wrong_to_right", "right_to_wrong", "input_tokens_per_agent", "calls")
+COUNTS = {"wrong_to_right": ".2f", "right_to_wrong": ".2f", "input_tokens_per_agent": ".0f", "calls": ".1f"}
+"""Columns of the table of methods, with their formats."""
+
+
+def cards() -> list[dict[str, Any]]:
+    """Return the cards of the models, the most credible first."""
+    return sorted((dict(find(f"tiny/{name}").card) for name in names()), key=lambda card: -card["parameters"])
 
 
 def models() -> Iterable[tuple[str, ...]]:
-    """Yield a row for each model, the most credible first."""
-    cards = sorted((dict(find(f"tiny/{name}").card) for name in names()), key=lambda card: -card["parameters"])
-    trust = credibility([card["parameters"] for card in cards], [card["tokens"] for card in cards])
-    yield (
-        "model", "parameters", "tokens", "credibility", "sums", "options", "facts", "each step", "unread",
-        "sure", "calibration error", "debating", "among right", "among wrong", "minutes of a core",
-    )  # fmt: skip
-    for card, value in zip(cards, trust, strict=True):
-        marks = card["marks"]
+    """Yield a row for each model: its size and how often it is right."""
+    shipped = cards()
+    trust = credibility([card["parameters"] for card in shipped], [card["tokens"] for card in shipped])
+    yield "model", "parameters", "tokens", "credibility", "sums", "options", "facts", "minutes to train"
+    for card, value in zip(shipped, trust, strict=True):
         yield (
             f"`{card['name']}`", f"{card['parameters']:,}", f"{card['tokens'] / 1e6:.1f} M", f"{value:.3f}",
-            *(f"{marks['tasks'][task]['right']:.0%}" for task in TASKS),
-            ", ".join(f"{100 * share:.0f}" for share in marks["steps"]),
-            f"{marks['unread']:.1%}", f"{marks['confidence']:.2f}", f"{marks['calibration_error']:.2f}",
-            *(f"{marks['debating'][what]:.0%}" for what in ("right", "among_right", "among_wrong")),
+            *(f"{card['marks']['tasks'][task]['right']:.0%}" for task in TASKS),
             f"{card['seconds_of_processor'] / 60:.0f}",
+        )  # fmt: skip
+
+
+def replies() -> Iterable[tuple[str, ...]]:
+    """Yield a row for each model: its steps, its confidence, and how often it is right in the middle of debates."""
+    yield (
+        "model", "each step", "unreadable", "stated confidence", "calibration error", "in debates", "among right",
+        "among wrong",
+    )  # fmt: skip
+    for card in cards():
+        marks = card["marks"]
+        yield (
+            f"`{card['name']}`", ", ".join(f"{100 * share:.0f}" for share in marks["steps"]), f"{marks['unread']:.1%}",
+            f"{marks['confidence']:.2f}", f"{marks['calibration_error']:.2f}",
+            *(f"{marks['debating'][what]:.0%}" for what in ("right", "among_right", "among_wrong")),
         )  # fmt: skip
 
 
@@ -42,13 +56,14 @@ def methods(run: Any) -> Iterable[tuple[str, ...]]:
     """Yield a row for each cell: accuracy by dataset with intervals, then what it took."""
     found = {(row.dataset, row.cell, row.metric): row for row in run.metrics.itertuples()}
     datasets = list(dict.fromkeys(run.scores.dataset))
-    yield ("method", *datasets, "all", *(name.replace("_", " ") for name in COUNTS))
+    yield ("method", *datasets, "all", "opening", *(name.replace("_", " ") for name in COUNTS))
     for cell in run.cells:
         rows = [found[dataset, cell, "accuracy"] for dataset in (*datasets, "all")]
         yield (
             cell,
             *(f"{100 * row.estimate:.0f} ({100 * row.ci_low:.0f} to {100 * row.ci_high:.0f})" for row in rows),
-            *(_count(found.get(("all", cell, name))) for name in COUNTS),
+            _count(found.get(("all", cell, "opening_accuracy")), ".0f", 100),
+            *(_count(found.get(("all", cell, name)), form) for name, form in COUNTS.items()),
         )
 
 
@@ -62,8 +77,8 @@ def claims(run: Any) -> Iterable[tuple[str, ...]]:
         )  # fmt: skip
 
 
-def _count(row: Any) -> str:
-    return "" if row is None else f"{row.estimate:.2f}"
+def _count(row: Any, form: str, scale: int = 1) -> str:
+    return "" if row is None else format(scale * row.estimate, form)
 
 
 def show(rows: Iterable[tuple[str, ...]]) -> None:
@@ -77,6 +92,7 @@ def show(rows: Iterable[tuple[str, ...]]) -> None:
 def main() -> None:
     """Print the tables."""
     show(models())
+    show(replies())
     run = cx.open(RESULTS)
     for table in (methods, claims):
         show(table(run))

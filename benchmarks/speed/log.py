@@ -26,7 +26,7 @@ from cortexdsl.models.call_log.folder import CallLogs
 from cortexdsl.models.call_log.records import call_record
 from cortexdsl.models.client import open_client
 from cortexdsl.models.spending import Spending
-from cortexdsl.models.transports.interface import Raw
+from cortexdsl.models.transports.interface import Raw, Usage
 from cortexdsl.worker.process import collect_garbage_rarely
 
 WORDS = "The total is the sum of the parts, each of which was worked out before. " * 8
@@ -40,7 +40,7 @@ def write(path: Path, records: int) -> None:
     with AppendLog(path) as log:
         for number in range(records):
             call = call_of(number)
-            raw = Raw(f"{WORDS} Answer: {number}", "stop", 150, 130)
+            raw = Raw(f"{WORDS} Answer: {number}", "stop", Usage(150, 130))
             log.append(call_record(call_key(call), call, raw, seconds=1.0, attempts=1, dollars=0.001))
 
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from cortexdsl.core.agents import Agent
+from cortexdsl.core.agents import Agent, Model
 from cortexdsl.core.confidence import ConfidenceSource, DebateSource
 from cortexdsl.core.protocol import PlaceboKind, Reads
-from cortexdsl.core.types import Bools, Floats
+from cortexdsl.core.types import EMPTY, Bools, Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +249,8 @@ class Debate:
         The debate of another method that answered the question instead, because this one was not sure enough.
     wording : int
         Which wording of its prompts it used, from 1; 0 if they have one alone.
+    step_models : mapping of step to Model
+        The models of steps that have their own.
     """
 
     question_id: str
@@ -266,6 +268,15 @@ class Debate:
     confidence: Measured | None = None
     deferred: Deferred | None = None
     wording: int = 0
+    step_models: Mapping[str, Model] = field(default_factory=lambda: EMPTY)
+
+    def model_of(self, turn: Turn) -> Model | None:
+        """Return the model that spoke a turn of this stage: that of its step if it has one; tools stay tools.
+
+        None if the speaker is not among the agents.
+        """
+        own = next((agent.model for agent in self.agents if agent.name == turn.speaker), None)
+        return own if own is None or own.is_tool else self.step_models.get(turn.step, own)
 
     @property
     def stages(self) -> tuple[Debate, ...]:

@@ -173,6 +173,9 @@ class _Run:
             confidence=confidence,
             deferred=deferred,
             wording=self.wording,
+            step_models={
+                name: step.model for name, step in sorted(self.method.steps.items()) if step.model is not None
+            },
         )
 
     async def turns(self) -> tuple[Turn, ...]:

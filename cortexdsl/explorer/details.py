@@ -55,10 +55,17 @@ def read_debate(store: IndexStore, number: int) -> dict[str, Any] | None:
     if key != (dataset, question, cell, replicate):
         raise RecordError(f"{where}: another debate stands there by now; look again in a moment")
     scores = json.loads(worths) if worths else []
-    return {"id": number, "where": where, "score": score, **debate_as_shown(record, scores)}
+    return {"id": number, "where": where, "score": score, **debate_as_shown(record, scores, score)}
 
 
-def debate_as_shown(record: Record, worths: Sequence[float | None] = ()) -> dict[str, Any]:
+def turns_as_shown(debate: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the turns of a debate as it is shown, then those of the debate that its question was handed on to."""
+    yield from debate["turns"]
+    if debate["deferred"]:
+        yield from turns_as_shown(debate["deferred"]["debate"])
+
+
+def debate_as_shown(record: Record, worths: Sequence[float | None] = (), score: float | None = None) -> dict[str, Any]:
     """Return a debate as plain values.
 
     Parameters
@@ -66,29 +73,54 @@ def debate_as_shown(record: Record, worths: Sequence[float | None] = ()) -> dict
     record : Record
     worths : sequence of float or None
         The scores of the debaters' answers, in the order of the debate; empty if the debate is not scored.
+    score : float or None
+        The score of its answer, which another debate may have given.
     """
     header, debate = record.header, record.debate
-    worth = _worth_of(debate, worths)
-    view = view_debate(debate, lambda question, answer: worth.get(answer) or 0.0)
     return {
         "dataset": header.dataset,
         "cell": header.cell,
         "replicate": header.replicate,
         "question": debate.question_id,
         "guided": header.guided,
+        "wording": debate.wording,
         "answer": debate.answer,
+        **_stage(debate, _worth_of(debate, worths, score)),
+    }
+
+
+def _stage(debate: Debate, worth: Mapping[str | None, float]) -> dict[str, Any]:
+    """Return one debate about a question, and within it (`deferred`) the one that the question was handed on to.
+
+    `own` is its own answer, whichever debate answered in the end. `sure` is how sure it was as a whole. A turn has a
+    `model`, by its name in the spec, if its step has its own.
+    """
+    view = view_debate(debate, lambda question, answer: worth.get(answer) or 0.0)
+    is_graded = bool(worth) and all(turn.answer in worth for turn in view.given())
+    rule = debate.deferred
+    return {
+        "own": debate.own_answer,
+        "own_worth": worth.get(debate.own_answer),
+        "sure": None if debate.confidence is None else debate.confidence.confidence,
         "votes": [[answer, weight] for answer, weight in debate.votes.items()],
         "tied": debate.was_tied,
         "rounds": debate.rounds,
         "stop": debate.stop,
         "agents": [_agent(agent) for agent in debate.agents],
         "debaters": list(view.debaters),
-        "turns": [
-            asdict(turn) | {"worth": worth.get(turn.answer) if _is_answer(turn) else None} for turn in debate.turns
-        ],
+        "turns": [_turn(turn, debate, worth) for turn in debate.turns],
         "graphs": [_graph(graph) for graph in debate.graphs],
         "choices": [asdict(choice) for choice in debate.choices],
-        "changes": changes(view, is_graded=bool(worth)),
+        "changes": changes(view, is_graded=is_graded),
+        "deferred": rule and {"to": rule.to, "below": rule.below, "debate": _stage(rule.debate, worth)},
+    }
+
+
+def _turn(turn: Turn, debate: Debate, worth: Mapping[str | None, float]) -> dict[str, Any]:
+    model = debate.model_of(turn) if turn.step in debate.step_models else None
+    return asdict(turn) | {
+        "worth": worth.get(turn.answer) if _is_answer(turn) else None,
+        "model": None if model is None else model.name,
     }
 
 
@@ -119,12 +151,13 @@ def changes(view: DebateView, *, is_graded: bool) -> list[dict[str, Any]]:
     return entries
 
 
-def _worth_of(debate: Debate, worths: Sequence[float | None]) -> Mapping[str | None, float]:
-    """Return the score of each distinct answer."""
+def _worth_of(debate: Debate, worths: Sequence[float | None], score: float | None) -> Mapping[str | None, float]:
+    """Return the score of each distinct answer that is known."""
     answers = [turn for turns in view_debate(debate, lambda question, answer: 0.0).answers for turn in turns]
     if len(answers) != len(worths):  # not scored, or the scores belong to other records
         return {}
-    return {turn.answer: worth for turn, worth in zip(answers, worths, strict=True) if worth is not None} | {None: 0.0}
+    known = {turn.answer: worth for turn, worth in zip(answers, worths, strict=True) if worth is not None}
+    return known | ({} if score is None else {debate.answer: score}) | {None: 0.0}
 
 
 def _is_answer(turn: Turn) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 from cortexdsl.display.progress import WatchedRun, expected_in
 from cortexdsl.display.wording import plain_values
 from cortexdsl.errors import CortexError, RecordError
-from cortexdsl.explorer.details import index_questions, read_debate, read_question
+from cortexdsl.explorer.details import index_questions, read_debate, read_question, turns_as_shown
 from cortexdsl.explorer.folders import ResultsFolder
 from cortexdsl.explorer.indexer import Indexer
 from cortexdsl.explorer.overview import overview
@@ -153,8 +153,9 @@ class OpenExperiment:
         debate = self.debate(number)
         if debate is None or "fault" in debate:
             return None
-        keys = list(dict.fromkeys(turn["call"] for turn in debate["turns"]))
-        measured = [turn["measured"] for turn in debate["turns"] if turn["measured"]]
+        turns = list(turns_as_shown(debate))
+        keys = list(dict.fromkeys(turn["call"] for turn in turns))
+        measured = [turn["measured"] for turn in turns if turn["measured"]]
         asides = [aside["call"] for each in measured for aside in each["asides"]]
         with self._lock:
             return dict(self._calls.of(debate["where"].rpartition(":")[0], keys, asides))

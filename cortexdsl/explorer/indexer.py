@@ -172,7 +172,7 @@ def _facts(record: Record) -> tuple[Any, ...]:
 
 def _words(record: Record) -> str:
     """Return the texts of all turns, each once."""
-    return well_formed("\n".join(dict.fromkeys(turn.text for turn in record.debate.turns)))
+    return well_formed("\n".join(dict.fromkeys(turn.text for turn in record.debate.all_turns)))
 
 
 def _add_answer_scores(db: sqlite3.Connection, rows: Iterable[Mapping[str, Any]]) -> None:

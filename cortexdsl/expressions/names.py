@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -18,8 +19,8 @@ OF_AGENT: Mapping[str, str] = {
     "reliability": "its mean recalibrated confidence so far",
     "confidence": "its last recalibrated confidence, 0 if it stated none",
     "peer_score": "the mean score of the last reviews about it",
-    "participation": "how often it debated",
-    "self_orientation": "how far it kept to itself",
+    "participation": "how many kept edges it had so far",
+    "self_orientation": "the largest possible participation minus its own",
     "support": "the share of the debaters whose last answer is its own; 0 if it is unreadable",
     "constancy": "the share of its answers so far that are its most frequent one",
     "changes": "how often its answer changed",
@@ -111,8 +112,12 @@ there."""
 _AGENTS = 4
 
 
-def sample_values(place: ExpressionPlace, value: float) -> dict[str, Any]:
-    """Return made-up values of all names, each a little different, in the shapes that they have in a debate."""
+@cache
+def sample_values(place: ExpressionPlace, value: float) -> Mapping[str, Any]:
+    """Return made-up values of all names, each a little different, in the shapes that they have in a debate.
+
+    They are shared by all calls: do not change them.
+    """
     rng = np.random.default_rng(0)
 
     def around(*shape: int) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -95,6 +95,8 @@ def run(args: argparse.Namespace) -> int:
     _write(Path(plan.layout.shapley), shapley)
     record_files(plan.layout, [plan.layout.effects, plan.layout.shapley])
     seal_manifest(plan.layout)
+    for note in _handed_on(plan, whatifs):
+        print(note, file=sys.stderr)
     for table in (effect_table, shapley):
         if args.json:
             sys.stdout.write(table.to_json(orient="records", lines=True, double_precision=15) if len(table) else "")
@@ -151,7 +153,16 @@ def _planned(plan: Plan, whatifs: Sequence[Whatif]) -> str:
     known = [value for value in dollars if value is not None]
     spent = sum(known, 0.0) if len(known) == len(dollars) else 0.0
     price = f", {spent:,.2f} dollars if none were shared" if spent else ""
+    lines += _handed_on(plan, whatifs)
     return "\n".join([*lines, f"at most {total:,} calls are sent{price}, if no debate ends early"])
+
+
+def _handed_on(plan: Plan, whatifs: Sequence[Whatif]) -> Iterator[str]:
+    """Yield a line for each cell that hands unsure questions on: the other method debates them complete."""
+    for one in whatifs:
+        rule = plan.cell_named(one.cell).debate.defer
+        if rule is not None:
+            yield f"{one.cell}: questions that it hands on to {rule.to} are debated there with nothing left out"
 
 
 def _check_finished(plan: Plan, name: str) -> None:

@@ -167,12 +167,16 @@ def recover(
         Entries that are known to be invalid: no more problems of them are reported.
     """
     reported: list[PlacedProblem] = []
+    guessed: set[Route] = set()
     for attempt in range(PASSES):
         try:
             return Recovered(entry.model_validate(node.plain()), node, tuple(reported), doubtful)
         except ValidationError as error:
             problems = validation_problems(node, called, error)
-        reported += [each.problem for each in problems if _is_new(each, doubtful, is_first=attempt == 0)]
+        new = [each for each in problems if _is_new(each, doubtful, is_first=attempt == 0)]
+        # A value that does not fit the key that was probably meant shows that the guess was wrong.
+        reported += [each.problem for each in new if each.route not in guessed]
+        guessed |= {(*each.route[:-1], each.meant) for each in problems if each.meant}
         if any(each.route == () and each.kind == "no_mapping" for each in problems):
             break
         doubtful = doubtful.with_(*_invalid_entries(problems))

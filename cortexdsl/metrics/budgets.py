@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 
-from cortexdsl.core import DEBATE_VERIFIER, VERIFIER, Agent, Aside, Debate, Turn, in_stage, of_step
+from cortexdsl.core import DEBATE_VERIFIER, VERIFIER, Aside, Debate, Turn, in_stage, of_step
 from cortexdsl.metrics.replies import debate_calls
 from cortexdsl.metrics.view import DebateView
 
@@ -83,8 +83,7 @@ def _calls_with_sizes(view: DebateView) -> Iterator[tuple[Turn | Aside, float | 
     """Yield each call with the parameters of its model, 0 of a tool."""
     parameters = view.costs.parameters
     for number, stage in enumerate(view.debate.stages):
-        agents = {agent.name: _parameters(view, agent, number) for agent in stage.agents}
-        sizes = {turn.turn: _spoken_with(turn, agents, parameters, number) for turn in stage.turns}
+        sizes = {turn.turn: _spoken_with(stage, turn, parameters, number) for turn in stage.turns}
         for turn in stage.turns:
             own = sizes[turn.turn]
             yield turn, own
@@ -96,24 +95,19 @@ def _calls_with_sizes(view: DebateView) -> Iterator[tuple[Turn | Aside, float | 
             yield aside, parameters.get(in_stage(number, DEBATE_VERIFIER), _of_solution(stage, sizes))
 
 
-def _spoken_with(
-    turn: Turn, agents: Mapping[str, float | None], parameters: Mapping[str, float | None], stage: int
-) -> float | None:
-    """Return the parameters of the model of a turn: that of its step if it has one, which tools do not use."""
-    own = agents.get(turn.speaker)
-    return own if own == 0.0 else parameters.get(in_stage(stage, of_step(turn.step)), own)
+def _spoken_with(stage: Debate, turn: Turn, parameters: Mapping[str, float | None], number: int) -> float | None:
+    """Return the parameters of the model of a turn, 0 of a tool: by the plan, else by the record."""
+    model = stage.model_of(turn)
+    if model is None or model.is_tool:
+        return None if model is None else 0.0
+    keys = (in_stage(number, of_step(turn.step)), in_stage(number, turn.speaker))
+    return next((parameters[key] for key in keys if key in parameters), model.parameters)
 
 
 def _of_solution(debate: Debate, sizes: Mapping[int, float | None]) -> float | None:
     """Return the parameters of the model that judged a debate as its own verifier: that of the last such answer."""
     given = (turn for turn in reversed(debate.turns) if turn.reads == "answer" and turn.answer == debate.own_answer)
     return next((sizes[turn.turn] for turn in given), None)
-
-
-def _parameters(view: DebateView, agent: Agent, stage: int) -> float | None:
-    if agent.model.is_tool:
-        return 0.0
-    return view.costs.parameters.get(in_stage(stage, agent.name), agent.model.parameters)
 
 
 def _operations(parameters: float | None, tokens: int | None) -> float | None:

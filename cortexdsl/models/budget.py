@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from cortexdsl.core import Limits
@@ -82,7 +81,11 @@ class Budget:
     @property
     def limits(self) -> Limits:
         """The limits as they are now: those of the spec, unless they were changed while it runs."""
-        return self.controls.applied(self._limits)
+        return self.limits_by(self.controls)
+
+    def limits_by(self, controls: Controls) -> Limits:
+        """Return the limits under some changes."""
+        return controls.applied(self._limits)
 
     @property
     def controls(self) -> Controls:
@@ -174,8 +177,11 @@ class Budget:
 
         An error of the disk is raised by the next `reserve` or `check`: the reply that was paid for is logged first.
         """
-        with suppress(RecordError), self._ledger.entry() as add:
-            add(cost)
+        try:
+            with self._ledger.entry() as add:
+                add(cost)
+        except RecordError:
+            return
 
     def check(self) -> None:
         """Raise the error of the ledger if the disk was full or has failed.

@@ -9,8 +9,8 @@ replayed with `offline`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -23,7 +23,7 @@ from cortexdsl.models.budget import Budget
 from cortexdsl.models.call_keys import call_key
 from cortexdsl.models.call_log.append_log import AppendLog
 from cortexdsl.models.call_log.folder import CallLogs
-from cortexdsl.models.call_log.records import call_record, estimated_tokens, reply_of, summary_of
+from cortexdsl.models.call_log.records import call_record, estimated_tokens
 from cortexdsl.models.call_log.syncing import LogSyncs
 from cortexdsl.models.endpoints.retry import Delivery, GaveUp, Hooks
 from cortexdsl.models.failure_limit import FailureLimit
@@ -113,9 +113,13 @@ class Client:
                 in_flight[key] = task
                 task.add_done_callback(lambda done: self._finish(key, done))
             try:
-                with self._count_shared(is_shared=is_shared):
+                self.counts.shared += is_shared  # another job has sent it
+                try:
                     # A job that waits may be cancelled; the call goes on: it is paid for, and others may wait for it.
                     reply = await asyncio.shield(task)
+                except BaseException:
+                    self.counts.shared -= is_shared
+                    raise
                 return self._delivered(call.model, reply)
             except asyncio.CancelledError:
                 me = asyncio.current_task()
@@ -126,16 +130,6 @@ class Client:
                     raise
             # The owner of the call was cancelled, so this job sends it. The loop must first remove the ended task.
             await asyncio.sleep(0)
-
-    @contextmanager
-    def _count_shared(self, *, is_shared: bool) -> Iterator[None]:
-        """Count a call that another job has sent, unless it brings no reply."""
-        self.counts.shared += is_shared
-        try:
-            yield
-        except BaseException:
-            self.counts.shared -= is_shared
-            raise
 
     def _finish(self, key: str, done: asyncio.Task[Reply]) -> None:
         del self._folder.in_flight[key]
@@ -223,7 +217,7 @@ class Client:
             reasoning=failure.reasoning if failure else "",
         )
         try:
-            self.logs.write(record)
+            reply, summary = self.logs.write(record)
         except RecordError:
             self._unkept += 1
             raise
@@ -237,8 +231,8 @@ class Client:
         dollars = None if declared.is_tool else record["dollars"]
         cached = record["usage"].get("cached_tokens") or 0
         saved = 0.0 if raw is None else saved_by_cache(model, raw.usage)
-        self.tally.ended(summary_of(record), dollars, failure.kind if failure else None, cached, saved)
-        return reply_of(record)
+        self.tally.ended(summary, dollars, failure.kind if failure else None, cached, saved)
+        return reply
 
     async def _at_once(self, request: Request[Any]) -> Delivery[Any]:
         self._outside_waves += 1

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -13,11 +12,11 @@ from cortexdsl.core import EMPTY_REPLY, REASONING_ONLY, Model, Rate
 from cortexdsl.errors import BudgetError, ModelError, RecordError
 from cortexdsl.models.budget import Budget
 from cortexdsl.models.call_log.records import estimated_tokens
-from cortexdsl.models.control import LOOK_EVERY
+from cortexdsl.models.control import LOOK_EVERY, Controls
 from cortexdsl.models.endpoints.credentials import Secrets, key_variables
-from cortexdsl.models.endpoints.endpoint import Endpoint, Endpoints
+from cortexdsl.models.endpoints.endpoint import Endpoint, Endpoints, Route
 from cortexdsl.models.endpoints.rates import RateMeter, Ticket
-from cortexdsl.models.endpoints.retry import Delivery, FirstCall, GaveUp, Hooks
+from cortexdsl.models.endpoints.retry import Delivery, GaveUp, Hooks
 from cortexdsl.models.job_tally import TallyWriter
 from cortexdsl.models.spending import Spending
 from cortexdsl.models.transports.failures import REMEDIES, TOO_LARGE, Failure, FailureKind
@@ -98,21 +97,24 @@ class Sender:
         """
         outages, hooks, clock, patience = self._budget.outages, self._hooks, self._hooks.clock, self._hooks.patience
         seconds = max(patience.seconds, ATTEMPTS_IN_TIME * (request.model.timeout or 0.0))
-        endpoint, address, key = self._endpoints.find(request.model, self._budget.limits.connections)
-        first = endpoint.first_call(request.model, patience.head_start)
+        route = self._endpoints.route(request.model, self._budget.limits.connections, patience.head_start)
+        endpoint = route.endpoint
         retries: Counter[str] = Counter()
         failures = 0  # since the server was last found down
         begun = failed_at = queued = 0.0
         while True:
             came = clock()
             try:
-                async with self._place(endpoint, request) as (meter, ticket):
+                meter, ticket = await self._admitted(endpoint, request)
+                try:
                     sent = clock()
                     # Patience is with the server: time in our own queue does not count.
                     begun, queued = (sent, 0.0) if failures == 0 else (begun, queued + sent - came)
-                    value = await self._metered(request, first, (address, key), meter, ticket)
+                    value = await self._metered(request, route, meter, ticket)
                     endpoint.answered(outages)
                     return Delivery(value, retries.total() + 1, clock() - sent, retries)
+                finally:
+                    endpoint.leave()
             except Failure as failure:
                 endpoint.failed(failure, seconds)
                 if failure.kind is FailureKind.RATE_LIMIT and endpoint.control.paused_until > clock():
@@ -135,75 +137,69 @@ class Sender:
             if pause:
                 await hooks.sleep(pause)
 
-    @asynccontextmanager
-    async def _place(self, endpoint: Endpoint, request: Request[T]) -> AsyncIterator[tuple[RateMeter, Ticket]]:
-        """Hold a place in flight, within the rate."""
-        admitted = await self._admitted(endpoint, request)
-        try:
-            yield admitted
-        finally:
-            endpoint.leave()
-
     async def _admitted(self, endpoint: Endpoint, request: Request[T]) -> tuple[RateMeter, Ticket]:
-        """Take a place in flight once the experiment is not paused and the rate allows one more request."""
-        model = request.model
+        """Take a place in flight once the experiment is not paused and the rate allows one more request.
+
+        Its caller leaves the endpoint at the end.
+        """
         while True:
-            await self._resumed()
-            rate = self._rate(model)
-            meter = self._endpoints.meter(model, rate)
-            # Calls of a model without a rate need no order: they do not wait for each other.
-            async with meter.turn if rate is not None else nullcontext():
-                self._bound_connections(endpoint)
-                if not await meter.ready(lambda: self._rate(model) or _NO_RATE, self._is_paused):
-                    continue
-                await endpoint.enter()
-                # A pause or a new bound that came while it waited, or a faster process, sends it back.
-                is_changed = self._bound_connections(endpoint) or self._is_paused()
-                tokens = meter.expected_tokens(model, request.prompt_tokens)
-                ticket = None if is_changed else meter.take(self._rate(model) or _NO_RATE, tokens)
+            controls = self._budget.controls
+            if controls.paused is not None:
+                controls = await self._resumed()
+            rate = controls.rate(request.model)
+            meter = self._endpoints.meter(request.model, rate)
+            self._bound_connections(endpoint, controls)
+            if rate is None:  # calls of a model without a rate need no order: they do not wait for each other
+                ticket = await self._entered(endpoint, meter, request)
+            else:
+                async with meter.turn:
+                    ticket = await self._entered(endpoint, meter, request)
             if ticket is not None:
                 return meter, ticket
-            endpoint.leave()
 
-    def _rate(self, model: Model) -> Rate | None:
-        return self._budget.controls.rate(model)
+    async def _entered(self, endpoint: Endpoint, meter: RateMeter, request: Request[T]) -> Ticket | None:
+        """Take a place in flight; None if a pause, a new bound or a faster process came while it was waited for."""
+        model, budget = request.model, self._budget
+        if not await meter.ready(lambda: budget.controls.rate(model) or _NO_RATE, self._is_paused):
+            return None
+        await endpoint.enter()
+        controls = budget.controls
+        ticket = None
+        if not self._bound_connections(endpoint, controls) and controls.paused is None:
+            ticket = meter.take(controls.rate(model) or _NO_RATE, meter.expected_tokens(model, request.prompt_tokens))
+        if ticket is None:
+            endpoint.leave()
+        return ticket
 
     def _is_paused(self) -> bool:
         return self._budget.controls.paused is not None
 
-    async def _resumed(self) -> None:
-        """Wait while the experiment is paused; the time does not count as that of a job."""
-        if self._is_paused():
-            self._budget.spend(Spending(seconds=self.seconds()))
-            while self._is_paused():
-                await self._hooks.sleep(LOOK_EVERY)
-            self._booked_at = self._hooks.clock()
+    async def _resumed(self) -> Controls:
+        """Wait while the experiment is paused, without counting this time as the job's; return the changes in force."""
+        self._budget.spend(Spending(seconds=self.seconds()))
+        while self._is_paused():
+            await self._hooks.sleep(LOOK_EVERY)
+        self._booked_at = self._hooks.clock()
+        return self._budget.controls
 
-    def _bound_connections(self, endpoint: Endpoint) -> bool:
+    def _bound_connections(self, endpoint: Endpoint, controls: Controls) -> bool:
         """Tell an endpoint if the connections of this job were changed while it ran, and return whether they were."""
-        connections = self._budget.limits.connections
+        connections = self._budget.limits_by(controls).connections
         is_changed = self._connections.setdefault(endpoint, connections) != connections
         if is_changed:
             self._connections[endpoint] = connections
             endpoint.bound(connections)
         return is_changed
 
-    async def _metered(
-        self,
-        request: Request[T],
-        first: FirstCall,
-        place: tuple[str | None, str | None],
-        meter: RateMeter,
-        ticket: Ticket,
-    ) -> T:
+    async def _metered(self, request: Request[T], route: Route, meter: RateMeter, ticket: Ticket) -> T:
         """Send once, settle the tokens that were reserved of the rate, and obey the limits that the server tells."""
         heard: list[Mapping[str, str]] = []
         before = SERVER_HEADERS.set(heard)
         try:
-            value, cost = await self._attempt(request, first, *place)
+            value, cost = await self._attempt(request, route)
         except Failure as failure:
             if failure.was_sent:
-                meter.settle(ticket, _tokens_of(failure, request.prompt_tokens))
+                meter.settle(ticket, cost_of_failure(request.model, failure, request.prompt_tokens).tokens)
             else:
                 meter.give_back(ticket)
             raise
@@ -218,23 +214,19 @@ class Sender:
             for headers in heard:
                 meter.listen(allowances(headers, self._hooks.now()), ticket, self._hooks.patience.seconds)
 
-    async def _attempt(
-        self, request: Request[T], first: FirstCall, address: str | None, key: str | None
-    ) -> tuple[T, Spending]:
+    async def _attempt(self, request: Request[T], route: Route) -> tuple[T, Spending]:
         """Send once if the budget allows it, book what the attempt has cost, however it ends, and return it as well."""
         model, prompt_tokens = request.model, request.prompt_tokens
-        async with first:
+        async with route.first_call:
             self._check()
             reserved = self._budget.reserve(prompt_tokens, estimated_dollars(model, prompt_tokens, 0), self.seconds())
             self._tally.in_flight += 1
             task = asyncio.current_task()
             self.sending.add(task)
             try:
-                value = await request.send(address, key)
+                value = await request.send(route.address, route.key)
             except Failure as failure:
-                usage = _usage_of(failure, prompt_tokens)
-                dollars = dollars_of(model, usage) or 0.0
-                self._budget.settle(reserved, Spending(1, _tokens_of(failure, prompt_tokens), dollars))
+                self._budget.settle(reserved, cost_of_failure(model, failure, prompt_tokens))
                 failure.is_hurried = self.is_closing
                 raise
             finally:
@@ -251,19 +243,6 @@ class Sender:
         return since
 
 
-def _usage_of(failure: Failure, prompt_tokens: int) -> Usage:
-    """Return the tokens of a failed attempt: the server's count, else its prompt if the model may have worked."""
-    usage = failure.usage
-    if usage.prompt_tokens is None:
-        return Usage(prompt_tokens if failure.may_have_cost else 0, usage.completion_tokens)
-    return usage
-
-
-def _tokens_of(failure: Failure, prompt_tokens: int) -> int:
-    usage = _usage_of(failure, prompt_tokens)
-    return (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
-
-
 def check_reply(raw: Raw, secrets: Secrets) -> Raw:
     """Return a reply without keys in its text.
 
@@ -272,18 +251,17 @@ def check_reply(raw: Raw, secrets: Secrets) -> Raw:
     Failure
         If the provider withheld the reply, or it is empty or too large.
     """
-    usage = raw.usage
     if raw.finish_reason == "content_filter":
-        raise Failure(FailureKind.CONTENT_FILTER, "the provider withheld the reply", usage=usage)
+        raise Failure(FailureKind.CONTENT_FILTER, "the provider withheld the reply", usage=raw.usage)
     if not raw.text.strip():
         is_cut = raw.finish_reason == "length"
         reasoning = secrets.hide(raw.reasoning)
         what = (REASONING_ONLY if reasoning else EMPTY_REPLY) + (
             ", cut at its length limit: raise `max_tokens`" if is_cut else ""
         )
-        raise Failure(FailureKind.MALFORMED, what, is_certain=is_cut, usage=usage, reasoning=reasoning)
+        raise Failure(FailureKind.MALFORMED, what, is_certain=is_cut, usage=raw.usage, reasoning=reasoning)
     if len(raw.text) + len(raw.reasoning) > LARGEST_REPLY:
-        raise Failure(FailureKind.MALFORMED, TOO_LARGE, is_certain=True, usage=usage)
+        raise Failure(FailureKind.MALFORMED, TOO_LARGE, is_certain=True, usage=raw.usage)
     text, reasoning = secrets.hide(raw.text), secrets.hide(raw.reasoning)
     is_clean = text is raw.text and reasoning is raw.reasoning
     # A part that was removed from the text need not be a whole number of its tokens.
@@ -292,16 +270,23 @@ def check_reply(raw: Raw, secrets: Secrets) -> Raw:
 
 def cost_of_reply(model: Model, raw: Raw, estimated_prompt: int, *, is_new: bool) -> Spending:
     """Return what an attempt that brought a reply has cost; counts that are missing are estimated."""
-    usage = raw.usage
-    prompt = estimated_prompt if raw.prompt_tokens is None else raw.prompt_tokens
-    completion = raw.completion_tokens
-    if completion is None:
-        completion = estimated_tokens([{"content": raw.text + raw.reasoning}])
-    if None in (raw.prompt_tokens, raw.completion_tokens):
-        dollars = estimated_dollars(model, prompt, completion)
+    prompt, completion = raw.usage.prompt_tokens, raw.usage.completion_tokens
+    if prompt is not None and completion is not None:
+        dollars = dollars_of(model, raw.usage, raw.billed) or 0.0
     else:
-        dollars = dollars_of(model, usage, raw.billed) or 0.0
+        prompt = estimated_prompt if prompt is None else prompt
+        completion = estimated_tokens([{"content": raw.text + raw.reasoning}]) if completion is None else completion
+        dollars = estimated_dollars(model, prompt, completion)
     return Spending(1, prompt + completion, dollars, 0.0, replies=is_new, failed=0 if is_new else -1)
+
+
+def cost_of_failure(model: Model, failure: Failure, estimated_prompt: int) -> Spending:
+    """Return what a failed attempt has cost: the server's count, else its prompt if the model may have worked."""
+    usage = failure.usage
+    if usage.prompt_tokens is None:
+        usage = Usage(estimated_prompt if failure.may_have_cost else 0, usage.completion_tokens)
+    tokens = (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
+    return Spending(1, tokens, dollars_of(model, usage) or 0.0)
 
 
 def error_of(model: Model, given_up: GaveUp, secrets: Secrets) -> ModelError:

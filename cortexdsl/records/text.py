@@ -88,7 +88,7 @@ def debate_line(record: Record) -> tuple[str, ...]:
 def _lines(record: Record, width: int, asked: Iterable[str]) -> Iterator[str]:
     header, debate = record.header, record.debate
     place = (header.dataset, header.cell, f"replicate {header.replicate}", f"question {debate.question_id}")
-    yield " / ".join(map(_word, place))
+    yield " / ".join(map(_word, place)) + (f" / wording {debate.wording}" if debate.wording else "")
     yield from asked
     yield from _stage(debate, width)
     if debate.deferred is not None:
@@ -111,7 +111,7 @@ def _stage(debate: Debate, width: int) -> Iterator[str]:
             yield ""
             yield f"── {_word(heads[turn.execution])} ".ljust(width, "─")
         yield ""
-        yield _speaker(turn) + _hears(turn, debate, graphs.get(turn.execution))
+        yield _speaker(turn, debate) + _hears(turn, debate, graphs.get(turn.execution))
         yield _INDENT + _read(turn)
         for placebo in turn.placebos:
             yield _INDENT + _instead(debate.turns[placebo.turn].speaker, placebo)
@@ -162,8 +162,11 @@ def _choices(debate: Debate, turn: int) -> Iterator[str]:
             yield f"{_word(choice.role)}: {', '.join(map(_word, choice.chosen)) or 'nobody'}, of {weights or 'nobody'}"
 
 
-def _speaker(turn: Turn) -> str:
-    return _word(turn.speaker) + (f" about {_word(turn.about)}" if turn.about is not None else "")
+def _speaker(turn: Turn, debate: Debate) -> str:
+    """Return who speaks, with the model if the step has its own, and about whom."""
+    model = debate.model_of(turn) if turn.step in debate.step_models else None
+    name = _word(turn.speaker) + ("" if model is None else f" (model {_word(model.name)})")
+    return name + (f" about {_word(turn.about)}" if turn.about is not None else "")
 
 
 def _hears(turn: Turn, debate: Debate, graph: Graph | None) -> str:

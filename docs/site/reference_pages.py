@@ -62,6 +62,9 @@ def type_of(schema: Schema) -> str:
             kinds = dict.fromkeys(
                 type_of(kind) for kind in schema[word] if kind.get("type") != "null" and not is_setting(kind)
             )
+            single = " or ".join(kind for kind in kinds if not kind.startswith("list"))
+            if len(single) > 40 and set(kinds) & {f"list of {single}", f"list ({single})"}:
+                return f"{single}; or a list of these"
             return " or ".join(kinds)
     if "enum" in schema:
         return ", ".join(f"`{value}`" for value in schema["enum"])
@@ -69,10 +72,11 @@ def type_of(schema: Schema) -> str:
         return f"`{schema['const']}`"
     match schema.get("type"):
         case "array":
-            return f"list of {type_of(schema['items'])}" if "items" in schema else "list"
+            items = type_of(schema["items"]) if "items" in schema else ""
+            return f"list ({items})" if " or " in items else f"list of {items}" if items else "list"
         case "object":
             patterns = schema.get("patternProperties")
-            return f"names with {type_of(next(iter(patterns.values())))}" if patterns else "mapping"
+            return f"`NAME:` {type_of(next(iter(patterns.values())))}" if patterns else "mapping"
         case "integer" | "number" as kind:
             return ("whole number" if kind == "integer" else "number") + range_of(schema)
         case "string":
@@ -88,20 +92,28 @@ def is_setting(schema: Schema) -> bool:
 
 
 def range_of(schema: Schema) -> str:
-    """The bounds of a number, as text with a space before it; empty if there are none."""
-    low, above = schema.get("minimum"), schema.get("exclusiveMinimum")
-    high, below = schema.get("maximum"), schema.get("exclusiveMaximum")
+    """The bounds of a number, as text with a space before it; empty if there are none. Huge bounds are left out."""
     words = [
-        *([f"at least {low:g}"] if low is not None else []),
-        *([f"above {above:g}"] if above is not None else []),
-        *([f"at most {high:g}"] if high is not None else []),
-        *([f"below {below:g}"] if below is not None else []),
+        f"{word} {schema[bound]:,.12g}"
+        for word, bound in (
+            ("at least", "minimum"),
+            ("above", "exclusiveMinimum"),
+            ("at most", "maximum"),
+            ("below", "exclusiveMaximum"),
+        )
+        if schema.get(bound) is not None and schema[bound] < 1e9
     ]
     return " " + ", ".join(words) if words else ""
 
 
+TITLES = {"ModelForm": "model as a role", "ToolForm": "tool as a role", "SparseForm": "hears sparse"}
+"""Titles of forms whose own name is also that of an entry, so that each heading is a link target of its own."""
+
+
 def title_of(definition: str) -> str:
     """The name of a form in words: `LimitsText` becomes `limits`."""
+    if definition in TITLES:
+        return TITLES[definition]
     name = definition.removesuffix("Text").removesuffix("Form")
     return (
         "".join(" " + letter.lower() if letter.isupper() else letter for letter in name)
@@ -176,13 +188,15 @@ def keys_page(root: Path) -> str:
         examples_in(read(path).plain(), protocol, definitions, "protocol", examples)
     parts = [
         "# Every key",
-        "What each key of a spec and of a protocol takes. Any value of a protocol may also be `$NAME`, a setting. "
-        "[The language](../language.md) explains them in their order; this page is for looking them up.",
+        "This page lists every key of specs and protocols, with its values, its default and an example. "
+        "[The language](../language.md) explains how the keys work together.",
+        "Begin with [spec](#spec) or [protocol](#protocol), and follow the links. An empty default means that the key "
+        "is optional. In a protocol, `$NAME` may replace any value: it stands for the setting NAME.",
     ]
     forms = {
         "spec": spec,
         "protocol": protocol,
-        **{name: definitions[name] for name in sorted(definitions, key=title_of)},
+        **{name: definitions[name] for name in sorted(definitions, key=title_of) if name != "ProtocolText"},
     }
     for name, schema in forms.items():
         properties = schema.get("properties")

@@ -10,7 +10,7 @@ import { type Opened, useLater } from "./loading";
 import { useFound } from "./finding";
 import { wordsOf } from "./source";
 import { Text, Word, count, decimals, many } from "./text";
-import { Answer, Said } from "./turn";
+import { Answer, Said, spot } from "./turn";
 import type { Choice, Debate, Fault, Question } from "./types";
 
 const FIRST = 3; // cells side by side where nobody has chosen
@@ -78,7 +78,7 @@ export function QuestionPage({ opened, at, keys }: { opened: Opened; at: Address
   all.slice(0, 9).forEach((cell, number) => { keys[`${number + 1}`] = ["show or hide a cell, by its place", () => toggled(cell)]; });
 
   const read = shown.value?.debates.filter((one): one is Debate => "turns" in one) ?? [];
-  const colour = palette(read);
+  const colour = palette(read.flatMap(stagesOf));
   const words = wordsOf(filter.text);
   if (debates && code < 0) return <main><p class="fault">No debate of this experiment has a question “<Word>{id}</Word>” of {dataset}. <a href={toFind(source.name)}>All debates</a></p></main>;
   const isCurrent = shown.key === key;
@@ -122,16 +122,15 @@ export function QuestionPage({ opened, at, keys }: { opened: Opened; at: Address
       <div class="cells" tabIndex={0} role="region" aria-label="Cells side by side">
         {(shown.value?.debates ?? []).map((debate) => (
           <Cell key={debate.id} opened={opened} debate={debate} question={code} colour={colour} words={words}
-            chosen={chosen.startsWith(`${debate.id} `) ? Number(chosen.split(" ")[1]) : null}
-            onChoose={(turn) => { choose(`${debate.id} ${turn}`); reveal(debate.id, turn); }} />
+            chosen={chosen} onChoose={(id) => { choose(id); reveal(id); }} />
         ))}
       </div>
     </main>
   );
 }
 
-function reveal(debate: number, turn: number): void {
-  const found = document.getElementById(`t-${debate}-${turn}`);
+function reveal(id: string): void {
+  const found = document.getElementById(id);
   const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
   found?.scrollIntoView({ behavior: isStill ? "instant" : "smooth", block: "center", inline: "nearest" });
   found?.focus({ preventScroll: true });
@@ -158,16 +157,15 @@ function Asked({ question, why }: { question: Question; why: string }) {
 
 function Cell({ opened, debate, question, colour, words, chosen, onChoose }: {
   opened: Opened; debate: Debate | Fault; question: number; colour: Palette; words: string[];
-  chosen: number | null; onChoose: (turn: number) => void;
+  chosen: string; onChoose: (id: string) => void;
 }) {
   if (!("turns" in debate)) {
     const row = opened.debates?.columns.debates.id.indexOf(debate.id) ?? -1;
     return <section class="cell"><h2>{row >= 0 ? opened.debates!.columns.cells[opened.debates!.columns.debates.cell[row]!] : ""}</h2><p class="fault">{debate.fault}</p></section>;
   }
   const { source, experiment } = opened;
-  const rounds = [...Map.groupBy(debate.turns, (turn) => turn.execution).values()];
-  const heads = headings(debate);
-  const tokens = debate.turns.reduce((sum, turn) => sum + (turn.prompt_tokens ?? 0) + (turn.completion_tokens ?? 0), 0);
+  const stages = stagesOf(debate);
+  const tokens = stages.flatMap((one) => one.turns).reduce((sum, turn) => sum + (turn.prompt_tokens ?? 0) + (turn.completion_tokens ?? 0), 0);
   const show = `cortexdsl show ${quoted(experiment.root)} --question ${quoted(debate.question)} --cell ${quoted(debate.cell)} --replicate ${debate.replicate}`;
   return (
     <section class="cell" aria-label={debate.cell}>
@@ -177,27 +175,72 @@ function Cell({ opened, debate, question, colour, words, chosen, onChoose }: {
       </header>
       <p class="faint facts">
         {[
-          many(debate.rounds, "round"), ENDS[debate.stop] ?? debate.stop, debate.tied && "tied", `${count(tokens)} tokens`,
-          debate.guided && "guided: an agent was told the gold answer",
-        ].filter(Boolean).join(" · ")}
-        {debate.votes.length > 0 && <><br />votes: {debate.votes.map(([answer, weight], place) => <>{place ? ", " : ""}<Word most={30}>{answer}</Word> <b>{decimals(weight)}</b></>)}</>}
+          stages.length === 1 ? ended(debate) : <>answered by <b><Word most={60}>{stages.at(-2)!.deferred!.to}</Word></b></>, `${count(tokens)} tokens`,
+          debate.wording > 0 && `wording ${debate.wording}`, debate.guided && "guided: an agent was told the gold answer",
+        ].filter(Boolean).map((part, place) => <>{place ? " · " : ""}{part}</>)}
+        {stages.length === 1 && <Votes debate={debate} />}
       </p>
-      <DebateGraph debate={debate} colour={colour} chosen={chosen} onChoose={onChoose} />
-      <Changes debate={debate} colour={colour} onChoose={onChoose} />
-      {rounds.map((turns) => (
-        <div class="round">
-          <Chosen debate={debate} before={turns[0]!.turn} />
-          <h3>{heads.of(turns[0]!)}</h3>
-          {turns.map((turn) => <Said key={turn.turn} source={source} debate={debate} question={question} turn={turn} colour={colour} words={words} isChosen={chosen === turn.turn} />)}
-        </div>
+      {stages.map((one, number) => (
+        <StageOf key={number} stage={number} name={number ? stages[number - 1]!.deferred!.to : debate.cell} isAlone={stages.length === 1}
+          source={source} debate={one} question={question} colour={colour} words={words} chosen={chosen} onChoose={onChoose} />
       ))}
-      <Chosen debate={debate} before={debate.turns.length} />
       <footer class="faint">
         <p>Record: <code>{debate.where}</code></p>
         <Command text={show} />
         {experiment.spec && <Command text={`cortexdsl replay ${quoted(experiment.spec)}`} />}
       </footer>
     </section>
+  );
+}
+
+/** A debate, and those that its question was handed on to, in order. */
+function stagesOf(debate: Debate): Debate[] {
+  return [debate, ...(debate.deferred ? stagesOf({ ...debate, ...debate.deferred.debate }) : [])];
+}
+
+function ended(debate: Debate): string {
+  return [many(debate.rounds, "round"), ENDS[debate.stop] ?? debate.stop, debate.tied && "tied"].filter(Boolean).join(" · ");
+}
+
+function Votes({ debate }: { debate: Debate }) {
+  if (!debate.votes.length) return null;
+  return <><br />votes: {debate.votes.map(([answer, weight], place) => <>{place ? ", " : ""}<Word most={30}>{answer}</Word> <b>{decimals(weight)}</b></>)}</>;
+}
+
+/** One debate about the question. Where the question was handed on there are several, each with its name, its answer and why it went on. */
+function StageOf({ stage, name, isAlone, source, debate, question, colour, words, chosen, onChoose }: {
+  stage: number; name: string; isAlone: boolean; source: Opened["source"]; debate: Debate; question: number; colour: Palette; words: string[];
+  chosen: string; onChoose: (id: string) => void;
+}) {
+  const rounds = [...Map.groupBy(debate.turns, (turn) => turn.execution).values()];
+  const heads = headings(debate);
+  const toTurn = (turn: number) => onChoose(spot(debate, stage, turn));
+  const here = debate.turns.find((turn) => spot(debate, stage, turn.turn) === chosen);
+  const { deferred } = debate;
+  return (
+    <>
+      {!isAlone && (
+        <div class="stage">
+          <h3><Word most={60}>{name}</Word> <Answer answer={debate.own} worth={debate.own_worth} colour={colour} /></h3>
+          <p class="faint facts">
+            {ended(debate)}<Votes debate={debate} />
+            <br />{deferred
+              ? <>{debate.sure === null ? "how sure it was is unknown" : `sure to ${decimals(debate.sure)}`}, not to {decimals(deferred.below)}: handed on to <Word most={60}>{deferred.to}</Word></>
+              : "gave the answer"}
+          </p>
+        </div>
+      )}
+      <DebateGraph debate={debate} colour={colour} chosen={here?.turn ?? null} onChoose={toTurn} />
+      <Changes debate={debate} colour={colour} onChoose={toTurn} />
+      {rounds.map((turns) => (
+        <div class="round">
+          <Chosen debate={debate} before={turns[0]!.turn} />
+          <h3>{heads.of(turns[0]!)}</h3>
+          {turns.map((turn) => <Said key={turn.turn} source={source} debate={debate} stage={stage} question={question} turn={turn} colour={colour} words={words} isChosen={here === turn} />)}
+        </div>
+      ))}
+      <Chosen debate={debate} before={debate.turns.length} />
+    </>
   );
 }
 

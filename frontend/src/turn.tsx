@@ -123,17 +123,22 @@ function Prompt({ source, debate, question, call: key, name = "its prompt" }: { 
   );
 }
 
-export function Said({ source, debate, question, turn, colour, words, isChosen }: {
-  source: Source; debate: Debate; question: number; turn: Turn; colour: Palette; words: string[]; isChosen: boolean;
+/** The id of the element of a turn; a question that was handed on has several debates (stages). */
+export function spot(debate: Debate, stage: number, turn: number): string {
+  return `t-${debate.id}-${stage ? `${stage}-` : ""}${turn}`;
+}
+
+export function Said({ source, debate, stage, question, turn, colour, words, isChosen }: {
+  source: Source; debate: Debate; stage: number; question: number; turn: Turn; colour: Palette; words: string[]; isChosen: boolean;
 }) {
   const [inside, reply] = reasoningIn(turn.text);
   const reasoning = turn.reasoning || inside;
   const tokens = (turn.prompt_tokens ?? 0) + (turn.completion_tokens ?? 0);
   const isFailed = turn.text === "" && turn.unparsed !== null;
   return (
-    <article class={`turn ${isChosen ? "chosen" : ""}`} id={`t-${debate.id}-${turn.turn}`} tabIndex={-1}>
+    <article class={`turn ${isChosen ? "chosen" : ""}`} id={spot(debate, stage, turn.turn)} tabIndex={-1}>
       <header>
-        <h4><Word most={30}>{turn.speaker}</Word>{turn.about !== null && <span class="faint"> about <Word most={30}>{turn.about}</Word></span>}</h4>
+        <h4><Word most={30}>{turn.speaker}</Word>{turn.model !== null && <span class="faint"> with <Word most={40}>{turn.model}</Word></span>}{turn.about !== null && <span class="faint"> about <Word most={30}>{turn.about}</Word></span>}</h4>
         {turn.reads === "answer" ? <Answer answer={turn.answer} worth={turn.worth} colour={colour} /> : <span class="reads">{turn.reads}{turn.answer !== null && turn.reads !== "summary" && turn.reads !== "comment" && <>: <Word most={40}>{turn.answer}</Word></>}</span>}
         <Confidence turn={turn} />
         {tokens > 0 && <span class="tokens faint" title={`${count(turn.prompt_tokens ?? 0)} tokens in, ${count(turn.completion_tokens ?? 0)} out`}>{count(tokens)} tok</span>}

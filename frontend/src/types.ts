@@ -62,7 +62,7 @@ export type Turn = {
   confidence_stated: number | null; confidence: number | null;
   prompt_tokens: number | null; completion_tokens: number | null; call: string; worth: number | null;
   reasoning?: string | null; ended: string | null; measured: Measured | null;
-  placebos: Placebo[];
+  placebos: Placebo[]; model: string | null;
 };
 /** What the prompt of a turn showed in place of the words of another turn. */
 export type Placebo = {
@@ -83,9 +83,15 @@ export type Choice = {
 };
 export type Debate = {
   id: number; where: string; score: number | null; dataset: string; cell: string; replicate: number; question: string;
-  guided: boolean; answer: string | null; votes: [string, number][]; tied: boolean; rounds: number; stop: string;
+  guided: boolean; wording: number; answer: string | null;
+} & Stage;
+/** One debate about a question, and the one that the question was handed on to. */
+export type Stage = {
+  own: string | null; own_worth: number | null; sure: number | null;
+  votes: [string, number][]; tied: boolean; rounds: number; stop: string;
   agents: { name: string; model: string; entry: string; persona: string | null }[];
   debaters: string[]; turns: Turn[]; graphs: Graph[]; choices: Choice[]; changes: Change[];
+  deferred: { to: string; below: number; debate: Stage } | null;
 };
 export type Fault = { id: number; fault: string };
 export type Question = {

@@ -7,15 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from cortexdsl.cli.main import main
-from cortexdsl.core import RoleChoice
-from cortexdsl.explorer.details import debate_as_shown, index_questions, read_question
+from cortexdsl.core import Deferred, Measured, Model, RoleChoice
+from cortexdsl.explorer.details import debate_as_shown, index_questions, read_question, turns_as_shown
 from cortexdsl.explorer.experiment import OpenExperiment
 from cortexdsl.explorer.overview import overview
 from cortexdsl.explorer.store import IndexStore
 from cortexdsl.plan import compile_spec
 from cortexdsl.plan.persistence.store import plan_record
 from cortexdsl.plan.rehearsal.estimate import CostEstimate
-from cortexdsl.records import Record
+from cortexdsl.records import Header, Record
 from tests.explorer.experiments import records
 from tests.tasks.test_images import png, uri
 
@@ -109,3 +109,30 @@ def test_a_debate_shows_who_was_chosen() -> None:
         }
     ]
     assert debate_as_shown(record)["choices"] == []
+
+
+def test_a_question_that_was_handed_on_shows_both_debates_and_which_one_answered() -> None:
+    first, second = (record.debate for record in (records("full")[0], records("sparse")[0]))
+    unsure = Measured("linear", 0.4)
+    own = first.answer
+    whole = replace(
+        first, answer="42", confidence=unsure, deferred=Deferred("sparse", 0.8, own, replace(second, answer="42"))
+    )
+    worths = [0.0] * sum(turn.reads == "answer" for turn in first.turns)
+    shown = debate_as_shown(Record(Header("made", "sums", "full", 1), whole), worths, score=1.0)
+    later = shown["deferred"]["debate"]
+    assert (shown["answer"], shown["own"], shown["sure"]) == ("42", own, 0.4)
+    assert (shown["deferred"]["to"], shown["deferred"]["below"]) == ("sparse", 0.8)
+    assert (later["own"], later["own_worth"], later["deferred"]) == ("42", 1.0, None)
+    assert [turn["call"] for turn in turns_as_shown(shown)] == [turn.call for turn in (*first.turns, *second.turns)]
+
+
+def test_a_turn_shows_the_model_of_its_step() -> None:
+    (record, *_) = records("full")
+    step = record.debate.turns[-1].step
+    large = replace(record.debate, step_models={step: Model("large", "openai/large")})
+    shown = debate_as_shown(Record(record.header, large))
+    assert [turn["model"] for turn in shown["turns"]] == [
+        "large" if turn.step == step else None for turn in large.turns
+    ]
+    assert {turn["model"] for turn in shown["turns"]} == {None, "large"}

@@ -15,7 +15,7 @@ from cortexdsl.models.call_keys import call_key
 from cortexdsl.models.client import open_client
 from cortexdsl.models.job_tally import JobInfo
 from cortexdsl.models.transports.failures import Failure, FailureKind
-from cortexdsl.models.transports.interface import Raw
+from cortexdsl.models.transports.interface import Raw, Usage
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.ledger import declare
 from tests.models.kit import Time
@@ -53,7 +53,7 @@ class Server:
             self._has_failed = True
             raise Failure(FailureKind.TRANSIENT, "500")
         self.delivered[call_key(call)] += 1
-        return Raw(f"reply {call.seed} " * 10, "stop", 10, 5)
+        return Raw(f"reply {call.seed} " * 10, "stop", Usage(10, 5))
 
     async def close(self) -> None:
         pass

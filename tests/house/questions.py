@@ -20,7 +20,7 @@ QUESTIONS = (
     Question("How do I limit what a run may spend?", (HOW_TO, "Limit what a run may spend"), "limits: {dollars: 5"),
     Question(
         "How do I use any dataset of the Hugging Face hub?",
-        (HOW_TO, "Use a benchmark of the list or of the hub"),
+        (HOW_TO, "Use a built-in benchmark, or any dataset of the Hugging Face hub"),
         "hub: OWNER/NAME",
     ),
     Question("How do I compare two prompts?", (HOW_TO, "Compare two prompts"), "compare: grid, to: full"),

@@ -221,3 +221,20 @@ def test_effects_on_judged_answers(
     assert main(["whatif", "x", "--json"]) == 0
     assert table(capsys) == first
     assert log.read_text().splitlines() == asked
+
+
+def test_a_method_that_hands_questions_on_says_that_the_other_one_leaves_nothing_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.yaml").write_text(
+        SPEC.replace(
+            "rounds: 2}", "rounds: 2, defer: {below: 0.7, to: alone}}\n  alone: {protocol: cot, agents: [eve]}"
+        )
+    )
+    assert main(["whatif", "x.yaml", "--plan"]) == 0
+    told = "talk: questions that it hands on to alone are debated there with nothing left out"
+    assert told in capsys.readouterr().out.splitlines()
+    Path("x.yaml").write_text(SPEC)
+    assert main(["whatif", "x.yaml", "--plan"]) == 0
+    assert "hands on" not in capsys.readouterr().out

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cortexdsl.core import Agent, Aside, CallCost, Debate, DebateCosts, Measured, Model, Turn
+from cortexdsl.core import Agent, Aside, CallCost, Debate, DebateCosts, Measured, Model, Turn, of_step
 from cortexdsl.core.metrics import BUDGETS, METRICS
 from cortexdsl.metrics import budgets
 from cortexdsl.metrics.scores import score_rows
@@ -110,3 +110,11 @@ def test_columns_of_groups_are_written_only_if_they_are_asked_for() -> None:
 
 def test_every_unit_of_a_budget_is_a_metric() -> None:
     assert all(METRICS[name].better == "lower" for name in BUDGETS)
+
+
+def test_compute_of_a_record_alone_counts_a_step_with_the_size_of_its_own_model() -> None:
+    """Opening: 13 + 13 tokens at 1e9; the second step, 13 + 18 tokens, at 4e9: twice 26e9 + 124e9. Plans go first."""
+    large = replace(DEBATE, step_models={DEBATE.turns[2].step: Model("large", "openai/large", parameters=4e9)})
+    assert DEBATE.turns[2].step != DEBATE.turns[0].step
+    assert budgets.compute(view(large)) == 300e9
+    assert budgets.compute(view(large, DebateCosts(parameters={of_step(DEBATE.turns[2].step): 1e9}))) == 114e9

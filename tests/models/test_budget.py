@@ -17,7 +17,7 @@ from cortexdsl.models.call_log.records import call_record, summary_of
 from cortexdsl.models.client import open_client
 from cortexdsl.models.spending import LEDGER_FILE, Spending, spent_so_far
 from cortexdsl.models.transports.failures import Failure, FailureKind
-from cortexdsl.models.transports.interface import Raw
+from cortexdsl.models.transports.interface import Raw, Usage
 from tests.models.kit import Fake, Time, call_of
 from tests.models.stub import Stub, serving
 
@@ -25,7 +25,7 @@ from tests.models.stub import Stub, serving
 def test_a_line_of_the_log_costs_its_attempts_tokens_and_dollars() -> None:
     """30 prompt and 12 completion tokens; where nothing was counted a quarter of the characters: 40/4 and 8/4."""
     call = call_of("x" * 40)
-    counted = summary_of(call_record("k", call, Raw("y" * 8, None, 30, 12), seconds=1, attempts=3, dollars=0.5))
+    counted = summary_of(call_record("k", call, Raw("y" * 8, None, Usage(30, 12)), seconds=1, attempts=3, dollars=0.5))
     assert (counted.attempts, counted.prompt_tokens, counted.completion_tokens, counted.dollars) == (3, 30, 12, 0.5)
     guessed = summary_of(call_record("k", call, Raw("y" * 8, None), seconds=1, attempts=1))
     assert (guessed.prompt_tokens, guessed.completion_tokens, guessed.dollars) == (10, 2, 0.0)
@@ -150,7 +150,7 @@ def test_failed_and_retried_attempts_are_calls_and_cost_what_the_server_counted(
 
     async def scene() -> None:
         fake = Fake(
-            Failure(FailureKind.TRANSIENT, "500"), Raw("", "stop", 10, 5), Failure(FailureKind.RATE_LIMIT, "429")
+            Failure(FailureKind.TRANSIENT, "500"), Raw("", "stop", Usage(10, 5)), Failure(FailureKind.RATE_LIMIT, "429")
         )
         spent = tmp_path / "spent"
         log = tmp_path / "calls" / "own.jsonl"
@@ -226,7 +226,7 @@ def test_a_failed_attempt_costs_by_whichever_price_there_is(tmp_path: Path) -> N
     gpt-4o-mini 2 * (10 * 0.15 + 5 * 0.6) millionths."""
 
     async def spent(name: str, price: Price | None) -> float:
-        fake = Fake(Raw("", "stop", 10, 5), Raw("fine", "stop", 10, 5))
+        fake = Fake(Raw("", "stop", Usage(10, 5)), Raw("fine", "stop", Usage(10, 5)))
         root = tmp_path / name
         async with open_client(root / "calls" / "own.jsonl", transports={"openai": fake}, ledgers=root / "spent",
                              hooks=Time().hooks()) as client:  # fmt: skip
@@ -272,7 +272,7 @@ def test_an_attempt_that_may_have_worked_costs_its_prompt_by_the_list_too(tmp_pa
 
     async def scene() -> None:
         late = Failure(FailureKind.TRANSIENT, "no reply in time", may_have_cost=True)
-        fake = Fake(late, Raw("fine", "stop", 10, 5))
+        fake = Fake(late, Raw("fine", "stop", Usage(10, 5)))
         call = call_of("x" * 4000, model="openai/gpt-4o-mini")
         log, spent = tmp_path / "calls" / "own.jsonl", tmp_path / "spent"
         async with open_client(log, transports={"openai": fake}, ledgers=spent, hooks=Time().hooks()) as client:
@@ -288,7 +288,7 @@ def test_cached_tokens_count_for_a_limit_by_what_they_cost(tmp_path: Path) -> No
 
     async def scene(name: str, limit: float) -> int:
         fake = Fake()
-        fake.answer = lambda call: Raw("fine", "stop", 100, 20, cached_tokens=60)
+        fake.answer = lambda call: Raw("fine", "stop", Usage(100, 20, 60))
         root = tmp_path / name
         client = open_client(root / "calls" / "own.jsonl", limits=Limits(dollars=limit), transports=fake.transports,
                          ledgers=root / "spent", hooks=Time().hooks())  # fmt: skip

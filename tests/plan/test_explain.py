@@ -76,6 +76,16 @@ def test_a_last_choice_silences_nobody() -> None:
     assert "a choice silences" in explain(method({"answer": {}}, [Repeat(2, ("answer", best))]))
 
 
+def test_a_choice_of_everybody_silences_nobody() -> None:
+    """Only the order follows from the weights, and only if the choice asks for it: the calls are the same."""
+    for order in ("", "weight"):
+        everybody = Choose("debater", "debater", "confidence", Keep("all"), order=order)  # type: ignore[arg-type]
+        said = explain(method({"answer": {}}, ["answer", everybody, "answer"]))
+        assert "calls: 6 at most" in said.splitlines()
+        assert "everybody is chosen here" not in said
+        assert ("in a debate the order follows from the weights" in said) == bool(order)
+
+
 def test_who_weighs_alike_is_kept_together() -> None:
     """Three who are equally sure are all the surest one, so that all may speak again; of three by chance one does."""
     for weight, calls in (("confidence", 6), ("confidence + chance / 1000", 4)):

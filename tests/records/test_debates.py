@@ -283,3 +283,29 @@ def test_what_a_placebo_showed_comes_back() -> None:
     ))  # fmt: skip
     with pytest.raises(RecordError, match="replace a turn that it neither heard nor recalled"):
         record_from_json(wrong)
+
+
+def test_models_of_steps_are_recorded_only_where_steps_have_their_own() -> None:
+    """Turns of such a step were spoken by its model, others by that of their agent; the file is read back whole."""
+    large = Model("large", "openai/large", parameters=7e10)
+    whole = debate(step_models={"revise": large})
+    line = debate_to_json(whole, HEADER)
+    said = json.loads(line)
+    assert said["schema_version"] == 6
+    assert said["step_models"] == {
+        "revise": {"model": "openai/large", "model_entry": "large", "parameters": 7e10, "tokens": None}
+    }
+    again = record_from_json(line).debate
+    assert [model.model for turn in again.turns if (model := again.model_of(turn))] == [
+        "builtin/solver", "builtin/solver", "openai/large"
+    ]  # fmt: skip
+    assert debate_to_json(again, HEADER) == line
+    assert "step_models" not in json.loads(debate_to_json(debate(), HEADER))
+
+
+def test_a_tool_stays_a_tool_in_a_step_with_a_model() -> None:
+    tools = tuple(Agent(name, Model(name, "tool/calculator")) for name in "ab")
+    whole = debate(agents=tools, step_models={"revise": Model("large", "openai/large")})
+    model = whole.model_of(whole.turns[2])
+    assert model is not None
+    assert model.is_tool

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortexdsl.core import Graph, Question
+from cortexdsl.core import Graph, Model, Question
 from cortexdsl.records.text import debate_line, printable, transcript_text
 from tests.stats.debates import made, record, with_extra
 
@@ -92,3 +92,14 @@ def test_steps_of_one_round_are_headed_apart_and_keep_their_own_weights() -> Non
     assert [line for line in heads if line.startswith(("round", "a, hearing"))] == [
         "round 0, answer", "round 1, review", "a, hearing b (0.25)", "round 1, review (time 2)", "a, hearing b (0.5)",
     ]  # fmt: skip
+
+
+def test_a_turn_of_a_step_with_its_own_model_names_the_model() -> None:
+    second = DEBATE.turns[2].step
+    text = transcript_text(record(replace(DEBATE, step_models={second: Model("large", "openai/large")})))
+    assert "\na\n" in text
+    assert "\nb (model large), hearing a\n" in text
+
+
+def test_the_head_names_the_wording_that_was_drawn() -> None:
+    assert transcript_text(record(replace(DEBATE, wording=2))).splitlines()[0].endswith(" / question q1 / wording 2")

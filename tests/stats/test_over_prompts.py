@@ -8,7 +8,7 @@ import pytest
 
 from cortexdsl.engine.seeds import drawn_wording
 from cortexdsl.errors import DataError
-from cortexdsl.stats.inference.random_effects import random_effect
+from cortexdsl.stats.inference.random_effects import pool_crossed, random_effect
 from cortexdsl.stats.tables.score_table import score_table
 from cortexdsl.stats.verdicts import evaluate_claims
 from tests.stats.tables import long_table
@@ -88,3 +88,24 @@ def test_error_rate_over_four_prompts() -> None:
         groups = [random.normal(0, 0.4, 40) + shift for shift in moved]
         wrong += random_effect(groups, "prompts")[0].p <= 0.05
     assert wrong / 400 <= 0.06 + 3 * np.sqrt(0.06 * 0.94 / 400)
+
+
+def test_three_wordings_have_at_least_two_degrees_of_freedom() -> None:
+    """Wordings differ (means -0.6, 0, 0.6), and the means of questions do not: three means of variance 0.36.
+
+    Questions add nothing, so the error is that of three independent means, sqrt(0.36 / 3), with two degrees of freedom.
+    """
+    odd = np.array([0.3, -0.3] * 10)
+    groups = np.stack([odd - 0.6, 0.0 * odd, -odd + 0.6])
+    pooled = pool_crossed(groups)
+    assert pooled.freedom == 2
+    assert pooled.error == pytest.approx((0.36 / 3) ** 0.5)
+
+
+@pytest.mark.parametrize("groups", [3, 5])
+def test_degrees_of_freedom_lie_between_those_of_groups_and_of_questions(groups: int) -> None:
+    random = np.random.default_rng(3)
+    for _ in range(200):
+        moved = random.normal(0, 0.1, groups)[:, None]
+        values = random.integers(-1, 2, (groups, 20)) + moved
+        assert groups - 1 <= pool_crossed(values).freedom <= 19

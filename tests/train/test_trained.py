@@ -218,6 +218,38 @@ def test_what_cannot_be_trained_is_wrong_where_it_is_written(here: Path, old: st
         plan(here, SPEC.replace(old, new))
 
 
+OWN = """\
+protocols:
+  own:
+    settings: {rounds: 2}
+    roles: {actor: first, critic: second}
+    steps:
+      answer: {role: actor, prompt: common/answer.j2}
+      comment: {role: critic, hears: {role: actor}, reads: comment, prompt: acc/comment.j2, model: base}
+      revise: {role: actor, hears: {role: critic}, own: latest, prompt: acc/revise.j2}
+    schedule: [answer, {repeat: $rounds - 1, do: [comment, revise]}]
+    decide: {last: actor}
+"""
+
+
+def test_a_role_whose_step_names_its_model_cannot_learn(here: Path) -> None:
+    """What is trained would never speak in the step. The other role can learn, and a temperature is not a model."""
+    text = SPEC.replace("protocol: acc,", "protocol: own,") + OWN + "limits: {calls: 5000}\n"
+    with pytest.raises(SpecError) as refused:
+        plan(here, text)
+    (problem,) = refused.value.problems
+    assert problem.what == "train.acc.roles: the critic of untrained speaks in comment with a model that the step names"
+    assert problem.remedy == "what is trained would never speak there: remove model: from the step"
+    plan(here, text.replace("model: base}\n      revise", "model: {temperature: 0.2}}\n      revise"))
+    alone = text.replace("repeats: 2", "repeats: 1\n    roles: [actor]").replace(", c2]", ", c]")
+    plan(
+        here,
+        alone.replace("    , repeat: 1", "")
+        .replace("  critic: {trained: acc, role: critic}\n", "")
+        .replace("  - {name: c2, model: critic}\n", ""),
+    )
+
+
 def test_a_trained_model_speaks_in_steps_verifies_and_answers_handed_on_questions(here: Path) -> None:
     """It is resolved wherever a method names it, its weights are an input of the job, and identify its calls."""
     text = SPEC.replace("train:\n", MEETING + "train:\n")

@@ -15,17 +15,17 @@ SAMPLES = 5
 
 
 class ConsistencyForm(StrictEntry):
-    """`{consistency: k}`: k further replies to the same prompt; the share of them that give the same answer."""
+    """`{consistency: k}`: the share of k further replies to the same prompt that give the same answer."""
 
     example: ClassVar[str] = "{consistency: number of replies}"
 
-    consistency: Annotated[Whole, Field(ge=1, le=100)] = Field(description="How many further replies.")
+    consistency: Annotated[Whole, Field(ge=1, le=100)] = Field(description="The number of further replies.")
 
 
 class VerifierForm(StrictEntry):
-    """`{verifier: NAME}`: a model of the spec is asked whether the answer is right."""
+    """`{verifier: NAME}`: the score that a model gives to the solution."""
 
-    verifier: Name = Field(description="A name of models.")
+    verifier: Name = Field(description="The name of an entry of models.")
 
 
 ConfidenceWord: TypeAlias = Literal["stated", "logprob", "consistency", "verifier"]
@@ -55,7 +55,7 @@ class DebateConfidenceEntry(StrictEntry):
 
 
 class DeferText(StrictEntry):
-    """`{below: 0.7, to: METHOD}`: the question is handed on if the debate is less sure than that."""
+    """`{below: 0.7, to: METHOD}`: hand the question on if the debate is less sure than 0.7."""
 
     example: ClassVar[str] = "{below: 0.7, to: METHOD}"
     hints: ClassVar[Mapping[str, str]] = {
@@ -64,7 +64,7 @@ class DeferText(StrictEntry):
     }
 
     below: Annotated[Share, Field(gt=0)] = Field(
-        description="The debate answers if its confidence is at least this, from 0 to 1; else it hands the question on."
+        description="The least confidence with which the debate answers itself."
     )
     to: Text = Field(description="The method that answers instead: its name, or METHOD[AXIS=VALUE].")
 

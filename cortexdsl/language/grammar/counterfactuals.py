@@ -75,11 +75,9 @@ LeftOutText: TypeAlias = Annotated[Text, BeforeValidator(_left_out, json_schema_
 
 
 class PermutationsForm(StrictEntry):
-    """`{permutations: 20}`: coalitions are drawn, as orders in which the agents come in."""
+    """`{permutations: 20}`: estimate Shapley values from this many random orders of the agents."""
 
-    permutations: Annotated[Whole, Field(ge=2, le=100_000)] = Field(
-        description="How many orders of the agents are drawn."
-    )
+    permutations: Annotated[Whole, Field(ge=2, le=100_000)] = Field(description="The number of orders.")
 
 
 ShapleyText: TypeAlias = Annotated[
@@ -89,14 +87,17 @@ ShapleyText: TypeAlias = Annotated[
 
 
 class WhatifText(StrictEntry):
-    """Counterfactuals of one cell: what is left out, each in its own debates; and what each agent is worth."""
+    """Counterfactuals of one cell: debates with something left out, and what each agent contributes."""
 
     example: ClassVar[str] = "{without: [agent, round=1]}"
 
     without: Annotated[
         tuple[LeftOutText, ...], BeforeValidator(_listed, json_schema_input_type=LeftOutText | tuple[LeftOutText, ...])
-    ] = Field((), description="agent, edge, round or step for each in turn, or named: agent=NAME.")
-    shapley: ShapleyText = Field(None, description="Attribution over agents: exact, or {permutations: 20}.")
+    ] = Field(
+        (),
+        description="The part that is left out: agent, edge, round or step (each in turn), or one, as agent=NAME.",
+    )
+    shapley: ShapleyText = Field(None, description="How the contribution of each agent is computed (Shapley values).")
 
     @model_validator(mode="after")
     def _something(self) -> Self:

@@ -38,18 +38,19 @@ from cortexdsl.language.grammar.training import TrainText
 
 
 class ServerText(StrictEntry):
-    """A model server that the workflow starts, waits for and stops; without a command, one that runs elsewhere."""
+    """A model server that the run starts and stops. Without a command, one that runs elsewhere."""
 
     command: Text | None = Field(
         None, description="The command line; {port} is a free port. Without it the server runs elsewhere."
     )
     url: Address | None = Field(
-        None, description="Where it will answer; else http://127.0.0.1:{port}/v1, or elsewhere what the variable holds."
+        None,
+        description="The server's address. Default: http://127.0.0.1:{port}/v1; without a command, the value of env.",
     )
-    env: Variable = Field(description="The environment variable that its address is put in, for api_base: env:NAME.")
-    ready: Text = Field("/models", description="The path below the address that answers once it is up.")
+    env: Variable = Field(description="The environment variable that gets the address, for api_base: env:NAME.")
+    ready: Text = Field("/models", description="The path below the address that answers when the server is ready.")
     seconds: Annotated[float, Field(gt=0, le=86_400, strict=True)] | None = Field(
-        None, description="How long to wait: 600 for one that is started, 10 for one that runs elsewhere."
+        None, description="How long to wait. Default: 600 with a command, 10 without."
     )
 
 
@@ -68,7 +69,7 @@ Percentage: TypeAlias = Annotated[
 
 
 class LimitsText(StrictEntry):
-    """Limits on spending and on failures; a key that is not written means no limit."""
+    """Limits on spending and on failures. Without a key there is no limit."""
 
     calls: Annotated[Whole, Field(ge=0)] | None = Field(None, description="The most requests.")
     tokens: Annotated[Whole, Field(ge=0)] | None = Field(None, description="The most tokens, of prompts and replies.")
@@ -79,9 +80,9 @@ class LimitsText(StrictEntry):
         None, description="The most seconds that jobs run, summed over jobs."
     )
     connections: Annotated[Whole, Field(ge=1, le=100_000)] = Field(
-        16, description="The most calls in flight to one endpoint."
+        16, description="The most calls in flight to one address with one key."
     )
-    failed: Percentage = Field(0.05, description="The share of calls that may bring no reply, such as 5%.")
+    failed: Percentage = Field(0.05, description="The share of calls that may fail, such as 5%.")
     wait: Duration = Field(0.0, description="How long to wait for a server that does not answer, such as 10min.")
 
 
@@ -97,22 +98,23 @@ GrowText: TypeAlias = Annotated[
 
 
 class MatchText(StrictEntry):
-    """The budget that a method is matched to, `{calls: METHOD}`, and perhaps the setting that grows."""
+    """`{calls: METHOD}`: spend as much as METHOD does on each question. Write one unit."""
 
     example: ClassVar[str] = "{calls: METHOD}"
 
-    calls: Text | None = Field(None, description="Spend what this method spends on the same question, in calls.")
-    tokens: Text | None = Field(None, description="In tokens of prompts and replies.")
+    calls: Text | None = Field(None, description="Match the calls of this method.")
+    tokens: Text | None = Field(None, description="Match the tokens of prompts and replies.")
     total_tokens: Text | None = Field(None, description="The same as tokens.")
-    input_tokens: Text | None = Field(None, description="In tokens of prompts.")
-    output_tokens: Text | None = Field(None, description="In tokens of replies.")
-    reasoning_tokens: Text | None = Field(None, description="In tokens that models think before they reply.")
-    compute: Text | None = Field(None, description="In floating-point operations, 2 x parameters x tokens.")
-    dollars: Text | None = Field(None, description="In dollars; every model needs a price.")
-    critical_path: Text | None = Field(None, description="In seconds of calls that depend on each other.")
-    depth: Text | None = Field(None, description="In calls that depend on each other.")
+    input_tokens: Text | None = Field(None, description="Match the tokens of prompts.")
+    output_tokens: Text | None = Field(None, description="Match the tokens of replies.")
+    reasoning_tokens: Text | None = Field(None, description="Match the tokens of reasoning.")
+    compute: Text | None = Field(None, description="Match floating-point operations, 2 x parameters x tokens.")
+    dollars: Text | None = Field(None, description="Match dollars; every model needs a price.")
+    critical_path: Text | None = Field(None, description="Match the seconds of the longest chain of calls.")
+    depth: Text | None = Field(None, description="Match the calls of the longest chain of calls.")
     grow: GrowText | None = Field(
-        None, description="The setting that grows, such as rounds or models.NAME.max_tokens; {SETTING: [VALUES]}."
+        None,
+        description="The setting that grows until the budget is spent: NAME, or {NAME: [VALUES]}. Default: samples.",
     )
 
     @property
@@ -132,30 +134,30 @@ UNITS = ("tokens", *BUDGETS)
 
 
 class MethodText(StrictEntry, extra="allow"):
-    """A protocol (or a method to begin from) and settings of it; other keys are settings of the protocol."""
+    """A protocol, or another method (like), and settings. All other keys are settings of the protocol."""
 
     example: ClassVar[str] = "{protocol: NAME}"
 
-    protocol: Text | None = Field(None, description="A protocol's name, or ./FILE.yaml beside the spec.")
-    like: Name | None = Field(None, description="The method whose settings this one changes.")
-    match: MatchText | None = Field(
-        None, description="Choose samples, or another setting, so that it costs what a method costs."
+    protocol: Text | None = Field(None, description="A protocol's name, or ./FILE.yaml in the folder of the spec.")
+    like: Name | None = Field(None, description="Another method, which this one copies and changes.")
+    match: MatchText | None = Field(None, description="Spend as much as another method.")
+    team: Name | None = Field(None, description="The team that debates. Default: all agents.")
+    agents: Annotated[tuple[Name, ...], Field(min_length=1)] | None = Field(
+        None, description="The agents that debate, instead of team."
     )
-    team: Name | None = Field(None, description="The team that debates; else every agent.")
-    agents: Annotated[tuple[Name, ...], Field(min_length=1)] | None = Field(None, description="Or agents by name.")
-    roles: dict[Variable, RoleText] = Field(default_factory=dict, description="Roles, bound otherwise.")
-    prompts: dict[Variable, PromptText] = Field(default_factory=dict, description="Steps, and other templates.")
-    confidence: ConfidenceText = Field("stated", description="Where the confidence of an answer comes from.")
+    roles: dict[Variable, RoleText] = Field(default_factory=dict, description="Other agents or models for roles.")
+    prompts: dict[Variable, PromptText] = Field(default_factory=dict, description="Other templates for steps, by step.")
+    confidence: ConfidenceText = Field("stated", description="How the confidence of an answer is measured.")
     placebo: PlaceboText = Field(
         "none",
         description="What debaters are shown instead of the words of others, in all steps or by step: a control for "
         "the content of a debate.",
     )
     debate_confidence: DebateConfidenceText = Field(
-        "votes", description="Where the confidence of the debate as a whole comes from."
+        "votes", description="How the confidence of the whole debate is computed."
     )
     defer: DeferText | None = Field(
-        None, description="Answer only if the debate is sure enough, and hand the question on to a method otherwise."
+        None, description="Hand the question on to another method if the debate is not sure enough."
     )
 
     @model_validator(mode="after")
@@ -192,7 +194,7 @@ class VaryText(StrictEntry):
     example: ClassVar[str] = "{method: NAME, vary: {AXIS: [VALUES]}}"
 
     method: Name = Field(description="The method whose settings vary.")
-    vary: AxesText = Field(description="Values by setting.")
+    vary: AxesText = Field(description="The values of each setting.")
 
 
 GridText: TypeAlias = Annotated[
@@ -203,22 +205,22 @@ GridText: TypeAlias = Annotated[
 
 # ---------------------------------------------------------------- the analysis
 class FamilyText(StrictEntry):
-    """Comparisons that belong together: each of `compare` against `to`, p adjusted at once."""
+    """Comparisons whose p-values are adjusted together: each of `compare` against `to`."""
 
     example: ClassVar[str] = "{compare: [METHODS], to: METHOD}"
 
     compare: Annotated[
         Text | Annotated[tuple[Text, ...], Field(min_length=1)],
         OneOf(),
-    ] = Field(description="Names of methods and cells; or all, grid, grid.AXIS.")
+    ] = Field(description="Names of methods or cells; or all, grid, or grid.AXIS.")
     to: Text = Field(description="The method or cell that they are compared to.")
-    correction: Correction | None = Field(None, description="Of the p-values; else that of analysis.")
+    correction: Correction | None = Field(None, description="How p-values are corrected. Default: as in analysis.")
 
 
 class JudgeText(StrictEntry):
     """The model that judges free answers."""
 
-    model: Name = Field(description="A name of models.")
+    model: Name = Field(description="The name of an entry of models.")
 
 
 class AnalysisText(StrictEntry):
@@ -230,43 +232,43 @@ class AnalysisText(StrictEntry):
     families: dict[Name, FamilyText] = Field(
         default_factory=dict, description="Comparisons that are corrected together, by name."
     )
-    correction: Correction = Field("holm", description="Of families that name none, and of the hypotheses.")
-    alpha: Annotated[float, Field(gt=0, lt=1, strict=True)] = Field(0.05, description="The error a verdict may have.")
-    judge: JudgeText | None = Field(None, description="The model that judges answers, for the metric judged.")
+    correction: Correction = Field("holm", description="How p-values of claims and families are corrected.")
+    alpha: Annotated[float, Field(gt=0, lt=1, strict=True)] = Field(0.05, description="The significance level.")
+    judge: JudgeText | None = Field(None, description="The model that grades answers for the metric judged.")
 
 
 class StoppingText(StrictEntry):
-    """Stop when every claim is decided, looking after each batch of questions."""
+    """Stop the run when every claim is decided. Claims are tested after each batch of questions."""
 
-    rule: Literal["together", "racing"] = Field("together", description="Whether cells stop together, or one by one.")
-    batch: Annotated[Whole, Field(ge=1)] = Field(50, description="Questions between two looks.")
-    fewest: Annotated[Whole, Field(ge=1)] = Field(50, description="Questions before the first look.")
+    rule: Literal["together", "racing"] = Field("together", description="Whether cells stop together or one by one.")
+    batch: Annotated[Whole, Field(ge=1)] = Field(50, description="Questions between two tests.")
+    fewest: Annotated[Whole, Field(ge=1)] = Field(50, description="Questions before the first test.")
     alpha: Annotated[float, Field(gt=0, lt=1, strict=True)] | None = Field(
-        None, description="Of the looks; else that of analysis."
+        None, description="The significance level. Default: as in analysis."
     )
 
 
 class ExpectedText(StrictEntry):
-    """Expectations before the run, for power."""
+    """What you expect, for the power calculation before the run."""
 
-    discordance: Share | None = Field(None, description="Share of questions on which two methods differ.")
+    discordance: Share | None = Field(None, description="The share of questions on which two methods differ.")
     correlation: Annotated[float, Field(ge=-1, le=1, strict=True)] | None = Field(
-        None, description="Of a difference between replicates of a question; else 1: replicates add nothing."
+        None, description="The correlation of a difference between replicates. Default: 1 (replicates add nothing)."
     )
     accuracy: Annotated[Share | dict[Text, Share], OneOf()] | None = Field(
-        None, description="Of every cell, or by cell."
+        None, description="The accuracy of all cells, or of each cell."
     )
     differences: dict[Text, Number] = Field(
-        default_factory=dict, description="The difference that is expected, by claim or by comparison."
+        default_factory=dict, description="The expected difference of each claim or comparison."
     )
     spread: dict[Text, Positive] = Field(
-        default_factory=dict, description="Standard deviation over questions, by metric or claim."
+        default_factory=dict, description="The standard deviation over questions, for each metric or claim."
     )
     power: Annotated[float, Field(gt=0, lt=1, strict=True)] = Field(
-        0.8, description="The probability with which an expected difference is to be found."
+        0.8, description="The probability of finding an expected difference."
     )
-    refuse: Flag = Field(False, description="Refuse to run if a claim would miss that power.")
-    reply_tokens: Annotated[Whole, Field(ge=1, le=10_000_000)] = Field(200, description="Assumed length of a reply.")
+    refuse: Flag = Field(False, description="Refuse to run if a claim has less power.")
+    reply_tokens: Annotated[Whole, Field(ge=1, le=10_000_000)] = Field(200, description="Expected tokens of a reply.")
 
 
 # ---------------------------------------------------------------- the whole
@@ -302,13 +304,13 @@ class SpecText(StrictEntry):
     )
     replicates: Annotated[Whole, Field(ge=1, le=10_000)] = Field(1, description="How often each question is debated.")
     dataset: DatasetText | None = Field(
-        None, description="The questions: a name of the list, a file, or a dataset of the hub."
+        None, description="The questions: a listed dataset, your own file, or a dataset of the Hugging Face hub."
     )
     datasets: Annotated[dict[Name, DatasetText], Field(min_length=1)] | None = Field(
-        None, description="Several datasets, by label."
+        None, description="Several datasets, each with a label."
     )
     models: Annotated[dict[Name, ModelText], Field(min_length=1)] = Field(
-        description="Models, by the name that agents use."
+        description="Models, each with the name that agents use."
     )
     agents: Annotated[tuple[AgentText, ...], Field(min_length=1, max_length=1_000)] = Field(description="Who debates.")
     teams: dict[
@@ -317,12 +319,12 @@ class SpecText(StrictEntry):
             Literal["everyone"] | Annotated[tuple[Name, ...], Field(min_length=1, max_length=1_000)],
             OneOf(),
         ],
-    ] = Field(default_factory=dict, description="Named lists of agents; an agent listed again is a copy.")
+    ] = Field(default_factory=dict, description="Named lists of agents. An agent may be listed twice.")
     methods: Annotated[dict[Name, MethodText], Field(min_length=1)] = Field(
-        description="Methods to compare: protocols with their settings, by name."
+        description="Methods to compare: protocols with settings, each with a name."
     )
     grid: GridText = Field(
-        default_factory=dict, description="Settings to vary, by method; every combination is a cell."
+        default_factory=dict, description="The settings of methods that vary. Each combination of values is a cell."
     )
     analysis: AnalysisText = Field(
         default_factory=lambda: AnalysisText.model_validate({}),
@@ -330,26 +332,26 @@ class SpecText(StrictEntry):
     )
     hypotheses: tuple[Text, ...] = Field((), description="Claims to test, such as accuracy(a) > accuracy(b).")
     whatif: dict[Text, WhatifText] = Field(
-        default_factory=dict, description="Counterfactuals, by the cell whose debates they branch from."
+        default_factory=dict, description="Counterfactuals of the debates of a cell, by cell."
     )
     train: dict[Name, TrainText] = Field(
-        default_factory=dict, description="Debates to learn from; models name what comes out by trained: NAME."
+        default_factory=dict, description="Debates to learn from. A model with trained: NAME uses the result."
     )
     limits: LimitsText = Field(
         default_factory=lambda: LimitsText.model_validate({}), description="What the experiment may spend."
     )
-    protocols: dict[Name, ProtocolText] = Field(default_factory=dict, description="Protocols of your own, by name.")
+    protocols: dict[Name, ProtocolText] = Field(default_factory=dict, description="Your own protocols, by name.")
     knowledge: dict[Name, KnowledgeText] = Field(default_factory=dict, description="Sources of passages, by name.")
-    tools: dict[Name, ToolText] = Field(default_factory=dict, description="Speakers without a model.")
+    tools: dict[Name, ToolText] = Field(default_factory=dict, description="Speakers without a model, each with a name.")
     servers: dict[Name, ServerText] = Field(
-        default_factory=dict, description="Model servers that the run starts or waits for, by name."
+        default_factory=dict, description="Model servers that the run starts or waits for."
     )
-    expected: ExpectedText | None = Field(None, description="Expectations for power and for the estimate of costs.")
-    stopping: StoppingText | None = Field(None, description="Stop early when the claims are decided.")
+    expected: ExpectedText | None = Field(None, description="What you expect, for power and cost estimates.")
+    stopping: StoppingText | None = Field(None, description="Stop the run when the claims are decided.")
     shard_size: Annotated[Literal["auto"] | Annotated[Whole, Field(ge=1)], OneOf()] = Field(
-        "auto", description="Questions per job."
+        "auto", description="The number of questions per job."
     )
-    extends: Text | tuple[Text, ...] | None = Field(None, description="Files that this one builds on.")
+    extends: Text | tuple[Text, ...] | None = Field(None, description="A file or files that this spec builds on.")
 
     @model_validator(mode="after")
     def _questions(self) -> Self:

@@ -44,21 +44,21 @@ class KeepForm(StrictEntry):
 
 
 class TopForm(KeepForm):
-    """`{top: k}`: the k highest incoming weights; `{top: k, above: x}`: the k highest of those of more than x."""
+    """`{top: k}`: keep the k highest weights. `{top: k, above: x}`: of the weights above x, keep the k highest."""
 
     top: Count = Field(description="How many of the highest weights are kept.")
     above: Threshold | None = Field(None, description="Weights up to this one are never kept.")
 
 
 class DropBottomForm(KeepForm):
-    """`{drop_bottom: k}`: all but the k lowest incoming weights; with `above: x`, of those of more than x."""
+    """`{drop_bottom: k}`: keep all but the k lowest weights. With `above: x`, never keep weights up to x."""
 
     drop_bottom: CountOrZero = Field(description="How many of the lowest weights are dropped.")
     above: Threshold | None = Field(None, description="Weights up to this one are never kept.")
 
 
 class AboveForm(KeepForm):
-    """`{above: x}`: weights of more than x."""
+    """`{above: x}`: keep the weights above x."""
 
     above: Threshold = Field(description="Weights above this one are kept.")
 
@@ -82,13 +82,13 @@ def may_keep_nobody(written: Any) -> bool:
 
 # ---------------------------------------------------------------- layouts
 class RingForm(StrictEntry):
-    """`{ring: k}`: the k nearest on both sides."""
+    """`{ring: k}`: hear the k nearest agents on each side."""
 
     ring: Count = Field(description="How many neighbours on each side are heard.")
 
 
 class GroupsForm(StrictEntry):
-    """`{groups: count}`, or the sizes of the groups."""
+    """`{groups: n}` or `{groups: [sizes]}`: hear the others of the own group."""
 
     groups: Annotated[
         AtLeastOne | Setting | Annotated[tuple[AtLeastOne, ...], Field(min_length=1)],
@@ -100,17 +100,17 @@ _RoleName: TypeAlias = Annotated[Name | Setting, OneOf()]
 
 
 class RoleForm(StrictEntry):
-    """`{role: name}`: everybody bound to a role, or to one of several."""
+    """`{role: NAME}`: hear the agents that have the role, or one of several roles."""
 
     role: Annotated[
         tuple[_RoleName, ...],
         BeforeValidator(listed, json_schema_input_type=_RoleName | tuple[_RoleName, ...]),
         Field(min_length=1),
-    ] = Field(description="The role, or a list of roles, that is heard.")
+    ] = Field(description="The role that is heard, or a list of roles.")
 
 
 class EdgesForm(StrictEntry):
-    """`{edges: [[speaker, listener], ...]}`, by agent name."""
+    """`{edges: [[speaker, listener], ...]}`: hear along these edges, by names of agents."""
 
     edges: tuple[Annotated[tuple[Name, ...], Field(min_length=2, max_length=2)], ...] = Field(
         description="Pairs of agents: the speaker, then the listener."
@@ -118,19 +118,21 @@ class EdgesForm(StrictEntry):
 
 
 class RandomForm(StrictEntry):
-    """`{random: p}`: each ordered pair with probability p."""
+    """`{random: p}`: hear each other agent with probability p."""
 
     random: Annotated[Share | Setting, OneOf()] = Field(description="The probability of each edge.")
 
 
 class NetworkXForm(StrictEntry, extra="allow"):
-    """`{networkx: generator, ...}`: a networkx generator and its arguments, but for the number of nodes."""
+    """`{networkx: GENERATOR, ...}`: hear the neighbours in a graph of networkx."""
 
-    networkx: Variable = Field(description="The name of a networkx graph generator; its arguments are further keys.")
+    networkx: Variable = Field(
+        description="A graph generator of networkx. Its arguments, except the number of nodes, are further keys."
+    )
 
 
 class ConditionForm(StrictEntry):
-    """`{where: condition}`: the edges for which a condition holds; weights may keep a part of them."""
+    """`{where: CONDITION}`: the edges for which a condition holds."""
 
     where: Weight = Field(description="A condition on edges, such as differs.")
 
@@ -143,17 +145,17 @@ LayoutText: TypeAlias = Annotated[
 
 
 class SparseText(StrictEntry):
-    """Edges by weight, and the rule that keeps them."""
+    """The weights of edges, and the rule that keeps edges."""
 
     example: ClassVar[str] = "{weight: confidence, keep: mean}"
 
-    weight: Weight = Field(description="An expression with a value an edge (docs/language.md#expressions).")
+    weight: Weight = Field(description="An expression with a value for each edge (docs/language.md#expressions).")
     keep: KeepText = Field("mean", description="Which of the weights are kept.")
-    within: LayoutText = Field("everyone", description="The edges that there may be.")
+    within: LayoutText = Field("everyone", description="The layout that edges are chosen from.")
 
 
 class SparseForm(StrictEntry):
-    """`{sparse: {weight, keep}}`."""
+    """`{sparse: {weight, keep}}`: hear along the edges that are kept."""
 
     example: ClassVar[str] = "{sparse: {weight: ..., keep: ...}}"
 
@@ -161,14 +163,14 @@ class SparseForm(StrictEntry):
 
 
 class WhereForm(StrictEntry):
-    """`{where: condition}`: the edges for which a condition holds."""
+    """`{where: CONDITION}`: hear along the edges for which a condition holds."""
 
     hints: ClassVar[Mapping[str, str]] = {
         "keep": "write {sparse: {weight: ..., keep: ...}}: a condition keeps what is true"
     }
 
     where: Weight = Field(description="A condition on edges, such as differs.")
-    within: LayoutText = Field("everyone", description="The edges that there may be.")
+    within: LayoutText = Field("everyone", description="The layout that edges are chosen from.")
 
 
 HearsText: TypeAlias = Annotated[

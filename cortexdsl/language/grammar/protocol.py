@@ -58,7 +58,7 @@ NAMED_BINS: dict[str, tuple[Bin, ...]] = {
 
 
 class StepsForm(StrictEntry):
-    """`{steps: [a, b, c]}`: >= a becomes a, [b, a) becomes b, [c, b) is kept, < c becomes c."""
+    """`{steps: [a, b, c]}`: at least a becomes a; b to a becomes b; c to b is kept; below c becomes c."""
 
     steps: Annotated[tuple[Share, ...], Field(min_length=3, max_length=3)] = Field(
         description="Three thresholds, the highest first."
@@ -78,16 +78,18 @@ class StepsForm(StrictEntry):
 
 
 class BinText(StrictEntry):
-    """One bin: `{from: 0.6, to: 0.8, value: 0.6}`; `above` is a `from` without its bound, `through` a `to` with it."""
+    """One bin: `{from: 0.6, to: 0.8, value: 0.6}`. Write one lower and one upper bound."""
 
-    from_: Share | None = Field(None, alias="from", description="The lower bound, within the bin.")
-    above: Share | None = Field(None, description="The lower bound, outside the bin.")
-    to: Share | None = Field(None, description="The upper bound, outside the bin (but 1 is within the last bin).")
-    through: Share | None = Field(None, description="The upper bound, within the bin.")
+    from_: Share | None = Field(None, alias="from", description="The lower bound; it belongs to the bin.")
+    above: Share | None = Field(None, description="The lower bound; it does not belong to the bin.")
+    to: Share | None = Field(
+        None, description="The upper bound; it does not belong to the bin, except 1 in the last bin."
+    )
+    through: Share | None = Field(None, description="The upper bound; it belongs to the bin.")
     value: Annotated[
         Share | Literal["keep"],
         OneOf(),
-    ] = Field(description="What confidences of the bin become: a number, or keep.")
+    ] = Field(description="What confidences in the bin become. keep: they stay as they are.")
 
     @model_validator(mode="after")
     def _bounds(self) -> Self:
@@ -111,13 +113,11 @@ class BinText(StrictEntry):
 
 
 class BinsForm(StrictEntry):
-    """`{bins: [...]}`: any number of bins that cover [0, 1] without holes or overlaps."""
+    """`{bins: [...]}`: bins that cover 0 to 1 without gaps or overlaps."""
 
     example: ClassVar[str] = "{bins: [{from, to, value}]}"
 
-    bins: Annotated[tuple[BinText, ...], Field(min_length=1, max_length=1_000)] = Field(
-        description="Bins that cover 0 to 1 without holes or overlaps."
-    )
+    bins: Annotated[tuple[BinText, ...], Field(min_length=1, max_length=1_000)] = Field(description="The bins.")
 
     @model_validator(mode="after")
     def _cover(self) -> Self:
@@ -161,7 +161,7 @@ PassesOn: TypeAlias = Literal["whole", "answer", "reasoning"]
 
 # ---------------------------------------------------------------- the decision
 class VoteText(StrictEntry):
-    """What a tied vote becomes."""
+    """How a tied vote is decided."""
 
     example: ClassVar[str] = "{fallback: none}"
 
@@ -171,10 +171,10 @@ class VoteText(StrictEntry):
 
 
 class OtherwiseText(StrictEntry):
-    """What decides where a role gave no answer."""
+    """What decides if a role gave no answer."""
 
     otherwise: Literal["majority", "weighted", "first", "none"] | None = Field(
-        None, alias="else", description="What decides where the role gave no answer that could be read."
+        None, alias="else", description="What decides if the role gave no readable answer."
     )
 
     @property
@@ -184,7 +184,7 @@ class OtherwiseText(StrictEntry):
 
 
 class LastForm(OtherwiseText):
-    """`{last: role}`: the last answer of a role; `{last: role, else: majority}`."""
+    """`{last: ROLE}`: the last answer of a role."""
 
     example: ClassVar[str] = "{last: role, else: majority}"
 
@@ -192,36 +192,36 @@ class LastForm(OtherwiseText):
 
 
 class RoleAnswerForm(OtherwiseText):
-    """`{role: name}`: the answer of an extra role, such as a summarizer; its last one."""
+    """`{role: NAME}`: the same as `{last: NAME}`."""
 
-    role: Name = Field(description="The extra role whose last answer decides.")
+    role: Name = Field(description="The role whose last answer decides.")
 
 
 class MajorityForm(StrictEntry):
-    """`{majority: {fallback: none}}`."""
+    """`{majority: {fallback: none}}`: a majority vote that may stay tied."""
 
-    majority: VoteText = Field(description="A majority vote, and what a tie becomes.")
+    majority: VoteText = Field(description="How a tie is decided.")
 
 
 class WeightedForm(StrictEntry):
-    """`{weighted: {fallback: none}}`."""
+    """`{weighted: {fallback: none}}`: a vote weighted by confidence that may stay tied."""
 
-    weighted: VoteText = Field(description="A vote weighted by confidence, and what a tie becomes.")
+    weighted: VoteText = Field(description="How a tie is decided.")
 
 
 class BallotForm(VoteText):
-    """`{vote: weight}`: every answer of every round counts what an expression says."""
+    """`{vote: EXPRESSION}`: each answer of each round has this many votes."""
 
     example: ClassVar[str] = "{vote: weight of an answer}"
 
-    vote: Ballot = Field(description="An expression with a value an answer.")
+    vote: Ballot = Field(description="An expression with a value for each answer.")
 
 
 class TrimmedForm(StrictEntry):
-    """`{trimmed: share}`: the mean of the answers that are numbers, without this share of them at each end."""
+    """`{trimmed: share}`: the mean of the answers that are numbers, without this share at each end."""
 
     trimmed: Annotated[Annotated[Number, Field(ge=0, le=0.5)] | Setting, OneOf()] = Field(
-        description="From 0 (the mean) to 0.5 (the median)."
+        description="The share, from 0 (the mean) to 0.5 (the median)."
     )
 
 
@@ -231,7 +231,7 @@ class PoolForm(VoteText):
     example: ClassVar[str] = "{pool: linear}"
 
     pool: Annotated[Literal["linear", "log_odds"] | Setting, OneOf()] = Field(
-        description="linear: the mean of the probabilities that debaters give; log_odds: the mean of their log odds."
+        description="linear: the mean of the debaters' probabilities. log_odds: the mean of their log odds."
     )
 
 
@@ -279,22 +279,22 @@ def _fallback(vote: VoteText, text: ProtocolText) -> Any:
 
 # ---------------------------------------------------------------- roles
 class ModelOfForm(StrictEntry):
-    """`{model_of: first}`: an extra agent, named after the role, with the model of the first agent."""
+    """`{model_of: first}`: an extra agent with the model of the first agent. The role is its name."""
 
     model_of: Literal["first", "second"] = Field(description="The agent whose model the extra agent has.")
 
 
 class ModelForm(StrictEntry):
-    """`{model: NAME}`: an extra agent, named after the role, with a model of its own."""
+    """`{model: NAME}`: an extra agent with this model. The role is its name."""
 
-    model: Name = Field(description="A name of models.")
-    persona: Text | None = Field(None, description="A role or a manner, which becomes the system message.")
+    model: Name = Field(description="The name of an entry of models.")
+    persona: Text | None = Field(None, description="The system message: a role or a manner.")
 
 
 class ToolForm(StrictEntry):
-    """`{tool: NAME}`: no model, but a tool of the spec, named after the role."""
+    """`{tool: NAME}`: a tool of the spec instead of a model. The role is its name."""
 
-    tool: Annotated[Name | Setting, OneOf()] = Field(description="A name of tools.")
+    tool: Annotated[Name | Setting, OneOf()] = Field(description="The name of an entry of tools.")
 
 
 RoleWord: TypeAlias = Literal["everyone", "first", "second"]
@@ -312,39 +312,43 @@ RoleText: TypeAlias = Annotated[
 
 # ---------------------------------------------------------------- the whole
 class ProtocolText(StrictEntry):
-    """A debate protocol. Words that are not written take the setting of that name, if there is one."""
+    """A debate protocol."""
 
     example: ClassVar[str] = "{steps: ..., schedule: ..., decide: ...}"
 
-    title: Text = Field("", description="One line for people.")
+    title: Text = Field("", description="A title, for people.")
     source: Text | None = Field(None, description="Where the method was published.")
     settings: dict[Variable, Plain] = Field(
-        default_factory=dict, description="What a method may set, with defaults; each may be a grid axis."
+        default_factory=dict, description="What methods may set and grids may vary, with defaults."
     )
     roles: Annotated[dict[Variable, RoleText], Field(min_length=1)] = Field(
-        {"debater": "everyone"}, description="Who plays what, by role."
+        {"debater": "everyone"}, description="The agents of each role."
     )
     debaters: Annotated[tuple[Name, ...], BeforeValidator(listed, json_schema_input_type=Name | tuple[Name, ...])] = (
-        Field((), description="Whose answers make rounds and votes: a role or roles; else the first to answer.")
+        Field((), description="The roles whose answers make rounds and votes. Default: the first role that answers.")
     )
-    steps: Annotated[dict[Variable, StepText], Field(min_length=1)] = Field(description="Kinds of utterances, by name.")
+    steps: Annotated[dict[Variable, StepText], Field(min_length=1)] = Field(
+        description="Kinds of utterances, each with a name."
+    )
     schedule: Annotated[tuple[ItemText, ...], Field(min_length=1)] = Field(
-        description="Steps in their order, with loops, choices and cases."
+        description="The steps in their order, with loops, choices and cases."
     )
-    decide: DecideText = Field(description="How the answer of a debate is found.")
-    ends: EndsText | None = Field(None, description="The most rounds of answers.")
+    decide: DecideText = Field(description="How the answer of a debate is chosen.")
+    ends: EndsText | None = Field(None, description="The largest number of rounds.")
     recalibration: RecalibrationText = Field(
-        "none", description="How stated confidence becomes the confidence that weights and votes use."
+        "none", description="How stated confidences are corrected before weights and votes use them."
     )
     participation: Annotated[Participation | Setting, OneOf()] = Field(
-        "spoken", description="What self-orientation counts."
+        "spoken",
+        description="Which kept edges participation and self_orientation count: from the agent, to it, or both.",
     )
     similarity: Text = Field(
         "ngram",
-        description="ngram, an embedding model, sentence-transformers/NAME, nli/NAME, or asked: what a step has read.",
+        description="How the similarity of replies is measured: ngram, an embedding model, sentence-transformers/NAME, "
+        "nli/NAME, or asked (what a step has read).",
     )
     passes: Annotated[PassesOn | Setting, OneOf()] = Field(
-        "whole", description="What of a heard answer reaches a prompt."
+        "whole", description="Which part of a heard answer prompts show."
     )
     fallback: Annotated[Fallback | Setting, OneOf()] = Field("confidence", description="How a tied vote is decided.")
 

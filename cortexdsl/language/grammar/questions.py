@@ -55,7 +55,7 @@ def _listed_name(value: Any) -> Any:
 
 
 class DatasetText(StrictEntry):
-    """Questions: a dataset of the list by `name`, a `file` of one's own, or any dataset of the `hub`."""
+    """Questions: a dataset of the list by `name`, a `file` of your own, or any dataset of the `hub`."""
 
     example: ClassVar[str] = "{name: gsm8k, size: 100}"
     several: ClassVar[str] = "datasets: {LABEL: {name: gsm8k}, LABEL: {file: questions.csv}}, each with a label"
@@ -70,20 +70,22 @@ class DatasetText(StrictEntry):
     }
 
     name: Annotated[Name, BeforeValidator(_listed_name, json_schema_input_type=Name)] | None = Field(
-        None, description="A dataset of the list, such as gsm8k."
+        None, description="A listed dataset, such as gsm8k."
     )
-    path: Place | None = Field(None, description="The official file or folder of a named dataset, or env:NAME.")
-    file: Place | None = Field(None, description="One's own JSONL, CSV or Parquet file, or env:NAME.")
+    path: Place | None = Field(None, description="For a listed dataset: its official file or folder, or env:NAME.")
+    file: Place | None = Field(None, description="Your own JSONL, CSV or Parquet file, or env:NAME.")
     hub: HubId | None = Field(None, description="Any dataset of the Hugging Face hub: OWNER/NAME.")
     config: Text | None = Field(None, description="The configuration of a dataset of the hub.")
     revision: Text | None = Field(None, description="The commit of a dataset of the hub.")
     subset: Texts = Field((), description="Parts of the dataset, such as subjects of mmlu.")
-    split: Text | None = Field(None, description="Another split than the usual one.")
-    size: Annotated[Whole, Field(ge=1, le=100_000_000)] | None = Field(None, description="How many questions.")
-    seed: Annotated[Whole, Field(ge=0, lt=2**63)] | None = Field(None, description="Of the sample; else the spec's.")
-    stratify: Text | None = Field(None, description="The field that the sample is balanced over.")
+    split: Text | None = Field(None, description="A split other than the usual one.")
+    size: Annotated[Whole, Field(ge=1, le=100_000_000)] | None = Field(None, description="The number of questions.")
+    seed: Annotated[Whole, Field(ge=0, lt=2**63)] | None = Field(
+        None, description="The seed of the sample. Default: the spec's."
+    )
+    stratify: Text | None = Field(None, description="The field by which the sample is balanced.")
     ids: Texts = Field((), description="Question ids, instead of a sample.")
-    id: Text | None = Field(None, description="The column that holds it, in a file of one's own; so for the next.")
+    id: Text | None = Field(None, description="The column with the question's id.")
     question: Text | None = Field(None, description="The column with the question.")
     answer: Text | None = Field(None, description="The column with the right answer.")
     context: Text | None = Field(None, description="The column with a passage.")
@@ -93,24 +95,26 @@ class DatasetText(StrictEntry):
             OneOf(),
         ]
         | None
-    ) = Field(None, description="A column that holds a list of options, or one column an option.")
-    cluster: Text | None = Field(None, description="What questions share (a passage, a template).")
-    images: Texts = Field((), description="Columns with images: files beside the dataset, data URIs, or bytes.")
-    group: Text | None = Field(None, description="A field by which results are also shown.")
-    labels: Texts = Field((), description="The answers that there are, for labels.")
+    ) = Field(None, description="The column with a list of options, or a list of columns with one option each.")
+    cluster: Text | None = Field(
+        None, description="The column that groups dependent questions, such as those about one passage."
+    )
+    images: Texts = Field((), description="Columns with images: files in the dataset's folder, data URIs, or bytes.")
+    group: Text | None = Field(None, description="The field by which results are also shown.")
+    labels: Texts = Field((), description="For the kind label: all possible answers.")
     gold: Text | None = Field(
-        None, description="How the answer column holds the answer: plain, hashes, boxed, label, boolean, number ..."
+        None, description="How the answer column is read: plain, hashes, boxed, label, boolean, number ..."
     )
     records: Text | None = Field(
-        None, description="In a JSON file, the lists that the rows are nested in, such as data.paragraphs.qas."
+        None, description="For a JSON file: the path to the rows, such as data.paragraphs.qas."
     )
-    kind: Text | None = Field(None, description="Kind of answer: number, choice, text ...")
-    metric: Text | None = Field(None, description="How an answer is graded; else the usual way of its kind.")
-    reading: Literal["lenient", "strict"] = Field("lenient", description="Which reading of replies scores.")
+    kind: Text | None = Field(None, description="The kind of answers: number, choice, text ...")
+    metric: Text | None = Field(None, description="How answers are graded. Default: the usual way of their kind.")
+    reading: Literal["lenient", "strict"] = Field("lenient", description="How strictly replies are read for the score.")
     shuffle_options: Flag | None = Field(None, description="Whether the options of each question are shuffled.")
-    delimiter: Text | None = Field(None, description="What divides the cells of one's own CSV file.")
-    encoding: Text | None = Field(None, description="The encoding of one's own file, such as windows-1252.")
-    decimal: Literal[".", ","] | None = Field(None, description="The decimal mark of one's own answers.")
+    delimiter: Text | None = Field(None, description="The character between the cells of your own CSV file.")
+    encoding: Text | None = Field(None, description="The encoding of your own file, such as windows-1252.")
+    decimal: Literal[".", ","] | None = Field(None, description="The decimal mark of answers in your own file.")
     drop_unanswered: Flag = Field(False, description="Leave out rows without an answer.")
 
     @model_validator(mode="after")
@@ -157,12 +161,18 @@ class KnowledgeText(StrictEntry):
 
     example: ClassVar[str] = "{retriever: bm25, corpus: FILE.jsonl}"
 
-    retriever: Retriever = Field(description="bm25: by words; dense: by embeddings; search: a web search.")
-    top: Annotated[Whole, Field(ge=1, le=1_000)] = Field(5, description="How many passages it gives to a pool.")
+    retriever: Retriever = Field(
+        description="How passages are found: bm25 by words, dense by embeddings, search by a web search."
+    )
+    top: Annotated[Whole, Field(ge=1, le=1_000)] = Field(5, description="The number of passages per question.")
     corpus: Text | None = Field(None, description="A file of passages.")
     index: Text | None = Field(None, description="A folder with an index that pyserini built.")
-    embedding: Text | None = Field(None, description="ngram, a litellm model, or sentence-transformers/NAME.")
-    api_base: Address | None = Field(None, description="The whole address of a Serper-shaped search, or env:NAME.")
+    embedding: Text | None = Field(
+        None, description="For dense: ngram, a litellm model, or sentence-transformers/NAME."
+    )
+    api_base: Address | None = Field(
+        None, description="For search: the address of a service with the API of Serper, or env:NAME."
+    )
     api_key_env: KeyName | None = Field(None, description="The environment variable that holds the key.")
 
     @model_validator(mode="after")

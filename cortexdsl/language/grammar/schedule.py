@@ -38,7 +38,7 @@ Ending: TypeAlias = Annotated[Text, BeforeValidator(_condition, json_schema_inpu
 
 
 class LoopText(StrictEntry):
-    """`{repeat, unless, until, do}`: a loop of the schedule."""
+    """`{repeat: n, until: CONDITION, do: [...]}`: a loop of the schedule."""
 
     example: ClassVar[str] = "{repeat: n, do: [...]}"
     signs: ClassVar[tuple[str, ...]] = ("unless", "until", "do")
@@ -48,10 +48,14 @@ class LoopText(StrictEntry):
         "times": "write repeat: and how often",
     }
 
-    repeat: CountOrZero = Field(description="At most so many passes.")
-    unless: Ending = Field("never", description="Looked at before the first pass; true is consensus.")
-    until: Ending = Field("never", description="Looked at after each pass; true is consensus.")
-    do: Annotated[tuple[ItemText, ...], Field(min_length=1)] = Field(description="The parts that are repeated.")
+    repeat: CountOrZero = Field(description="The largest number of passes.")
+    unless: Ending = Field(
+        "never", description="The condition that skips the loop, checked before the first pass. true means consensus."
+    )
+    until: Ending = Field(
+        "never", description="The condition that ends the loop, checked after each pass. true means consensus."
+    )
+    do: Annotated[tuple[ItemText, ...], Field(min_length=1)] = Field(description="The items that are repeated.")
 
 
 OTHERWISE = "else"
@@ -59,13 +63,13 @@ OTHERWISE = "else"
 
 
 class CaseText(StrictEntry):
-    """`{case: $setting, do: {value: [...], else: [...]}}`: the part of the schedule that a setting chooses."""
+    """`{case: $setting, do: {VALUE: [...], else: [...]}}`: run the list for the value of a setting."""
 
     example: ClassVar[str] = "{case: $setting, do: {...}}"
 
-    case: Plain = Field(description="A setting; its value is the name of a branch.")
+    case: Plain = Field(description="The setting whose value chooses a list.")
     do: Annotated[dict[Text, tuple[ItemText, ...]], Field(min_length=1)] = Field(
-        description="Branches by value, `else` for every other value; an empty list passes on."
+        description="A list of items for each value, and `else` for all other values. An empty list does nothing."
     )
 
     @property
@@ -86,7 +90,7 @@ def _one_source(value: Any) -> Any:
 
 
 class ChooseText(StrictEntry):
-    """`{choose: role, from: role, weight, keep}` or `{choose: role, where: condition}`: fill a role in a debate."""
+    """`{choose: ROLE, weight, keep}` or `{choose: ROLE, where: CONDITION}`: fill a role during the debate."""
 
     example: ClassVar[str] = "{choose: role, ...}"
     signs: ClassVar[tuple[str, ...]] = ("from", "weight", "keep", "where")
@@ -98,13 +102,13 @@ class ChooseText(StrictEntry):
 
     choose: Name = Field(description="The role that is filled.")
     from_: Annotated[Name, BeforeValidator(_one_source, json_schema_input_type=Name)] | None = Field(
-        None, alias="from", description="Whose players stand; the role's own where not said."
+        None, alias="from", description="The role whose agents are the candidates. Default: the role itself."
     )
-    weight: ChoiceWeight | None = Field(None, description="An expression with a value an agent.")
+    weight: ChoiceWeight | None = Field(None, description="An expression with a value for each candidate.")
     keep: KeepText = Field("mean", description="Which weights are kept.")
-    where: ChoiceWeight | None = Field(None, description="A condition on agents, instead of weight and keep.")
+    where: ChoiceWeight | None = Field(None, description="A condition on candidates, instead of weight and keep.")
     order: Literal["weight"] | None = Field(
-        None, description="weight: the chosen agents stand by falling weight, in layouts, groups and places."
+        None, description="weight: sort the chosen agents by weight, the largest first."
     )
 
     @model_validator(mode="after")
@@ -146,6 +150,6 @@ CaseText.model_rebuild()
 
 
 class EndsText(StrictEntry):
-    """`{rounds: T}`: at most T rounds in which debaters answered, the opening included."""
+    """`{rounds: T}`: at most T rounds of answers, the opening included."""
 
-    rounds: Count = Field(description="The most rounds of answers, the opening included.")
+    rounds: Count = Field(description="The largest number of rounds of answers, the opening included.")

@@ -62,16 +62,17 @@ Dollars = Annotated[float, Field(ge=0, le=1e6, strict=True)]
 class PriceText(StrictEntry):
     """Dollars per million tokens."""
 
-    input: Dollars = Field(description="Of a prompt's tokens.")
-    output: Dollars = Field(description="Of a reply's tokens.")
+    input: Dollars = Field(description="The price of a prompt's tokens.")
+    output: Dollars = Field(description="The price of a reply's tokens.")
     cached: Dollars | None = Field(
-        None, description="Of a prompt's tokens that the provider reads from its cache; else as input."
+        None, description="The price of tokens that the provider reads from its cache. Default: as input."
     )
     cache_write: Dollars | None = Field(
-        None, description="Of a prompt's tokens that the provider writes into its cache; else as input."
+        None, description="The price of tokens that the provider writes into its cache. Default: as input."
     )
     cache_write_1h: Dollars | None = Field(
-        None, description="Of those that it writes to keep for an hour; else as cache_write."
+        None,
+        description="The price of tokens that the provider keeps in its cache for an hour. Default: as cache_write.",
     )
 
     def per_token(self) -> Price:
@@ -129,10 +130,10 @@ class RateText(StrictEntry):
 
     example: ClassVar[str] = "{requests: 500/min, tokens: 200k/min}"
 
-    requests: RateLimitsText | None = Field(None, description="Such as 500/min; units are s, min, hour, day.")
-    tokens: RateLimitsText | None = Field(None, description="Of prompts and replies together, such as 200k/min.")
+    requests: RateLimitsText | None = Field(None, description="Requests, such as 500/min. Units are s, min, hour, day.")
+    tokens: RateLimitsText | None = Field(None, description="Tokens of prompts and replies together, such as 200k/min.")
     per: Literal["key", "model"] = Field(
-        "key", description="key: models with the same address and key share the rate; model: this one has its own."
+        "key", description="key: models with the same address and key share the rate. model: this model has its own."
     )
 
     @model_validator(mode="after")
@@ -152,10 +153,10 @@ class BatchText(StrictEntry):
     example: ClassVar[str] = "{requests: 10000, tokens: 2000000, wait: 600}"
 
     requests: Annotated[Whole, Field(ge=1, le=100_000)] | None = Field(
-        None, description="The most calls of one batch; else as many as the provider takes."
+        None, description="The most calls of one batch. Default: as many as the provider takes."
     )
     tokens: Annotated[Whole, Field(ge=1, le=10**12)] | None = Field(
-        None, description="The most estimated tokens of prompts that wait at the provider at once; else any number."
+        None, description="The most tokens of prompts, estimated, that wait at the provider at once. Default: no limit."
     )
     wait: Annotated[Duration, Field(ge=0, le=86_400)] = Field(
         600.0, description="How long a batch waits for debates that are busy with other models, such as 10 min."
@@ -174,7 +175,7 @@ def _options(value: dict[str, Any]) -> dict[str, Any]:
 
 
 class ModelText(StrictEntry):
-    """A model: what it is called, where it answers, how it samples."""
+    """A model: its name, its address, and how it samples."""
 
     hints: ClassVar[Mapping[str, str]] = {
         "api_key": "never write a key into a spec; write api_key_env: NAME, the variable that holds it",
@@ -190,74 +191,69 @@ class ModelText(StrictEntry):
     example: ClassVar[str] = "{model: openai/NAME}"
 
     model: Text | None = Field(
-        None, description="builtin/solver, tiny/NAME or tiny/./PATH, or a litellm model name such as openai/NAME."
+        None, description="builtin/solver, tiny/NAME, tiny/./PATH, or PROVIDER/NAME such as openai/NAME."
     )
-    trained: Name | None = Field(None, description="Instead of model: the result of this entry of train.")
-    role: Variable | None = Field(None, description="Of a trained model: the role that it learned.")
+    trained: Name | None = Field(None, description="The entry of train whose result this model is, instead of model.")
+    role: Variable | None = Field(None, description="For a trained model: the role that it learned.")
     repeat: Annotated[Whole, Field(ge=1, le=100)] | None = Field(
-        None, description="Of a trained model: after which repeat; else the last."
+        None, description="For a trained model: the number of the repeat. Default: the last."
     )
     api_base: Address | None = Field(None, description="The address, or env:NAME.")
     api_key_env: KeyName | None = Field(None, description="The environment variable that holds the key.")
     temperature: Annotated[float, Field(ge=0, le=10, strict=True)] | None = Field(
-        None, description="Of sampling; else the server's."
+        None, description="The sampling temperature. Default: the server's."
     )
     top_p: Annotated[float, Field(gt=0, le=1, strict=True)] | None = Field(
-        None, description="Of sampling; else the server's."
+        None, description="The top_p of sampling. Default: the server's."
     )
     max_tokens: Annotated[Whole, Field(ge=1, le=10_000_000)] | None = Field(
-        None, description="The most tokens of a reply."
+        None, description="The largest number of tokens of a reply."
     )
-    parameters: Positive | None = Field(None, description="Parameter count, such as 7.6e9.")
-    tokens: Positive | None = Field(None, description="Pre-training tokens, such as 18e12.")
+    parameters: Positive | None = Field(None, description="The number of parameters, such as 7.6e9.")
+    tokens: Positive | None = Field(None, description="The number of tokens of pre-training, such as 18e12.")
     active_parameters: Positive | None = Field(
-        None, description="Of a mixture of experts: the parameters that it uses for a token; else all of them."
+        None, description="For a mixture of experts: the parameters that one token uses. Default: all."
     )
     reasoning_tokens: Annotated[Whole, Field(ge=0, le=10_000_000)] = Field(
-        0, description="Assumed length of what it thinks before a reply; for plans alone."
+        0, description="The expected tokens of reasoning per reply, for cost estimates."
     )
     context: Annotated[Whole, Field(ge=1, le=100_000_000)] | None = Field(
         None,
-        description="Tokens that prompt and reply may have together; plan and check warn of prompts that do not fit.",
+        description="The most tokens of prompt and reply together. plan and check warn of prompts that do not fit.",
     )
     price: PriceText | None = Field(
         None, description="Dollars per million tokens: {input, output, cached, cache_write, cache_write_1h}."
     )
     transport: Literal["litellm", "direct", "batch"] | None = Field(
         None,
-        description="direct: straight to a server that speaks the OpenAI protocol; batch: in batches, at the price of"
-        " batches; litellm otherwise.",
+        description="direct: straight to an OpenAI-compatible server. batch: in batches, at half the price. Default: "
+        "litellm.",
     )
     rate: RateText | None = Field(
-        None,
-        description="How fast it may be called, over all runs on this machine: {requests: 500/min, tokens: 200k/min}.",
+        None, description="How fast all runs on this machine may call the model: {requests: 500/min}."
     )
     timeout: Annotated[Duration, Field(ge=1, le=86_400)] | None = Field(
-        None, description="How long one attempt may take, such as 90 s or 20 min; else 5 min."
+        None, description="How long one attempt may take, such as 90 s or 20 min. Default: 5 min."
     )
-    stream: Flag | None = Field(
-        None,
-        description="Whether replies are streamed, which keeps the connection busy; else if timeout is over 5 min.",
-    )
+    stream: Flag | None = Field(None, description="Whether replies are streamed. Default: if timeout is over 5 min.")
     deterministic: Literal["required"] | None = Field(
-        None, description="required: a run does not begin if the server does not keep seeds, alone and under load."
+        None, description="required: the run does not start if the server does not keep seeds, alone and under load."
     )
     batch: BatchText | None = Field(None, description="Settings of transport: batch.")
     options: Annotated[dict[Text, Plain], AfterValidator(_options)] = Field(
-        default_factory=dict, description="Any other option of litellm, sent as it is."
+        default_factory=dict, description="Any other option of the provider, sent as it is."
     )
     drop: tuple[Text, ...] = Field(
-        (), description="Parameters that the provider does not take and that are not sent: seed, or some set above."
+        (), description="Parameters that are not sent, because the provider does not take them: seed, or keys above."
     )
     cache: Flag | Literal["1h"] | None = Field(
         None,
-        description="Ask the provider to cache the beginning that prompts share: for five minutes, or 1h. Claude alone"
-        " wants to be asked.",
+        description="Ask the provider to cache what prompts share, for five minutes or 1h. Only Claude needs this.",
     )
-    skill: Share | None = Field(None, description="Of the built-in solver.")
-    overconfidence: Share | None = Field(None, description="Of the built-in solver, from 0 to 1.")
-    stubbornness: Share | None = Field(None, description="Of the built-in solver, from 0 to 1.")
-    malformed: Share | None = Field(None, description="Of the built-in solver: the share of spoiled replies.")
+    skill: Share | None = Field(None, description="Built-in solver: how well it solves questions.")
+    overconfidence: Share | None = Field(None, description="Built-in solver: how overconfident it is.")
+    stubbornness: Share | None = Field(None, description="Built-in solver: how much its own answer counts.")
+    malformed: Share | None = Field(None, description="Built-in solver: the share of malformed replies.")
 
     @model_validator(mode="after")
     def _fits_model(self) -> Self:
@@ -370,17 +366,17 @@ def _model_entry(value: Any) -> Any:
 
 
 class AgentText(StrictEntry):
-    """An agent: a model with a name and, perhaps, a persona."""
+    """An agent: a model with a name and perhaps a persona."""
 
     example: ClassVar[str] = "{name: NAME, model: MODEL}"
 
-    name: Name = Field(description="What claims, records and other agents call it.")
+    name: Name = Field(description="The agent's name in claims, records and prompts.")
     model: Annotated[Name, BeforeValidator(_model_entry, json_schema_input_type=Name)] = Field(
-        description="A name of models."
+        description="The name of an entry of models."
     )
-    persona: Text | None = Field(None, description="A role or a manner, which becomes the system message.")
+    persona: Text | None = Field(None, description="The system message: a role or a manner.")
     given: dict[Variable, Number] = Field(
-        default_factory=dict, description="Numbers of its own: given(NAME) in expressions, agent.given in templates."
+        default_factory=dict, description="Numbers of your own: given(NAME) in expressions, agent.given in templates."
     )
 
 
@@ -393,19 +389,19 @@ TOOLS: Mapping[str, tuple[str, ...]] = {
 
 
 class ToolText(StrictEntry):
-    """A speaker without a model: a calculator, a search in a knowledge source, a function of one's own package."""
+    """A speaker without a model: a calculator, a search in a knowledge source, a function of your own package."""
 
     example: ClassVar[str] = "{tool: calculator}"
 
     tool: Literal["calculator", "search", "python"] = Field(
-        description="Which tool: a calculator, a search in a knowledge source, or a function of your own."
+        description="calculator; search: in a knowledge source; python: a function of your own."
     )
-    source: Name | None = Field(None, description="Of a search: the knowledge entry.")
-    top: Annotated[Whole, Field(ge=1, le=1_000)] = Field(3, description="Of a search: passages for a query.")
+    source: Name | None = Field(None, description="For search: the entry of knowledge.")
+    top: Annotated[Whole, Field(ge=1, le=1_000)] = Field(3, description="For search: the number of passages per query.")
     function: Annotated[Text, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$")] | None = Field(
-        None, description="package.module:function, from text to text; it runs once you have permitted it."
+        None, description="For python: package.module:function, from text to text. It runs only with your permission."
     )
-    seconds: Annotated[float, Field(gt=0, le=3_600, strict=True)] = Field(10.0, description="That a call may take.")
+    seconds: Annotated[float, Field(gt=0, le=3_600, strict=True)] = Field(10.0, description="How long a call may take.")
 
     @model_validator(mode="after")
     def _fits_tool(self) -> Self:

@@ -31,18 +31,18 @@ ELSE = "else"
 
 
 class SayForm(StrictEntry):
-    """`{say: FILE}`: a template that nobody is asked with; what it renders to is said."""
+    """`{say: FILE}`: the rendered template is the turn. No model is called."""
 
-    say: Template = Field(description="The template whose text is said as it is, without a call.")
+    say: Template = Field(description="The template.")
 
 
 class VariantsForm(StrictEntry):
-    """`{variants: [FILES]}`: wordings of one prompt; each replicate draws one."""
+    """`{variants: [FILES]}`: several wordings of one prompt. Each replicate draws one."""
 
     example: ClassVar[str] = "{variants: [one.j2, other.j2, third.j2]}"
 
     variants: Annotated[tuple[Template, ...], Field(min_length=1)] = Field(
-        description="Templates; each replicate uses one of them in all of its debates."
+        description="Templates. Each replicate uses one of them in all its debates."
     )
 
     @model_validator(mode="after")
@@ -68,27 +68,25 @@ PromptText: TypeAlias = Annotated[
 
 
 class OwnTold(StrictEntry):
-    """`{step: name, last: 1, where: agreed}`: what a speaker itself said in some steps."""
+    """`{step: NAME, last: 1, where: agreed}`: turns of the speaker itself in some steps."""
 
     example: ClassVar[str] = "{step: answer, last: all}"
 
     step: Annotated[tuple[Name, ...], BeforeValidator(listed, json_schema_input_type=Name | tuple[Name, ...])] = Field(
-        (), description="A step or steps; none: all talk."
+        (), description="A step or a list of steps. Default: all answers, summaries and comments."
     )
     last: Annotated[Literal["all"] | Setting | AtLeastOne, OneOf()] = Field(
-        1, description="Of how many last times; all of them."
+        1, description="Turns of the last so many times that these steps ran, or all."
     )
-    where: TurnCondition | None = Field(
-        None, description="A condition on turns, by what was read of others about them."
-    )
+    where: TurnCondition | None = Field(None, description="Only turns for which this condition holds.")
 
 
 class ToldText(OwnTold):
-    """`{step: name, about: me, last: 1}`: what those heard said in some steps."""
+    """`{step: NAME, about: me, last: 1}`: turns of the heard agents in some steps."""
 
     example: ClassVar[str] = "{step: review, about: me}"
 
-    about: Literal["me", "anyone"] = Field("anyone", description="me: what is about the one who is told, alone.")
+    about: Literal["me", "anyone"] = Field("anyone", description="me: only turns about the listener.")
 
 
 def turn_filter(written: Any) -> Any:
@@ -129,27 +127,27 @@ def _one_role(value: Any) -> Any:
 
 
 class EdgeForm(StrictEntry):
-    """`{edge: role}`: one call about each player of a role; all others who are heard are heard in each."""
+    """`{edge: ROLE}`: one call about each heard agent of a role. Other heard agents are heard in every call."""
 
     edge: Annotated[Name | Setting, OneOf()] = Field(description="The role whose agents the calls are about.")
 
 
 class StepModelForm(StrictEntry):
-    """`{temperature: 0.2}`: how a step samples; `{name: NAME, temperature: 0.2}`: with which model as well."""
+    """`{temperature: 0.2}`: how this step samples. `{name: NAME, ...}`: with which model."""
 
     example: ClassVar[str] = "{temperature: 0.2}"
 
     name: Annotated[Name | Setting, OneOf()] | None = Field(
-        None, description="A name of models; else each agent's own."
+        None, description="The name of an entry of models. Default: each agent's own model."
     )
     temperature: Annotated[Annotated[Number, Field(ge=0, le=10)] | Setting, OneOf()] | None = Field(
-        None, description="Of sampling in this step."
+        None, description="The temperature in this step."
     )
     top_p: Annotated[Annotated[Number, Field(gt=0, le=1)] | Setting, OneOf()] | None = Field(
-        None, description="Of sampling in this step."
+        None, description="The top_p in this step."
     )
     max_tokens: Annotated[Annotated[Whole, Field(ge=1, le=10_000_000)] | Setting, OneOf()] | None = Field(
-        None, description="The most tokens of a reply in this step."
+        None, description="The largest number of tokens of a reply in this step."
     )
 
     @model_validator(mode="after")
@@ -170,19 +168,20 @@ class StepText(StrictEntry):
 
     role: Annotated[Name, BeforeValidator(_one_role, json_schema_input_type=Name)] = Field(description="Who speaks.")
     prompt: PromptText = Field(
-        description="The template; {say: FILE}, which is said as it is; a list, dealt to the role's agents in turn; "
-        "or templates by agent or role, and else."
+        description="A template; {say: FILE}; a list of templates, one for each agent in turn; or templates by agent "
+        "or role, with else."
     )
     hears: HearsText = Field("nobody", description="Who hears whom.")
     tells: Annotated[
         tuple[Annotated[_Told, OneOf()], ...],
         BeforeValidator(listed, json_schema_input_type=_Told | tuple[_Told, ...]),
         Field(min_length=1),
-    ] = Field(("latest",), description="Which heard turns reach the prompt: a word, or a list of words.")
-    own: Annotated[Own | Setting | OwnTold, OneOf()] = Field("none", description="What a speaker sees of itself.")
+    ] = Field(("latest",), description="Which turns of the heard agents the prompt shows: a value or a list of values.")
+    own: Annotated[Own | Setting | OwnTold, OneOf()] = Field(
+        "none", description="Which of its own turns a speaker is shown."
+    )
     placebo: Annotated[PlaceboKind | Setting, OneOf()] = Field(
-        "none",
-        description="Text that is shown instead of the words of others: the form of a debate without its content.",
+        "none", description="The text that replaces the words of others, as a control for the content of a debate."
     )
     material: dict[str, Plain] = Field(
         default_factory=dict, alias="with", description="Further variables of the template."
@@ -193,10 +192,10 @@ class StepText(StrictEntry):
     each: Annotated[
         Each | Setting | EdgeForm,
         OneOf(),
-    ] = Field("speaker", description="One call per speaker, edge (or those to a role), pair, match, listener or group.")
-    draws: Count = Field(1, description="Independent replies per call.")
+    ] = Field("speaker", description="For what a call is made.")
+    draws: Count = Field(1, description="How many independent replies each call gets.")
     model: Annotated[Name | Setting | StepModelForm, OneOf("the name of a model")] | None = Field(
-        None, description="With which model, and how, this step speaks: a name of models, or {temperature: 0.2}."
+        None, description="The model of this step: the name of an entry of models, or {temperature: 0.2}."
     )
     reads: Annotated[
         tuple[Reads, ...],
@@ -204,12 +203,12 @@ class StepText(StrictEntry):
         AfterValidator(_readable),
     ] = Field(
         ("answer",),
-        description="Things read from the reply; a verdict or a choice may be the second of two. A belief is an answer "
-        "with the probabilities of all that may be right.",
+        description="The kind of reply. A list reads two things. A belief is an answer and the probability "
+        "of each answer that may be right.",
     )
 
     chooses: Annotated[Literal["agents", "turns"] | Setting, OneOf()] = Field(
-        "agents", description="What a choice names: agents, or single turns by their place among those shown."
+        "agents", description="What a choice names: agents or single turns."
     )
 
     @property

@@ -26,20 +26,24 @@ Loss: TypeAlias = Literal["dpo", "dpo_norm", "ipo", "hinge", "nca", "bco", "sppo
 
 
 class QuestionsText(StrictEntry):
-    """The questions that debates to learn from are about: never those that the experiment asks."""
+    """The questions to learn from. They are never questions of the experiment."""
 
     example: ClassVar[str] = "{size: 200, validation: 40}"
 
-    dataset: Name | None = Field(None, description="Whose questions; needed where the spec has several datasets.")
-    size: Size = Field(description="How many are learned from.")
+    dataset: Name | None = Field(None, description="The dataset; required if the spec has several.")
+    size: Size = Field(description="The number of questions to learn from.")
     validation: Annotated[Whole, Field(ge=0, le=100_000_000)] = Field(
-        0, description="How many more are kept apart, to see whether more training still helps."
+        0, description="The number of further questions for validation."
     )
-    path: Place | None = Field(None, description="The official file or folder, or env:NAME; else the dataset's.")
-    file: Place | None = Field(None, description="A file of one's own with the dataset's columns, or env:NAME.")
-    subset: Texts = Field((), description="Parts of the dataset, such as subjects; else the dataset's.")
-    split: Text | None = Field(None, description="Of the dataset, such as train; else what its sample leaves.")
-    seed: Annotated[Whole, Field(ge=0, lt=2**63)] | None = Field(None, description="Of the sample; else the dataset's.")
+    path: Place | None = Field(None, description="The official file or folder, or env:NAME. Default: the dataset's.")
+    file: Place | None = Field(None, description="Your own file with the dataset's columns, or env:NAME.")
+    subset: Texts = Field((), description="Parts of the dataset, such as subjects. Default: the dataset's.")
+    split: Text | None = Field(
+        None, description="The split, such as train. Default: questions that the experiment does not use."
+    )
+    seed: Annotated[Whole, Field(ge=0, lt=2**63)] | None = Field(
+        None, description="The seed of the sample. Default: the dataset's."
+    )
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -54,24 +58,28 @@ class OptimiserText(StrictEntry):
     example: ClassVar[str] = "{loss: dpo, rank: 256, rate: 5.0e-6}"
     hints: ClassVar[Mapping[str, str]] = {"learning_rate": "write rate: 5.0e-6", "lr": "write rate: 5.0e-6"}
 
-    loss: Loss = Field("dpo", description="The loss to minimise; sft learns from good replies instead of pairs.")
+    loss: Loss = Field("dpo", description="The loss function. sft learns from good replies instead of pairs.")
     nll: Annotated[float, Field(ge=0, le=1_000, strict=True)] = Field(
-        1.0, description="Weight of the negative log-likelihood of the chosen replies."
+        1.0, description="The weight of the negative log-likelihood of the chosen replies."
     )
     beta: Annotated[float, Field(gt=0, le=1_000, strict=True)] = Field(
-        0.1, description="Weight of staying close to the untrained model."
+        0.1, description="The weight of staying close to the untrained model."
     )
-    rank: Annotated[Whole, Field(ge=1, le=4_096)] = Field(256, description="Of the adapter (LoRA).")
+    rank: Annotated[Whole, Field(ge=1, le=4_096)] = Field(256, description="The rank of the adapter (LoRA).")
     alpha: Annotated[float, Field(gt=0, le=65_536, strict=True)] | None = Field(
-        None, description="Of the adapter: it is scaled by alpha / rank; else alpha is rank."
+        None, description="The adapter is scaled by alpha / rank. Default: rank."
     )
-    rate: Annotated[float, Field(gt=0, le=1, strict=True)] = Field(5e-6, description="Learning rate.")
-    epochs: Annotated[float, Field(gt=0, le=10_000, strict=True)] = Field(1.0, description="Passes over the pairs.")
-    batch: Annotated[Whole, Field(ge=1, le=1_000_000)] = Field(8, description="Pairs a step.")
+    rate: Annotated[float, Field(gt=0, le=1, strict=True)] = Field(5e-6, description="The learning rate.")
+    epochs: Annotated[float, Field(gt=0, le=10_000, strict=True)] = Field(
+        1.0, description="The number of passes over the pairs."
+    )
+    batch: Annotated[Whole, Field(ge=1, le=1_000_000)] = Field(8, description="The number of pairs per step.")
     at_once: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = Field(
-        None, description="Pairs that go through the model together, where memory is short; else all of a step."
+        None, description="The number of pairs in memory at the same time. Default: all pairs of a step."
     )
-    seed: Annotated[Whole, Field(ge=0, lt=2**31)] | None = Field(None, description="Else the spec's.")
+    seed: Annotated[Whole, Field(ge=0, lt=2**31)] | None = Field(
+        None, description="The seed of the training. Default: the spec's."
+    )
 
 
 class TrainText(StrictEntry):
@@ -85,19 +93,21 @@ class TrainText(StrictEntry):
         **dict.fromkeys(("size", "validation", "split", "dataset"), "it goes under questions"),
     }
 
-    method: Name = Field(description="The method whose agents learn, of this spec.")
+    method: Name = Field(description="The method of this spec whose agents learn.")
     roles: Annotated[tuple[Variable, ...], Field(min_length=1)] = Field(
         ("critic", "actor"), description="The roles that learn, in this order."
     )
     questions: QuestionsText = Field(description="The questions of the debates to learn from.")
     samples: Annotated[Whole, Field(ge=1, le=10_000)] = Field(
-        5, description="Roll-outs that a reply's value is estimated from."
+        5, description="The number of roll-outs that estimate the value of a reply."
     )
-    threshold: Share = Field(0.2, description="The least difference of values that makes a pair.")
-    repeats: Annotated[Whole, Field(ge=1, le=100)] = Field(1, description="How often the roles learn; ACC-Debate+: 2.")
-    opening: Flag = Field(True, description="Guide the first replies, too; false: from round 1 on (Algorithm 1).")
+    threshold: Share = Field(0.2, description="The least difference of values between the two replies of a pair.")
+    repeats: Annotated[Whole, Field(ge=1, le=100)] = Field(1, description="How often the roles learn (ACC-Debate+: 2).")
+    opening: Flag = Field(
+        True, description="Whether the first replies are guided, too. false: only from round 1 on (Algorithm 1)."
+    )
     guide: Template = Field("acc/guide.j2", description="The template that guides a reply.")
-    weights: Place | None = Field(None, description="Folder of the weights, of models that a server answers for.")
+    weights: Place | None = Field(None, description="The folder of the weights, if a server runs the model.")
     optimiser: OptimiserText = Field(
         default_factory=lambda: OptimiserText.model_validate({}), description="How the roles learn from pairs."
     )

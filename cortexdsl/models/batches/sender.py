@@ -19,11 +19,11 @@ from cortexdsl.models.budget import Budget
 from cortexdsl.models.endpoints.credentials import Secrets
 from cortexdsl.models.endpoints.retry import Delivery, GaveUp, Hooks
 from cortexdsl.models.job_tally import TallyWriter
-from cortexdsl.models.sender import check_reply
+from cortexdsl.models.sender import check_reply, cost_of_failure
 from cortexdsl.models.spending import Spending
 from cortexdsl.models.transports.failures import Failure
-from cortexdsl.models.transports.interface import Raw, Usage
-from cortexdsl.models.transports.prices import dollars_of, estimated_dollars
+from cortexdsl.models.transports.interface import Raw
+from cortexdsl.models.transports.prices import estimated_dollars
 from cortexdsl.models.transports.wire import SEED, mask_url
 
 if TYPE_CHECKING:
@@ -118,7 +118,9 @@ class BatchSender:
                 is_over = failure.is_certain or failures >= self._hooks.patience.attempts(failure.kind)
                 is_over = is_over and not failure.is_mended
                 if sending.wave is not None:
-                    self._failed(key, sending.wave, _cost_of(failure, model, prompt_tokens), failure, is_over=is_over)
+                    self._failed(
+                        key, sending.wave, cost_of_failure(model, failure, prompt_tokens), failure, is_over=is_over
+                    )
                 if is_over:
                     raise GaveUp(failure, retries.total() + 1, retries) from None
                 retries[failure.kind.slug] += 1
@@ -225,12 +227,3 @@ class _Sending:
         has_seed = self.wave.calls[self._key].has_seed  # a wave of an earlier run may have had none
         with sender.preparing():
             return sender.check(await wording.read(with_seed(call, has_seed=has_seed), self._access, outcome))
-
-
-def _cost_of(failure: Failure, model: Model, prompt_tokens: int) -> Spending:
-    """Return what a failed attempt has cost, as elsewhere: what was counted, else its prompt if the model worked."""
-    usage = failure.usage
-    if usage.prompt_tokens is None:
-        usage = Usage(prompt_tokens if failure.may_have_cost else 0, usage.completion_tokens)
-    tokens = (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
-    return Spending(1, tokens, dollars_of(model, usage) or 0.0)

@@ -106,7 +106,7 @@ class AppendLog:
         RecordError
             If the disk is full or fails; the file is left without a half line.
         """
-        line = with_checksum(json.dumps(record, separators=(", ", ": "))).encode("ascii") + b"\n"
+        line = with_checksum(json.dumps(record)).encode("ascii") + b"\n"
         start = self.end
         try:
             append(self._file, line, start)

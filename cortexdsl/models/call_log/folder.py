@@ -16,7 +16,7 @@ from typing import Any
 from cortexdsl.core import Reply
 from cortexdsl.models.call_log.append_log import AppendLog, line_number
 from cortexdsl.models.call_log.index import LogIndex, LogTotals, name_of
-from cortexdsl.models.call_log.records import read_call, reply_of, summary_of
+from cortexdsl.models.call_log.records import CallSummary, read_call, reply_of, summary_of
 
 _HANDLES = 32
 _ROW_BITS = 40
@@ -98,14 +98,20 @@ class LogFolder:
                 return
             self._first = {}
         for place, name in enumerate(names, base + start):
-            if self._first.setdefault(name, place) != place:
-                self._more.setdefault(name, []).append(place)
+            self._remember(name, place)
 
-    def add(self, number: int, record: Mapping[str, Any], offset: int, length: int) -> None:
+    def _remember(self, name: bytes, place: int) -> None:
+        if self._first.setdefault(name, place) != place:
+            self._more.setdefault(name, []).append(place)
+
+    def add(self, number: int, reply: Reply, summary: CallSummary, offset: int, length: int) -> None:
         """Add a line that a writer of this process has just written."""
-        self._heard.keep((number << _ROW_BITS) | len(self._logs[number]), reply_of(record))
-        self._logs[number].append(summary_of(record), offset, length)
-        self._learn(number)
+        row = len(self._logs[number])
+        place = (number << _ROW_BITS) | row
+        self._heard.keep(place, reply)
+        self._logs[number].append(summary, offset, length)
+        self._remember(name_of(summary.key), place)
+        self._learned[number] = row + 1
 
     def find(self, key: str, own: int | None, *, errors_again: bool) -> dict[str, Any] | None:
         """Return the record of a key: the job's own first, replies before failures; None if there is none."""
@@ -265,12 +271,14 @@ class CallLogs:
         record = self._folder.find(key, self._number, errors_again=False)
         return None if record is None else str(record["error"])
 
-    def write(self, record: Mapping[str, Any]) -> None:
-        """Append a line to the own log and to the index."""
+    def write(self, record: Mapping[str, Any]) -> tuple[Reply, CallSummary]:
+        """Append a line to the own log and to the index; return what it says."""
         if self.writer is None or self._number is None:
             raise RuntimeError("these logs were opened to be read only")
         offset, length = self.writer.append(record)
-        self._folder.add(self._number, record, offset, length - 1)
+        reply, summary = reply_of(record), summary_of(record)
+        self._folder.add(self._number, reply, summary, offset, length - 1)
+        return reply, summary
 
     def grown(self) -> list[tuple[Path, int]]:
         """Return the logs of other jobs that were not brought to disk since they grew, with their sizes."""

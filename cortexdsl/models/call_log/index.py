@@ -24,8 +24,8 @@ from cortexdsl.models.call_log.records import CallSummary, summary_of_line
 
 _HEADER = b"cortexdsl call log index, version 2\n".ljust(64, b".")
 _ROW = struct.Struct("<16sQIIQQdII")
-_CRC = struct.Struct("<I")
-_DATA = _ROW.size - _CRC.size
+_DATA, _CRC = struct.Struct("<16sQIIQQdI"), struct.Struct("<I")
+"""An entry without its checksum, and the checksum."""
 _ROWS = np.dtype(
     [
         ("name", "V16"), ("offset", "<u8"), ("length", "<u4"), ("attempts", "<u4"),
@@ -104,7 +104,7 @@ class LogIndex:
         self.catch_up()
         try:
             if not self._is_kept_whole():
-                write_file(self._beside, (_HEADER, bytes(self._rows)), durable=False)
+                write_file(self._beside, (_HEADER, memoryview(self._rows)), durable=False)
             self._file = open_to_write(self._beside, append=True, durable=False)
         except OSError as error:  # a log without an index is slower to open, and no less true
             _say.warning("%s: the index of the call log cannot be written (%s)", self._beside, error.strerror)
@@ -182,10 +182,10 @@ class LogIndex:
 
     def _add(self, summary: CallSummary, offset: int, length: int) -> bytes:
         """Add an entry in memory; return it."""
-        data = _ROW.pack(
+        data = _DATA.pack(
             name_of(summary.key), offset, length, summary.attempts,
-            summary.prompt_tokens, summary.completion_tokens, summary.dollars, summary.is_error, 0,
-        )[:_DATA]  # fmt: skip
+            summary.prompt_tokens, summary.completion_tokens, summary.dollars, summary.is_error,
+        )  # fmt: skip
         crc = zlib.crc32(data, self._crc)
         end = _CRC.pack(crc)
         self._crc = zlib.crc32(end, crc)
@@ -199,13 +199,13 @@ class LogIndex:
 
     def names(self, first: int = 0, end: int | None = None) -> list[bytes]:
         """Return the names of the keys of some entries."""
-        part = bytes(memoryview(self._rows)[first * _ROW.size : None if end is None else end * _ROW.size])
-        names: list[bytes] = np.frombuffer(part, _ROWS)["name"].tolist()
+        rows = len(self) - first if end is None else end - first
+        names: list[bytes] = np.frombuffer(self._rows, _ROWS, rows, first * _ROW.size)["name"].tolist()
         return names
 
     def totals(self) -> LogTotals:
         """Add up all entries."""
-        rows = np.frombuffer(bytes(self._rows), _ROWS)
+        rows = np.frombuffer(self._rows, _ROWS)
         attempts, prompt, completion = (int(rows[name].sum()) for name in ("attempts", *_TOKENS))
         failed = int(rows["is_error"].sum())
         return LogTotals(len(rows), failed, attempts, prompt, completion, float(rows["dollars"].sum()))

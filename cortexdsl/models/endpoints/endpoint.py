@@ -13,6 +13,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from cortexdsl.core import Model, Rate
 from cortexdsl.models.call_keys import plain
@@ -136,10 +137,7 @@ class Endpoint:
     def first_call(self, model: Model, head_start: float) -> FirstCall:
         """Return the first call to a model with its options."""
         entry = model.model, json.dumps(plain(model.options), sort_keys=True)
-        first = self._first_calls.get(entry)
-        if first is None:
-            first = self._first_calls[entry] = FirstCall(head_start)
-        return first
+        return self._first_calls.setdefault(entry, FirstCall(head_start))
 
     def answered(self, outages: Outages) -> None:
         """Note a reply: an outage is over."""
@@ -243,6 +241,25 @@ class Endpoint:
         self._wake()
 
 
+@dataclass(frozen=True, slots=True)
+class Route:
+    """How a model is reached: what does not change from one of its calls to the next.
+
+    Attributes
+    ----------
+    model : Model
+    endpoint : Endpoint
+    first_call : FirstCall
+    address, key : str or None
+    """
+
+    model: Model
+    endpoint: Endpoint
+    first_call: FirstCall
+    address: str | None
+    key: str | None
+
+
 class Endpoints:
     """All endpoints that a process calls.
 
@@ -261,28 +278,36 @@ class Endpoints:
         self._secrets, self._clock, self._sleep = secrets, clock, sleep
         self._endpoints: dict[tuple[str, str | None], Endpoint] = {}
         self._meters: dict[tuple[str, ...], RateMeter] = {}
+        self._routes: dict[int, Route] = {}  # by the identity of the model, which a route keeps alive
 
-    def find(self, model: Model, connections: int) -> tuple[Endpoint, str | None, str | None]:
-        """Return the endpoint of a model, its address and its key.
+    def route(self, model: Model, connections: int, head_start: float) -> Route:
+        """Return how a model is reached.
 
         Parameters
         ----------
         model : Model
         connections : int
             The most calls in flight to an endpoint that is new.
+        head_start : float
+            The most seconds for which other calls wait for the first one to the model.
 
         Raises
         ------
         ModelError
             If the address or key that the spec names is not in the environment.
         """
+        known = self._routes.get(id(model))
+        if known is not None:
+            return known
         address, key = self._secrets.address(model), self._secrets.key(model)
         where = (_place(model, address), model.api_key_env)
         endpoint = self._endpoints.get(where)
         if endpoint is None:
             name = mask_url(where[0]) if address else where[0]
             endpoint = self._endpoints[where] = Endpoint(AdaptiveLimit(connections), self._clock, name)
-        return endpoint, address, key
+        route = Route(model, endpoint, endpoint.first_call(model, head_start), address, key)
+        self._routes[id(model)] = route
+        return route
 
     def meter(self, model: Model, rate: Rate | None) -> RateMeter:
         """Return what admits the requests to a model; without a rate it is this process's alone.

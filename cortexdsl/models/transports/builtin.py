@@ -17,7 +17,7 @@ from cortexdsl.errors import InputError
 from cortexdsl.models.solver.prompts import read_prompt
 from cortexdsl.models.solver.replies import SolverSettings, decide, malform, solver_settings, speak
 from cortexdsl.models.transports.failures import Failure, FailureKind
-from cortexdsl.models.transports.interface import Raw, TransportType, wire_seed
+from cortexdsl.models.transports.interface import Raw, TransportType, Usage, wire_seed
 
 SOLVER = "builtin/solver"
 _PIECE = re.compile(r"\w+|[^\w\s]")
@@ -66,7 +66,8 @@ def solve(messages: Sequence[Message], seed: int, options: Mapping[str, Any]) ->
     text, finish_reason = speak(prompt, decision, settings, rng), "stop"
     if rng.random() < settings.malformed:
         text, finish_reason = malform(text, rng)
-    return Raw(text, finish_reason, sum(count_tokens(m["content"]) for m in messages), count_tokens(text))
+    usage = Usage(sum(count_tokens(message["content"]) for message in messages), count_tokens(text))
+    return Raw(text, finish_reason, usage)
 
 
 def count_tokens(text: str) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from cortexdsl.core import TOOL_CALLED, Tokens
@@ -70,66 +70,85 @@ def completion(message: Any, finish_reason: Any, usage: Any, *, seed_refused: bo
         Malformed if the content is not a text, or a call of a tool replaces it; content filter if a refusal replaces
         it; transient if the server broke it off.
     """
-    content = _field(message, "content")
-    refusal = _field(message, "refusal") or _field(_field(message, "provider_specific_fields"), "refusal")  # litellm's
-    if content is None and refusal:
-        raise Failure(FailureKind.CONTENT_FILTER, f"the model refused: {refusal}")
-    if content is None and _field(message, "tool_calls"):
-        raise Failure(FailureKind.MALFORMED, f"{TOOL_CALLED}, and none was offered")
-    if content is not None and not isinstance(content, str):
+    field = _reader(message)
+    content = field("content")
+    if content is None:
+        refusal = field("refusal") or _reader(field("provider_specific_fields"))("refusal")  # litellm's
+        if refusal:
+            raise Failure(FailureKind.CONTENT_FILTER, f"the model refused: {refusal}")
+        if field("tool_calls"):
+            raise Failure(FailureKind.MALFORMED, f"{TOOL_CALLED}, and none was offered")
+    elif not isinstance(content, str):
         raise Failure(FailureKind.MALFORMED, "the content of the reply is not text")
     reason = finish_reason if isinstance(finish_reason, str) else None
     if reason in _INTERRUPTED:
-        counted = Usage(_count(usage, "prompt_tokens"), _count(usage, "completion_tokens"))
-        raise Failure(FailureKind.TRANSIENT, f"the server broke the reply off ({reason})", usage=counted)
+        raise Failure(FailureKind.TRANSIENT, f"the server broke the reply off ({reason})", usage=usage_of(usage))
     if reason is not None:
         reason = _LENGTH.get(reason, reason) if _WORD.fullmatch(reason) else "other"
     text, in_tags = separated(content or "")
     thought = "\n\n".join(filter(None, (reasoning_field(message).strip(), in_tags)))
     text = text.strip() if thought else text  # clients that take the tags out themselves leave the lines between
-    details = _field(usage, "prompt_tokens_details")
     return Raw(
         text,
         reason,
-        _count(usage, "prompt_tokens"),
-        _count(usage, "completion_tokens"),
-        cached_tokens=_first(_count(details, "cached_tokens"), *(_count(usage, name) for name in _CACHE_READS)),
-        cache_write_tokens=_first(
-            *(_count(details, name) for name in _CACHE_WRITES), _count(usage, "cache_creation_input_tokens")
-        ),
-        cache_write_1h_tokens=_first(
-            *(_count(_field(owner, name), _HOUR) for owner, name in ((details, _WRITES), (usage, "cache_creation")))
-        ),
+        usage_of(usage),
         billed=_billed(usage),
         seed_refused=seed_refused,
         reasoning=thought,
-        reasoning_tokens=_count(_field(usage, "completion_tokens_details"), "reasoning_tokens"),
+        reasoning_tokens=_first(_reader(_reader(usage)("completion_tokens_details"))("reasoning_tokens")),
         tokens=tokens_of(logprobs, text) if logprobs is not None else (),
+    )
+
+
+def usage_of(said: Any) -> Usage:
+    """Return the counts of a `usage`, by the names that each provider gives them.
+
+    Parameters
+    ----------
+    said : mapping or object
+        As it was parsed, or as a client gives it; None if there is none.
+    """
+    field = _reader(said)
+    detail = _reader(field("prompt_tokens_details"))
+    return Usage(
+        _first(field("prompt_tokens")),
+        _first(field("completion_tokens")),
+        _first(detail("cached_tokens"), *map(field, _CACHE_READS)),
+        _first(*map(detail, _CACHE_WRITES), field("cache_creation_input_tokens")),
+        _first(_reader(detail(_WRITES))(_HOUR), _reader(field("cache_creation"))(_HOUR)),
     )
 
 
 def _billed(usage: Any) -> float | None:
     """Return the dollars that OpenRouter says a call cost; with a key of one's own at the provider, both bills."""
-    costs = [_field(usage, "cost")]
-    if _field(usage, "is_byok") is True:
-        costs.append(_field(_field(usage, "cost_details"), "upstream_inference_cost"))
+    field = _reader(usage)
+    costs = [field("cost")]
+    if field("is_byok") is True:
+        costs.append(_reader(field("cost_details"))("upstream_inference_cost"))
     known = [c for c in costs if isinstance(c, int | float) and not isinstance(c, bool) and 0 <= c < math.inf]
     return float(sum(known)) if known else None
 
 
-def _first(*counts: int | None) -> int | None:
-    """Return the first count that is known and not 0; else 0 if one is known, else None."""
-    known = [count for count in counts if count is not None]
-    return next((count for count in known if count), 0) if known else None
+def _first(*said: Any) -> int | None:
+    """Return the first value that is a count and not 0; else 0 if one is, else None."""
+    found = None
+    for count in said:
+        if count is not None and isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= MOST_TOKENS:
+            if count:
+                return count
+            found = 0
+    return found
 
 
-def _field(owner: Any, name: str) -> Any:
-    return owner.get(name) if isinstance(owner, dict) else getattr(owner, name, None)
+def _nothing(_name: str) -> None:
+    return None
 
 
-def _count(usage: Any, name: str) -> int | None:
-    n = _field(usage, name)
-    return n if isinstance(n, int) and not isinstance(n, bool) and 0 <= n <= MOST_TOKENS else None
+def _reader(owner: Any) -> Callable[[str], Any]:
+    """Return what gives the fields of a mapping or an object by their names, and None for one that is absent."""
+    if isinstance(owner, dict):
+        return owner.get
+    return _nothing if owner is None else lambda name: getattr(owner, name, None)
 
 
 _FIELDS = ("reasoning_content", "reasoning")  # what servers call it; the second is the newer name
@@ -150,8 +169,7 @@ def reasoning_field(message: Any) -> str:
     message : mapping or object
         The `message` of a chat completion, parsed or as a client's object.
     """
-    for name in _FIELDS:
-        value = _field(message, name)
+    for value in map(_reader(message), _FIELDS):
         if isinstance(value, str) and value:
             return value
     return ""
@@ -217,7 +235,7 @@ def tokens_of(logprobs: Any, text: str) -> Tokens:
         Length in characters and log-probability of each token; together they are the text. Empty if the server gave
         none, one is not a number (NaN, above 0), or they do not spell the text.
     """
-    pieces = _pieces(_field(logprobs, "content"))
+    pieces = _pieces(_reader(logprobs)("content"))
     solid = [place for place, letter in enumerate(text) if not letter.isspace()]
     if pieces is None or not solid:
         return ()
@@ -262,7 +280,8 @@ def _pieces(content: Any) -> list[_Piece] | None:
         return None
     pieces = []
     for entry in content:
-        token, logprob = _field(entry, "token"), _field(entry, "logprob")
+        field = _reader(entry)
+        token, logprob = field("token"), field("logprob")
         if (
             not isinstance(token, str)
             or isinstance(logprob, bool)
@@ -270,7 +289,7 @@ def _pieces(content: Any) -> list[_Piece] | None:
             or not -1e300 < logprob < 0.001
         ):
             return None
-        text = _said(token, _field(entry, "bytes"))
+        text = _said(token, field("bytes"))
         pieces.append(_Piece(text, round(min(0.0, float(logprob)), _DIGITS)))
     return pieces
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import aiohttp
 
 CONNECT = 15.0
+_BODY = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)  # as OpenAI's own client writes it
 
 
 class DirectTransport:
@@ -54,7 +55,7 @@ class DirectTransport:
             return await self._post(api_base, api_key, body, seconds)
 
     async def _post(self, api_base: str, api_key: str | None, body: Mapping[str, Any], seconds: float) -> Raw:
-        payload = json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
+        payload = _BODY.encode(body).encode()
         url = f"{api_base.rstrip('/')}/chat/completions"
         status, content, headers = await self._exchange(url, api_key, payload, seconds)
         refuse_redirect(status, headers)

@@ -45,6 +45,10 @@ class Usage(NamedTuple):
     cache_write_1h_tokens: int | None = None
 
 
+NO_USAGE = Usage()
+"""That of a server that reports none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Raw:
     """A reply as a transport returns it.
@@ -54,8 +58,7 @@ class Raw:
     text : str
         Without the reasoning.
     finish_reason : str or None
-    prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens, cache_write_1h_tokens : int or None
-        As the server counted them (see `Usage`).
+    usage : Usage
     seed_refused : bool
         The provider takes no seed, so the call was sent without one.
     reasoning : str
@@ -70,27 +73,12 @@ class Raw:
 
     text: str
     finish_reason: str | None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    usage: Usage = NO_USAGE
     seed_refused: bool = False
     reasoning: str = ""
     reasoning_tokens: int | None = None
     tokens: Tokens = ()
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
-    cache_write_1h_tokens: int | None = None
     billed: float | None = None
-
-    @property
-    def usage(self) -> Usage:
-        """The tokens of the call."""
-        return Usage(
-            self.prompt_tokens,
-            self.completion_tokens,
-            self.cached_tokens,
-            self.cache_write_tokens,
-            self.cache_write_1h_tokens,
-        )
 
 
 @runtime_checkable

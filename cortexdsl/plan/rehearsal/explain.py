@@ -34,7 +34,13 @@ from cortexdsl.metrics.budgets import longest_chain
 from cortexdsl.metrics.replies import debate_calls
 from cortexdsl.plan.rehearsal.conditions import without_effect
 from cortexdsl.plan.rehearsal.estimate import AgreeingRehearsal, Rehearsal
-from cortexdsl.plan.rehearsal.full_length import full_length, keeps_a_number, known_choices, template_roles
+from cortexdsl.plan.rehearsal.full_length import (
+    full_length,
+    keeps_a_number,
+    keeps_everybody,
+    known_choices,
+    template_roles,
+)
 from cortexdsl.plan.rehearsal.wording import (
     choice_in_words,
     confidence_in_words,
@@ -121,9 +127,13 @@ def _choices(method: Method) -> Iterator[str]:
     known: Collection[object] = known_choices(method)
     only_templates = template_roles(method)
     for part in dict.fromkeys(scheduled_choices(method.schedule)):
-        if part not in known and (part.role in only_templates or not keeps_a_number(part)):
+        if part in known:
+            continue
+        if part.role in only_templates or not (keeps_a_number(part) or keeps_everybody(part)):
             who = "the first in line is chosen here" if part.role in only_templates else "everybody is chosen here"
             yield f"choose {part.role} ({choice_in_words(part)}): {who}; in a debate it follows from what is said"
+        elif keeps_everybody(part) and part.order:
+            yield f"choose {part.role} ({choice_in_words(part)}): in a debate the order follows from the weights"
 
 
 def _is_tied(graph: Graph) -> bool:
@@ -261,7 +271,11 @@ def why_fewer_calls(method: Method, never: Collection[SitePlace] = ()) -> str:
         for word, text in (("until", loop.until), ("unless", loop.unless))
     )
     speak = {step.role for step in method.steps.values()}.union(principal_roles(method))
-    harmless = {part for part in scheduled_choices(method.schedule) if keeps_a_number(part) or part.role not in speak}
+    harmless = {
+        part
+        for part in scheduled_choices(method.schedule)
+        if keeps_a_number(part) or keeps_everybody(part) or part.role not in speak
+    }
     silent = _silences(method.schedule, known_choices(method) | harmless)
     why = [*(["a loop ends early"] if ends else []), *(["a choice silences somebody"] if silent else [])]
     why += ["the debate is sure enough"] if method.defer else []

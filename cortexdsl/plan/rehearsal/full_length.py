@@ -100,6 +100,11 @@ def keeps_a_number(choice: Choose) -> bool:
     return keep.declaration.retained is not None and keep.floor is None and "chance" in parse(choice.weight).names
 
 
+def keeps_everybody(choice: Choose) -> bool:
+    """Return whether a choice keeps all candidates, whatever they weigh; they may stand in another order."""
+    return choice.keep == Keep("all")
+
+
 def template_roles(method: Method) -> frozenset[str]:
     """Return the roles that only decide which template an agent gets: no step is spoken by them or hears them."""
     steps = method.steps.values()

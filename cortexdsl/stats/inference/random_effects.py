@@ -107,8 +107,10 @@ def pool_separate(estimates: Sequence[float] | Floats, errors: Sequence[float] |
 def pool_crossed(values: Floats) -> Pooled:
     """Pool groups that answered the same questions; groups and questions are both samples.
 
-    The variance of the mean is that over questions (of the means over groups) plus tau^2 / groups, where tau^2 is the
-    variance of the groups' means beyond the interaction of groups and questions: the quasi-F of psycholinguistics.
+    Three mean squares estimate the variance of the mean: that of questions, that of groups, and that of their
+    interaction, which the other two contain. The variance is questions + groups - interaction: the quasi-F of
+    psycholinguistics. No component of variance is below 0, so if questions or groups differ by no more than the
+    interaction explains, the variance is the largest of the three, with its own degrees of freedom.
 
     Parameters
     ----------
@@ -124,17 +126,19 @@ def pool_crossed(values: Floats) -> Pooled:
     _check(groups)
     by_group, by_unit = values.mean(axis=1), values.mean(axis=0)
     left = values - by_group[:, None] - by_unit + values.mean()
-    chance = float((left**2).sum()) / ((groups - 1) * (units - 1)) / units  # of a group's mean, given the questions
     spread = float(by_group.var(ddof=1))
-    tau_squared = max(spread - chance, 0.0)
-    asked = float(by_unit.var(ddof=1)) / units
-    variance = asked + tau_squared / groups
-    parts = ((asked, units - 1), (spread / groups, groups - 1), (chance / groups, (groups - 1) * (units - 1)))
-    counted = parts if tau_squared else parts[:1]
-    loose = sum(part**2 / freedom for part, freedom in counted)
-    freedom = variance**2 / loose if loose > 0 else units - 1.0
+    of_units = float(by_unit.var(ddof=1)) / units
+    of_groups = spread / groups
+    shared = float((left**2).sum()) / ((groups - 1) * (units - 1)) / (groups * units)
+    squares = ((of_units, units - 1), (of_groups, groups - 1), (shared, (groups - 1) * (units - 1)))
+    if of_units > shared and of_groups > shared:
+        variance = of_units + of_groups - shared
+        freedom = variance**2 / sum(square**2 / own for square, own in squares)
+    else:
+        variance, freedom = max(squares)
+    freedom = float(np.clip(freedom, min(groups, units) - 1, units - 1))
+    tau_squared = max(spread - groups * shared, 0.0)
     share = tau_squared / spread if spread > 0 else 0.0
-    freedom = float(np.clip(freedom, 1, units - 1))
     return Pooled(float(values.mean()), variance**0.5, freedom, groups, tau_squared**0.5, share)
 
 

@@ -97,10 +97,11 @@ def job(plan: Plan, folder: Path, now: float, kill_at: tuple[str, int] | None = 
 
         write = CallLogs.write
 
-        def written(self: CallLogs, record: dict[str, object]) -> None:
+        def written(self: CallLogs, record: dict[str, object]) -> object:
             moment("before line")
-            write(self, record)
+            said = write(self, record)
             moment("after line")
+            return said
 
         CallLogs.write = written  # type: ignore[assignment, method-assign]
         stub = BatchStub(folder / "provider.json", time.clock, moment=moment, lag=30.0)

@@ -20,7 +20,7 @@ from cortexdsl.models.call_log.append_log import AppendLog
 from cortexdsl.models.call_log.folder import CallLogs
 from cortexdsl.models.call_log.index import LogIndex
 from cortexdsl.models.call_log.records import call_record
-from cortexdsl.models.transports.interface import Raw
+from cortexdsl.models.transports.interface import Raw, Usage
 from tests.models.kit import call_of
 
 
@@ -31,7 +31,7 @@ def fill(path: Path, count: int, prefix: str = "q") -> dict[str, str]:
     for number in range(count):
         call = call_of(f"{prefix} {number}")
         key = call_key(call)
-        raw = Raw(f"reply {number}", "stop", 7, number)
+        raw = Raw(f"reply {number}", "stop", Usage(7, number))
         logs.write(call_record(key, call, raw, seconds=0.1, attempts=1 + number % 2, dollars=0.5))
         replies[key] = f"reply {number}"
     logs.close()

@@ -13,7 +13,7 @@ from cortexdsl.core import Call, Limits, Model
 from cortexdsl.models.client import open_client
 from cortexdsl.models.endpoints.refusals import REFUSALS_FILE
 from cortexdsl.models.transports.failures import Failure, FailureKind
-from cortexdsl.models.transports.interface import Raw
+from cortexdsl.models.transports.interface import Raw, Usage
 from cortexdsl.plan import compile_spec
 from tests.models.kit import Time, call_of
 
@@ -31,7 +31,7 @@ class Reasoner:
                 failure = Failure(FailureKind.BAD_REQUEST, f"Unsupported parameter: {name}")
                 failure.refused = name
                 raise failure
-        return Raw("Answer: 4", "stop", 10, 5, seed_refused=True)
+        return Raw("Answer: 4", "stop", Usage(10, 5), seed_refused=True)
 
     async def close(self) -> None:
         pass

@@ -18,7 +18,7 @@ from cortexdsl.models.client import open_client
 from cortexdsl.models.endpoints.retry import Outages
 from cortexdsl.models.spending import spent_so_far
 from cortexdsl.models.transports.failures import Failure, FailureKind
-from cortexdsl.models.transports.interface import Raw
+from cortexdsl.models.transports.interface import Raw, Usage
 from tests.models.kit import Fake, Time, call_of, settle
 
 DEAD = Failure(FailureKind.TRANSIENT, "connection refused")
@@ -113,10 +113,10 @@ def test_a_server_that_dies_while_calls_are_on_their_way_is_waited_for(tmp_path:
             elif call.seed == 1:
                 time.now += 1
                 slow.set()
-                return Raw("fine", "stop", 1, 1)
+                return Raw("fine", "stop", Usage(1, 1))
             if time.now < 100:
                 raise Failure(FailureKind.TRANSIENT, "connection refused")
-            return Raw("back", "stop", 1, 1)
+            return Raw("back", "stop", Usage(1, 1))
 
         fake.send = send  # type: ignore[assignment]
         first, second = await job("only", tmp_path, fake, time, calls=2, wait=600.0)
@@ -139,7 +139,7 @@ def test_patience_does_not_run_out_while_a_call_waits_for_a_place(tmp_path: Path
                 raise Failure(FailureKind.TRANSIENT, "once")
             await settle()  # all others have come to the gate
             await time.sleep(1000)
-            return Raw("fine", "stop", 1, 1)
+            return Raw("fine", "stop", Usage(1, 1))
 
         fake.send = send  # type: ignore[assignment]
         allowed = Limits(connections=1)

@@ -10,7 +10,7 @@ import pytest
 
 from cortexdsl.core import Call, Model
 from cortexdsl.models.transports.failures import Failure, FailureKind
-from cortexdsl.models.transports.interface import PLACEHOLDER_KEY, Raw
+from cortexdsl.models.transports.interface import PLACEHOLDER_KEY, Raw, Usage
 from cortexdsl.models.transports.litellm import LitellmTransport
 from tests.models.transports.wires import WIRES, Served, serving
 
@@ -166,8 +166,9 @@ def test_a_reply(
     """Tokens, reasoning and endings are those that the server says; what it does not count is unknown."""
     raw, _ = told(provider, 200, body, monkeypatch)
     assert isinstance(raw, Raw), raw
-    assert (raw.text, raw.prompt_tokens) == (SOLVED, 100)
-    assert {name: getattr(raw, name) for name in fields} == fields
+    assert (raw.text, raw.usage.prompt_tokens) == (SOLVED, 100)
+    said = {name: getattr(raw.usage if name in Usage._fields else raw, name) for name in fields}
+    assert said == fields
     assert raw.finish_reason == fields.get("finish_reason", "stop")
 
 
