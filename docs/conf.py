@@ -48,6 +48,8 @@ html_title = f"cortexdsl {release}"
 html_favicon = "site/favicon.svg"
 html_copy_source = False
 html_show_sphinx = False
+html_static_path = ["site/static"]
+html_css_files = ["layout.css"]
 templates_path = ["site/templates"]
 html_sidebars = {
     "**": [

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -50,7 +51,9 @@ def git(*arguments: str) -> str:
 def build(source: Path, target: Path, version: str) -> None:
     """Build the manual in `source` with the list of versions on its pages."""
     command = [sys.executable, "-m", "sphinx", "--builder", "html", "--quiet", "--fail-on-warning"]
-    subprocess.run([*command, "-A", f"listed_version={version}", str(source / "docs"), str(target)], check=True)
+    command += ["-A", f"listed_version={version}", "-D", f"html_title=cortexdsl {version}"]
+    with tempfile.TemporaryDirectory() as cache:  # of Sphinx: larger than the pages, and of no use on a web host
+        subprocess.run([*command, "--doctree-dir", cache, str(source / "docs"), str(target)], check=True)
 
 
 def write_start(folder: Path, versions: Iterable[str]) -> None:
@@ -66,7 +69,8 @@ def write_start(folder: Path, versions: Iterable[str]) -> None:
 def main(folder: Path) -> None:
     """Build every version."""
     versions = tagged_versions()
-    folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)  # no page of an earlier build stays
+    folder.mkdir(parents=True)
     build(ROOT, folder / LATEST, LATEST)
     for version in versions:
         with tempfile.TemporaryDirectory() as copy:

@@ -27,13 +27,19 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the manual, built from its pages as `make docs` does. Its search needs a server."""
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The manual, built from its pages as `make docs` does."""
     pytest.importorskip("sphinx", reason="sphinx is not installed: make dev")
     folder = tmp_path_factory.mktemp("manual") / "site"
     command = [sys.executable, "-m", "sphinx", "--builder", "html", "--quiet", "docs", str(folder)]
     made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(folder: Path) -> Iterator[str]:
+    """The address of the manual. Its search needs a server."""
     handler = partial(Quiet, directory=str(folder))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
@@ -54,6 +60,45 @@ def test_ten_questions_are_answered_in_three_clicks(site: str, new_page: Callabl
         answer.scroll_into_view_if_needed()
         assert answer.is_visible(), question.question
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), page.url
+
+
+# Boxes that reach over the edge of the window, but for those in a part that scrolls.
+STICKS_OUT = """() => {
+  const scrolls = box => box && (/auto|scroll/.test(getComputedStyle(box).overflowX) || scrolls(box.parentElement));
+  const room = document.documentElement.clientWidth;
+  const out = [...document.querySelectorAll('article *')].filter(
+    box => box.getBoundingClientRect().right > room + 1 && !box.closest('svg') && !scrolls(box.parentElement));
+  return out.map(box => `${box.tagName} ${box.textContent.trim().slice(0, 40)}`)
+    .concat(document.documentElement.scrollWidth > room ? ['the page itself'] : []);
+}"""
+# Parts that must be scrolled sideways.
+SCROLLED = """part => [...document.querySelectorAll(part)].filter(box => box.scrollWidth > box.clientWidth + 1)
+  .map(box => box.textContent.trim().slice(0, 40))"""
+
+
+@pytest.mark.parametrize("width", [390, 820, 1280])
+def test_no_page_is_wider_than_its_window(folder: Path, site: str, new_page: Callable[..., Any], width: int) -> None:
+    """Wide tables and code scroll within the page; tables of keys and drawings of protocols fit."""
+    page = new_page(viewport={"width": width, "height": 900})
+    pages = [
+        path for path in folder.rglob("*.html") if not {"_static", "gallery"} & {*path.relative_to(folder).parts[:-1]}
+    ]
+    assert len(pages) > 100
+    for path in pages:
+        page.goto(f"{site}/{path.relative_to(folder).as_posix()}", wait_until="domcontentloaded")
+        assert page.evaluate(STICKS_OUT) == [], path
+    for name, part in (("keys", ".table-wrapper"), ("protocols", "pre")):
+        page.goto(f"{site}/reference/{name}.html")
+        assert page.evaluate(SCROLLED, f"article {part}") == [], name
+
+
+def test_each_page_has_a_markdown_twin(folder: Path) -> None:
+    """`llms.txt` names them all."""
+    listed = re.findall(r"\]\(([^)]+\.md)\)", (folder / "llms.txt").read_text(encoding="utf-8"))
+    pages = {path.with_suffix("").relative_to(folder).as_posix() for path in folder.rglob("*.html")}
+    made = {page for page in pages if not page.startswith(("_", "gallery/", "genindex", "py-modindex", "search"))}
+    assert {name.removesuffix(".md") for name in listed} == made
+    assert all((folder / name).is_file() for name in listed)
 
 
 def test_the_search_finds_a_page_by_what_a_user_types(site: str, new_page: Callable[..., Any]) -> None:

@@ -21,20 +21,21 @@ MOST = 100
 """The most answers of a belief."""
 
 _LINE = re.compile(r"^[^\w\n]{0,4}Belief[*_`]{0,2}[^\S\n]?:(?P<rest>[^\n]*)$", re.IGNORECASE | re.MULTILINE)
-_REST = re.compile(r"(?P<answer>.+)=\s*(?P<number>\d{1,3}(?:\.\d{1,12})?|\.\d{1,12})\s?(?P<percent>%)?")
-_MARKS = " \t\r*_`"
+_REST = re.compile(r"(?P<answer>.+)=\s*<?(?P<number>\d{1,3}(?:\.\d{1,12})?|\.\d{1,12})\s?(?P<percent>%)?")
+_MARKS = " \t\r*_`<>"
 
 
 def belief_format(want: str) -> str:
     """Return the text that asks for the closing lines of a reply: an answer, and the distribution behind it."""
     return (
-        "End your reply with these lines. First the answer that you find most probable:\n"
+        "End your reply with these lines. First your most probable answer:\n"
         f"Answer: <{want}>\n"
-        "Then a line for each answer that may be right, the one above included, with its probability from 0 to 1:\n"
+        "Then one line for each answer that may be right, also for the most probable one, "
+        "with its probability from 0 to 1:\n"
         "Belief: <answer> = <probability>\n"
-        f'If none of them may be right, give what is left to the word "{OTHER}":\n'
+        "Last, one line for all answers that you did not list:\n"
         f"Belief: {OTHER} = <probability>\n"
-        "The probabilities sum to 1."
+        "The probabilities must sum to 1."
     )
 
 

@@ -30,6 +30,7 @@ from cortexdsl.tasks.reading.text import (
     clean,
     read_confidence,
     repeats,
+    without_brackets,
     without_confidence,
     without_form_lines,
     without_forms,
@@ -191,7 +192,10 @@ class AnswerReader:
     def _opened(self, text: str) -> _Opened:
         cleaned = clean(text)
         answered = without_beliefs(without_form_lines(cleaned, (self.kind.want, MIXED_WANT)))
-        return _Opened(without_confidence(answered), read_confidence(cleaned), answered != cleaned)
+        has_form = answered != cleaned
+        if not self._declared.is_whole:
+            answered = without_brackets(answered)
+        return _Opened(without_confidence(answered), read_confidence(cleaned), has_form)
 
     def _strict(self, reply: _Opened) -> Reading:
         fragment = answer_block(reply.text) if self._declared.is_whole else answer_line(reply.text)

@@ -169,11 +169,27 @@ _JUDGED = re.compile(
 )
 _WRONG = ("incorrect", "in correct", "not correct", "wrong", "false")
 _VERDICT = re.compile(
-    r"\bverdict\W{0,6}(?:they |all |is |debaters |agents ){0,3}(not agree|disagree|agree|yes|no)", re.I
+    r"\bverdict\W{0,6}(?:they |all |is |debaters |agents ){0,3}(not agree|disagree|agree|yes|no|true|false)", re.I
 )
+_BOXED_VERDICT = re.compile(r"boxed\s?\{(?:\\text\s?\{)?(disagree|agree|yes|no)\b", re.I)
 _AGREE = re.compile(r"\b(not agree|no agreement|disagree\w{0,6}|agree\w{0,6})\b|^\W{0,6}(yes|no)\b", re.IGNORECASE)
 _SELECTED = re.compile(r"\bselect(?:ed|ion)s?\W{0,6}(?:are |is |evidence |passages? |items? ){0,3}([^\n]{0,300})", re.I)
 _CHOICE = re.compile(r"\bchoice[*_`]{0,3}\s?[:：=]\W{0,6}([^\n]{0,300})", re.IGNORECASE)
+_CHOSEN = re.compile(
+    r"\b(?:(?:my|the best) choice (?:is|are)|choose|chose|select|pick)\s(?=(?:(?:agent|turn)s? )?\d)([^\n]{0,300})"
+    r"|\b((?:agent|turn) \d{1,4}) is (?:the )?(?:most|more|best)\b",
+    re.IGNORECASE,
+)
+_ONE = r"(?<![\w.])\d{1,4}(?![\w.]*\d)"
+_NOUN = r"(?:(?:agent|turn|answer|solution|debater|number|no\.)s?\s?)?"
+# `Agent 2, because Agent 1 is wrong in step 3` names one agent: the list ends with the first other word.
+_LIST = re.compile(
+    rf"{_ONE}(?:(?:[)\]]?\s?\([^()\n]{{1,100}}\)|[)\]*_`\"'])?(?:\s?(?:,|;|&|/|\+|\band\b)|\s)"
+    rf"\s?(?:and\s)?{_NOUN}[#(\[*_`\"']{{0,3}}{_ONE}){{0,100}}",
+    re.IGNORECASE,
+)
+_NOTE = re.compile(r"\([^()\n]*[^\W\d][^()\n]*\)")
+_REASON = re.compile(r"(?<=[\d\])*]),? (?:because|since|as|while|whereas|but|which|rather than)\b", re.IGNORECASE)
 _NOBODY = re.compile(r"\b(?:none|nobody|no one|neither)\b", re.IGNORECASE)
 _NONE = re.compile(r"\b(?:none|nothing|no (?:evidence|passages?|items?))\b", re.IGNORECASE)
 _BRACKETED = re.compile(r"\[(\d{1,3})\]")
@@ -232,19 +248,21 @@ def read_similarity(text: str) -> Reading:
 
 
 def read_verdict(text: str) -> Reading:
-    """Read a judge's verdict: `agree` or `disagree`, from the last `Verdict:` line, else from the last mention."""
-    found = list(_VERDICT.finditer(text)) or list(_AGREE.finditer(text))
+    """Read a judge's verdict, `agree` or `disagree`: the last `Verdict:`, else the last box, else the last mention."""
+    ways = (_VERDICT, _BOXED_VERDICT, _AGREE)
+    found = next(filter(None, (list(way.finditer(text)) for way in ways)), [])
     if not found:
         return Reading(None, "no verdict" if text.strip() else "empty reply")
     word = next(group for group in found[-1].groups() if group).lower()
-    return Reading("disagree" if word.startswith(("not", "no", "disagree")) else "agree")
+    return Reading("disagree" if word.startswith(("not", "no", "disagree", "false")) else "agree")
 
 
 def read_selection(text: str) -> Reading:
     """Read which numbered items were selected: `1, 3`, or an empty string for none."""
     lines = [match[1] for match in _SELECTED.finditer(text)]
     for line in reversed(lines):
-        numbers = list(dict.fromkeys(re.findall(r"(?<![\w.])\d{1,3}(?![\w.]*\d)", line)))
+        listed = _REASON.split(_NOTE.sub("", line))[0]
+        numbers = list(dict.fromkeys(re.findall(r"(?<![\w.])\d{1,3}(?![\w.]*\d)", listed)))
         if numbers:
             return Reading(", ".join(numbers))
         if _NONE.search(line) or not line.strip(" []().*"):
@@ -258,12 +276,17 @@ def read_selection(text: str) -> Reading:
 
 
 def read_choice(text: str) -> Reading:
-    """Read which of the numbered agents were chosen, from the last `Choice:` line: `2`, or `1, 3`; empty: nobody."""
-    for match in reversed(list(_CHOICE.finditer(text))):
-        numbers = list(dict.fromkeys(re.findall(r"(?<![\w.])\d{1,4}(?![\w.]*\d)", match[1])))
-        if numbers:
-            return Reading(", ".join(numbers))
-        if _NOBODY.search(match[1]):
+    """Read which of the numbered agents were chosen; empty: nobody.
+
+    The last `Choice: 2` or `Choice: 1, 3` counts, else the last sentence that chooses an agent. Numbers after the
+    list, such as those of a reason, are not chosen.
+    """
+    for match in [*reversed(list(_CHOICE.finditer(text))), *reversed(list(_CHOSEN.finditer(text)))]:
+        line = next(group for group in match.groups() if group is not None)
+        listed = _LIST.search(line)
+        if listed:
+            return Reading(", ".join(dict.fromkeys(re.findall(_ONE, _NOTE.sub("", listed[0])))))
+        if _NOBODY.search(line):
             return Reading("")
     return Reading(None, "no choice" if text.strip() else "empty reply")
 

@@ -152,6 +152,27 @@ def without_form_lines(text: str, forms: Collection[str] = ()) -> str:
     return "".join(line for line in text.splitlines(keepends=True) if not _is_form(line))
 
 
+_TITLE = r"(?:(?:the |my )?(?:final |correct |best )?answer)[*_`]{0,3}\s?[:：]"
+_FILLED = re.compile(
+    rf"^(?P<before>[^\w\n]{{0,8}}{_TITLE}[*_`\s]{{0,5}})<(?P<inner>[^<>\n]{{1,300}})>(?P<after>(?:[^\w<\n][^<\n]*)?)$"
+    rf"|^(?P<opening>[^\w<\n]{{0,8}})<(?P<line>{_TITLE}[^<>\n]{{1,300}})>(?P<closing>[^\w\n]*)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def without_brackets(text: str) -> str:
+    """Return a reply without the brackets of its form: `Answer: <B>` and `<Answer: B>` become `Answer: B`."""
+    return _FILLED.sub(_content, text) if "<" in text else text
+
+
+def _content(match: re.Match[str]) -> str:
+    if match["line"]:
+        return f"{match['opening']}{match['line']}{match['closing']}"
+    if "," in match["inner"] and not re.search(r"[^\W\d]{2}", match["inner"]):
+        return match[0]  # a vector, `<2, 3>`
+    return f"{match['before']}{match['inner']}{match['after']}"
+
+
 def _is_form(line: str) -> bool:
     """Return whether a line is a label with a copied form and nothing else."""
     if len(line) > 300 or not _LABELLED.match(line):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from cortexdsl.tasks.reading.kinds import KINDS, MIXED_WANT, AnswerKind, kind_na
 from cortexdsl.tasks.reading.reader import AnswerReader, answer_format
 from tests.language.prompts.test_golden_prompts import CASES, QUESTION, made_up
 
+ROOT = Path(__file__).resolve().parents[3]
 LABELS = {
     "answer": "Answer", "review": "Score", "verdict": "Verdict", "selection": "Selected", "choice": "Choice",
     "similarity": "Similarity",
@@ -116,6 +118,51 @@ def test_an_echo_of_the_judges_format_is_not_a_judgement() -> None:
 def test_a_value_that_is_put_into_the_placeholder_is_read(reads: str, text: str, value: str) -> None:
     """Models keep the brackets around a value, or write the value behind the copied form."""
     assert AnswerReader(kind_named("number")).read(reads, text).value == value  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("number", "14"),
+        ("choice", "C"),
+        ("yesno", "yes"),
+        ("labels", "supports"),
+        ("text", "paris"),
+        ("expression", "x^2"),
+    ],
+)
+@pytest.mark.parametrize("reading", ["lenient", "strict"])
+@pytest.mark.parametrize(
+    "line", ["Answer: <{}>", "**Answer:** <{}>", "**Answer: <{}>**", "<Answer: {}>", "Answer: **<{}>**"]
+)
+def test_an_answer_in_the_brackets_of_its_form_is_read(kind: str, value: str, reading: str, line: str) -> None:
+    """For each kind and way of reading: the brackets are the form's, and not part of the answer."""
+    options, labels = OPTIONS if kind == "choice" else (), FEVER if kind == "labels" else ()
+    reader = AnswerReader(kind_named(kind, options, labels), reading)  # type: ignore[arg-type]
+    found = reader.read("answer", f"I think so.\n{line.format(value)}\nConfidence: <0.9>")
+    assert found == Reading(value, None, 0.9)
+
+
+def templates() -> list[Path]:
+    """Every template of the project, also those of example specs."""
+    return [path for folder in ("prompts", "specs") for path in sorted((ROOT / folder).rglob("*.j2"))]
+
+
+@pytest.mark.parametrize("path", templates(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_template_asks_for_each_form_on_the_last_lines(path: Path) -> None:
+    """A form has a line of its own after the words that ask for it, and a placeholder that is not read as a value."""
+    source = path.read_text(encoding="utf-8")
+    lines = [line for line in source.splitlines() if line]
+    labels = "|".join(label for what, label in LABELS.items() if what != "answer")
+    for number, line in enumerate(lines):
+        if not re.search(rf"\b(?:{labels}):", line):
+            continue
+        form = re.fullmatch(rf"({labels}): <[^<>]+>", line)
+        assert form, f"not a form: {line}"
+        before = lines[number - 1]
+        assert before.endswith(":") or FORM.fullmatch(before), f"nothing asks for it: {before}"
+        what = next(reads for reads, label in LABELS.items() if label == form[1])
+        assert AnswerReader(kind_named("number")).read(what, line).unparsed, line  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("form", ["1 to 10", "0-10", "0 to 1", "a number"])

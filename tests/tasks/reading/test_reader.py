@@ -232,6 +232,9 @@ def test_similarities(text: str, similarity: float | None) -> None:
         ("They do not agree.", "disagree"),
         ("All of them agree.", "agree"),
         ("No.", "disagree"),
+        ("Verdict: True", "agree"),
+        ("Both are 14.\n\n$\\boxed{\\text{Yes}}$", "agree"),
+        ("Verdict: no\nAnswer: $\\boxed{yes}$", "disagree"),
         ("Hard to say.", None),
     ],
 )
@@ -247,11 +250,37 @@ def test_verdicts(text: str, value: str | None) -> None:
         ("Selected: none", ""),
         ("I take [1] and [3].", "1, 3"),
         ("None of them helps.", ""),
+        ("**Selected:** 2, since it has more than passage 1 and names 3 dates", "2"),
+        ("Selected: 1 (it names 2 dates), 3 (it names the place)", "1, 3"),
         ("Well.", None),
     ],
 )
 def test_selections(text: str, value: str | None) -> None:
     assert READER.read("selection", text).value == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("Choice: **2**", "2"),
+        ("Choice: Agents 1 and 3.", "1, 3"),
+        ("Choice: [1], [3]", "1, 3"),
+        ("Choice: Agent 2, because Agent 1 is wrong in step 3.", "2"),
+        ("**Choice:** Agent 2 (score 9/10)", "2"),
+        ("Choice: 1 (it is right), 3 (as 1 is)", "1, 3"),
+        ("Choice: 2. Agent 1 is wrong.", "2"),
+        ("Choice: 2\n\nAgent 1 made 3 mistakes.", "2"),
+        ("Agent 1 forgets a unit, so I choose Agent 2.", "2"),
+        ("Agent 2 is more likely to be right than Agent 1.", "2"),
+        ("My choice is 2.", "2"),
+        ("The correct choice is 2 metres.", None),
+        ("Choice: none of them", ""),
+        ("Well.", None),
+    ],
+)
+def test_choices(text: str, value: str | None) -> None:
+    """A number of a reason or of a score is not one of those chosen."""
+    assert READER.read("choice", text).value == value
 
 
 def test_summaries_and_comments_are_the_text_itself() -> None:
