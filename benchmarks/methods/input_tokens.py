@@ -77,7 +77,8 @@ def method(protocol: str, settings: str, agents: int = 5) -> Method:
 
 async def ask(call: Call) -> Reply:
     solved = solve(call.messages, call.seed, call.model.options)
-    return Reply(call_key(call), solved.text, solved.finish_reason, solved.prompt_tokens, solved.completion_tokens)
+    used = solved.usage
+    return Reply(call_key(call), solved.text, solved.finish_reason, used.prompt_tokens, used.completion_tokens)
 
 
 async def debates(of: Method, questions: int, passage: int = 0) -> list[DebateView]:

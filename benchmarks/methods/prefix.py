@@ -93,8 +93,8 @@ async def shared(method: Method, task: Task, prompts: Templates) -> Cache:
             key,
             f"Thought {key[:12]}.\n{solved.text}",
             solved.finish_reason,
-            solved.prompt_tokens,
-            solved.completion_tokens,
+            solved.usage.prompt_tokens,
+            solved.usage.completion_tokens,
         )
 
     async def one(question: Question) -> None:

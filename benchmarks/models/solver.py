@@ -41,7 +41,8 @@ ANSWER = Step("answer", "debater", "common/answer.j2")
 
 async def ask(call: Call) -> Reply:
     solved = solve(call.messages, call.seed, call.model.options)
-    return Reply(call_key(call), solved.text, solved.finish_reason, solved.prompt_tokens, solved.completion_tokens)
+    used = solved.usage
+    return Reply(call_key(call), solved.text, solved.finish_reason, used.prompt_tokens, used.completion_tokens)
 
 
 async def no_similarity(embedding: str, texts: Sequence[str]) -> Floats:

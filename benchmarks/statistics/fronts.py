@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from cortexdsl.claims.arms import arms_of
-from cortexdsl.stats.inference.fronts import SURE, front_table
+from cortexdsl.stats.inference.budgets import SURE, front_table
 from cortexdsl.stats.tables.score_table import ScoreTable, score_table
 from cortexdsl.stats.verdicts import evaluate_claims
 

@@ -61,8 +61,6 @@ class Design:
     parts : tuple of Design
         For a conjunction, one design per part; for a claim over teams, the same contrast for each team; for a front,
         one design per other cell, with a part per metric.
-    some : bool
-        One of the parts must hold, rather than all.
     """
 
     claim: Claim
@@ -77,7 +75,6 @@ class Design:
     notes: tuple[str, ...] = ("",)
     levels: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     parts: tuple[Design, ...] = ()
-    some: bool = False
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -163,7 +160,7 @@ def _better_on_some(claim: Front, cell: str, rival: str) -> Design:
         better = Comparison(text, terms, operator, dataset=claim.dataset, these=claim.these)
         sign = 1.0 if operator == ">" else -1.0
         parts.append(Design(better, better.quantities, np.array([[1.0, -1.0]]), sign=sign))
-    return Design(replace(claim, text=f"{cell} is better than {rival} on one of them"), parts=tuple(parts), some=True)
+    return Design(replace(claim, text=f"{cell} is better than {rival} on one of them"), parts=tuple(parts))
 
 
 def _over_teams(claim: Comparison, arms: Sequence[GridArm]) -> Design:

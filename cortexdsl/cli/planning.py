@@ -28,11 +28,10 @@ from cortexdsl.models.transports.prices import PRICE_REMEDY, has_price, known_pr
 from cortexdsl.numbers import counted
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.forecast.cost import is_bound, most_of_question, rehearse_plan, renderer
-from cortexdsl.plan.forecast.least_time import least_times
+from cortexdsl.plan.forecast.durations import both_ways, least_times
 from cortexdsl.plan.forecast.matches import matched_method
 from cortexdsl.plan.forecast.warnings import models_of as chat_models
 from cortexdsl.plan.forecast.warnings import prompts_too_long, race_in_words
-from cortexdsl.plan.forecast.waves import both_ways
 from cortexdsl.plan.persistence.controls import limit_text
 from cortexdsl.plan.persistence.manifest import check_own_files, record_files
 from cortexdsl.plan.persistence.store import plan_record, write_plan

@@ -40,7 +40,7 @@ from cortexdsl.core.graphs import (
     Sparse,
     Topology,
 )
-from cortexdsl.core.keep_rules import KEEP_RULES, KEEP_TRUE, Keep, KeepRule
+from cortexdsl.core.keep_rules import KEEP_RULES, KEEP_TRUE, Keep
 from cortexdsl.core.ports import (
     CONTENT_FILTER,
     EMPTY_REPLY,
@@ -49,7 +49,6 @@ from cortexdsl.core.ports import (
     TOOL_CALLED,
     Ask,
     Call,
-    DrawOther,
     Evaluation,
     Message,
     Observe,

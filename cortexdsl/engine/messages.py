@@ -109,6 +109,8 @@ class View:
 
     def shown_placebos(self) -> tuple[Placebo, ...]:
         """Return the placebos that the rendered prompt contains, in the order of their turns."""
+        if not self.placebos:
+            return ()
         return tuple(self.placebos[number] for number in sorted(self.written) if number in self.placebos)
 
     def shown(self) -> tuple[tuple[int, ...], tuple[int, ...]]:

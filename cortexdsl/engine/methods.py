@@ -79,7 +79,7 @@ def _answering_steps(method: Method, schedule: Sequence[SchedulePart]) -> int:
 
 def opens_round(method: Method, step: Step) -> bool:
     """Return whether a step's turns are answers of debaters."""
-    return step.reads == "answer" and step.role in debating_roles(method)
+    return step.reads == "answer" and is_debating(method, step.role)
 
 
 # ------------------------------------------------------------ roles and agents
@@ -102,6 +102,11 @@ def debating_roles(method: Method) -> frozenset[str]:
     return frozenset(roles)
 
 
+def is_debating(method: Method, role: str) -> bool:
+    """Return whether answers in a role make rounds."""
+    return role in principal_roles(method) or role in debating_roles(method)  # mostly the first, which is faster
+
+
 def debating_agents(method: Method) -> tuple[Agent, ...]:
     """Return the agents that debate under the current cast, in the order of the principal roles, each once."""
     cast = [agent for role in principal_roles(method) for agent in method.cast.get(role, ())]
@@ -119,16 +124,15 @@ def agent_numbers(method: Method) -> dict[str, int]:
 
 def players(method: Method, role: str) -> tuple[str, ...]:
     """Return the agents that play a role under the current cast, without those that have left the debate."""
-    cast = tuple(agent.name for agent in method.cast[role])
-    if role not in debating_roles(method):
-        return cast
-    remaining = {agent.name for agent in debating_agents(method)}
-    return tuple(name for name in cast if name in remaining)
+    cast = tuple([agent.name for agent in method.cast[role]])
+    debating = {agent.name for agent in debating_agents(method)}
+    remaining = tuple([name for name in cast if name in debating])
+    return remaining if len(remaining) == len(cast) or is_debating(method, role) else cast
 
 
 def roles_of(method: Method, name: str) -> frozenset[str]:
     """Return the roles that an agent plays under the current cast."""
-    return frozenset(role for role, agents in method.cast.items() if any(agent.name == name for agent in agents))
+    return frozenset([role for role, agents in method.cast.items() for agent in agents if agent.name == name])
 
 
 # ------------------------------------------------------------ expressions

@@ -36,14 +36,16 @@ def read_reply(
     (Reading, mapping)
         What the step reads, and the values of what it reads besides (None: unreadable).
     """
-    if step.chooses == "turns":
-        by_number = {str(turn.turn + 1): f"{TURN}{turn.turn}" for turn in options}
-    else:
-        by_number = {str(numbers[turn.speaker]): turn.speaker for turn in options if turn.speaker in numbers}
 
     def read(kind: Reads) -> Reading:
         reading = reader.read(kind, text)
-        return _with_names(reading, by_number, step.chooses[:-1]) if kind == "choice" else reading
+        if kind != "choice":
+            return reading
+        if step.chooses == "turns":
+            by_number = {str(turn.turn + 1): f"{TURN}{turn.turn}" for turn in options}
+        else:
+            by_number = {str(numbers[turn.speaker]): turn.speaker for turn in options if turn.speaker in numbers}
+        return _with_names(reading, by_number, step.chooses[:-1])
 
     reading = read(step.reads)
     beside: dict[str, str | None] = {kind: read(kind).value for kind in step.beside}

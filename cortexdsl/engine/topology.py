@@ -28,7 +28,7 @@ from cortexdsl.core import (
     Step,
     Topology,
 )
-from cortexdsl.engine.methods import debating_roles, players
+from cortexdsl.engine.methods import is_debating, players
 from cortexdsl.engine.state import DebateState
 from cortexdsl.errors import DebateError
 
@@ -250,7 +250,7 @@ def fixed_edges(
 
 
 def _debates(method: Method, step: Step, debaters: tuple[Agent, ...]) -> bool:
-    return step.role in debating_roles(method) or method.cast[step.role] == debaters
+    return is_debating(method, step.role) or method.cast[step.role] == debaters
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ def _stage(debate: Debate, worth: Mapping[str | None, float]) -> dict[str, Any]:
     """Return one debate about a question, and within it (`deferred`) the one that the question was handed on to.
 
     `own` is its own answer, whichever debate answered in the end. `sure` is how sure it was as a whole. A turn has a
-    `model` if its step has its own.
+    `model`, by its name in the spec, if its step has its own.
     """
     view = view_debate(debate, lambda question, answer: worth.get(answer) or 0.0)
     is_graded = bool(worth) and all(turn.answer in worth for turn in view.given())
@@ -120,7 +120,7 @@ def _turn(turn: Turn, debate: Debate, worth: Mapping[str | None, float]) -> dict
     model = debate.model_of(turn) if turn.step in debate.step_models else None
     return asdict(turn) | {
         "worth": worth.get(turn.answer) if _is_answer(turn) else None,
-        "model": None if model is None else model.model,
+        "model": None if model is None else model.name,
     }
 
 

@@ -84,6 +84,7 @@ class ParsedExpression:
     keys: frozenset[str]
 
 
+@cache
 def split_key(key: str) -> tuple[str, tuple[str, ...]]:
     """Return the name of a key, of now or of an earlier value, and its steps (empty: all), or the number it names."""
     while (inner := earlier_key(key)) is not None:
@@ -92,6 +93,7 @@ def split_key(key: str) -> tuple[str, tuple[str, ...]]:
     return name, tuple(steps[:-1].split(", ")) if steps else ()
 
 
+@cache
 def earlier_key(key: str) -> str | None:
     """Return the key whose earlier value a key stands for; None if it stands for a value of now."""
     return key[len(BEFORE) + 1 : -1] if key.startswith(f"{BEFORE}(") else None

@@ -29,10 +29,9 @@ from cortexdsl.plan.persistence.declaration import SEED, binding_changes
 from cortexdsl.plan.persistence.ledger import Ledger, read_ledger, record_verdicts
 from cortexdsl.plan.persistence.manifest import check_files, record_files, seal_manifest
 from cortexdsl.plan.persistence.store import families_of, fixed_in, most_in, read_plan
+from cortexdsl.stats.inference.budgets import MatchedPair, front_table, match_table
 from cortexdsl.stats.inference.families import compare_families, missing_bounds
-from cortexdsl.stats.inference.fronts import front_table
 from cortexdsl.stats.inference.joint import omnibus_families
-from cortexdsl.stats.inference.matched import MatchedPair, match_table
 from cortexdsl.stats.inference.rankings import rank_table
 from cortexdsl.stats.planning.planning import questions_needed
 from cortexdsl.stats.sequential.sequential import look_ends

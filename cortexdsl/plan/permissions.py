@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -67,8 +67,9 @@ class Permission:
     function: str = ""
 
 
-def permissions_of(spec: Spec, tasks: Iterable[Task], similarities: Iterable[str], templates: Templates,
-                   environment: Mapping[str, str] = os.environ) -> tuple[Permission, ...]:  # fmt: skip
+def permissions_of(
+    spec: Spec, tasks: Iterable[Task], similarities: Iterable[str], templates: Templates
+) -> tuple[Permission, ...]:
     """Return what a spec needs permission for, each once, in the order of its sections.
 
     Parameters
@@ -79,11 +80,10 @@ def permissions_of(spec: Spec, tasks: Iterable[Task], similarities: Iterable[str
     similarities : iterable of str
         Of the cells.
     templates : Templates
-    environment : mapping
     """
     found = [
         *_servers(spec),
-        *_models(spec, environment),
+        *_models(spec),
         *_functions(spec),
         *_sentence_models(spec, similarities),
         *_searches(spec),
@@ -121,7 +121,7 @@ def _servers(spec: Spec) -> Iterator[Permission]:
             yield Permission(f"contact {_shown(server.url)}", where)
 
 
-def _models(spec: Spec, environment: Mapping[str, str]) -> Iterator[Permission]:
+def _models(spec: Spec) -> Iterator[Permission]:
     given = {server.env: server for server in spec.text.servers.values()}
     for name, model in spec.models.items():
         if model.is_tool:

@@ -1,7 +1,6 @@
 """Debate records: written, read, versioned; and transcripts of other programs brought into the same shape."""
 
 from cortexdsl.records.debates import (
-    SCHEMA_VERSION,
     Header,
     Record,
     debate_files,
@@ -13,7 +12,6 @@ from cortexdsl.records.debates import (
 from cortexdsl.records.transcripts import ForeignTranscript, debate_of, read_transcripts
 
 __all__ = [
-    "SCHEMA_VERSION",
     "ForeignTranscript",
     "Header",
     "Record",

@@ -165,7 +165,7 @@ def _choices(debate: Debate, turn: int) -> Iterator[str]:
 def _speaker(turn: Turn, debate: Debate) -> str:
     """Return who speaks, with the model if the step has its own, and about whom."""
     model = debate.model_of(turn) if turn.step in debate.step_models else None
-    name = _word(turn.speaker) + ("" if model is None else f" ({_word(model.model)})")
+    name = _word(turn.speaker) + ("" if model is None else f" (model {_word(model.name)})")
     return name + (f" about {_word(turn.about)}" if turn.about is not None else "")
 
 

@@ -36,13 +36,19 @@ from cortexdsl.report.tables.debates import (
     round_table,
 )
 from cortexdsl.report.tables.files import save_table
-from cortexdsl.report.tables.results import claim_table, family_tables, grid_table, metric_tables, read_levels
+from cortexdsl.report.tables.results import (
+    claim_table,
+    family_tables,
+    grid_table,
+    levels_of,
+    metric_tables,
+    spread_table,
+)
 from cortexdsl.report.tables.spending import run_cost
-from cortexdsl.report.tables.spread import spread_table
 from cortexdsl.report.tables.table import Table, link_numbers
 from cortexdsl.report.tables.training import LearnedPhase, kept_table, learning_table, read_phases
 from cortexdsl.report.tables.whatif import whatif_tables
-from cortexdsl.report.unfinished import read_unfinished, stopped_page, unfinished_run
+from cortexdsl.report.unfinished import read_unfinished, stopped_page, stopped_run
 from cortexdsl.symlinks import refuse_symlinks
 
 T = TypeVar("T")
@@ -79,14 +85,14 @@ def build_report(
         A link in the folder leads out of it.
     """
     refuse_symlinks(folder)
-    unfinished = unfinished_run(folder)
-    if unfinished is not None:
-        return stopped_page(folder, unfinished)
+    stopped = stopped_run(folder)
+    if stopped is not None:
+        return stopped_page(stopped)
     data = read_data(folder)
     tests = read_tests_of_all_cells(folder, data.alpha, data.primary)
-    levels, phases = read_levels(folder, data), read_phases(folder, data.plan)
+    levels, phases = levels_of(data), read_phases(folder, data.plan)
     figures = _figures(data, tests, levels, phases, threads) if has_figures else []
-    cost = run_cost(folder, data.plan)
+    cost = run_cost(folder, data.plan, data.tallies, data.scores)
     tables = _tables(folder, data, levels, phases)
     for drawing in figures:
         drawing.save(folder / "figures")
@@ -99,10 +105,10 @@ def build_report(
         figures,
         tables,
         versions() if provenance is None else provenance,
-        read_history(folder, data.plan),
+        read_history(folder, data.plan, data.claims),
         cost,
-        read_unfinished(folder, data.plan),
-        unread_line(folder, data.plan),
+        read_unfinished(folder, data.plan, data.tallies),
+        unread_line(data),
     )
     write_text(folder / VIEW, view_page(data.plan), durable=False)
     write_text(target, text)
@@ -119,7 +125,7 @@ def _tables(folder: Path, data: ReportData, levels: Sequence[AxisLevel], phases:
     maybe = (
         agreement_table(folder), grid_table(data, levels), published_table(data), persuasion_table(folder, data),
         calibration_table(folder, data), learning_table(phases), match_table(data),
-        spread_table(folder, data),
+        spread_table(data),
     )  # fmt: skip
     name, cells = data.experiment, frozenset(data.cells)
     tables = [link_numbers(table, name, cells) for table in (*some, *maybe) if table is not None]

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from math import isnan
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from cortexdsl.core.metrics import is_share
 from cortexdsl.errors import DataError
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.manifest import check_complete, check_files
 from cortexdsl.plan.persistence.store import last_look
+from cortexdsl.records.tallies import JobTally, Tallies
 from cortexdsl.report.frames import (
     AgentRow,
     BinRow,
     ClaimRow,
     ComparisonRow,
-    CourseRow,
     FrontRow,
     MatchRow,
     MetricRow,
@@ -37,11 +35,12 @@ ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
-    """The columns of scores.csv that count what went wrong in one debate."""
+    """The columns of scores.csv that the report uses: one debate. `value` is the primary metric."""
 
     cell: str
     dataset: str
     replicate: str
+    question_id: str
     calls: int
     failures: int
     unparsed_turns: int
@@ -55,6 +54,15 @@ class ScoreRow:
     tool_calls: int
     other_language: int
     unmeasured: int
+    input_tokens: int | None
+    value: float | None
+    score: float | None
+    opening_score: float | None
+    agent_score: float | None
+    lost_by_vote: float | None
+    lost_in_debate: float | None
+    cluster: str = ""
+    wording: str = ""
     stop: str = ""
 
 
@@ -64,7 +72,7 @@ TROUBLES = tuple(field.name for field in fields(ScoreRow) if field.type == "int"
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """Failures in the debates of one cell, summed over the rows of scores.csv.
+    """Failures in the debates of one cell, summed over its rows of scores.csv.
 
     `counts` has the columns of `TROUBLES`. `stops` counts the reasons why debates ended. `absent` names, for each
     dataset, the replicates without a row of this cell, if another cell has one.
@@ -93,7 +101,8 @@ class ReportData:
     look: Mapping[str, Any] | None = None
     fronts: tuple[FrontRow, ...] = ()
     matches: tuple[MatchRow, ...] = ()
-    courses: tuple[CourseRow, ...] = ()
+    scores: tuple[ScoreRow, ...] = ()
+    tallies: tuple[JobTally, ...] = ()
 
     @property
     def experiment(self) -> str:
@@ -105,7 +114,7 @@ class ReportData:
         """The error that the experiment allows a family or its claims."""
         return _alpha(self.plan)
 
-    @property
+    @cached_property
     def cells(self) -> tuple[str, ...]:
         """The cells in the plan's order; cells that only the tables name come last."""
         planned = [str(cell["cell"]) for cell in self.plan.get("cells", ())]
@@ -120,9 +129,7 @@ class ReportData:
     @property
     def primary(self) -> str | None:
         """The metric that figures are about: accuracy, else the first that is a share, else the first."""
-        metrics = list(dict.fromkeys(row.metric for row in self.metrics))
-        shares = [metric for metric in metrics if is_share(metric)]
-        return "accuracy" if "accuracy" in metrics else next(iter(shares + metrics), None)
+        return _primary(self.metrics)
 
     def metric(self, dataset: str, cell: str, metric: str) -> MetricRow | None:
         """Return the row of a metric, if there is one."""
@@ -131,6 +138,11 @@ class ReportData:
     def rank(self, cell: str) -> int:
         """Return a cell's place in the order of `cells`; unknown cells come last."""
         return self.cells.index(cell) if cell in self.cells else len(self.cells)
+
+    @cached_property
+    def has_values(self) -> bool:
+        """Whether scores.csv has the primary metric of any debate."""
+        return any(row.value is not None for row in self.scores)
 
     @cached_property
     def _places(self) -> Mapping[tuple[str, str, str], MetricRow]:
@@ -163,13 +175,15 @@ def read_data(folder: Path) -> ReportData:
         raise DataError(f"{plan_file}: is not JSON ({error}); remove it and run the experiment again") from None
     if not isinstance(plan, dict):
         raise DataError(f"{plan_file}: holds no plan; remove it and run the experiment again")
+    metrics = read_frame(folder / "metrics.csv", MetricRow, needed=True)
+    scores = read_scores(folder, _primary(metrics))
     return ReportData(
         plan,
-        metrics=read_frame(folder / "metrics.csv", MetricRow, needed=True),
+        metrics=metrics,
         comparisons=read_frame(folder / "comparisons.csv", ComparisonRow, alpha=_alpha(plan)),
         claims=read_frame(folder / "hypotheses.csv", ClaimRow),
         rounds=read_frame(folder / "rounds.csv", RoundRow),
-        health=read_health(folder / "scores.csv"),
+        health=health_of(scores),
         agents=read_frame(folder / "agents.csv", AgentRow),
         bins=tuple(
             row
@@ -179,35 +193,28 @@ def read_data(folder: Path) -> ReportData:
         look=last_look(Layout(str(folder))) if plan.get("stopping") else None,
         fronts=read_frame(folder / "fronts.csv", FrontRow),
         matches=read_frame(folder / "matches.csv", MatchRow),
-        courses=read_frame(folder / "scores.csv", CourseRow),
+        scores=scores,
+        tallies=tuple(Tallies(Path(layout.ledgers)).read()),
     )
 
 
-def read_primary(folder: Path, data: ReportData, *columns: str) -> pd.DataFrame | None:
-    """Return some columns of scores.csv as text, and the primary metric, last, as numbers; None without scores.
-
-    Only an empty cell is missing: ids may be called `NA` or `null`.
-    """
-    metric, path = data.primary, Path(Layout(folder.as_posix()).table("scores"))
-    name = "score" if metric == "accuracy" else str(metric)
-    try:
-        head = pd.read_csv(path, nrows=0).columns
-    except (FileNotFoundError, pd.errors.EmptyDataError):
-        return None
-    if name not in head:
-        return None
-    texts = [one for one in columns if one in head]
-    kinds = dict.fromkeys(texts, str)
-    frame = pd.read_csv(path, usecols=[*texts, name], dtype=kinds, keep_default_na=False, na_values=[""])
-    return frame[[*texts, name]]
+def read_scores(folder: Path, primary: str | None = None) -> tuple[ScoreRow, ...]:
+    """Read scores.csv; no rows if there is no table of scores. Without a primary metric `value` is unknown."""
+    columns = {"value": value_column(primary)} if primary else {}
+    return read_frame(Path(Layout(folder.as_posix()).table("scores")), ScoreRow, columns=columns)
 
 
-def read_health(scores: Path) -> tuple[Health, ...]:
-    """Return what went wrong in each cell, in order of appearance; empty if there is no table of scores."""
+def value_column(metric: str) -> str:
+    """Return the column of scores.csv that has the values of a primary metric."""
+    return "score" if metric == "accuracy" else metric
+
+
+def health_of(scores: Iterable[ScoreRow]) -> tuple[Health, ...]:
+    """Return what went wrong in each cell, in order of appearance."""
     sums: dict[str, Counter[str]] = {}
     stops: dict[str, Counter[str]] = {}
     places: dict[tuple[str, str, str], None] = {}
-    for row in read_frame(scores, ScoreRow):
+    for row in scores:
         places[row.dataset, row.cell, row.replicate] = None
         total = sums.setdefault(row.cell, Counter())
         total["debates"] += 1
@@ -222,6 +229,12 @@ def read_health(scores: Path) -> tuple[Health, ...]:
         )
         for cell, total in sums.items()
     )  # fmt: skip
+
+
+def _primary(metrics: Iterable[MetricRow]) -> str | None:
+    names = list(dict.fromkeys(row.metric for row in metrics))
+    shares = [name for name in names if is_share(name)]
+    return "accuracy" if "accuracy" in names else next(iter(shares + names), None)
 
 
 def _alpha(plan: Mapping[str, Any]) -> float:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from cortexdsl.core import EMPTY
 from cortexdsl.errors import DataError
 
 RowType = TypeVar("RowType")
@@ -39,7 +40,9 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
 """Functions that read the text of a cell, by the annotation of its field."""
 
 
-def read_frame(path: Path, kind: type[RowType], *, needed: bool = False, **given: Any) -> tuple[RowType, ...]:
+def read_frame(
+    path: Path, kind: type[RowType], *, needed: bool = False, columns: Mapping[str, str] = EMPTY, **given: Any
+) -> tuple[RowType, ...]:
     """Read a CSV file as rows of a dataclass.
 
     Parameters
@@ -50,6 +53,8 @@ def read_frame(path: Path, kind: type[RowType], *, needed: bool = False, **given
         What a row becomes.
     needed : bool
         Whether the file must exist; if not, a missing file gives no rows.
+    columns : mapping of field to column
+        For fields whose column has another name.
     **given
         Values of the fields that are not columns.
 
@@ -60,9 +65,14 @@ def read_frame(path: Path, kind: type[RowType], *, needed: bool = False, **given
     """
     try:
         with path.open(encoding="utf-8", newline="") as lines:
-            text = (line for line in lines if not line.startswith("#"))
+            rows = csv.reader(line for line in lines if not line.startswith("#"))
+            head = next(rows, [])
+            places = {name: place for place, name in enumerate(head)}
+            names = {name: columns.get(name, name) for name, *_ in _columns(kind)}  # type: ignore[arg-type]
+            used = [(name, places[column]) for name, column in names.items() if column in places]
             return tuple(
-                read_row(kind, cells, path, line, **given) for line, cells in enumerate(csv.DictReader(text), 2)
+                _row(kind, {name: row[i] if i < len(row) else "" for name, i in used}, path, line, head, given)
+                for line, row in enumerate(filter(None, rows), 2)
             )
     except FileNotFoundError:
         if needed:
@@ -72,13 +82,19 @@ def read_frame(path: Path, kind: type[RowType], *, needed: bool = False, **given
 
 def read_row(kind: type[RowType], cells: Mapping[str, str], path: Path, line: int = 0, **given: Any) -> RowType:
     """Read the cells of one row, by column; `path` and `line` are named in errors."""
+    return _row(kind, cells, path, line, cells, given)
+
+
+def _row(
+    kind: type[RowType], cells: Mapping[str, str], path: Path, line: int, head: Iterable[str], given: Mapping[str, Any]
+) -> RowType:
     values = dict(given)
     for name, read, is_required, has_default in _columns(kind):  # type: ignore[arg-type]
         text = cells.get(name)
         if name in given or (not text and has_default):
             continue
         if text is None and is_required and name not in cells:
-            raise DataError(f"{path}: no column {name}; it has {', '.join(map(str, cells))}")
+            raise DataError(f"{path}: no column {name}; it has {', '.join(head)}")
         try:
             values[name] = read(text or "")
         except ValueError:
@@ -298,7 +314,7 @@ class RankRow:
 
 @dataclass(frozen=True, slots=True)
 class FrontRow:
-    """A row of fronts.csv: whether a cell is on the front of accuracy and a budget."""
+    """A row of fronts.csv: a cell's accuracy and budget, and the share of resamples in which it is on their front."""
 
     dataset: str
     metric: str
@@ -306,7 +322,6 @@ class FrontRow:
     cell: str
     estimate: float | None
     cost: float | None
-    on_front: bool
     share: float | None
 
 
@@ -323,19 +338,6 @@ class MatchRow:
     ratio: float | None
     ci_low: float | None
     ci_high: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class CourseRow:
-    """The columns of scores.csv that say where the answer of one debate was won or lost."""
-
-    cell: str
-    dataset: str
-    score: float | None
-    opening_score: float | None
-    agent_score: float | None
-    lost_by_vote: float | None
-    lost_in_debate: float | None
 
 
 @dataclass(frozen=True, slots=True)

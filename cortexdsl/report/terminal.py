@@ -23,7 +23,7 @@ from cortexdsl.report.phrasing.names import group_by_method, wording
 from cortexdsl.report.tables.budgets import unmatched_line
 from cortexdsl.report.tables.spending import run_cost
 from cortexdsl.report.tables.whatif import whatif_lines
-from cortexdsl.report.unfinished import left_line, read_unfinished, stopped_text, unfinished_run
+from cortexdsl.report.unfinished import left_line, read_unfinished, stopped_run, stopped_text
 
 COLUMNS = 96
 _COLOURS = {"supported": "32", "contradicted": "31", "undecided": "33"}
@@ -44,16 +44,16 @@ def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
     DataError
         A required table is missing or malformed.
     """
-    unfinished = unfinished_run(folder)
-    if unfinished is not None:
-        return stopped_text(folder, unfinished, COLUMNS).replace(THIN, " ").replace(HARD, " ")
+    stopped = stopped_run(folder)
+    if stopped is not None:
+        return stopped_text(stopped, COLUMNS).replace(THIN, " ").replace(HARD, " ")
     data = read_data(folder)
-    history = read_history(folder, data.plan)
+    history = read_history(folder, data.plan, data.claims)
     tests = read_tests_of_all_cells(folder, data.alpha, data.primary)
     lines = [provenance.title(data.plan), "=" * min(COLUMNS, len(provenance.title(data.plan)))]
-    if left := left_line(read_unfinished(folder, data.plan)):
+    if left := left_line(read_unfinished(folder, data.plan, data.tallies)):
         lines += [*_wrapped(left), ""]
-    notices = (history.notice, losses_line(data), unread_line(folder, data.plan), unmatched_line(data))
+    notices = (history.notice, losses_line(data), unread_line(data), unmatched_line(data))
     for losses in filter(None, notices):
         lines += [*_wrapped(losses), ""]
     if short := short_answer([answer(row, history.ledger) for row in data.claims]):
@@ -81,7 +81,7 @@ def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
         lines += ["", *_wrapped(stopping)]
     if data.health:
         lines += ["", *_wrapped(health_line(data.health))]
-    if cost := run_cost(folder, data.plan):
+    if cost := run_cost(folder, data.plan, data.tallies, data.scores):
         lines += ["", *_wrapped(" ".join((cost.sentence, *cost.served)))]
     lines += ["", f"The whole report: {folder / 'report.html'}"]
     return "\n".join(lines).replace(THIN, " ").replace(HARD, " ") + "\n"

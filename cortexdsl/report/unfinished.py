@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,10 @@ from cortexdsl.files import write_text
 from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.store import read_plan
-from cortexdsl.records.tallies import Tallies
+from cortexdsl.records.tallies import JobTally, Tallies
+from cortexdsl.report.data import read_scores
 from cortexdsl.report.phrasing import provenance
-from cortexdsl.report.tables.spending import run_cost
+from cortexdsl.report.tables.spending import RunCost, run_cost
 from cortexdsl.report.tables.table import Table, tabulate, text, value
 from cortexdsl.report.templates import style, template
 
@@ -37,9 +38,9 @@ class Unfinished:
     cells: tuple[tuple[str, int, int], ...]
 
 
-def read_unfinished(folder: Path, plan: Mapping[str, Any]) -> Unfinished | None:
+def read_unfinished(folder: Path, plan: Mapping[str, Any], tallies: Collection[JobTally]) -> Unfinished | None:
     """Return what a run has left undone; None if everything is done, a job is running, or no job left a tally."""
-    if not Tallies(Path(Layout(folder.as_posix()).ledgers)).read() or "shards" not in plan:
+    if not tallies or "shards" not in plan:
         return None
     shown = WatchedRun(expected_from(plan, folder.as_posix())).look()
     if shown.running or shown.all.done >= shown.all.total:
@@ -47,6 +48,20 @@ def read_unfinished(folder: Path, plan: Mapping[str, Any]) -> Unfinished | None:
     many = has_many_datasets(shown)
     left = tuple((name_of(row, many_datasets=many), row.done, row.total) for row in shown.rows if row.done < row.total)
     return Unfinished(_sentence(shown, left), left)
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedRun:
+    """A run that stopped before its tables were made."""
+
+    folder: Path
+    plan: Mapping[str, Any]
+    tallies: tuple[JobTally, ...]
+    unfinished: Unfinished
+
+    def cost(self) -> RunCost | None:
+        """Return what it cost so far."""
+        return run_cost(self.folder, self.plan, self.tallies, read_scores(self.folder))
 
 
 def left_line(unfinished: Unfinished | None) -> str:
@@ -83,15 +98,15 @@ def last_words(experiment: str) -> str:
     """
     folder = Path(Layout(f"results/{experiment}").root)
     try:
-        unfinished = unfinished_run(folder)
-        page = stopped_page(folder, unfinished) if unfinished else None
+        stopped = stopped_run(folder)
+        page = stopped_page(stopped) if stopped else None
     except (CortexError, OSError):  # a full disk, a plan of a later version: the failed jobs have said so
         return ""
-    return f"{experiment}: {unfinished.sentence}\nwhat is there so far: {page}" if unfinished else ""
+    return f"{experiment}: {stopped.unfinished.sentence}\nwhat is there so far: {page}" if stopped else ""
 
 
-def unfinished_run(folder: Path) -> Unfinished | None:
-    """Return what a run has left undone if its tables were never made; None if a whole report is possible.
+def stopped_run(folder: Path) -> StoppedRun | None:
+    """Return the run of a folder if its tables were never made; None if a whole report is possible.
 
     Raises
     ------
@@ -101,32 +116,32 @@ def unfinished_run(folder: Path) -> Unfinished | None:
     layout = Layout(folder.as_posix())
     if Path(layout.metrics).exists() or not Path(layout.plan).exists():
         return None
-    return read_unfinished(folder, read_plan(Path(layout.plan)))
+    plan, tallies = read_plan(Path(layout.plan)), tuple(Tallies(Path(layout.ledgers)).read())
+    unfinished = read_unfinished(folder, plan, tallies)
+    return StoppedRun(folder, plan, tallies, unfinished) if unfinished else None
 
 
-def stopped_page(folder: Path, unfinished: Unfinished) -> Path:
+def stopped_page(run: StoppedRun) -> Path:
     """Write stopped.html, which is removed when the report is made; the report's own path belongs to its rule."""
-    plan = read_plan(Path(Layout(folder.as_posix()).plan))
-    cost = run_cost(folder, plan)
-    tables = [_left_table(unfinished), *([cost.table, cost.attempts] if cost else [])]
+    cost = run.cost()
+    tables = [_left_table(run.unfinished), *([cost.table, cost.attempts] if cost else [])]
     text = template("stopped.html.j2").render(
-        title=provenance.title(plan),
-        experiment=plan["experiment"],
-        unfinished=unfinished,
+        title=provenance.title(run.plan),
+        experiment=run.plan["experiment"],
+        unfinished=run.unfinished,
         tables=[table for table in tables if table is not None],
         spent=cost,
         style=style(),
     )
-    target = Path(Layout(folder.as_posix()).stopped)
+    target = Path(Layout(run.folder.as_posix()).stopped)
     write_text(target, text)
     return target
 
 
-def stopped_text(folder: Path, unfinished: Unfinished, columns: int) -> str:
+def stopped_text(run: StoppedRun, columns: int) -> str:
     """Return the report for the terminal."""
-    plan: Mapping[str, Any] = read_plan(Path(Layout(folder.as_posix()).plan))
-    lines = [provenance.title(plan), "", *textwrap.wrap(unfinished.sentence, columns)]
-    if cost := run_cost(folder, plan):
+    lines = [provenance.title(run.plan), "", *textwrap.wrap(run.unfinished.sentence, columns)]
+    if cost := run.cost():
         lines += ["", *textwrap.wrap(cost.sentence, columns)]
     return "\n".join(lines) + "\n"
 

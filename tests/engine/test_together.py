@@ -103,7 +103,7 @@ def test_the_model_of_a_step_judges_the_debate_that_it_answered_and_is_what_its_
     assert budgets.compute(view) == 2 * (7e9 * tokens[0] + 70e9 * tokens[1])
     answer = method({"answer": {}}, ["answer"])
     handed = run(handing(answer, debating({"model": LARGE})), Stage(DIFFER))
-    later = DebateCosts(parameters={in_stage(1, of_step("revise")): 70e9})
+    later = DebateCosts(parameters={in_stage(1, of_step("revise")): 700e9})
     one, other = (budgets.compute(view_debate(handed, lambda *_: 1.0, costs)) or 0.0 for costs in (sizes, later))
     assert other > 2 * one
 

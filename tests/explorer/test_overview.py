@@ -133,6 +133,6 @@ def test_a_turn_shows_the_model_of_its_step() -> None:
     large = replace(record.debate, step_models={step: Model("large", "openai/large")})
     shown = debate_as_shown(Record(record.header, large))
     assert [turn["model"] for turn in shown["turns"]] == [
-        "openai/large" if turn.step == step else None for turn in large.turns
+        "large" if turn.step == step else None for turn in large.turns
     ]
-    assert {turn["model"] for turn in shown["turns"]} == {None, "openai/large"}
+    assert {turn["model"] for turn in shown["turns"]} == {None, "large"}

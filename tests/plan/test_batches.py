@@ -10,7 +10,7 @@ from cortexdsl.cli.main import main
 from cortexdsl.errors import SpecError
 from cortexdsl.plan import compile_spec
 from cortexdsl.plan.forecast.cost import rehearse_plan
-from cortexdsl.plan.forecast.waves import most_waves
+from cortexdsl.plan.forecast.durations import most_waves
 from cortexdsl.plan.jobs.schedule import is_batched, ways
 from cortexdsl.plan.persistence.store import plan_record
 

@@ -98,7 +98,7 @@ def test_a_turn_of_a_step_with_its_own_model_names_the_model() -> None:
     second = DEBATE.turns[2].step
     text = transcript_text(record(replace(DEBATE, step_models={second: Model("large", "openai/large")})))
     assert "\na\n" in text
-    assert "\nb (openai/large), hearing a\n" in text
+    assert "\nb (model large), hearing a\n" in text
 
 
 def test_the_head_names_the_wording_that_was_drawn() -> None:

@@ -10,8 +10,11 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -413,3 +416,22 @@ def test_a_report_with_a_step_that_was_not_read_begins_with_that(tmp_path: Path)
     page = (folder / "report.html").read_text()
     assert 0 < page.index(said) < page.index("<h1>")
     assert said in " ".join(terminal_report(folder).split())
+
+
+def test_a_report_reads_each_table_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table of a large experiment takes seconds to read."""
+    folder = write_results(tmp_path / "invented")
+    opened: Counter[str] = Counter()
+    whole = Path.open
+
+    def counting(path: Path, mode: str = "r", *rest: Any, **more: Any) -> Any:
+        opened[path.name] += "r" in mode and path.parent == folder
+        return whole(path, mode, *rest, **more)
+
+    monkeypatch.setattr(Path, "open", counting)
+    for build in (partial(build_report, has_figures=False), terminal_report):
+        opened.clear()
+        build(folder)
+        tables = {name: times for name, times in opened.items() if name.endswith(".csv") and times}
+        assert {"scores.csv", "metrics.csv", "hypotheses.csv"} <= set(tables)
+        assert set(tables.values()) == {1}

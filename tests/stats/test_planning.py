@@ -13,7 +13,7 @@ from cortexdsl.claims.arms import GridArm, arms_of
 from cortexdsl.cli.main import main
 from cortexdsl.errors import InputError
 from cortexdsl.stats.planning.expectations import Expectation
-from cortexdsl.stats.planning.planning import POWER_COLUMNS, plan_power
+from cortexdsl.stats.planning.planning import POWER_COLUMNS, plan_power, questions_needed
 from cortexdsl.stats.planning.power import (
     Truth,
     paired_difference,
@@ -217,3 +217,20 @@ def test_power_on_the_command_line_warns_or_refuses(
     assert "points or more beyond the claim's bound, the claim is supported with a probability of 80% (discord" in said
     assert "If the truth is a difference of 5 points, the claim is supported with a probability of " in said
     assert ("cannot answer 1 of 1 claims" in printed.err) == (refuse == "true")
+
+
+def test_the_questions_that_an_undecided_claim_needs_are_those_for_its_estimate() -> None:
+    """a is right on 3 of 30 questions more than b, 7 for and 4 against: 0.1, and 0.12 beyond a margin of 0.02.
+
+    By the normal approximation ((1.96 + 0.84) / 0.12)^2 (11 / 30 - 0.01) = 194; a truth of 0, as planned before a run,
+    would need some 7,000. An estimate beyond the margin of an equivalence can never show it.
+    """
+    right = np.arange(30) < 15
+    other = right.copy()
+    other[:7], other[15:19] = False, True
+    claims = ["accuracy(a) >= accuracy(b) - 0.02", "accuracy(a) == accuracy(b) +- 0.05"]
+    table = score_table(long_table({"a": right[None] * 1.0, "b": other[None] * 1.0}))
+    verdicts = pd.DataFrame({"claim": claims, "verdict": "undecided"})
+    needed, never = questions_needed(table, verdicts, ARMS, alpha=0.05, correction="none")
+    assert needed == pytest.approx(194, rel=0.1)
+    assert np.isnan(never)

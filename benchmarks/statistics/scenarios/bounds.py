@@ -81,18 +81,27 @@ def _accuracies(scenario: str, random: Generator, questions: int, replicates: in
     mean = _mean_of(scenario)
     chance = CHANCES[scenario](random, 7, questions)
     chance[6] *= 1 - LESS / mean
-    names = (*GRID, "less")
-    made = score_table(table({name: answers(random, p, replicates) for name, p in zip(names, chance, strict=True)}))
+    return grid_table(random, chance, replicates), grid_claims(mean, 6)
+
+
+def grid_table(random: Generator, chance: Floats, replicates: int) -> ScoreTable:
+    """Return the table of seven cells, (7, questions): those of the grid, and one of less."""
+    cells = zip((*GRID, "less"), chance, strict=True)
+    return score_table(table({name: answers(random, p, replicates) for name, p in cells}))
+
+
+def grid_claims(mean: float, digits: int) -> dict[str, tuple[str, Wrong]]:
+    """Return the claims on the seven cells; the accuracy of each is `mean`, or `LESS` below it."""
     a, b, d, e = (f"accuracy({GRID[i]})" for i in (0, 1, 3, 4))
     c = "accuracy(less)"
-    return made, {
+    return {
         "difference": (f"{a} > {b}", "both"),
         "margin": (f"{c} >= {a} - {LESS}", "both"),
         "== (supported may be 5 %)": (f"{c} == {a} +- {LESS}", "both"),
-        "fixed value": (f"{a} > {mean:.6f}", "both"),
+        "fixed value": (f"{a} > {mean:.{digits}f}", "both"),
         "difference of differences": (f"{a} - {b} > {d} - {e}", "both"),
         "the same, with a margin": (f"{c} - {a} > {d} - {b} - {LESS}", "both"),
-        "ratio": (f"{c} >= {(mean - LESS) / mean:.6f} * {a}", "both"),
+        "ratio": (f"{c} >= {(mean - LESS) / mean:.{digits}f} * {a}", "both"),
         "slope": ("accuracy(g[rounds]) increasing", "both"),
         "interacting": ("accuracy(g[keep, rounds]) interacting", "both"),
         "and": (f"{a} > {b} and {a} > 0.02", "both"),

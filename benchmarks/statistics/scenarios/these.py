@@ -14,11 +14,12 @@ from numpy.random import Generator
 
 from cortexdsl.core import Floats
 from cortexdsl.stats.tables.score_table import score_table
-from scenarios.bounds import CHANCES, GRID, LESS, Group, Made, Wrong
-from scenarios.made import answers, table
+from scenarios.bounds import CHANCES, LESS, Group, Made, grid_claims, grid_table
+from scenarios.made import table
 
 HERE = "on these questions"
 SIZES = ((20, 2), (50, 3))
+LEFT_OUT = ("the same, with a margin", "monotone")
 
 
 @cache
@@ -34,25 +35,10 @@ def fixed_chances(scenario: str, questions: int) -> Floats:
 def fixed_accuracies(scenario: str, random: Generator, questions: int, replicates: int) -> Made:
     """Six cells of one accuracy on these questions in a grid, and one of 5 points less."""
     chance = fixed_chances(scenario, questions)
-    mean = float(chance[0].mean())
-    names = (*GRID, "less")
-    made = score_table(table({name: answers(random, p, replicates) for name, p in zip(names, chance, strict=True)}))
-    a, b, d, e = (f"accuracy({GRID[i]})" for i in (0, 1, 3, 4))
-    c = "accuracy(less)"
-    claims: dict[str, tuple[str, Wrong]] = {
-        "difference": (f"{a} > {b}", "both"),
-        "margin": (f"{c} >= {a} - {LESS}", "both"),
-        "== (supported may be 5 %)": (f"{c} == {a} +- {LESS}", "both"),
-        "fixed value": (f"{a} > {mean:.9f}", "both"),
-        "difference of differences": (f"{a} - {b} > {d} - {e}", "both"),
-        "ratio": (f"{c} >= {(mean - LESS) / mean:.9f} * {a}", "both"),
-        "slope": ("accuracy(g[rounds]) increasing", "both"),
-        "interacting": ("accuracy(g[keep, rounds]) interacting", "both"),
-        "and": (f"{a} > {b} and {a} > 0.02", "both"),
-        "best": ("best rounds of g is 2", "both"),
-        "every other": (f"{a} > accuracy(every other)", "supported"),
+    claims = grid_claims(float(chance[0].mean()), 9).items()
+    return grid_table(random, chance, replicates), {
+        form: (f"{claim} {HERE}", wrong) for form, (claim, wrong) in claims if form not in LEFT_OUT
     }
-    return made, {form: (f"{claim} {HERE}", wrong) for form, (claim, wrong) in claims.items()}
 
 
 @cache

@@ -259,7 +259,7 @@ class Lane:
         failures, begun = 0, self._job.hooks.clock()
         while True:
             try:
-                if protocol.has_files and wave.file is None:
+                if protocol.upload is not None and wave.file is None:
                     book.uploaded(wave, await protocol.upload(wave.id, lines))
                 if is_unsure:
                     await self._find(wave)
@@ -302,7 +302,7 @@ class Lane:
     # ------------------------------------------------------------ a wave of an earlier run
     async def _resume(self, wave: Wave) -> Sent:
         """Wait for a wave that an earlier run sent, or was about to send."""
-        if wave.batch is None and (wave.file is not None or not self._protocol.has_files):
+        if wave.batch is None and (wave.file is not None or self._protocol.upload is None):
             # The run may have been stopped after the batch was made and before that was written down.
             await self._patiently(lambda: self._find(wave))
         if wave.batch is None:
@@ -340,7 +340,7 @@ class Lane:
 
     async def _is_of(self, batch: str, wave: Wave) -> bool:
         """Say whether a batch was made from a wave; if only its results can tell, wait until they are there."""
-        if self._protocol.has_files:  # the list itself names the wave
+        if self._protocol.upload is not None:  # the list itself names the wave
             return True
         status = await self._until_over(batch)
         names = [name async for name, _ in self._protocol.results(batch, status)]

@@ -8,7 +8,7 @@ https://platform.openai.com/docs/api-reference/batch and https://docs.anthropic.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol, TypeAlias
@@ -58,20 +58,21 @@ class BatchProtocol(Protocol):
     ----------
     most_requests, most_bytes : int
         Of one batch.
-    has_files : bool
-        Requests are uploaded as a file before the batch is made.
     """
 
     most_requests: int
     most_bytes: int
-    has_files: bool
+
+    @property
+    def upload(self) -> Callable[[str, Sequence[bytes]], Awaitable[str]] | None:
+        """The function that uploads the requests of a wave and returns the id of the file; None if they need no file.
+
+        Then requests are sent with the batch, and the provider's list of batches does not name waves.
+        """
+        ...
 
     def line(self, custom_id: str, request: BatchRequest) -> bytes:
         """Return a request as a part of a batch."""
-        ...
-
-    async def upload(self, wave: str, lines: Sequence[bytes]) -> str:
-        """Upload the requests of a wave and return the id of the file."""
         ...
 
     async def create(self, wave: str, lines: Sequence[bytes], file: str | None) -> str:
@@ -110,7 +111,6 @@ class OpenAIBatches:
 
     most_requests = 50_000
     most_bytes = 200 * 10**6
-    has_files = True
 
     def __init__(self, root: str, headers: Mapping[str, str], http: BatchHttp) -> None:
         self._root, self._headers, self._http = root, headers, http
@@ -189,7 +189,7 @@ class AnthropicBatches:
 
     most_requests = 100_000
     most_bytes = 256 * 10**6
-    has_files = False
+    upload = None
 
     def __init__(self, root: str, headers: Mapping[str, str], http: BatchHttp) -> None:
         self._url, self._headers, self._http = f"{root}/messages/batches", headers, http
@@ -198,10 +198,6 @@ class AnthropicBatches:
         """Return a request of the batch; a batch takes no `stream`."""
         params = {name: value for name, value in request.body.items() if name != "stream"}
         return _compact({"custom_id": custom_id, "params": params})
-
-    async def upload(self, wave: str, lines: Sequence[bytes]) -> str:
-        """Never called: requests are sent with the batch (`has_files` is false)."""
-        raise NotImplementedError
 
     async def create(self, wave: str, lines: Sequence[bytes], file: str | None) -> str:
         """Make the batch and return its id."""

@@ -198,16 +198,17 @@ def record_files(layout: Layout, paths: Iterable[str | Path]) -> None:
     named = [_below(path, Path(layout.root)) for path in paths if Path(path).is_relative_to(layout.root)]
     named = [name for name in named if not is_log(name) or Path(layout.root, name).exists()]
     if is_experiment(layout):
-        _append(layout, (_line(name, _new_entry(Path(layout.root, name))) for name in named))
+        program = program_version()
+        _append(layout, (_line(name, _new_entry(Path(layout.root, name), program)) for name in named))
 
 
 def record_pages(layout: Layout) -> None:
     """Add entries for everything that the report has written, and forget pages that it no longer writes."""
     if not is_experiment(layout):
         return
-    root = Path(layout.root)
+    root, program = Path(layout.root), program_version()
     places = (path for page in PAGES for path in (root / page, *(root / page).rglob("*")))
-    pages = {path.relative_to(root).as_posix(): _new_entry(path) for path in places if _is_own(path)}
+    pages = {path.relative_to(root).as_posix(): _new_entry(path, program) for path in places if _is_own(path)}
     known = {path: entry for path, entry in read_manifest(layout).files.items() if is_page(path)}
     gone = [_line(path, None) for path in known if path not in pages]
     _append(layout, [*gone, *(_line(path, entry) for path, entry in pages.items() if known.get(path) != entry)])
@@ -269,8 +270,8 @@ def entry_of(path: Path) -> Entry:
         return Entry(state.st_size, _digest(file, state.st_size), state.st_mtime_ns)
 
 
-def _new_entry(path: Path) -> Entry:
-    return replace(entry_of(path), program=program_version())
+def _new_entry(path: Path, program: str) -> Entry:
+    return replace(entry_of(path), program=program)
 
 
 def _digest(file: Any, size: int) -> str:

@@ -4,7 +4,8 @@ A made-up reply is a function of its call alone, so that cells which will share 
 agree and no judge is content, so that every debate has its full length: the estimate is the most calls that can happen.
 
 A model that runs in this process has a tokenizer and a chat template, which count its prompts. For other models four
-characters are one token. A reply is as long as the spec assumes, and no longer than `max_tokens`.
+characters are one token. A reply is as long as the spec assumes, and no longer than `max_tokens`. What
+providers' caches of prompts can save is counted in the same calls.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
@@ -42,11 +42,12 @@ from cortexdsl.engine.placebo import draw_other_question
 from cortexdsl.engine.run import run_debate
 from cortexdsl.errors import InputError
 from cortexdsl.models.call_keys import call_key
+from cortexdsl.models.call_log.records import estimated_tokens
+from cortexdsl.models.transports.caching import caches_on_request, shared_beginning
 from cortexdsl.models.transports.interface import Tokenizer
-from cortexdsl.models.transports.prices import estimated_dollars, has_price
+from cortexdsl.models.transports.prices import estimated_dollars, fewest_cached_tokens, has_price, known_price
 from cortexdsl.models.transports.registry import tokenizer_of
 from cortexdsl.plan.rehearsal.full_length import full_length
-from cortexdsl.plan.rehearsal.prompt_caches import cache_savings
 
 CHARACTERS_PER_TOKEN = 4
 REPLY_TOKENS = 200
@@ -131,8 +132,9 @@ class OwnLengths(Lengths):
 
 def filler_text(key: str, tokens: int) -> str:
     """Return a text of this many tokens, a function of a key; words after its answer let a placebo shuffle it."""
-    text = hashlib.sha256(key.encode()).hexdigest()
-    text = text[:_ANSWER] + re.sub(r"(.{7}).", r"\1 ", text[_ANSWER:-8]) + text[-8:]
+    letters = bytearray(hashlib.sha256(key.encode()).hexdigest(), "ascii")
+    letters[_ANSWER + 7 : -8 : 8] = b"     "
+    text = letters.decode("ascii")
     return (text * (tokens * CHARACTERS_PER_TOKEN // len(text) + 1))[: tokens * CHARACTERS_PER_TOKEN]
 
 
@@ -346,3 +348,46 @@ def _dollars(calls: Sequence[CallLengths], *, is_ordinary: bool = False) -> floa
             return None
         total += estimated_dollars(model, input_tokens, output_tokens)
     return total
+
+
+class CacheSavings(NamedTuple):
+    """What caches can save at most.
+
+    Attributes
+    ----------
+    tokens : int
+        Tokens of prompts that can come from caches.
+    saved : float
+        Dollars, if all of these tokens do.
+    surcharge : float
+        Dollars that writing costs, if none of them does.
+    """
+
+    tokens: int
+    saved: float
+    surcharge: float
+
+
+def cache_savings(calls: Iterable[Call]) -> CacheSavings:
+    """Return what caches can save: at best each shared beginning is written once, and read by every other call."""
+    tokens, saved, surcharge = 0, 0.0, 0.0
+    written: set[tuple[str, str]] = set()
+    for call in calls:
+        model, price = call.model, known_price(call.model)
+        is_marked = caches_on_request(model)
+        if price is None or price.cached is None or (is_marked and model.cache is None):
+            continue
+        beginning = shared_beginning(call)
+        length = estimated_tokens([{"content": beginning}])
+        if length < fewest_cached_tokens(model.model):
+            continue
+        uncached = price.dollars(length, 0)
+        writing = price.dollars(length, 0, 0, length, length * (model.cache == "1h")) - uncached if is_marked else 0.0
+        surcharge += writing
+        if (model.name, beginning) in written:
+            tokens += length
+            saved += uncached - price.dollars(length, 0, length)
+        else:
+            written.add((model.name, beginning))
+            saved -= writing
+    return CacheSavings(tokens, saved, surcharge)

@@ -15,7 +15,7 @@ from cortexdsl.numbers import Kind, estimate, number
 from cortexdsl.report.data import ReportData
 from cortexdsl.report.figures.drawing import INK, MUTED, Drawing, Sheet, colours, draw_figure, label_points, tick
 from cortexdsl.report.phrasing.names import CellName, brief, group_by_method, wording
-from cortexdsl.stats.inference.fronts import SURE
+from cortexdsl.stats.inference.budgets import SURE
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ def course_shares(data: ReportData) -> dict[str, dict[str, float]]:
     Cells of tables that lack a column are left out.
     """
     counts: dict[str, dict[str, Counter[str]]] = {}
-    for row in data.courses:
+    for row in data.scores:
         if row.score is None or row.lost_by_vote is None or row.lost_in_debate is None:
             continue
         course = course_of(row.score, row.opening_score, row.agent_score, row.lost_by_vote, row.lost_in_debate)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from cortexdsl.core import Limits
 from cortexdsl.numbers import counted, number
-from cortexdsl.plan.layout import Layout
-from cortexdsl.records.tallies import Tallies
 from cortexdsl.records.unread import mostly_unread_steps, unread_sentences
 from cortexdsl.report.data import Health, ReportData
 from cortexdsl.stats.tables.score_table import absent_in_words
@@ -68,13 +65,12 @@ def losses_line(data: ReportData) -> str:
     )
 
 
-def unread_line(folder: Path, plan: Mapping[str, Any]) -> str:
+def unread_line(data: ReportData) -> str:
     """Return what to say of steps most of whose replies could not be read, as their jobs counted them; or nothing."""
-    tallies = Tallies(Path(Layout(str(folder)).ledgers)).read()
-    if not tallies:
+    if not data.tallies:
         return ""
-    names = {str(cell["slug"]): str(cell["cell"]) for cell in plan.get("cells", ())}
-    found = mostly_unread_steps((names[tally.cell], tally.unread) for tally in tallies if tally.cell in names)
+    names = {str(cell["slug"]): str(cell["cell"]) for cell in data.plan.get("cells", ())}
+    found = mostly_unread_steps((names[tally.cell], tally.unread) for tally in data.tallies if tally.cell in names)
     return " ".join(f"{sentence}." for sentence in unread_sentences(found))
 
 

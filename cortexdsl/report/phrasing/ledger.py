@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,16 +15,9 @@ from cortexdsl.plan.persistence.history import Twin, find_twins, plan_changes, s
 from cortexdsl.plan.persistence.ledger import ONLY_CLAIMS, Ledger, LedgerEntry, read_ledger
 from cortexdsl.plan.persistence.manifest import read_manifest
 from cortexdsl.plan.persistence.verification import versions_in_words
-from cortexdsl.report.frames import read_frame
+from cortexdsl.report.frames import ClaimRow
 
 SEALED = ("scores.csv", "hypotheses.csv")
-
-
-@dataclass(frozen=True, slots=True)
-class _SealRow:
-    """The seal of the ledger entry that a row of hypotheses.csv belongs to; older results have none."""
-
-    ledger: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +37,7 @@ class History:
     ledger: Ledger = field(default_factory=lambda: Ledger(()))
 
 
-def read_history(folder: Path, plan: Mapping[str, Any]) -> History:
+def read_history(folder: Path, plan: Mapping[str, Any], claims: Iterable[ClaimRow]) -> History:
     """Read the ledger of a results folder, and compare it with the plan, the verdicts, the spec and its neighbours."""
     layout = Layout(folder.as_posix())
     ledger = read_ledger(layout)
@@ -55,7 +48,7 @@ def read_history(folder: Path, plan: Mapping[str, Any]) -> History:
         f"{name}: {', '.join(family['compare'])} against {family['to']} ({family['correction']})"
         for name, family in before.get("families", {}).items()
     )
-    faults = [*ledger.faults, *_unknown(ledger, folder, plan)]
+    faults = [*ledger.faults, *_unknown(ledger, plan, claims)]
     said = [*history_in_words(ledger, faults), *map(twin_in_words, find_twins(folder, ledger))]
     if ledger.runs and not set(SEALED) <= {*ledger.tables, *read_manifest(layout).files}:
         said.append("An earlier version wrote these tables and kept no digests of them: edits would not be noticed.")
@@ -64,12 +57,12 @@ def read_history(folder: Path, plan: Mapping[str, Any]) -> History:
     return History(True, ledger.claims, families, tuple(said), _notice(ledger, plan), ledger)
 
 
-def _unknown(ledger: Ledger, folder: Path, plan: Mapping[str, Any]) -> Iterator[str]:
+def _unknown(ledger: Ledger, plan: Mapping[str, Any], claims: Iterable[ClaimRow]) -> Iterator[str]:
     """Yield files that the ledger does not know: entries at its end are then missing."""
     if ledger.now is not None and (differs := plan_changes(ledger.now, plan)):
         yield f"the plan here is not the last one in the ledger ({'; '.join(differs)})"
     seals = {entry.seal for entry in ledger.entries}
-    judged = {row.ledger for row in read_frame(folder / "hypotheses.csv", _SealRow)} - {""}
+    judged = {row.ledger for row in claims} - {""}  # older results name no entry
     if judged - seals:
         yield "the verdicts here are not in the ledger"
 

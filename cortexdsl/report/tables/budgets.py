@@ -7,7 +7,7 @@ from cortexdsl.report.data import ReportData
 from cortexdsl.report.frames import MatchRow
 from cortexdsl.report.phrasing.names import wording
 from cortexdsl.report.tables.table import Table, column, group, tabulate, text, value, with_interval
-from cortexdsl.stats.inference.matched import TOLERANCE
+from cortexdsl.stats.inference.budgets import TOLERANCE
 
 MATCHES = "matches"
 

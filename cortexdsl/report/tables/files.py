@@ -13,7 +13,7 @@ import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from math import ceil
 from pathlib import Path
 from typing import TypeAlias
@@ -266,8 +266,12 @@ def _longest(column: Column, rows: _Rows, place: int, size: float) -> float:
 
 
 def _points(text: str, size: float, *, bold: bool) -> float:
-    ems = sum(_EMS.get(letter, 0.75 if letter.isupper() else 0.53) for letter in text)
-    return ems * size * (1.32 if bold else 1.08)
+    return _ems(text) * size * (1.32 if bold else 1.08)
+
+
+@lru_cache(maxsize=1 << 16)  # each entry is measured at several sizes
+def _ems(text: str) -> float:
+    return sum(_EMS.get(letter, 0.75 if letter.isupper() else 0.53) for letter in text)
 
 
 def _title(column: Column) -> list[str]:

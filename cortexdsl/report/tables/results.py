@@ -1,10 +1,9 @@
-"""Tables of results: metrics of cells, axes of grids, families of comparisons, claims."""
+"""Tables of results: metrics of cells and their spread, axes of grids, families of comparisons, claims."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 
@@ -13,7 +12,7 @@ from cortexdsl.claims.values import LIKE_THESE
 from cortexdsl.metrics.axis_effects import AxisLevel, axis_levels
 from cortexdsl.numbers import NOTHING, THIN, counted, difference, estimate, interval, number, p_value
 from cortexdsl.records.links import find_link
-from cortexdsl.report.data import ReportData, read_primary
+from cortexdsl.report.data import ReportData, value_column
 from cortexdsl.report.frames import ClaimRow, ComparisonRow, MetricRow
 from cortexdsl.report.phrasing.claims import Answer, adjusted_interval, answer, population
 from cortexdsl.report.phrasing.comparisons import correction_in_words, is_exploratory, references, table_notes
@@ -30,6 +29,9 @@ from cortexdsl.report.tables.table import (
     value,
     with_interval,
 )
+from cortexdsl.stats.inference.components import Component
+from cortexdsl.stats.planning.spread import Spread, cell_spreads
+from cortexdsl.stats.tables.score_table import WORDING_COLUMN, score_table
 
 GRID = "grid"
 _LINKED = 12  # maximum of cells that a link names
@@ -41,6 +43,8 @@ _MEANINGS = {
     "d_z": "d: mean difference over its standard deviation across questions.",
     "odds_ratio": "OR: questions won over questions lost.",
 }
+_IDS = ("dataset", "cell", "replicate", "question_id")
+_GROUPS = {"": "one wording and team", "prompts": "wordings of prompts", "teams": "teams"}
 
 
 def metric_tables(data: ReportData) -> Iterator[Table]:
@@ -116,21 +120,13 @@ def metric_entry(data: ReportData, row: MetricRow | None) -> TableEntry:
     return with_interval((row.estimate, row.ci_low, row.ci_high), wording(row.metric).kind, link)
 
 
-def read_levels(folder: Path, data: ReportData) -> list[AxisLevel]:
+def levels_of(data: ReportData) -> list[AxisLevel]:
     """Return every value of every grid axis on the primary metric; none if there is no grid, or no scores."""
     arms = [GridArm.of(cell) for cell in data.plan.get("cells", ())]
-    if not any(axes for arm in arms for _, axes in arm.points):
+    if not data.has_values or not any(axes for arm in arms for _, axes in arm.points):
         return []
-    scores = read_primary(folder, data, "dataset", "cell", "question_id", "cluster")
-    if scores is None:
-        return []
-    unit = scores["question_id"]
-    if "cluster" in scores:
-        unit = scores["cluster"].where(scores["cluster"].notna(), unit)
-    shown = pd.DataFrame(
-        {"dataset": scores["dataset"], "cell": scores["cell"], "unit": unit, "value": scores.iloc[:, -1]}
-    )
-    return axis_levels(shown, arms)
+    rows = [(row.dataset, row.cell, row.cluster or row.question_id, row.value) for row in data.scores]
+    return axis_levels(pd.DataFrame(rows, columns=["dataset", "cell", "unit", "value"]), arms)
 
 
 def grid_table(data: ReportData, levels: Sequence[AxisLevel]) -> Table | None:
@@ -160,6 +156,56 @@ def grid_table(data: ReportData, levels: Sequence[AxisLevel]) -> Table | None:
     )
     note = "Paired by question; not corrected: a description. Tests of single cells are in the families."
     return tabulate(GRID, caption, fields, levels, note)
+
+
+def spread_table(data: ReportData) -> Table | None:
+    """Return the components of every cell as standard deviations; None with one replicate of everything."""
+    metric = data.primary
+    if metric is None or not data.has_values:
+        return None
+    columns = {name: [getattr(row, name) for row in data.scores] for name in (*_IDS, WORDING_COLUMN)}
+    frame = pd.DataFrame({**columns, value_column(metric): [row.value for row in data.scores]})
+    arms = [GridArm.of(cell) for cell in data.plan.get("cells", ())]
+    spreads = cell_spreads(score_table(frame, f"results/{data.experiment}/scores.csv"), metric, arms)
+    if not spreads:
+        return None
+    fields = [
+        text("Cell", "of", lambda one: one.name),
+        group("Dataset", "dataset"),
+        _component("Questions", "questions", lambda one: one.components.questions),
+        _component("Groups", "groups_sd", lambda one: one.components.groups),
+        _component("Groups by questions", "interaction", lambda one: one.components.interaction),
+        _component("Sampling", "sampling", lambda one: one.components.sampling),
+        column("Correlation", ("correlation", "correlation_low", "correlation_high"), _correlation),
+        column("Groups are", "groups", lambda one: TableEntry(_GROUPS[one.groups], (one.groups,)), is_numeric=False),
+    ]
+    caption = (
+        f"Where the spread of {wording(metric).noun} comes from: standard deviations between questions, between "
+        f"wordings or teams, and between replicates of one question, with 95{THIN}% intervals for such questions."
+    )
+    note = (
+        "Correlation: the share of the variance of one debate that belongs to its question. If it is low, replicates "
+        "are worth almost as much as questions; if it is high, they add little."
+    )
+    return tabulate("spread", caption, fields, spreads, note)
+
+
+def _component(title: str, name: str, of: Callable[[Spread], Component | None]) -> Field[Spread]:
+    def entry(one: Spread) -> TableEntry:
+        component = of(one)
+        if component is None:
+            return TableEntry(NOTHING, (None, None, None))
+        numbers = tuple(value**0.5 for value in (component.estimate, component.low, component.high))
+        low, high = (number(value) for value in numbers[1:])
+        return TableEntry(number(numbers[0]), numbers, more=f"[{low}, {high}]")
+
+    return column(title, (name, f"{name}_low", f"{name}_high"), entry)
+
+
+def _correlation(one: Spread) -> TableEntry:
+    own = one.components.correlation
+    between = f"[{number(own.low)}, {number(own.high)}]"
+    return TableEntry(number(own.estimate), (own.estimate, own.low, own.high), more=between)
 
 
 def family_tables(data: ReportData) -> Iterator[Table]:

@@ -10,18 +10,16 @@ from typing import Any
 
 from cortexdsl.display.wording import duration
 from cortexdsl.numbers import NOTHING, counted, number
-from cortexdsl.plan.layout import Layout
 from cortexdsl.records.seed_probes import SeedProbe, read_seed_probes
 from cortexdsl.records.tallies import (
     SERVER_COUNTS,
     JobTally,
     ServerRun,
-    Tallies,
     TallySum,
     settled_server_runs,
     total_of,
 )
-from cortexdsl.report.frames import read_frame
+from cortexdsl.report.data import ScoreRow
 from cortexdsl.report.tables.table import Field, Table, TableEntry, column, count, tabulate, text, value, whole
 
 SHARED = "shared"
@@ -34,17 +32,16 @@ _NO_SEEDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class UsageRow:
-    """The usage of a debate, from a row of scores.csv; `input_tokens` is None if a server did not count some."""
+class DebateUsage:
+    """The usage of debates; `input_tokens` is None if a server did not count some."""
 
-    cell: str
     calls: int
     input_tokens: int | None
 
-    def __add__(self, other: UsageRow) -> UsageRow:
+    def __add__(self, other: DebateUsage) -> DebateUsage:
         known = self.input_tokens is not None and other.input_tokens is not None
         tokens = (self.input_tokens or 0) + (other.input_tokens or 0) if known else None
-        return UsageRow(self.cell, self.calls + other.calls, tokens)
+        return DebateUsage(self.calls + other.calls, tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +65,10 @@ class RunCost:
         return tuple(t for t in (self.table, self.attempts, self.savings, self.servers) if t is not None)
 
 
-def run_cost(folder: Path, plan: Mapping[str, Any]) -> RunCost | None:
-    """Return what a run cost, from the tallies of its jobs; None if there are none."""
-    tallies = Tallies(Path(Layout(str(folder)).ledgers)).read()
+def run_cost(
+    folder: Path, plan: Mapping[str, Any], tallies: Sequence[JobTally], scores: Iterable[ScoreRow] = ()
+) -> RunCost | None:
+    """Return what a run cost, from the tallies of its jobs and the scores of its debates; None without tallies."""
     if not tallies:
         return None
     names = {str(cell["slug"]): str(cell["cell"]) for cell in plan.get("cells", ())}
@@ -80,12 +78,12 @@ def run_cost(folder: Path, plan: Mapping[str, Any]) -> RunCost | None:
     groups: dict[str, list[JobTally]] = {name: [] for name in names.values()}
     for tally in tallies:
         groups.setdefault(names.get(tally.cell or "", "other jobs"), []).append(tally)
-    used = _usage(folder)
+    used = _usage(scores)
     by_cell = {name: _with_shared(total_of(own), used.get(name)) for name, own in groups.items() if own}
     total = total_of(tallies)
     total = replace(total, calls={**total.calls, "shared": sum(own.calls.get("shared", 0) for own in by_cell.values())})
     starts = settled_server_runs(folder)
-    everything = sum((used[name] for name in names.values() if name in used), UsageRow("", 0, 0))
+    everything = sum((used[name] for name in names.values() if name in used), DebateUsage(0, 0))
     sent = total_of(tally for tally in tallies if tally.cell in cells)
     return RunCost(
         _spending_table(by_cell, total),
@@ -98,15 +96,16 @@ def run_cost(folder: Path, plan: Mapping[str, Any]) -> RunCost | None:
     )
 
 
-def _usage(folder: Path) -> dict[str, UsageRow]:
-    """Return what the debates of each cell used; empty without a table of scores."""
-    used: dict[str, UsageRow] = {}
-    for row in read_frame(Path(Layout(str(folder)).table("scores")), UsageRow):
-        used[row.cell] = used[row.cell] + row if row.cell in used else row
+def _usage(scores: Iterable[ScoreRow]) -> dict[str, DebateUsage]:
+    """Return what the debates of each cell used."""
+    used: dict[str, DebateUsage] = {}
+    for row in scores:
+        one = DebateUsage(row.calls, row.input_tokens)
+        used[row.cell] = used[row.cell] + one if row.cell in used else one
     return used
 
 
-def _with_shared(own: TallySum, used: UsageRow | None) -> TallySum:
+def _with_shared(own: TallySum, used: DebateUsage | None) -> TallySum:
     """Return what a cell's jobs did, with the calls of its debates that others had sent.
 
     A job counts as shared what another asks at the same moment; replies of earlier calls come from a log.
@@ -351,7 +350,7 @@ def seed_sentences(probes: Sequence[SeedProbe]) -> Iterator[str]:
         yield f"Before the run the model {one.entry} ({one.model}) gave one reply to one seed{load}."
 
 
-def savings_table(used: UsageRow, sent: TallySum, starts: Sequence[ServerRun]) -> Table | None:
+def savings_table(used: DebateUsage, sent: TallySum, starts: Sequence[ServerRun]) -> Table | None:
     """Return prompt tokens that debates read, that several cells shared, and that servers had in their caches.
 
     None if nothing was saved, or there are no scores.

@@ -43,6 +43,9 @@ class Expectation:
     power : float
     earlier : ScoreTable or None
         Earlier results of the same cells; they take precedence over `discordance` and `spread`.
+    is_as_earlier : bool
+        Whether the truth of every claim is what the earlier results estimate, also of claims within a margin, whose
+        truth is otherwise a difference of 0.
     """
 
     discordance: float | None = None
@@ -52,6 +55,7 @@ class Expectation:
     spread: Mapping[str, float] = field(default_factory=lambda: EMPTY)
     power: float = 0.8
     earlier: ScoreTable | None = None
+    is_as_earlier: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,11 +245,13 @@ def _behaviour(sample: Units, size: float, spread: float, replicates: int) -> Tr
 
 
 def _stated(design: Design, expected: Expectation) -> float:
-    """Return the expected difference; by default 0 for equivalence and non-inferiority, else NaN."""
+    """Return the expected difference; by default 0 for equivalence and non-inferiority, else NaN (as estimated)."""
     plain = {" ".join(key.split()): value for key, value in expected.differences.items()}
     names = [design.cells[0]] if design.claim.metric in SCORES else []
     for key in (" ".join(design.claim.text.split()), *names):
         if key in plain:
             return plain[key]
+    if expected.is_as_earlier:
+        return float("nan")
     nearly = design.margin is not None or (not design.ratio and design.sign * design.null < 0)
     return 0.0 if nearly and len(design.cells) > 1 else float("nan")

@@ -367,7 +367,7 @@ def questions_needed(
     """
     sizes = {name: len(ids) for name, ids in zip(table.datasets, table.questions, strict=True)}
     replicates = len(np.unique(table.replicate))
-    expected = Expectation(earlier=table)
+    expected = Expectation(earlier=table, is_as_earlier=True)
 
     def needed(claim: str) -> float:
         # The level of each claim is the one that it has among all of them.

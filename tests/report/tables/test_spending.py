@@ -6,18 +6,25 @@ import json
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.records.tallies import read_server_runs, settled_server_runs
-from cortexdsl.report.tables.spending import run_cost, server_sentences, servers_table
+from cortexdsl.records.tallies import Tallies, read_server_runs, settled_server_runs
+from cortexdsl.report.data import read_scores
+from cortexdsl.report.tables.spending import RunCost, run_cost, server_sentences, servers_table
 from tests.display.made import said, write
 
 PLAN = {"cells": [{"cell": "a", "slug": "a"}, {"cell": "b[keep=mean]", "slug": "b~keep=mean"}]}
+SCORES = "cell,calls,input_tokens,dataset,replicate,question_id\n"
+
+
+def cost(folder: Path) -> RunCost | None:
+    """What a run cost, from the files of its folder."""
+    return run_cost(folder, PLAN, Tallies(folder / "spent").read(), read_scores(folder))
 
 
 def test_the_sentence_adds_up_all_jobs_and_times_the_run_by_the_clock(tmp_path: Path) -> None:
     """40 + 60 calls, half a dollar and one, from 1,000 to 1,090: a minute and a half."""
     two = said("b~keep=mean", calls={"asked": 60}, dollars=1.0, began=1030.0, updated=1090.0, failures={}, retries={})
     write(tmp_path / "spent", said(), two)
-    found = run_cost(tmp_path, PLAN)
+    found = cost(tmp_path)
     assert found is not None
     assert found.sentence.replace("\u202f", ",") == (
         "100 calls were sent (8,000 tokens in, 800 out) for 1.50 dollars, from the first to the last in 1 min 30 s."
@@ -29,7 +36,7 @@ def test_the_sentence_adds_up_all_jobs_and_times_the_run_by_the_clock(tmp_path: 
 def test_every_cell_has_a_row_and_what_has_no_cell_is_named_so(tmp_path: Path) -> None:
     """A judge is paid for, too; the sum is the last row."""
     write(tmp_path / "spent", said(), said("b~keep=mean", dollars=None), said(job="judge") | {"cell": None})
-    found = run_cost(tmp_path, PLAN)
+    found = cost(tmp_path)
     assert found is not None
     rows = {row[0].text: [entry.text.replace("\u202f", ",") for entry in row[1:]] for row in found.table.rows}
     assert list(rows) == ["a", "b[keep=mean]", "other jobs", "all"]
@@ -40,14 +47,14 @@ def test_every_cell_has_a_row_and_what_has_no_cell_is_named_so(tmp_path: Path) -
 
 def test_results_without_tallies_say_nothing_of_cost(tmp_path: Path) -> None:
     """Tables brought from elsewhere were paid for by somebody else."""
-    assert run_cost(tmp_path, PLAN) is None
+    assert cost(tmp_path) is None
 
 
 def test_what_attempts_failed_of_is_told_by_cell_and_kind(tmp_path: Path) -> None:
     """Each attempt that brought no reply stands in one row: 2 + 1 tried again and 1 lost of a, 4 of b."""
     two = said("b~keep=mean", failures={}, retries={"transient": 4})
     write(tmp_path / "spent", said(), two)
-    found = run_cost(tmp_path, PLAN)
+    found = cost(tmp_path)
     assert found is not None
     assert found.attempts is not None
     assert [tuple(entry.text for entry in row) for row in found.attempts.rows] == [
@@ -62,7 +69,7 @@ def test_a_cell_whose_calls_others_asked_and_paid_for_has_no_price_of_nothing(tm
     """`0.00` would say that the method is free."""
     two = said("b~keep=mean", calls={"asked": 0, "shared": 30}, dollars=None, failures={}, retries={})
     write(tmp_path / "spent", said(), two)
-    found = run_cost(tmp_path, PLAN)
+    found = cost(tmp_path)
     assert found is not None
     row = next(row for row in found.table.rows if row[0].text == "b[keep=mean]")
     assert row[-2].text == "shared"
@@ -73,7 +80,7 @@ def test_cached_tokens_have_a_column_if_there_are_any(tmp_path: Path) -> None:
     """600 of 4,000 tokens of one cell; the other's provider counts none."""
     two = said("b~keep=mean", tokens={"input": 4000, "output": 400, "cached": 600})
     write(tmp_path / "spent", said(), two)
-    found = run_cost(tmp_path, PLAN)
+    found = cost(tmp_path)
     assert found is not None
     column = [head.title for head in found.table.columns].index("Cached")
     assert [row[column].text for row in found.table.rows] == ["0", "600", "600"]
@@ -151,10 +158,10 @@ def test_a_report_waits_for_the_look_after_the_last_call(tmp_path: Path) -> None
 
 def test_what_was_not_sent_and_not_worked_out_again_is_one_table(tmp_path: Path) -> None:
     """Debates read 120 calls of 10,000 tokens; 80 of 8,000 were sent (40 and 4,000 a cell); 1,000 were in the cache."""
-    (tmp_path / "scores.csv").write_text("cell,calls,input_tokens\na,60,5000\nb[keep=mean],60,5000\n")
+    (tmp_path / "scores.csv").write_text(f"{SCORES}a,60,5000,d,1,q\nb[keep=mean],60,5000,d,1,q\n")
     write(tmp_path / "spent", said(), said("b~keep=mean"), said(job="judge") | {"cell": None})
     start(tmp_path)
-    found = run_cost(tmp_path, PLAN)
+    found = cost(tmp_path)
     assert found is not None
     assert found.savings is not None
     assert [[entry.text.replace("\u202f", ",") for entry in row] for row in found.savings.rows] == [
@@ -167,9 +174,9 @@ def test_what_was_not_sent_and_not_worked_out_again_is_one_table(tmp_path: Path)
 
 def test_calls_that_another_cell_had_asked_long_before_are_shared_too(tmp_path: Path) -> None:
     """A job finds them in the other's log: it says that 8 were shared, those asked at one moment; 20 a cell were."""
-    (tmp_path / "scores.csv").write_text("cell,calls,input_tokens\na,60,5000\nb[keep=mean],60,5000\n")
+    (tmp_path / "scores.csv").write_text(f"{SCORES}a,60,5000,d,1,q\nb[keep=mean],60,5000,d,1,q\n")
     write(tmp_path / "spent", said(), said("b~keep=mean"))
-    found = run_cost(tmp_path, PLAN)
+    found = cost(tmp_path)
     assert found is not None
     assert [row[2].text for row in found.table.rows] == ["20", "20", "40"]
     assert "40 calls more (33 %) cost nothing: another cell had asked the same." in found.sentence
@@ -178,12 +185,12 @@ def test_calls_that_another_cell_had_asked_long_before_are_shared_too(tmp_path: 
 def test_nothing_saved_is_no_table(tmp_path: Path) -> None:
     """Every call was sent, to servers without a prefix cache; and tokens that nobody counted are not guessed."""
     write(tmp_path / "spent", said())
-    (tmp_path / "scores.csv").write_text("cell,calls,input_tokens\na,40,4000\n")
-    found = run_cost(tmp_path, PLAN)
+    (tmp_path / "scores.csv").write_text(f"{SCORES}a,40,4000,d,1,q\n")
+    found = cost(tmp_path)
     assert found is not None
     assert found.savings is None
-    (tmp_path / "scores.csv").write_text("cell,calls,input_tokens\na,41,4000\na,1,\n")
-    found = run_cost(tmp_path, PLAN)
+    (tmp_path / "scores.csv").write_text(f"{SCORES}a,41,4000,d,1,q\na,1,,d,1,r\n")
+    found = cost(tmp_path)
     assert found is not None
     assert found.savings is not None
     assert [entry.text for entry in found.savings.rows[1]] == ["Asked once for several cells", "2", "\u2013", "\u2013"]

@@ -1,12 +1,15 @@
-"""The Pareto front of a score and a budget, and how sure it is: bootstrap samples of questions.
+"""Results against what they cost: the Pareto front of a score and a budget, and how well matched budgets were met.
 
-A cell is on the front if no other cell is at least as good on both and better on one. In each sample of questions,
-drawn with replacement within their dataset (clusters as wholes), the same questions count for all cells and metrics.
+A cell is on the front if no other cell is at least as good on both and better on one. Bootstrap samples say how sure
+that is: in each sample of questions, drawn with replacement within their dataset (clusters as wholes), the same
+questions count for all cells and metrics. The budget of a matched cell is what another cell spent on the same
+questions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,7 +18,7 @@ from cortexdsl.claims.values import Quantity, better_of
 from cortexdsl.core import Bools, Floats
 from cortexdsl.errors import DataError
 from cortexdsl.stats.inference.bootstrap import resample_counts
-from cortexdsl.stats.inference.contrasts import gap_of
+from cortexdsl.stats.inference.contrasts import gap_of, ratio_outcome
 from cortexdsl.stats.tables.score_table import ScoreTable
 from cortexdsl.stats.tables.units import Units, units_of
 
@@ -25,6 +28,9 @@ FRONT_COLUMNS = (
 FRONT_DRAWS = 2_000
 SURE = 0.95
 """Share of bootstrap samples from which a cell is said to be on the front."""
+MATCH_COLUMNS = ("dataset", "cell", "metric", "reference", "spent", "budget", "ratio", "ci_low", "ci_high")
+TOLERANCE = 0.10
+"""A ratio farther than this from 1 is not called matched."""
 
 
 def on_front(values: Floats) -> Bools:
@@ -92,3 +98,34 @@ def _shares(sample: Units, signs: Floats, seed: int, draws: int) -> Floats:
         for counts in resample_counts(sample, draws, seed)
     )
     return np.asarray(met, dtype=np.float64) / draws
+
+
+class MatchedPair(NamedTuple):
+    """A cell, the metric of its budget, and the cell that it is matched to."""
+
+    cell: str
+    metric: str
+    reference: str
+
+
+def match_table(table: ScoreTable, pairs: Sequence[MatchedPair], seed: int) -> pd.DataFrame:
+    """Return what matched cells spent as a share of their budgets, on each dataset.
+
+    Returns
+    -------
+    DataFrame
+        `MATCH_COLUMNS`; without an interval if every question has the same ratio, or a value is missing.
+    """
+    rows = [_match(table, pair, dataset, seed) for pair in pairs for dataset in table.datasets]
+    return pd.DataFrame(rows, columns=list(MATCH_COLUMNS))
+
+
+def _match(table: ScoreTable, pair: MatchedPair, dataset: str, seed: int) -> tuple[object, ...]:
+    quantities = [Quantity(pair.metric, cell) for cell in (pair.cell, pair.reference)]
+    try:
+        sample = units_of(table, quantities, (dataset,))
+    except DataError:
+        return (dataset, *pair, *[np.nan] * 5)
+    outcome = ratio_outcome(sample, np.array([1.0, -1.0]), 1.0, seed)
+    spent, budget = (float(mean) for mean in sample.means)
+    return dataset, *pair, spent, budget, outcome.estimate, outcome.low, outcome.high
