@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import MutableMapping
+
+TYPE_CHECKING = False  # that of typing takes some milliseconds of the start of each job
+if TYPE_CHECKING:
+    from collections.abc import MutableMapping
 
 SAFE_PATH = "PYTHONSAFEPATH"
 """The variable that has Python leave the current folder, or that of a script, off its import path."""

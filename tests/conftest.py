@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import compileall
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +15,22 @@ settings.register_profile("untimed", deadline=None)  # no test is timed: the mac
 settings.load_profile("untimed")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+_IS_CODE_KEPT = not sys.dont_write_bytecode
+sys.dont_write_bytecode = False  # test modules are compiled once, not by each worker of each run
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile the project if Python keeps no compiled code (PYTHONDONTWRITEBYTECODE): tests start many processes."""
+    if not _IS_CODE_KEPT and not hasattr(config, "workerinput"):
+        for package in REPOSITORY.glob("*/__init__.py"):
+            compileall.compile_dir(package.parent, quiet=2)
+
+
+def pytest_collection_finish() -> None:
+    """Modules that tests write are not kept compiled, unless Python is asked to: they may change within a second."""
+    sys.dont_write_bytecode = not _IS_CODE_KEPT
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -3,12 +3,17 @@
 Every job starts here, so this imports only what a job needs that is handed over.
 """
 
+from __future__ import annotations
+
 import sys
-from collections.abc import Sequence
 
 from cortexdsl.import_path import protect_children
 from cortexdsl.worker.client import hand_over
 from cortexdsl.worker.process import collect_garbage_rarely, end_with_run
+
+TYPE_CHECKING = False  # that of typing takes some milliseconds, too
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -27,6 +27,7 @@ from cortexdsl.models.known_models import known_model
 from cortexdsl.models.transports.prices import PRICE_REMEDY, has_price, known_price
 from cortexdsl.numbers import counted
 from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.cells import templates_of
 from cortexdsl.plan.forecast.cost import is_bound, most_of_question, rehearse_plan, renderer
 from cortexdsl.plan.forecast.durations import both_ways, least_times
 from cortexdsl.plan.forecast.matches import matched_method
@@ -58,21 +59,27 @@ def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the plan as JSON")
 
 
+def prepare(plan: Plan) -> None:
+    """Compile the templates of a plan, which its rehearsal renders and its debates render again."""
+    plan.templates.prepare(prompt for cell in plan.cells for prompt in templates_of(cell.debate))
+
+
 def run_plan(args: argparse.Namespace) -> int:
     """Run the verb."""
     plan = args.compiled(args.spec, args.experiment)
     if args.declare:
         refuse_unanswerable(plan)
     total, by_cell = rehearse_plan(plan)
-    record = plan_record(plan, total, by_cell, most_of_question(plan))
     if args.out or args.declare:
         write_declaration(plan)
-    if args.out:
+    if args.out or args.json:
+        record = plan_record(plan, total, by_cell, most_of_question(plan))
+        if not args.out:
+            print(json.dumps(record, indent=1))
+            return 0
         write_plan(args.out, record)
         if args.out == Path(plan.layout.plan):
             record_files(plan.layout, [args.out])
-    elif args.json:
-        print(json.dumps(record, indent=1))
     else:
         print(_table(plan, total, by_cell))
         for warning in prompts_too_long(plan):

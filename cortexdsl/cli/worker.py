@@ -10,16 +10,19 @@ import socket
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import redirect_stderr, suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from functools import partial
 from importlib import import_module
 
-from cortexdsl.cli.verbs import failure, parse, run
+from cortexdsl.cli import planning
+from cortexdsl.cli.verbs import VERBS, failure, parse, run
 from cortexdsl.errors import CortexError
 from cortexdsl.jobs import debate, judge, pool
+from cortexdsl.models.known_models import known_model
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.transports.litellm import load
 from cortexdsl.plan import compile_spec
+from cortexdsl.program import note_program
 from cortexdsl.tasks.registry import registry
 from cortexdsl.worker.fork_server import ForkServer, end_fork
 from cortexdsl.worker.job_server import DeclinedError, PlanCache, log_to_jobs, serve_jobs
@@ -47,26 +50,40 @@ def main() -> int:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     listener, lifeline, *ways = sys.argv[1:]
+    note_program()  # of the code that is imported here: forks would read it again, and later than they run it
     collect_garbage_rarely()
     job_server = _job_server([int(listener), int(lifeline)], ways) if ways else None
     plans = PlanCache(compile_spec)
-    server = ForkServer(socket.socket(fileno=int(listener)), int(lifeline), job_server, partial(_compile, plans))
+    server = ForkServer(socket.socket(fileno=int(listener)), int(lifeline), job_server, partial(prepare, plans))
     job = server.serve(_imports())
     if job is not None:
         end_fork(run(job.arguments, plans if job.is_at_home else None))
     return 0
 
 
-def _compile(plans: PlanCache, arguments: Sequence[str]) -> None:
-    """Compile the spec of a job before its fork, so that later forks find it compiled."""
-    with suppress(Exception):  # a verb without a spec, or an invalid one: the job reports it
-        plans(arguments[1], arguments[arguments.index("--experiment") + 1])
+def prepare(plans: PlanCache, arguments: Sequence[str]) -> None:
+    """Do before the fork of a job what later jobs of the same verb, spec and cell then find done.
+
+    The job itself reports what is wrong with its arguments or its spec.
+    """
+    verb = VERBS.get(arguments[0]) if arguments else None
+    if verb is None or verb.module not in sys.modules:
+        return
+    with suppress(Exception, SystemExit), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        job = parse(arguments, plans)
+        plan = job.compiled(job.spec, job.experiment)
+        if arguments[0] == "debate":
+            debate.prepare(plan, job.cell)
+        elif arguments[0] == "plan":
+            planning.prepare(plan)
 
 
 def _imports() -> Iterator[str]:
-    """Load the list of datasets, then import one module a step."""
+    """Load the lists of datasets and of known models, then import one module a step."""
     registry()
     yield "datasets"
+    known_model("")
+    yield "models"
     for module in LATER:
         import_module(module)
         yield module

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -113,8 +114,12 @@ there."""
 _AGENTS = 4
 
 
-def sample_values(place: ExpressionPlace, value: float) -> dict[str, Any]:
-    """Return made-up values of all names, each a little different, in the shapes that they have in a debate."""
+@cache
+def sample_values(place: ExpressionPlace, value: float) -> Mapping[str, Any]:
+    """Return made-up values of all names, each a little different, in the shapes that they have in a debate.
+
+    They are shared by all calls: do not change them.
+    """
     rng = np.random.default_rng(0)
 
     def around(*shape: int) -> Any:

@@ -58,6 +58,7 @@ from cortexdsl.models.job_tally import CallCounts, JobInfo
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.plan import Plan
+from cortexdsl.plan.cells import templates_of
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.jobs.toolbox import open_tools
 from cortexdsl.plan.persistence.declaration import declaration_of
@@ -151,6 +152,13 @@ async def attend(args: argparse.Namespace, shared: SharedState | None = None) ->
         f"{args.dataset} {args.cell} {args.shard}: {counts.asked} calls sent, {counts.replayed} replayed, "
         f"{counts.failed} failed"
     )
+
+
+def prepare(plan: Plan, cell: str) -> None:
+    """Compute what all jobs of a cell need and a plan keeps: digests, sizes of models, compiled templates."""
+    declaration_of(plan)
+    plan.call_sizes(plan.cell(cell))
+    plan.templates.prepare(templates_of(plan.cell(cell).debate))
 
 
 def ask_failures_again(plan: Plan, dataset: str, cell: str, shard: str) -> CallCounts:

@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from typing import Any
 
 from cortexdsl.core import Agent, Cell, Choose, Decide, Keep, Match, Method, Model, Sparse, Step, Told
@@ -90,19 +91,27 @@ def _changed_meanings(method: Method) -> tuple[str, ...]:
 
 
 def _plain(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        hidden = UNSEEN.get(type(value), set())
-        later = {f for f in fields(value) if f.name in LATER.get(type(value), ())}
-        hidden = hidden | {f.name for f in later if getattr(value, f.name) in (f.default, "", (), {})}
-        named = {f.name: _plain(getattr(value, f.name)) for f in fields(value) if f.name not in hidden}
-        return [type(value).__name__, named]
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
     if value is None or isinstance(value, str | int | float | bool):
         return value
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        values = ((name, getattr(value, name), absent) for name, absent in _digested_fields(type(value)))
+        return [type(value).__name__, {name: _plain(inner) for name, inner, absent in values if inner not in absent}]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
     raise TypeError(f"{type(value).__name__} has no digest")
+
+
+@cache
+def _digested_fields(kind: type) -> tuple[tuple[str, tuple[Any, ...]], ...]:
+    """Return the fields of a type that count for a digest, each with the values that leave it out."""
+    later, hidden = LATER.get(kind, set()), UNSEEN.get(kind, set())
+    return tuple(
+        (field.name, (field.default, "", (), {}) if field.name in later else ())
+        for field in fields(kind)
+        if field.name not in hidden
+    )
 
 
 def merge_cells(

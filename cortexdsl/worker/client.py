@@ -1,17 +1,24 @@
 """A job's side of the worker: hand the job over, and pass on its exit status; and the messages of both sides.
 
 A message is a list of texts (arguments, folder, environment: none can contain a NUL), sent over a Unix socket together
-with open files. Every job imports this module first, so it imports little.
+with open files. Every job imports this module first, so it imports little: `_socket`, because `socket` and the
+modules that it imports take as long as all else that a job does before it is handed over.
 """
 
+from __future__ import annotations
+
+import _socket
 import os
 import select
-import socket
-from collections.abc import Sequence
+import struct
 
 from cortexdsl import __file__ as package
 from cortexdsl import __version__
 from cortexdsl.worker.process import watched_run
+
+TYPE_CHECKING = False  # that of typing takes some milliseconds, too
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ADDRESS = "CORTEXDSL_WORKER"
 """The environment variable with the path of the worker's socket."""
@@ -21,9 +28,10 @@ RUN_ENDED = 75  # EX_TEMPFAIL of sysexits.h
 
 _LENGTH = 8
 _MOST_FILES = 3
+_FILE = struct.Struct("i")
 
 
-def send(connection: socket.socket, texts: Sequence[str], files: Sequence[int] = ()) -> None:
+def send(connection: _socket.socket, texts: Sequence[str], files: Sequence[int] = ()) -> None:
     """Send a message, and open files with it.
 
     Raises
@@ -32,22 +40,29 @@ def send(connection: socket.socket, texts: Sequence[str], files: Sequence[int] =
         The other end is closed.
     """
     body = b"\0".join(map(os.fsencode, texts))
-    socket.send_fds(connection, [len(body).to_bytes(_LENGTH, "big")], files)
+    rights = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, struct.pack(f"{len(files)}i", *files))] if files else []
+    connection.sendmsg([len(body).to_bytes(_LENGTH, "big")], rights)
     connection.sendall(body)
 
 
-def receive(connection: socket.socket) -> tuple[list[str], list[int]] | None:
+def receive(connection: _socket.socket) -> tuple[list[str], list[int]] | None:
     """Return the next message and the files sent with it, or None if the other end is closed."""
     try:
-        head, files, _, _ = socket.recv_fds(connection, _LENGTH, _MOST_FILES)
+        head, rights, _, _ = connection.recvmsg(_LENGTH, _socket.CMSG_LEN(_MOST_FILES * _FILE.size))
         length = int.from_bytes(head + _exactly(connection, _LENGTH - len(head)), "big")
         body = _exactly(connection, length)
     except (OSError, EOFError):
         return None
+    files = [
+        file
+        for level, kind, data in rights
+        if (level, kind) == (_socket.SOL_SOCKET, _socket.SCM_RIGHTS)
+        for (file,) in _FILE.iter_unpack(data[: len(data) - len(data) % _FILE.size])
+    ]
     return list(map(os.fsdecode, body.split(b"\0"))), files
 
 
-def _exactly(connection: socket.socket, length: int) -> bytes:
+def _exactly(connection: _socket.socket, length: int) -> bytes:
     body = bytearray()
     while len(body) < length:
         more = connection.recv(length - len(body))
@@ -74,7 +89,8 @@ def hand_over(arguments: Sequence[str]) -> int | None:
     address = os.environ.get(ADDRESS)
     if not address:
         return None
-    with socket.socket(socket.AF_UNIX) as connection:
+    connection = _socket.socket(_socket.AF_UNIX)
+    try:
         try:
             connection.connect(address)
             environment = (f"{name}={value}" for name, value in os.environ.items())
@@ -85,10 +101,12 @@ def hand_over(arguments: Sequence[str]) -> int | None:
         if not _wait(connection):
             return RUN_ENDED
         answer = receive(connection)
+    finally:
+        connection.close()
     return int(answer[0][0]) if answer is not None and answer[0][0].isdigit() else None
 
 
-def _wait(connection: socket.socket) -> bool:
+def _wait(connection: _socket.socket) -> bool:
     """Wait for an answer; return False if the run ended instead."""
     watched = watched_run()
     files = [connection.fileno(), *([watched] if watched is not None else [])]

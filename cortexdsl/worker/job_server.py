@@ -17,7 +17,6 @@ from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from cortexdsl.plan import Plan
@@ -70,7 +69,7 @@ class PlanCache:
 
 def _state(file: str) -> tuple[int, ...]:
     try:
-        state = Path(file).stat()
+        state = os.stat(file)  # noqa: PTH116 (a Path takes twice as long, and each job compares some hundred files)
     except OSError:
         return ()
     return state.st_mtime_ns, state.st_size, state.st_ino

@@ -2,14 +2,18 @@
 
 Snakemake's jobs are children of a shell, which outlives a killed Snakemake. The workflow therefore tells jobs its own
 process id, and each job watches that process. Jobs on a cluster are not told: they may outlive the program that
-submitted them. Every job imports this module first, so it imports little.
+submitted them. Every job imports this module first, so it imports little: `signal` only where a signal is set or sent.
 """
+
+from __future__ import annotations
 
 import gc
 import os
 import select
-import signal
-from collections.abc import MutableMapping
+
+TYPE_CHECKING = False  # that of typing takes some milliseconds, too
+if TYPE_CHECKING:
+    from collections.abc import MutableMapping
 
 RUN = "CORTEXDSL_RUN"
 """The environment variable with the process id of the run, for its jobs on this machine."""
@@ -35,8 +39,10 @@ def watched_run() -> int | None:
         return None
     try:
         return os.pidfd_open(int(run))
-    except ProcessLookupError:
-        os.kill(os.getpid(), signal.SIGTERM)  # the run has ended already
+    except ProcessLookupError:  # the run has ended already
+        import signal
+
+        os.kill(os.getpid(), signal.SIGTERM)
         return None
     except OSError:
         return None
@@ -48,7 +54,8 @@ def end_with_run() -> None:
     if watched is None:
         return
 
-    import threading  # most jobs are handed over and need no thread
+    import signal
+    import threading  # most jobs are handed over and need neither
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
@@ -59,17 +66,18 @@ def end_with_run() -> None:
     threading.Thread(target=wait, name="end with the run", daemon=True).start()
 
 
-def end_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
-    """Have the system end this process when its parent has ended, where it can (Linux)."""
+def end_with_parent() -> None:
+    """Have the system kill this process when its parent has ended, where it can (Linux)."""
     import ctypes  # only forks need it
+    import signal
 
     parent = os.getppid()
     try:
-        ctypes.CDLL(None).prctl(_SET_PDEATHSIG, int(number), 0, 0, 0)
+        ctypes.CDLL(None).prctl(_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
     except (OSError, AttributeError):
         return
     if os.getppid() != parent:  # it ended before the call above
-        os.kill(os.getpid(), number)
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def collect_garbage_rarely() -> None:

@@ -19,7 +19,10 @@ from cortexdsl.plan.compiler import validate_experiment
 from cortexdsl.plan.forecast.cost import template_problems
 from tests.language.sheets import SMALL
 
-CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "bad_specs.yaml").read_text(encoding="utf-8"))
+CASES: list[dict[str, Any]] = yaml.load(
+    (Path(__file__).parent / "bad_specs.yaml").read_text(encoding="utf-8"),
+    Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader),
+)
 
 
 OWN = """\

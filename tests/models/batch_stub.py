@@ -13,7 +13,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +96,7 @@ class BatchStub:
         response = self._answer(kind, request)
         if self._path is not None:
             part = self._path.with_suffix(".part")
-            part.write_text(json.dumps(asdict(self.known)))
+            part.write_text(json.dumps(vars(self.known)))
             part.replace(self._path)
         self._moment(f"after {kind}")
         return response

@@ -167,17 +167,17 @@ def test_few_slots_give_what_many_give(llama: Llama) -> None:
 def test_tokens_are_counted_and_a_reply_is_cut_at_its_length(folder: Folder) -> None:
     raw = asyncio.run(_send(_ask(folder, "What is 1+1?", max_tokens=3)))[0]
     assert raw.finish_reason == "length"
-    assert raw.completion_tokens == 3
-    assert raw.prompt_tokens == len(Chat(folder).tokens(({"role": "user", "content": "What is 1+1?"},)))
+    assert raw.usage.completion_tokens == 3
+    assert raw.usage.prompt_tokens == len(Chat(folder).tokens(({"role": "user", "content": "What is 1+1?"},)))
 
 
 def test_a_reply_is_cut_where_the_window_ends(folder: Folder) -> None:
     call = _ask(folder, "1 " * 70, max_tokens=10_000, temperature=0)
     raw = asyncio.run(_send(call))[0]
-    assert raw.prompt_tokens is not None
-    assert raw.completion_tokens is not None
+    assert raw.usage.prompt_tokens is not None
+    assert raw.usage.completion_tokens is not None
     if raw.finish_reason == "length":
-        assert raw.prompt_tokens + raw.completion_tokens == folder.config.window
+        assert raw.usage.prompt_tokens + raw.usage.completion_tokens == folder.config.window
 
 
 def test_a_prompt_longer_than_the_window_is_data_and_said_in_tokens(folder: Folder) -> None:

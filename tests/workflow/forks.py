@@ -13,7 +13,8 @@ A fork does not show what only a new interpreter shows: that the imports of a co
 the interpreter do (a command is executed if these differ from those of this process), and another seed of hashes.
 Numerical libraries have one thread each. Without `start_new_session` it belongs to the process group of these tests.
 Its reports paint no figure and leave the files of figures empty, because figures take most of the time of a small run
-(see `FIGURES`). Tests that are about the start of a process use `subprocess.Popen`, as `Bench.execute` does.
+(see `FIGURES`). A run that submits jobs to Slurm asks for their states each second, and not in pauses that grow by ten
+seconds. Tests that are about the start of a process use `subprocess.Popen`, as `Bench.execute` does.
 """
 
 from __future__ import annotations
@@ -212,9 +213,15 @@ def serve(number: int, more: Sequence[str] = ()) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for module in (*PRELOADED, *import_module(WORKER).LATER):
         import_module(module)
-    for verb in import_module("cortexdsl.cli.verbs").VERBS.values():
-        import_module(verb.module)
+    verbs = import_module("cortexdsl.cli.verbs")
+    for name in verbs.VERBS:
+        verbs._parser(name)
     import_module("cortexdsl.tasks.registry").registry()
+    import_module("cortexdsl.models.known_models").known_model("")
+    import_module("cortexdsl.program").note_program()
+    templates = import_module("cortexdsl.report.templates")
+    for path in Path(templates.__file__ or "").parent.glob("*.j2"):
+        templates.template(path.name)
     for module in more:
         import_module(module)
     gc.collect()
@@ -270,6 +277,15 @@ def _take_shape(fork: Fork, files: Sequence[int], ignored: Sequence[int]) -> Non
     _reset_signals(ignored)
     _name_process(fork.command)
     _write_figures(os.environ.get(FIGURES, ""))
+    _ask_slurm_each_second()
+
+
+def _ask_slurm_each_second() -> None:
+    """Keep the pause between two queries of a cluster; the plugin makes each longer by ten seconds while jobs run."""
+    plugin = sys.modules.get("snakemake_executor_plugin_slurm")
+    if plugin is not None:
+        pause = property(lambda executor: 1, lambda executor, seconds: None)
+        plugin.Executor.next_seconds_between_status_checks = pause  # type: ignore[attr-defined]
 
 
 def _write_figures(kinds: str) -> None:

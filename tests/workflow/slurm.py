@@ -16,6 +16,7 @@ from cortexdsl.jobs.serve import free_port
 
 CONF = Path("/etc/slurm/slurm.conf")  # commands inside a job look here: their environment has no SLURM_CONF
 DAEMONS = ("munged", "slurmctld", "slurmd", "squeue", "scancel")
+CORES = 4  # as Slurm believes: jobs that wait for a server may share a core
 SILENT: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}  # they have logs
 SETTINGS = """\
 ClusterName=one
@@ -39,6 +40,8 @@ SelectTypeParameters=CR_Core_Memory
 MpiDefault=none
 ReturnToService=2
 MinJobAge=86400
+SchedulerParameters=sched_interval=2,batch_sched_delay=0
+SlurmdParameters=config_overrides
 NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} RealMemory={memory} State=UNKNOWN
 PartitionName=main Nodes={host} Default=YES MaxTime=INFINITE State=UP
 """
@@ -73,7 +76,7 @@ def cluster(base: Path) -> Iterator[None]:
             )
             _until(["munge", "-n"])
         CONF.parent.mkdir(exist_ok=True)
-        CONF.write_text(SETTINGS.format(host=host, base=base, cores=os.cpu_count(), memory=_memory(), **ports))
+        CONF.write_text(SETTINGS.format(host=host, base=base, cores=CORES, memory=_memory(), **ports))
         daemons.append(subprocess.Popen(["/usr/sbin/slurmctld", "-D", "-c"], **SILENT))
         daemons.append(subprocess.Popen(["/usr/sbin/slurmd", "-D"], **SILENT))
         _until(["sinfo", "-h", "-t", "idle", "-o", "%n"])

@@ -11,13 +11,24 @@ only text, loops, branches, and settings, if the template sets none of its names
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
+from functools import cache, lru_cache
 from itertools import islice, repeat
 from types import CodeType
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, TemplateError, TemplateSyntaxError, nodes
-from jinja2.meta import find_undeclared_variables
+from jinja2 import (
+    BytecodeCache,
+    Environment,
+    FileSystemLoader,
+    StrictUndefined,
+    Template,
+    TemplateError,
+    TemplateSyntaxError,
+    nodes,
+)
+from jinja2.bccache import Bucket
+from jinja2.meta import find_referenced_templates, find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from cortexdsl.core import Question
@@ -103,7 +114,7 @@ def _part(
         for stored in setting.find_all(nodes.Name)
         if setting.lineno >= include.lineno and stored.ctx == "store"
     }
-    if set_later & find_undeclared_variables(tree):  # not set yet at the include
+    if set_later and set_later & find_undeclared_variables(tree):  # not set yet at the include
         return None
     return nodes.Scope(tree.body, lineno=include.lineno, environment=tree.environment)
 
@@ -114,8 +125,9 @@ def _is_plain(template: nodes.Template) -> bool:
 
 def _uses_outer_loop(part: nodes.Template) -> bool:
     """Return whether a part uses a loop that is not its own, or sets a variable of that name."""
-    is_set = any(name.ctx == "store" and name.name == LOOP for name in part.find_all(nodes.Name))
-    return is_set or LOOP in find_undeclared_variables(part)
+    named = [name for name in part.find_all(nodes.Name) if name.name == LOOP]
+    is_set = any(name.ctx == "store" for name in named)
+    return is_set or (bool(named) and LOOP in find_undeclared_variables(part))
 
 
 _METHODS = frozenset(dir(dict))
@@ -133,6 +145,31 @@ class _ReadOnce(FileSystemLoader):
         if template not in self._read:
             self._read[template] = super().get_source(environment, template)
         return self._read[template]
+
+
+class _CodeInMemory(BytecodeCache):
+    """Keeps the code of compiled templates by name, file and text, for all sandboxes of the process.
+
+    Compiling a template costs a hundred times what reading it does, and every spec uses the shipped ones.
+    """
+
+    def __init__(self) -> None:
+        self._code: dict[tuple[str, str], CodeType] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        bucket.code = self._code.get((bucket.key, bucket.checksum))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        assert bucket.code is not None
+        if len(self._code) >= MOST_TEMPLATES:
+            self._code.clear()
+        self._code[bucket.key, bucket.checksum] = bucket.code
+
+
+MOST_TEMPLATES = 1000
+"""Templates whose code and facts are kept in memory."""
+
+_CODE = _CodeInMemory()
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
@@ -156,6 +193,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             lstrip_blocks=True,
             autoescape=False,
             auto_reload=False,
+            bytecode_cache=_CODE,
         )
         self._loaded: dict[str, Template] = {}
         self._flat: dict[str, Template | None] = {}
@@ -216,7 +254,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return self._flat[name]
 
     def _flattened(self, name: str) -> Template | None:
+        assert self.loader is not None
         try:
+            if not template_facts(self.loader.get_source(self, name)[0]).templates:
+                return None
             tree = include_parts(name, self._parsed)
             code = None if tree is None else self.compile(tree, name, str(self.get_template(name).filename))
         except (TemplateError, RecursionError, MemoryError):
@@ -252,6 +293,44 @@ class Sandbox(ImmutableSandboxedEnvironment):
         result = super().call(context, obj, *args, **kwargs)
         spend(size(result) // CHARACTERS)
         return result
+
+
+@dataclass(frozen=True)
+class TemplateFacts:
+    """What a template needs to be rendered.
+
+    Parameters
+    ----------
+    variables : frozenset of str
+        Names that it reads and does not set, without the global ones.
+    templates : tuple of str
+        Templates that it includes, extends or imports, in order.
+    is_dynamic : bool
+        Whether it computes the name of a template.
+    """
+
+    variables: frozenset[str]
+    templates: tuple[str, ...]
+    is_dynamic: bool
+
+
+@lru_cache(MOST_TEMPLATES)
+def template_facts(source: str) -> TemplateFacts:
+    """Return what the text of a template needs.
+
+    Raises
+    ------
+    jinja2.TemplateSyntaxError
+    """
+    tree = _sandbox_for_parsing().parse(source)
+    referenced = tuple(find_referenced_templates(tree))
+    templates = tuple(name for name in referenced if name)
+    return TemplateFacts(frozenset(find_undeclared_variables(tree)), templates, None in referenced)
+
+
+@cache
+def _sandbox_for_parsing() -> Sandbox:
+    return Sandbox([])
 
 
 def _filtered(expression: Any, name: str) -> Any:

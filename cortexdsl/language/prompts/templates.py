@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
 
-from jinja2 import Template, TemplateError, TemplateNotFound, TemplateSyntaxError, UndefinedError, meta, nodes
+from jinja2 import Template, TemplateError, TemplateNotFound, TemplateSyntaxError, UndefinedError, nodes
 from jinja2.exceptions import SecurityError
 
 from cortexdsl.core import Message, Question
 from cortexdsl.errors import Problem, SpecError, nearest
 from cortexdsl.language.prompts.bounds import MOST_CHARACTERS, WorkBudget
-from cortexdsl.language.prompts.sandbox import Sandbox
+from cortexdsl.language.prompts.sandbox import Sandbox, TemplateFacts, template_facts
 
 MOST_RENDERED = 1 << 24
 """Most characters in the cache of renderings."""
@@ -99,7 +99,6 @@ class Templates:
         self._environment = Sandbox([str(folder) for folder in self.folders])
         self._digests: dict[str, str] = {}
         self._uses: dict[str, frozenset[str] | None] = {}
-        self._trees: dict[str, nodes.Template] = {}
         self._names: dict[str, tuple[str, ...] | None] = {}
         self._renderings = Renderings()
 
@@ -137,6 +136,20 @@ class Templates:
             text = self._rendered(prompt, variables)
             self._renderings.keep(key, text)
         return text
+
+    def prepare(self, prompts: Iterable[str]) -> None:
+        """Compile templates, as their first rendering does.
+
+        Raises
+        ------
+        SpecError
+            A template is missing or malformed.
+        """
+        for prompt in (SYSTEM, *prompts):
+            self._load(prompt)
+            self._environment.flat(prompt)
+            if prompt not in self._names:
+                self._names[prompt] = self._used(prompt)
 
     def _used(self, prompt: str) -> tuple[str, ...] | None:
         """Return the variables that a template uses, in order; None if they cannot be known."""
@@ -176,10 +189,11 @@ class Templates:
         known = {*variables, *self._environment.globals}
         unknown: dict[str, Problem] = {}
         for name in self._included(prompt):
-            tree = self._tree(name)
-            for variable in sorted(meta.find_undeclared_variables(tree) - known):
-                line = min(node.lineno for node in tree.find_all(nodes.Name) if node.name == variable)
-                text = self._source(name).splitlines()[line - 1]
+            source = self._source(name)
+            names = list(self._environment.parse(source).find_all(nodes.Name))
+            for variable in sorted(template_facts(source).variables - known):
+                line = min(node.lineno for node in names if node.name == variable)
+                text = source.splitlines()[line - 1]
                 column = max(0, text.find(variable)) + 1
                 what = f"there is no variable {variable}"
                 where = f"{self.path(name)}:{line}:{column}"
@@ -230,15 +244,9 @@ class Templates:
             The template, or one that it includes, is missing or malformed.
         """
         if prompt not in self._uses:
-            names: set[str] | None = set()
-            for part in self._included(prompt):
-                tree = self._tree(part)
-                if None in meta.find_referenced_templates(tree):
-                    names = None
-                    break
-                assert names is not None
-                names |= meta.find_undeclared_variables(tree)
-            self._uses[prompt] = None if names is None else frozenset(names)
+            parts = [self._facts(part) for part in self._included(prompt)]
+            is_known = not any(part.is_dynamic for part in parts)
+            self._uses[prompt] = frozenset().union(*(part.variables for part in parts)) if is_known else None
         return self._uses[prompt]
 
     def text_of(self, prompt: str) -> str:
@@ -254,13 +262,13 @@ class Templates:
             if name in seen:
                 continue
             try:
-                tree = self._tree(name)
+                templates = self._facts(name).templates
             except SpecError:
                 if name == by:
                     raise
                 raise self._missing(by, TemplateNotFound(name)) from None
             seen[name] = None
-            waiting += [(n, name) for n in meta.find_referenced_templates(tree) if n]
+            waiting += [(template, name) for template in templates]
         return tuple(seen)
 
     def shipped(self) -> tuple[str, ...]:
@@ -276,11 +284,8 @@ class Templates:
             self._digests[prompt] = hashlib.sha256(text.encode()).hexdigest()[:16]
         return self._digests[prompt]
 
-    def _tree(self, name: str) -> nodes.Template:
-        """Return the syntax tree of a template, parsed once; do not change it."""
-        if name not in self._trees:
-            self._trees[name] = self._environment.parse(self._source(name))
-        return self._trees[name]
+    def _facts(self, name: str) -> TemplateFacts:
+        return template_facts(self._source(name))
 
     def _source(self, name: str) -> str:
         self._load(name)  # for its clearer errors

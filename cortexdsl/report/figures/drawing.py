@@ -136,10 +136,17 @@ def draw_figure(name: str, caption: str, alt: str, height: Callable[[Sheet], flo
 
 
 def _files(canvas: Figure) -> FigureFiles:
-    canvas.draw_without_rendering()
-    canvas.set_layout_engine("none")  # laid out: once is enough for three files
+    lay_out(canvas)  # once is enough for three files
+    canvas.set_layout_engine(None)  # not "none": that leaves a placeholder, for which each file is drawn twice
     svg, pdf, png = (_written(canvas, kind) for kind in ("svg", "pdf", "png"))
     return FigureFiles(svg.decode("utf-8"), pdf, png)
+
+
+def lay_out(canvas: Figure) -> None:
+    """Give the axes of a figure their places, without drawing anything."""
+    layout = canvas.get_layout_engine()
+    assert layout is not None
+    layout.execute(canvas)
 
 
 def _written(canvas: Figure, kind: str) -> bytes:
@@ -174,7 +181,7 @@ def label_points(
     """
     drawing = axes.get_figure(root=True)
     assert drawing is not None
-    drawing.draw_without_rendering()
+    lay_out(drawing)
     canvas = drawing.canvas
     assert isinstance(canvas, FigureCanvasAgg)
     renderer = canvas.get_renderer()  # type: ignore[no-untyped-call]

@@ -11,14 +11,15 @@ from markupsafe import Markup
 _HERE = Path(__file__).parent
 
 
-@cache
 def template(name: str) -> Template:
     """Return one of the templates of this folder."""
+    return _environment().get_template(name)
+
+
+@cache
+def _environment() -> Environment:
     loader = FileSystemLoader(_HERE, encoding="utf-8")
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=loader
-    )
-    return environment.get_template(name)
+    return Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=loader)
 
 
 def style() -> Markup:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ PASSAGES = (
     {"title": "", "text": "Brackets are worked out first."},
 )
 
+TEMPLATES = Templates()
 TOOLS = {"library": Model("library", "tool/search")}
 
 # file: protocol, team, settings
@@ -102,7 +104,7 @@ class Talk:
     prompts: list[tuple[Message, ...]] = field(default_factory=list)
 
     def render(self, prompt: str, view: Mapping[str, Any]) -> tuple[Message, ...]:
-        messages = Templates().render(prompt, {**view, "answer_format": answer_format("a number")})
+        messages = TEMPLATES.render(prompt, {**view, "answer_format": answer_format("a number")})
         step = next(step for step in self.method.steps.values() if prompt in step.prompts)
         said = _reply(step.reads, view["agent"]["name"], view["round"], view["about"])
         if step.reads == "choice":
@@ -131,6 +133,7 @@ def _reply(reads: str, speaker: str, round_: int, about: str | None) -> str:
     }[reads]
 
 
+@cache
 def made_up(case: str) -> tuple[Method, Debate, Sequence[tuple[Message, ...]]]:
     """Return a case's method, its debate, and the prompt of each turn."""
     protocol, agents, settings = CASES[case]

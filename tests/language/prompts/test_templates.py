@@ -9,6 +9,7 @@ import pytest
 
 from cortexdsl.core import Question
 from cortexdsl.errors import SpecError
+from cortexdsl.language.prompts.sandbox import Sandbox
 from cortexdsl.language.prompts.templates import Templates
 
 VIEW: dict[str, Any] = {
@@ -150,3 +151,24 @@ def test_every_shipped_template_is_free_of_single_braces() -> None:
     """What users are warned of does not happen in ours."""
     templates = Templates()
     assert [p for name in templates.shipped() for p in templates.single_braces(name)] == []
+
+
+def test_code_of_a_text_is_shared_and_never_that_of_another_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other templates of the process use the code again; a changed file, and its namesake elsewhere, have their own."""
+    other = tmp_path / "other"
+    other.mkdir()
+    first, namesake = write(tmp_path, own="{{ one }}"), write(other, own="{{ two }} it is")
+    assert (first.text("own.j2", {"one": 1}), first.uses("own.j2")) == ("1", {"one"})
+    assert (namesake.text("own.j2", {"two": 2}), namesake.uses("own.j2")) == ("2 it is", {"two"})
+    changed = write(tmp_path, own="{{ six }}")
+    assert (changed.text("own.j2", {"six": 6}), changed.uses("own.j2")) == ("6", {"six"})
+    assert first.text("own.j2", {"one": 3}) == "3"  # read once by these
+
+    def parsed(*arguments: Any) -> None:
+        raise AssertionError("parsed again")
+
+    monkeypatch.setattr(Sandbox, "_parse", parsed)
+    again = Templates([tmp_path])
+    assert (again.text("own.j2", {"six": 7}), again.uses("own.j2")) == ("7", {"six"})

@@ -113,9 +113,12 @@ def method_of(name: str, agents: int, settings: str, base: str) -> Method:
     return resolve(load_protocol(name), MethodChoice("methods.tried", parse(settings, "tried.yaml"), team, tools=tools))
 
 
+TEMPLATES = Templates()
+
+
 async def debated(method: Method, client: Client) -> Debate:
     def render(prompt: str, view: Mapping[str, Any]) -> tuple[Message, ...]:
-        return Templates().render(prompt, {**view, "answer_format": answer_format("a number")})
+        return TEMPLATES.render(prompt, {**view, "answer_format": answer_format("a number")})
 
     ports = Ports(client, render, AnswerReader(kind_named("number")), Embedder(client))
     return await run_debate(method, QUESTION, ports, seed=7, replicate=1)

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.workflow, pytest.mark.timeout(900)]
 HERE = (
     "--profile", str(REPOSITORY / "profiles" / "slurm"), "--default-resources", "slurm_account=none",
     "slurm_partition=main", "runtime=10", "mem_mb=100",
-    "--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "2", "--latency-wait", "5",
+    "--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5",
 )  # fmt: skip
 
 
