@@ -26,7 +26,8 @@ OF_AGENT: Mapping[str, str] = {
     "changes": "how often its answer changed",
     "changed": "whether its last answer is another than the one before",
     "answer": "its last answer, which can be compared with other answers",
-    "chosen": "of the latest choices in which it was a candidate, the share that named it; 1 if there are none",
+    "chosen": "the share of the latest choices that named it. Only choices in which it was a candidate count; "
+    "1 if there are none",
     "given": "a number that the spec gives it: given(NAME)",
     "place": "its place among the agents that debate now, from 1 to n_agents",
     "chance": "a random number in [0, 1), a new one each time",
@@ -54,15 +55,16 @@ OF_ANSWER: Mapping[str, str] = {
     "answer": "the answer itself, which can be compared with other answers",
     "dropped": "whether its author's next answer is different",
     "confidence": "its recalibrated confidence, 0 if it stated none",
-    "chosen": "of the latest choices among turns that showed it, the share that named it, 0 if none showed it; "
-    "without choices among turns, its author's share",
+    "chosen": "the share of the latest choices among turns that named it. Only choices that showed it count; "
+    "0 if there are none. Without choices among turns, the value of its author",
     "authors": "how many of the voting agents have ever given it",
 }
 
 OF_TURN: Mapping[str, str] = {
     "agreed": "whether agents that were shown the turn gave verdicts, and all their latest verdicts say that all agree",
     "peer_score": "the mean score of the latest reviews of its speaker that were shown the turn; 0 if there are none",
-    "chosen": "of the latest choices that showed it, the share that named its speaker; 1 if there are none",
+    "chosen": "the share of the latest choices that named its speaker. Only choices that showed the turn count; "
+    "1 if there are none",
     "confidence": "its recalibrated confidence, 0 if it stated none",
     "round": "its round",
 }

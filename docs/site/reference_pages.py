@@ -76,7 +76,8 @@ def type_of(schema: Schema) -> str:
             return f"list ({items})" if " or " in items else f"list of {items}" if items else "list"
         case "object":
             patterns = schema.get("patternProperties")
-            return f"`NAME:` {type_of(next(iter(patterns.values())))}" if patterns else "mapping"
+            value = type_of(next(iter(patterns.values()))) if patterns else ""
+            return f"`NAME:` ({value})" if " or " in value else f"`NAME:` {value}" if value else "mapping"
         case "integer" | "number" as kind:
             return ("whole number" if kind == "integer" else "number") + range_of(schema)
         case "string":
@@ -93,6 +94,8 @@ def is_setting(schema: Schema) -> bool:
 
 def range_of(schema: Schema) -> str:
     """The bounds of a number, as text with a space before it; empty if there are none. Huge bounds are left out."""
+    if schema.get("exclusiveMinimum", float("-inf")) >= schema.get("minimum", float("-inf")):
+        schema = {key: value for key, value in schema.items() if key != "minimum"}
     words = [
         f"{word} {schema[bound]:,.12g}"
         for word, bound in (
@@ -106,8 +109,14 @@ def range_of(schema: Schema) -> str:
     return " " + ", ".join(words) if words else ""
 
 
-TITLES = {"ModelForm": "model as a role", "ToolForm": "tool as a role", "SparseForm": "hears sparse"}
-"""Titles of forms whose own name is also that of an entry, so that each heading is a link target of its own."""
+TITLES = {
+    "ModelForm": "model as a role",
+    "ToolForm": "tool as a role",
+    "SparseForm": "hears sparse",
+    "OwnTold": "own turns",
+    "ToldText": "turns of others",
+}
+"""Titles of forms whose own name is also that of an entry, or does not tell a reader what the form is."""
 
 
 def title_of(definition: str) -> str:
@@ -190,8 +199,11 @@ def keys_page(root: Path) -> str:
         "# Every key",
         "This page lists every key of specs and protocols, with its values, its default and an example. "
         "[The language](../language.md) explains how the keys work together.",
-        "Begin with [spec](#spec) or [protocol](#protocol), and follow the links. An empty default means that the key "
-        "is optional. In a protocol, `$NAME` may replace any value: it stands for the setting NAME.",
+        "Begin with [spec](#spec) or [protocol](#protocol), and follow the links.",
+        "- An empty default means that the key is optional.\n"
+        "- `NAME:` means a mapping with names of your choice. For example, `NAME:` [model](#model) is a mapping from "
+        "names to models.\n"
+        "- In a protocol, `$NAME` may replace any value. The setting NAME then gives the value.",
     ]
     forms = {
         "spec": spec,

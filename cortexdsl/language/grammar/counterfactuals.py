@@ -95,7 +95,7 @@ class WhatifText(StrictEntry):
         tuple[LeftOutText, ...], BeforeValidator(_listed, json_schema_input_type=LeftOutText | tuple[LeftOutText, ...])
     ] = Field(
         (),
-        description="The part that is left out: agent, edge, round or step (each in turn), or one, as agent=NAME.",
+        description="The part that is left out: agent, edge, round or step leaves out each in turn, agent=NAME one.",
     )
     shapley: ShapleyText = Field(None, description="How the contribution of each agent is computed (Shapley values).")
 

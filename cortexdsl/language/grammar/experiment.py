@@ -38,7 +38,7 @@ from cortexdsl.language.grammar.training import TrainText
 
 
 class ServerText(StrictEntry):
-    """A model server that the run starts and stops. Without a command, one that runs elsewhere."""
+    """A model server. With a command the run starts and stops it; without, the run waits for a server elsewhere."""
 
     command: Text | None = Field(
         None, description="The command line; {port} is a free port. Without it the server runs elsewhere."
@@ -50,7 +50,7 @@ class ServerText(StrictEntry):
     env: Variable = Field(description="The environment variable that gets the address, for api_base: env:NAME.")
     ready: Text = Field("/models", description="The path below the address that answers when the server is ready.")
     seconds: Annotated[float, Field(gt=0, le=86_400, strict=True)] | None = Field(
-        None, description="How long to wait. Default: 600 with a command, 10 without."
+        None, description="How many seconds to wait for the server. Default: 600 with a command, 10 without."
     )
 
 
@@ -69,7 +69,7 @@ Percentage: TypeAlias = Annotated[
 
 
 class LimitsText(StrictEntry):
-    """Limits on spending and on failures. Without a key there is no limit."""
+    """Limits on spending and on failures. Calls, tokens, dollars and seconds have no limit by default."""
 
     calls: Annotated[Whole, Field(ge=0)] | None = Field(None, description="The most requests.")
     tokens: Annotated[Whole, Field(ge=0)] | None = Field(None, description="The most tokens, of prompts and replies.")
@@ -82,8 +82,8 @@ class LimitsText(StrictEntry):
     connections: Annotated[Whole, Field(ge=1, le=100_000)] = Field(
         16, description="The most calls in flight to one address with one key."
     )
-    failed: Percentage = Field(0.05, description="The share of calls that may fail, such as 5%.")
-    wait: Duration = Field(0.0, description="How long to wait for a server that does not answer, such as 10min.")
+    failed: Percentage = Field(0.05, description="The share of calls that may fail, such as 0.05 or 5%.")
+    wait: Duration = Field(0.0, description="How long to wait for a server that does not answer: seconds, or 10min.")
 
 
 # ---------------------------------------------------------------- methods
@@ -134,7 +134,7 @@ UNITS = ("tokens", *BUDGETS)
 
 
 class MethodText(StrictEntry, extra="allow"):
-    """A protocol, or another method (like), and settings. All other keys are settings of the protocol."""
+    """A protocol with settings, or a copy of another method (like). All other keys are settings of the protocol."""
 
     example: ClassVar[str] = "{protocol: NAME}"
 
@@ -251,9 +251,13 @@ class StoppingText(StrictEntry):
 class ExpectedText(StrictEntry):
     """What you expect, for the power calculation before the run."""
 
-    discordance: Share | None = Field(None, description="The share of questions on which two methods differ.")
+    discordance: Share | None = Field(
+        None, description="The share of questions on which exactly one of two methods is right."
+    )
     correlation: Annotated[float, Field(ge=-1, le=1, strict=True)] | None = Field(
-        None, description="The correlation of a difference between replicates. Default: 1 (replicates add nothing)."
+        None,
+        description="The correlation between replicates of the difference on a question. "
+        "Default: 1 (replicates add no information).",
     )
     accuracy: Annotated[Share | dict[Text, Share], OneOf()] | None = Field(
         None, description="The accuracy of all cells, or of each cell."

@@ -151,7 +151,7 @@ class SparseText(StrictEntry):
 
     weight: Weight = Field(description="An expression with a value for each edge (docs/language.md#expressions).")
     keep: KeepText = Field("mean", description="Which of the weights are kept.")
-    within: LayoutText = Field("everyone", description="The layout that edges are chosen from.")
+    within: LayoutText = Field("everyone", description="Choose only along the edges of this graph.")
 
 
 class SparseForm(StrictEntry):
@@ -170,7 +170,7 @@ class WhereForm(StrictEntry):
     }
 
     where: Weight = Field(description="A condition on edges, such as differs.")
-    within: LayoutText = Field("everyone", description="The layout that edges are chosen from.")
+    within: LayoutText = Field("everyone", description="Choose only along the edges of this graph.")
 
 
 HearsText: TypeAlias = Annotated[

@@ -159,7 +159,7 @@ class BatchText(StrictEntry):
         None, description="The most tokens of prompts, estimated, that wait at the provider at once. Default: no limit."
     )
     wait: Annotated[Duration, Field(ge=0, le=86_400)] = Field(
-        600.0, description="How long a batch waits for debates that are busy with other models, such as 10 min."
+        600.0, description="How long a batch waits for debates that are busy with other models: seconds, or 10 min."
     )
 
     def settings(self) -> BatchSettings:
@@ -233,7 +233,7 @@ class ModelText(StrictEntry):
         None, description="How fast all runs on this machine may call the model: {requests: 500/min}."
     )
     timeout: Annotated[Duration, Field(ge=1, le=86_400)] | None = Field(
-        None, description="How long one attempt may take, such as 90 s or 20 min. Default: 5 min."
+        None, description="How long one attempt may take: seconds, or 20 min. Default: 5 min."
     )
     stream: Flag | None = Field(None, description="Whether replies are streamed. Default: if timeout is over 5 min.")
     deterministic: Literal["required"] | None = Field(

@@ -76,7 +76,7 @@ class OwnTold(StrictEntry):
         (), description="A step or a list of steps. Default: all answers, summaries and comments."
     )
     last: Annotated[Literal["all"] | Setting | AtLeastOne, OneOf()] = Field(
-        1, description="Turns of the last so many times that these steps ran, or all."
+        1, description="Turns of the last k times that these steps ran: a number k, or all."
     )
     where: TurnCondition | None = Field(None, description="Only turns for which this condition holds.")
 
