@@ -148,7 +148,7 @@ def test_no_hub_id_says_what_each_answered(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(DataError, match=r"\.\[data\]"):
+    with pytest.raises(DataError, match=r"cortexdsl\[data\]"):
         load(Dataset("x", "gsm8k"))
 
 
