@@ -46,7 +46,7 @@ OF_DEBATE: Mapping[str, str] = {
     "n_agents": "how many agents debate now",
     "agreement": "the largest share of the debaters whose last answers are readable and equal",
     "consensus": "whether all debaters' last answers are readable and equal",
-    "agreed": "whether all verdicts of the last execution of the step say that all agree",
+    "agreed": 'whether each verdict of the last step with verdicts was "agree"',
 }
 OF_ANSWER: Mapping[str, str] = {
     "round": "the round of the answer, from 0",
@@ -55,16 +55,17 @@ OF_ANSWER: Mapping[str, str] = {
     "answer": "the answer itself, which can be compared with other answers",
     "dropped": "whether its author's next answer is different",
     "confidence": "its recalibrated confidence, 0 if it stated none",
-    "chosen": "the share of the latest choices among turns that named it. Only choices that showed it count; "
-    "0 if there are none. Without choices among turns, the value of its author",
+    "chosen": "the share of the latest choices that named it. Only choices that showed it count; "
+    "0 if there are none. If no choice names single turns: `chosen` of its author",
     "authors": "how many of the voting agents have ever given it",
 }
 
 OF_TURN: Mapping[str, str] = {
-    "agreed": "whether agents that were shown the turn gave verdicts, and all their latest verdicts say that all agree",
-    "peer_score": "the mean score of the latest reviews of its speaker that were shown the turn; 0 if there are none",
-    "chosen": "the share of the latest choices that named its speaker. Only choices that showed the turn count; "
-    "1 if there are none",
+    "agreed": 'whether the turn was shown to agents that gave verdicts, and each of their latest verdicts was "agree"',
+    "peer_score": "the mean score of its speaker in the latest reviews whose authors were shown the turn; "
+    "0 if there are none",
+    "chosen": "the share of the latest choices that named its speaker (or the turn itself, if they name single turns). "
+    "Only choices that showed the turn count; 1 if there are none",
     "confidence": "its recalibrated confidence, 0 if it stated none",
     "round": "its round",
 }

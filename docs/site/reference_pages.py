@@ -200,7 +200,9 @@ def keys_page(root: Path) -> str:
         "This page lists every key of specs and protocols, with its values, its default and an example. "
         "[The language](../language.md) explains how the keys work together.",
         "Begin with [spec](#spec) or [protocol](#protocol), and follow the links.",
-        "- An empty default means that the key is optional.\n"
+        "- A spec needs `models`, `agents`, `methods`, and either `dataset` or `datasets`. A file that the spec "
+        "extends may contain them.\n"
+        "- All other keys with an empty default are optional.\n"
         "- `NAME:` means a mapping with names of your choice. For example, `NAME:` [model](#model) is a mapping from "
         "names to models.\n"
         "- In a protocol, `$NAME` may replace any value. The setting NAME then gives the value.",

@@ -256,8 +256,8 @@ class ExpectedText(StrictEntry):
     )
     correlation: Annotated[float, Field(ge=-1, le=1, strict=True)] | None = Field(
         None,
-        description="The correlation between replicates of the difference on a question. "
-        "Default: 1 (replicates add no information).",
+        description="Two methods differ on each question, by an amount that varies between replicates. This is the "
+        "correlation of these amounts in two replicates, over questions. Default: 1 (replicates add no power).",
     )
     accuracy: Annotated[Share | dict[Text, Share], OneOf()] | None = Field(
         None, description="The accuracy of all cells, or of each cell."
@@ -336,7 +336,7 @@ class SpecText(StrictEntry):
     )
     hypotheses: tuple[Text, ...] = Field((), description="Claims to test, such as accuracy(a) > accuracy(b).")
     whatif: dict[Text, WhatifText] = Field(
-        default_factory=dict, description="Counterfactuals of the debates of a cell, by cell."
+        default_factory=dict, description="For each cell: its debates without an agent, an edge, a round or a step."
     )
     train: dict[Name, TrainText] = Field(
         default_factory=dict, description="Debates to learn from. A model with trained: NAME uses the result."

@@ -58,7 +58,11 @@ NAMED_BINS: dict[str, tuple[Bin, ...]] = {
 
 
 class StepsForm(StrictEntry):
-    """`{steps: [a, b, c]}`: at least a becomes a; b to a becomes b; c to b is kept; below c becomes c."""
+    """`{steps: [a, b, c]}`: three fixed values, and one range that is kept.
+
+    With `[0.8, 0.6, 0.3]`, confidences from 0.8 become 0.8. From 0.6 to 0.8 they become 0.6. From 0.3 to 0.6 they
+    stay. Below 0.3 they become 0.3.
+    """
 
     steps: Annotated[tuple[Share, ...], Field(min_length=3, max_length=3)] = Field(
         description="Three thresholds, the highest first."
@@ -340,7 +344,8 @@ class ProtocolText(StrictEntry):
     )
     participation: Annotated[Participation | Setting, OneOf()] = Field(
         "spoken",
-        description="Which kept edges participation and self_orientation count: from the agent, to it, or both.",
+        description="Which kept edges count in the names participation and self_orientation: spoken (from "
+        "the agent), heard (to the agent), or both.",
     )
     similarity: Text = Field(
         "ngram",
@@ -348,7 +353,9 @@ class ProtocolText(StrictEntry):
         "nli/NAME, or asked (what a step has read).",
     )
     passes: Annotated[PassesOn | Setting, OneOf()] = Field(
-        "whole", description="Which part of a heard answer prompts show."
+        "whole",
+        description="What prompts show of the answers of others: the whole reply, the answer alone, or the model's "
+        "reasoning before the reply.",
     )
     fallback: Annotated[Fallback | Setting, OneOf()] = Field("confidence", description="How a tied vote is decided.")
 

@@ -156,10 +156,14 @@ class BatchText(StrictEntry):
         None, description="The most calls of one batch. Default: as many as the provider takes."
     )
     tokens: Annotated[Whole, Field(ge=1, le=10**12)] | None = Field(
-        None, description="The most tokens of prompts, estimated, that wait at the provider at once. Default: no limit."
+        None,
+        description="The most prompt tokens (estimated) of one batch, and of all batches at the provider together. "
+        "Default: no limit.",
     )
     wait: Annotated[Duration, Field(ge=0, le=86_400)] = Field(
-        600.0, description="How long a batch waits for debates that are busy with other models: seconds, or 10 min."
+        600.0,
+        description="The longest time before a batch is sent, if debates that wait for other models may still add "
+        "calls: seconds, or 10 min.",
     )
 
     def settings(self) -> BatchSettings:
@@ -196,7 +200,7 @@ class ModelText(StrictEntry):
     trained: Name | None = Field(None, description="The entry of train whose result this model is, instead of model.")
     role: Variable | None = Field(None, description="For a trained model: the role that it learned.")
     repeat: Annotated[Whole, Field(ge=1, le=100)] | None = Field(
-        None, description="For a trained model: the number of the repeat. Default: the last."
+        None, description="For a trained model: after which of the repeats of its training, from 1. Default: the last."
     )
     api_base: Address | None = Field(None, description="The address, or env:NAME.")
     api_key_env: KeyName | None = Field(None, description="The environment variable that holds the key.")

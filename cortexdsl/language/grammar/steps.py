@@ -192,7 +192,11 @@ class StepText(StrictEntry):
     each: Annotated[
         Each | Setting | EdgeForm,
         OneOf(),
-    ] = Field("speaker", description="For what a call is made.")
+    ] = Field(
+        "speaker",
+        description="What gets a call of its own: each speaker, heard agent (edge), pair or match "
+        "of heard agents, listener, or group.",
+    )
     draws: Count = Field(1, description="How many independent replies each call gets.")
     model: Annotated[Name | Setting | StepModelForm, OneOf("the name of a model")] | None = Field(
         None, description="The model of this step: the name of an entry of models, or {temperature: 0.2}."
