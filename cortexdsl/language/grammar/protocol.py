@@ -170,7 +170,7 @@ class VoteText(StrictEntry):
     example: ClassVar[str] = "{fallback: none}"
 
     fallback: Annotated[Fallback | Setting, OneOf()] = Field(
-        "confidence", description="How a tie is decided: by the sum of confidences, or not at all."
+        "confidence", description="How a tie is decided: by the sum of confidences; or not at all if no two voters agree."
     )
 
 
