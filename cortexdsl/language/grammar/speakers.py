@@ -241,7 +241,8 @@ class ModelText(StrictEntry):
     )
     stream: Flag | None = Field(None, description="Whether replies are streamed. Default: if timeout is over 5 min.")
     deterministic: Literal["required"] | None = Field(
-        None, description="required: the run does not start if the server does not keep seeds, alone and under load."
+        None,
+        description="required: the run starts only if the same seed gives the same reply, when idle and under load.",
     )
     batch: BatchText | None = Field(None, description="Settings of transport: batch.")
     options: Annotated[dict[Text, Plain], AfterValidator(_options)] = Field(
