@@ -256,8 +256,8 @@ class ExpectedText(StrictEntry):
     )
     correlation: Annotated[float, Field(ge=-1, le=1, strict=True)] | None = Field(
         None,
-        description="Two methods differ on each question, by an amount that varies between replicates. This is the "
-        "correlation of these amounts in two replicates, over questions. Default: 1 (replicates add no power).",
+        description="The correlation, over questions, of the difference between two methods in one replicate with the "
+        "same difference in another replicate. Default: 1 (replicates add no power).",
     )
     accuracy: Annotated[Share | dict[Text, Share], OneOf()] | None = Field(
         None, description="The accuracy of all cells, or of each cell by its name."

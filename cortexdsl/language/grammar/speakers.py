@@ -162,8 +162,8 @@ class BatchText(StrictEntry):
     )
     wait: Annotated[Duration, Field(ge=0, le=86_400)] = Field(
         600.0,
-        description="The longest time before a batch is sent, if debates that wait for other models may still add "
-        "calls: seconds, or 10 min.",
+        description="How long a batch waits for the calls of debates that are still busy with other models. Then it is "
+        "sent without them. Seconds, or 10 min.",
     )
 
     def settings(self) -> BatchSettings:
