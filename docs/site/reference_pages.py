@@ -9,13 +9,15 @@ import argparse
 import contextlib
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 from environment_page import environment_page
 from errors_page import errors_page
+from key_values import PAGES, VALUES
 
 from cortexdsl.cli.verbs import JOBS, VERBS, parser_of, run
 from cortexdsl.language.grammar.experiment import json_schema
@@ -57,34 +59,135 @@ def type_of(schema: Schema) -> str:
     if "$ref" in schema:
         name = schema["$ref"].rsplit("/", 1)[-1]
         return f"[{title_of(name)}](#{anchor_of(name)})"
-    for word in ("anyOf", "oneOf"):
-        if word in schema:
-            kinds = dict.fromkeys(
-                type_of(kind) for kind in schema[word] if kind.get("type") != "null" and not is_setting(kind)
-            )
-            single = " or ".join(kind for kind in kinds if not kind.startswith("list"))
-            if len(single) > 40 and set(kinds) & {f"list of {single}", f"list ({single})"}:
-                return f"{single}; or a list of these"
-            return " or ".join(kinds)
-    if "enum" in schema:
-        return ", ".join(f"`{value}`" for value in schema["enum"])
+    if members := members_of(schema):
+        values = values_of(schema)
+        words = ", ".join(type_of(value) for value in values if "const" in value)
+        others = dict.fromkeys(type_of(value) for value in values if "const" not in value)
+        short = list_link(values) or " or ".join(filter(None, (words, *others)))
+        several = [member for member in members if member not in values]
+        if not several or len(short) <= 20:
+            return " or ".join(dict.fromkeys((short, *map(type_of, several))))
+        return f"{short}; or " + ("a list of these" if "items" in several[0] else "`NAME:` with one of these")
     if "const" in schema:
         return f"`{schema['const']}`"
     match schema.get("type"):
         case "array":
-            items = type_of(schema["items"]) if "items" in schema else ""
+            items = type_of(schema["items"]) if schema.get("items") else ""
+            if schema.get("minItems") == schema.get("maxItems") == 2:
+                return f"`[{items}, {items}]`"
+            if items.startswith("[one of"):
+                return f"list, each item {items}"
             return f"list ({items})" if " or " in items else f"list of {items}" if items else "list"
         case "object":
-            patterns = schema.get("patternProperties")
-            value = type_of(next(iter(patterns.values()))) if patterns else ""
-            return f"`NAME:` ({value})" if " or " in value else f"`NAME:` {value}" if value else "mapping"
+            if (below := value_in(schema)) is None:
+                return "mapping"
+            value = type_of(below)
+            return f"`NAME:` ({value})" if " or " in value or value.startswith("`NAME:`") else f"`NAME:` {value}"
         case "integer" | "number" as kind:
             return ("whole number" if kind == "integer" else "number") + range_of(schema)
         case "string":
             return "text"
         case "boolean":
-            return "`true`, `false`"
+            return "`true` or `false`"
     return "any value"
+
+
+def members_of(schema: Schema) -> Sequence[Schema]:
+    """The members of a union, and the words of a list of words one by one; empty for all other schemas."""
+    words = [{"const": word} for word in schema.get("enum", ())]
+    kinds = [kind for kind in schema.get("anyOf", ()) if kind.get("type") != "null" and not is_setting(kind)]
+    return [*words, *(one for kind in kinds for one in (members_of(kind) if "enum" in kind else [kind]))]
+
+
+def values_of(schema: Schema) -> Sequence[Schema]:
+    """The members of a union without a list or a mapping of the others."""
+    members = members_of(schema)
+    values = []
+    for member in members:
+        below = member.get("items") or value_in(member)
+        others = [other for other in members if other is not member]
+        if not below or marks_of(members_of(below) or [below]) != marks_of(others):
+            values.append(member)
+    return values
+
+
+def value_in(schema: Schema) -> Schema | None:
+    """What the values of a mapping with free names may be; None for other schemas."""
+    below = next(iter(schema.get("patternProperties", {}).values()), schema.get("additionalProperties"))
+    return below if isinstance(below, dict) else None
+
+
+def marks_of(values: Iterable[Schema]) -> frozenset[str]:
+    """Values as texts, to compare two sets of them."""
+    return frozenset(json.dumps(value, sort_keys=True) for value in values)
+
+
+FEW = 3
+"""The most values that a cell of the table lists. If a key has more, a list below the table has them."""
+
+
+def list_link(values: Sequence[Schema]) -> str:
+    """A link to the list of these values; empty if they are few.
+
+    Raises
+    ------
+    RuntimeError
+        `VALUES` has no meanings for them.
+    """
+    if len(values) <= FEW:
+        return ""
+    if (marks := marks_of(values)) not in value_lists():
+        raise RuntimeError(f"write the meanings of these values into docs/site/key_values.py: {sorted(marks)}")
+    _, key = value_lists()[marks]
+    return f"[one of {len(values)} values](#{value_anchor(key)})"
+
+
+def value_anchor(key: str) -> str:
+    """The anchor of the heading of a list of values."""
+    return f"values-of-{key}"
+
+
+@cache
+def value_lists() -> Mapping[frozenset[str], tuple[str, str]]:
+    """The form and the key below which each list of values stands."""
+    places: dict[frozenset[str], tuple[str, str]] = {}
+    written = set()
+    for form, schema in key_forms().items():
+        for key, value in schema.get("properties", {}).items():
+            lists = [values for part in parts_of(value) if len(values := values_of(part)) > FEW]
+            if key in VALUES and key not in written and lists:
+                written.add(key)
+                places[marks_of(lists[0])] = form, key
+    return places
+
+
+def parts_of(schema: Schema) -> Iterator[Schema]:
+    """A schema, then its members, items and values, without references."""
+    yield schema
+    for part in (*schema.get("anyOf", ()), schema.get("items"), value_in(schema)):
+        if part:
+            yield from parts_of(part)
+
+
+def value_list(key: str, schema: Schema) -> Iterator[str]:
+    """The values of a key as a heading and a list: each with its spelling and a sentence."""
+    values = next(values for part in parts_of(schema) if len(values := values_of(part)) > FEW)
+    known = VALUES[key]
+    lines = []
+    for value in values:
+        if "$ref" in value:
+            name = value["$ref"].rsplit("/", 1)[-1]
+            spelling, _, meaning = key_forms()[name]["description"].partition("`: ")
+            first = meaning.split("\n\n")[0].split(". ")[0].rstrip(".")
+            lines.append(f"- [{spelling}`](#{anchor_of(name)}): {first}.")
+        else:
+            meaning = known.meanings[type_of(value)]
+            lines.append(
+                f"- {meaning}" if meaning.startswith("`") and ": " in meaning else f"- {type_of(value)}: {meaning}"
+            )
+    yield f"### values of {key}"
+    yield f"A value of `{key}` is one of these ([more](../{known.more})):"
+    yield "\n".join(lines)
 
 
 def is_setting(schema: Schema) -> bool:
@@ -96,6 +199,8 @@ def range_of(schema: Schema) -> str:
     """The bounds of a number, as text with a space before it; empty if there are none. Huge bounds are left out."""
     if schema.get("exclusiveMinimum", float("-inf")) >= schema.get("minimum", float("-inf")):
         schema = {key: value for key, value in schema.items() if key != "minimum"}
+    if schema.get("minimum") is not None and schema.get("maximum", 1e9) < 1e9:
+        return f" from {schema['minimum']:,.12g} to {schema['maximum']:,.12g}"
     words = [
         f"{word} {schema[bound]:,.12g}"
         for word, bound in (
@@ -165,7 +270,7 @@ def examples_in(
                 if len(text) <= 60:
                     found.setdefault((form, key), f"`{key}: {text}`")
                 examples_in(below, properties[key], definitions, form, found)
-            for kind in schema.get("patternProperties", {}).values():
+            if kind := value_in(schema):
                 examples_in(below, kind, definitions, form, found)
     elif isinstance(value, list) and "items" in schema:
         for below in value:
@@ -180,13 +285,23 @@ def fits(value: Any, schema: Schema, definitions: Mapping[str, Schema]) -> bool:
         return any(fits(value, kind, definitions) for kind in schema["anyOf"])
     if isinstance(value, dict):
         known = schema.get("properties", {})
-        return schema.get("type") == "object" and ("patternProperties" in schema or set(value) <= set(known))
+        return schema.get("type") == "object" and (value_in(schema) is not None or set(value) <= set(known))
     return isinstance(value, list) == (schema.get("type") == "array") and "properties" not in schema
+
+
+@cache
+def key_forms() -> Mapping[str, Schema]:
+    """The schemas of specs, of protocols, and of all forms in the order of their headings."""
+    spec, protocol = json_schema("spec"), json_schema("protocol")
+    definitions = spec["$defs"] | protocol["$defs"]
+    names = [name for name in sorted(definitions, key=title_of) if name != "ProtocolText"]
+    return {"spec": spec, "protocol": protocol, **{name: definitions[name] for name in names}}
 
 
 def keys_page(root: Path) -> str:
     """Every key of specs and protocols: type, default, meaning, and an example from the shipped files."""
-    spec, protocol = json_schema("spec"), json_schema("protocol")
+    forms = key_forms()
+    spec, protocol = forms["spec"], forms["protocol"]
     definitions = spec["$defs"] | protocol["$defs"]
     examples: dict[tuple[str, str], str] = {}
     for path in sorted(root.glob("specs/**/*.yaml")):
@@ -203,20 +318,18 @@ def keys_page(root: Path) -> str:
         "- A spec needs `models`, `agents`, `methods`, and either `dataset` or `datasets`. A file that the spec "
         "extends may contain them.\n"
         "- All other keys with an empty default are optional.\n"
-        "- `NAME:` means a mapping with names of your choice. For example, `NAME:` [model](#model) is a mapping from "
-        "names to models.\n"
+        "- `NAME:` means a mapping. For example, `NAME:` [model](#model) is a mapping from names to models.\n"
+        "- If a key may have more than three values, a link leads to their list.\n"
+        "- Weights, votes and conditions are [expressions](../language.md#expressions).\n"
         "- In a protocol, `$NAME` may replace any value. The setting NAME then gives the value.",
     ]
-    forms = {
-        "spec": spec,
-        "protocol": protocol,
-        **{name: definitions[name] for name in sorted(definitions, key=title_of) if name != "ProtocolText"},
-    }
     for name, schema in forms.items():
         properties = schema.get("properties")
         if not properties:
             continue
         parts += [f"## {title_of(name)}", schema.get("description", "") if name in definitions else ""]
+        if name in PAGES:
+            parts.append(f"[More about {title_of(name)}](../{PAGES[name]}).")
         rows = (
             (
                 f"`{key}`",
@@ -228,6 +341,9 @@ def keys_page(root: Path) -> str:
             for key, value in properties.items()
         )
         parts.append(table(("key", "value", "default", "meaning", "example"), rows))
+        for key, value in properties.items():
+            if (name, key) in value_lists().values():
+                parts += value_list(key, value)
     return "\n\n".join(filter(None, parts)) + "\n"
 
 

@@ -112,4 +112,5 @@ def test_the_page_of_keys_has_every_key_with_type_and_example(keys_page: str) ->
     }
     cells = [re.split(r"(?<!\\)\|", row)[1:-1] for row in rows]
     assert all(len(row) == 5 and row[1].strip() for row in cells)
+    assert all(row[1].count(" or ") < 3 for row in cells), "more than three values stand in a list below the table"
     assert sum(bool(row[4].strip()) for row in cells) > len(cells) / 2

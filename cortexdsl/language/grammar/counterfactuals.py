@@ -95,8 +95,8 @@ class WhatifText(StrictEntry):
         tuple[LeftOutText, ...], BeforeValidator(_listed, json_schema_input_type=LeftOutText | tuple[LeftOutText, ...])
     ] = Field(
         (),
-        description="The parts to leave out. agent=NAME leaves out this agent. The word agent alone leaves out each agent in "
-        "turn. edge, round and step work alike.",
+        description="Parts that are left out. agent=NAME leaves out this agent. The word agent alone leaves out each "
+        "agent in turn. edge, round and step work alike.",
     )
     shapley: ShapleyText = Field(None, description="How the contribution of each agent is computed (Shapley values).")
 

@@ -256,14 +256,14 @@ class ExpectedText(StrictEntry):
     )
     correlation: Annotated[float, Field(ge=-1, le=1, strict=True)] | None = Field(
         None,
-        description="Two methods differ on each question, by an amount that varies between replicates. This is the "
-        "correlation of these amounts in two replicates, over questions. Default: 1 (replicates add no power).",
+        description="The correlation, over questions, of the difference between two methods in one replicate with the "
+        "same difference in another replicate. Default: 1 (replicates add no power).",
     )
     accuracy: Annotated[Share | dict[Text, Share], OneOf()] | None = Field(
-        None, description="The accuracy of all cells, or of each cell."
+        None, description="The accuracy of all cells, or of each cell by its name."
     )
     differences: dict[Text, Number] = Field(
-        default_factory=dict, description="The expected difference of each claim or comparison."
+        default_factory=dict, description="The expected difference, for each claim or comparison."
     )
     spread: dict[Text, Positive] = Field(
         default_factory=dict, description="The standard deviation over questions, for each metric or claim."
@@ -328,7 +328,9 @@ class SpecText(StrictEntry):
         description="Methods to compare: protocols with settings, each with a name."
     )
     grid: GridText = Field(
-        default_factory=dict, description="The settings of methods that vary. Each combination of values is a cell."
+        default_factory=dict,
+        description="The settings of methods that vary: {METHOD: {SETTING: [VALUES]}}. Each combination of values is a "
+        "cell.",
     )
     analysis: AnalysisText = Field(
         default_factory=lambda: AnalysisText.model_validate({}),
@@ -336,7 +338,8 @@ class SpecText(StrictEntry):
     )
     hypotheses: tuple[Text, ...] = Field((), description="Claims to test, such as accuracy(a) > accuracy(b).")
     whatif: dict[Text, WhatifText] = Field(
-        default_factory=dict, description="For each cell: its debates without an agent, an edge, a round or a step."
+        default_factory=dict,
+        description="For each cell, by its name: its debates without an agent, an edge, a round or a step.",
     )
     train: dict[Name, TrainText] = Field(
         default_factory=dict, description="Debates to learn from. A model with trained: NAME uses the result."

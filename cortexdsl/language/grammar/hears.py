@@ -132,9 +132,11 @@ class NetworkXForm(StrictEntry, extra="allow"):
 
 
 class ConditionForm(StrictEntry):
-    """`{where: CONDITION}`: the edges for which a condition holds."""
+    """`{where: CONDITION}`: only edges for which a condition holds."""
 
-    where: Weight = Field(description="A condition on edges, such as differs.")
+    where: Weight = Field(
+        description="A condition on edges, such as differs: the last answers of the two agents are not equal."
+    )
 
 
 LayoutText: TypeAlias = Annotated[
@@ -149,13 +151,13 @@ class SparseText(StrictEntry):
 
     example: ClassVar[str] = "{weight: confidence, keep: mean}"
 
-    weight: Weight = Field(description="An expression with a value for each edge (docs/language.md#expressions).")
+    weight: Weight = Field(description="An expression with a value for each edge, such as similarity.")
     keep: KeepText = Field("mean", description="Which of the weights are kept.")
     within: LayoutText = Field("everyone", description="Choose only along the edges of this graph.")
 
 
 class SparseForm(StrictEntry):
-    """`{sparse: {weight, keep}}`: hear along the edges that are kept."""
+    """`{sparse: {weight, keep}}`: hear along the edges whose weights are kept."""
 
     example: ClassVar[str] = "{sparse: {weight: ..., keep: ...}}"
 
@@ -169,7 +171,9 @@ class WhereForm(StrictEntry):
         "keep": "write {sparse: {weight: ..., keep: ...}}: a condition keeps what is true"
     }
 
-    where: Weight = Field(description="A condition on edges, such as differs.")
+    where: Weight = Field(
+        description="A condition on edges, such as differs: the last answers of the two agents are not equal."
+    )
     within: LayoutText = Field("everyone", description="Choose only along the edges of this graph.")
 
 

@@ -117,7 +117,7 @@ class BinText(StrictEntry):
 
 
 class BinsForm(StrictEntry):
-    """`{bins: [...]}`: bins that cover 0 to 1 without gaps or overlaps."""
+    """`{bins: [...]}`: a value for each bin. The bins cover 0 to 1 without gaps or overlaps."""
 
     example: ClassVar[str] = "{bins: [{from, to, value}]}"
 
@@ -214,7 +214,7 @@ class WeightedForm(StrictEntry):
 
 
 class BallotForm(VoteText):
-    """`{vote: EXPRESSION}`: each answer of each round has this many votes."""
+    """`{vote: EXPRESSION}`: each answer of each round has as many votes as EXPRESSION says."""
 
     example: ClassVar[str] = "{vote: weight of an answer}"
 
@@ -344,13 +344,13 @@ class ProtocolText(StrictEntry):
     )
     participation: Annotated[Participation | Setting, OneOf()] = Field(
         "spoken",
-        description="Which kept edges count in the names participation and self_orientation: spoken (from "
-        "the agent), heard (to the agent), or both.",
+        description="The edges that the expression names participation and self_orientation count: those from the "
+        "agent (spoken), to the agent (heard), or both. Only kept edges count.",
     )
     similarity: Text = Field(
         "ngram",
-        description="How the similarity of replies is measured: ngram, an embedding model, sentence-transformers/NAME, "
-        "nli/NAME, or asked (what a step has read).",
+        description="How the similarity of replies is measured: ngram, an embedding model, sentence-transformers/NAME "
+        "or nli/NAME. asked: by a step that reads similarity.",
     )
     passes: Annotated[PassesOn | Setting, OneOf()] = Field(
         "whole",

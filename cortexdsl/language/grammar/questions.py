@@ -101,14 +101,18 @@ class DatasetText(StrictEntry):
     )
     images: Texts = Field((), description="Columns with images: files in the dataset's folder, data URIs, or bytes.")
     group: Text | None = Field(None, description="The field by which results are also shown.")
-    labels: Texts = Field((), description="For the kind label: all possible answers.")
+    labels: Texts = Field((), description="For the kind labels: all possible answers.")
     gold: Text | None = Field(
-        None, description="How the answer column is read: plain, hashes, boxed, label, boolean, number ..."
+        None,
+        description="How the answer column is read: plain, hashes, boxed, label, first_option, boolean, "
+        "answers_or_none or number.",
     )
     records: Text | None = Field(
         None, description="For a JSON file: the path to the rows, such as data.paragraphs.qas."
     )
-    kind: Text | None = Field(None, description="The kind of answers: number, choice, text ...")
+    kind: Text | None = Field(
+        None, description="The kind of answers: number, choice, yesno, expression, text, labels or free."
+    )
     metric: Text | None = Field(None, description="How answers are graded. Default: the usual way of their kind.")
     reading: Literal["lenient", "strict"] = Field("lenient", description="How strictly replies are read for the score.")
     shuffle_options: Flag | None = Field(None, description="Whether the options of each question are shuffled.")

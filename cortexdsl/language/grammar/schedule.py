@@ -38,7 +38,7 @@ Ending: TypeAlias = Annotated[Text, BeforeValidator(_condition, json_schema_inpu
 
 
 class LoopText(StrictEntry):
-    """`{repeat: n, until: CONDITION, do: [...]}`: a loop of the schedule."""
+    """`{repeat: n, until: CONDITION, do: [...]}`: run these items at most n times."""
 
     example: ClassVar[str] = "{repeat: n, do: [...]}"
     signs: ClassVar[tuple[str, ...]] = ("unless", "until", "do")
@@ -63,7 +63,7 @@ OTHERWISE = "else"
 
 
 class CaseText(StrictEntry):
-    """`{case: $setting, do: {VALUE: [...], else: [...]}}`: run the list for the value of a setting."""
+    """`{case: $setting, do: {VALUE: [...], else: [...]}}`: run the list of the value that a setting has."""
 
     example: ClassVar[str] = "{case: $setting, do: {...}}"
 

@@ -162,8 +162,8 @@ class BatchText(StrictEntry):
     )
     wait: Annotated[Duration, Field(ge=0, le=86_400)] = Field(
         600.0,
-        description="The longest time before a batch is sent, if debates that wait for other models may still add "
-        "calls: seconds, or 10 min.",
+        description="How long a batch waits for the calls of debates that are still busy with other models. Then it is "
+        "sent without them. Seconds, or 10 min.",
     )
 
     def settings(self) -> BatchSettings:
@@ -241,7 +241,8 @@ class ModelText(StrictEntry):
     )
     stream: Flag | None = Field(None, description="Whether replies are streamed. Default: if timeout is over 5 min.")
     deterministic: Literal["required"] | None = Field(
-        None, description="required: the run does not start if the server does not keep seeds, alone and under load."
+        None,
+        description="required: the run starts only if the same seed gives the same reply, when idle and under load.",
     )
     batch: BatchText | None = Field(None, description="Settings of transport: batch.")
     options: Annotated[dict[Text, Plain], AfterValidator(_options)] = Field(

@@ -167,16 +167,13 @@ class StepText(StrictEntry):
     }
 
     role: Annotated[Name, BeforeValidator(_one_role, json_schema_input_type=Name)] = Field(description="Who speaks.")
-    prompt: PromptText = Field(
-        description="A template; {say: FILE}; a list of templates, one for each agent in turn; or templates by agent "
-        "or role, with else."
-    )
+    prompt: PromptText = Field(description="The question to the model: a template, several templates, or {say: FILE}.")
     hears: HearsText = Field("nobody", description="Who hears whom.")
     tells: Annotated[
         tuple[Annotated[_Told, OneOf()], ...],
         BeforeValidator(listed, json_schema_input_type=_Told | tuple[_Told, ...]),
         Field(min_length=1),
-    ] = Field(("latest",), description="Which turns of the heard agents the prompt shows: a value or a list of values.")
+    ] = Field(("latest",), description="Which turns of the heard agents the prompt shows.")
     own: Annotated[Own | Setting | OwnTold, OneOf()] = Field(
         "none", description="Which of its own turns a speaker is shown."
     )
@@ -194,8 +191,7 @@ class StepText(StrictEntry):
         OneOf(),
     ] = Field(
         "speaker",
-        description="What gets a call of its own: each speaker, heard agent (edge), pair or match "
-        "of heard agents, listener, or group.",
+        description="What gets a call of its own, such as each speaker or each heard agent (edge).",
     )
     draws: Count = Field(1, description="How many independent replies each call gets.")
     model: Annotated[Name | Setting | StepModelForm, OneOf("the name of a model")] | None = Field(
@@ -207,8 +203,7 @@ class StepText(StrictEntry):
         AfterValidator(_readable),
     ] = Field(
         ("answer",),
-        description="The kind of reply. A list reads two things. A belief is an answer and the probability "
-        "of each answer that may be right.",
+        description="The content that is read from the reply. A list reads two things.",
     )
 
     chooses: Annotated[Literal["agents", "turns"] | Setting, OneOf()] = Field(

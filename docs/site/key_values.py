@@ -1,0 +1,222 @@
+"""What the values of a key mean, for keys with more than three: the lists below the tables of the page of keys.
+
+Forms with a section of their own are described by their declarations, so they are not repeated here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The values of a key.
+
+    Attributes
+    ----------
+    more : str
+        The page and heading that explain the values, relative to `docs/`.
+    meanings : mapping
+        Meanings by type, as in the column `value`. A meaning that begins with code replaces the type.
+    """
+
+    more: str
+    meanings: Mapping[str, str] = field(default_factory=dict)
+
+
+VALUES: Mapping[str, Values] = {
+    "roles": Values(
+        "language.md#roles",
+        {
+            "`everyone`": "all agents of the team.",
+            "`first`": "the first agent of the team.",
+            "`second`": "the second agent of the team.",
+            "whole number at least 1": "the agent at this place in the team.",
+            "list of text": "`[NAMES]`: the agents with these names.",
+        },
+    ),
+    "schedule": Values("language.md#the-schedule", {"text": "`STEP`: run the step with this name once."}),
+    "decide": Values(
+        "language.md#the-decision",
+        {
+            "`majority`": "the answer with most votes.",
+            "`weighted`": "the answer with the largest sum of recalibrated confidences.",
+            "`first`": "the last answer of the first debater.",
+            "`median`": "the median of the last answers that are numbers.",
+        },
+    ),
+    "recalibration": Values(
+        "language.md#recalibration",
+        {
+            "`none`": "confidences stay as they are.",
+            "`cortexdebate`": "the same as `{steps: [0.8, 0.6, 0.3]}`.",
+            "`reconcile`": "1 stays 1. From 0.9 to 1 becomes 0.8, from 0.8 to 0.9 becomes 0.5, above 0.6 "
+            "becomes 0.3, and all others become 0.1.",
+        },
+    ),
+    "correction": Values(
+        "statistics.md#several-claims-and-claims-added-later",
+        {
+            "`holm`": "Holm's method.",
+            "`hommel`": "Hommel's method.",
+            "`bh`": "the method of Benjamini and Hochberg.",
+            "`by`": "the method of Benjamini and Yekutieli.",
+            "`none`": "p-values are not corrected.",
+        },
+    ),
+    "keep": Values(
+        "language.md#keep",
+        {
+            "`mean`": "keep weights of at least the mean: of a listener's edges, or of the candidates.",
+            "`median`": "keep weights of at least the median: of a listener's edges, or of the candidates.",
+            "`mean_of_all`": "keep weights of at least the mean of all edges. A listener that would hear nobody keeps "
+            "its highest weight.",
+            "`all`": "keep all weights.",
+        },
+    ),
+    "else": Values(
+        "language.md#the-decision",
+        {
+            "`majority`": "a majority vote decides.",
+            "`weighted`": "a vote weighted by confidence decides.",
+            "`first`": "the last answer of the first debater decides.",
+            "`none`": "the debate has no answer.",
+        },
+    ),
+    "confidence": Values(
+        "language.md#confidence-of-an-answer",
+        {
+            "`stated`": "what the reply says.",
+            "`logprob`": "the probability of the tokens that spell the answer.",
+            "`consistency`": "the share of 5 further replies to the same prompt that give the same answer.",
+            "`verifier`": "the score that the agent's own model gives to the solution.",
+        },
+    ),
+    "placebo": Values(
+        "language.md#placebos",
+        {
+            "`none`": "nothing is replaced.",
+            "`other_question`": "what the same agent said at the same point of the debate about another question.",
+            "`own`": "the listener's own last reply, once for each agent that it hears.",
+            "`shuffled`": "the same words in another order.",
+            "`same_length`": "a further reply of the listener to its own opening prompt, with as many words.",
+        },
+    ),
+    "debate_confidence": Values(
+        "language.md#confidence-of-a-debate",
+        {
+            "`votes`": "the share of the debaters whose last answer is the answer of the debate.",
+            "`weighted`": "the same share, with each debater weighted by its recalibrated confidence.",
+            "`linear`": "the mean of the probabilities that the debaters give to the answer.",
+            "`log_odds`": "the mean of the log odds of these probabilities, as a probability.",
+            "`verifier`": "the score that its author's model gives to the last solution with the answer of the debate.",
+        },
+    ),
+    "loss": Values(
+        "training.md#losses",
+        {
+            "`dpo`": "direct preference optimisation.",
+            "`sft`": "learn from good replies instead of pairs.",
+            "`dpo_norm`": "`sigmoid_norm` of TRL.",
+            "`ipo`": "`ipo` of TRL.",
+            "`hinge`": "`hinge` of TRL.",
+            "`nca`": "`nca_pair` of TRL.",
+            "`bco`": "`bco_pair` of TRL.",
+            "`sppo`": "`sppo_hard` of TRL.",
+            "`apo_zero`": "`apo_zero` of TRL.",
+            "`apo_down`": "`apo_down` of TRL.",
+        },
+    ),
+    "within": Values("language.md#hears", {"`everyone`": "the edges between all debaters."}),
+    "prompt": Values(
+        "language.md#prompt",
+        {
+            "text": "`FILE`: this template, for all agents.",
+            "list (text or [say](#say))": "`[FILE, FILE]`: the first agent gets the first template, the second agent "
+            "the second, and so on. If there are more agents, the list starts again.",
+            "`NAME:` (text or [say](#say))": "`{ann: FILE, first: FILE, else: FILE}`: a template by the agent's name, "
+            "its place, or its role. `else` is for all other agents.",
+        },
+    ),
+    "hears": Values(
+        "language.md#hears",
+        {
+            "`nobody`": "hear nobody.",
+            "`everyone`": "hear all other debaters.",
+            "`self`": "hear itself.",
+        },
+    ),
+    "tells": Values(
+        "language.md#tells",
+        {
+            "`latest`": "what each heard agent said last: an answer, a summary or a comment.",
+            "`history`": "all answers, summaries and comments of the heard agents, in the order of speaking.",
+            "`by_answer`": "as `latest`, grouped by answer.",
+            "`about_me`": "the latest turns about the listener.",
+            "`evidence`": "the passages that the heard agents selected.",
+        },
+    ),
+    "own": Values(
+        "language.md#own",
+        {
+            "`none`": "nothing that the speaker said before.",
+            "`latest`": "the speaker's last words.",
+            "`history`": "the speaker's whole conversation: what it said, and what it was shown then.",
+        },
+    ),
+    "each": Values(
+        "language.md#each",
+        {
+            "`speaker`": "one call for each speaker.",
+            "`edge`": "one call for each agent that the speaker hears.",
+            "`pair`": "one call for each pair of the heard agents.",
+            "`match`": "one call for the first two heard agents, one for the next two, and so on.",
+            "`listener`": "one call for each debater. The reply is about this debater.",
+            "`group`": "one call for each group of debaters.",
+        },
+    ),
+    "reads": Values(
+        "language.md#reads",
+        {
+            "`answer`": "an answer and its confidence.",
+            "`belief`": "an answer, and the probability of each answer that may be right.",
+            "`review`": "a score for what another agent said.",
+            "`verdict`": "agree or disagree.",
+            "`choice`": "one or more of the agents that were shown, by number.",
+            "`selection`": "numbers of passages.",
+            "`similarity`": "how similar two turns are.",
+            "`summary`": "the text, as a summary.",
+            "`comment`": "the text, as a comment.",
+        },
+    ),
+}
+"""Keys with more than three values. Each list follows the first table that has a key of this name."""
+
+PAGES: Mapping[str, str] = {
+    "AgentText": "language.md#agents-and-teams",
+    "AnalysisText": "language.md#analysis",
+    "BatchText": "batches.md",
+    "ChooseText": "language.md#who-speaks-who-stays",
+    "DatasetText": "datasets.md",
+    "DeferText": "language.md#hand-questions-on",
+    "ExpectedText": "statistics.md#before-the-run-power",
+    "FamilyText": "language.md#families",
+    "JudgeText": "metrics.md#judged-answers",
+    "KnowledgeText": "knowledge.md",
+    "LimitsText": "language.md#limits",
+    "MatchText": "language.md#matched-budgets",
+    "MethodText": "language.md#a-method",
+    "ModelText": "language.md#a-model",
+    "OptimiserText": "training.md",
+    "PriceText": "calls.md#prices",
+    "RateText": "calls.md#how-fast-rates",
+    "ServerText": "servers.md",
+    "StepText": "language.md#a-step",
+    "StoppingText": "language.md#stopping",
+    "ToolText": "tools.md",
+    "TrainText": "training.md",
+    "VaryText": "language.md#grids",
+    "WhatifText": "whatif.md",
+}
+"""The page and heading that explain a form, relative to `docs/`."""
