@@ -170,7 +170,8 @@ class VoteText(StrictEntry):
     example: ClassVar[str] = "{fallback: none}"
 
     fallback: Annotated[Fallback | Setting, OneOf()] = Field(
-        "confidence", description="How a tie is decided: by the sum of confidences; or not at all if no two voters agree."
+        "confidence",
+        description="How a tie is decided: by the sum of confidences; or not at all if no two voters agree.",
     )
 
 

@@ -146,6 +146,4 @@ def _too_few(spec: Spec, points: Points, claim: Comparison, route: Route) -> Ite
     number, counted = groups.get(claim.over or "", (FEWEST, ""))
     if number < FEWEST:
         what = f"{dotted(route)}: over {claim.over}, and there {'is one' if number == 1 else f'are {number}'}"
-        yield spec.problem(
-            route, what, f"give at least {FEWEST} {counted}: fewer do not show how much they differ"
-        )
+        yield spec.problem(route, what, f"give at least {FEWEST} {counted}: fewer do not show how much they differ")
