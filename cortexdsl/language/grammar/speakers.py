@@ -156,9 +156,7 @@ class BatchText(StrictEntry):
         None, description="The most calls of one batch. Default: as many as the provider takes."
     )
     tokens: Annotated[Whole, Field(ge=1, le=10**12)] | None = Field(
-        None,
-        description="The most prompt tokens (estimated) of one batch, and of all batches at the provider together. "
-        "Default: no limit.",
+        None, description="The most estimated prompt tokens of a batch, and of all batches at once. Default: no limit."
     )
     wait: Annotated[Duration, Field(ge=0, le=86_400)] = Field(
         600.0,

@@ -203,7 +203,7 @@ class StepText(StrictEntry):
         AfterValidator(_readable),
     ] = Field(
         ("answer",),
-        description="The content that is read from the reply. A list reads two things.",
+        description="The content that is read from the reply. A list reads several things.",
     )
 
     chooses: Annotated[Literal["agents", "turns"] | Setting, OneOf()] = Field(

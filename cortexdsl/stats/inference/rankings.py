@@ -1,7 +1,7 @@
 """Methods over several datasets: mean ranks, Friedman's test, post-hoc comparisons.
 
 The unit is the dataset: these tests ask whether methods differ on datasets like these, not whether they differ on the
-questions of one. With three or four datasets nothing can be significant.
+questions of one. With few datasets only large and regular differences are significant.
 
 References
 ----------
