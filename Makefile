@@ -12,7 +12,7 @@ SHELL := bash
 MAKEFLAGS += --no-builtin-rules
 
 CORES ?= 2
-WORKERS ?= 3
+WORKERS ?= $(shell expr $(CORES) + 1)
 # of the tests: one more than cores, as some tests wait for servers and other processes
 VENV := .venv
 BIN := $(VENV)/bin

@@ -27,6 +27,8 @@ START = 20
 """Calls in flight at first. From 4 on, the 64 places of a server are filled a second after the first call of 200 ms."""
 DOUBLE, CLIMB, FALL = 2.0, 1.05, 0.8
 SATURATION = 0.8
+MOST_ROUTES = 1000
+"""Routes that are kept; they are made again when they are needed."""
 COOLDOWN = 15.0
 _say = logging.getLogger(__name__)
 
@@ -306,6 +308,8 @@ class Endpoints:
             name = mask_url(where[0]) if address else where[0]
             endpoint = self._endpoints[where] = Endpoint(AdaptiveLimit(connections), self._clock, name)
         route = Route(model, endpoint, endpoint.first_call(model, head_start), address, key)
+        if len(self._routes) >= MOST_ROUTES:  # a step with sampling of its own makes a model for each turn
+            self._routes.clear()
         self._routes[id(model)] = route
         return route
 

@@ -110,7 +110,9 @@ def pool_crossed(values: Floats) -> Pooled:
     Three mean squares estimate the variance of the mean: that of questions, that of groups, and that of their
     interaction, which the other two contain. The variance is questions + groups - interaction: the quasi-F of
     psycholinguistics. No component of variance is below 0, so if questions or groups differ by no more than the
-    interaction explains, the variance is the largest of the three, with its own degrees of freedom.
+    interaction explains, the variance is the largest of the three, with its own degrees of freedom. Satterthwaite's
+    formula gives fewer than those of any mean square where two of them nearly cancel; at least the smaller number of
+    groups and questions, less one, are then used. With 3 or 5 groups the test so erred in 1.2 to 7.1 % of simulations.
 
     Parameters
     ----------

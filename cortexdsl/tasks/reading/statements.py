@@ -176,22 +176,21 @@ _AGREE = re.compile(r"\b(not agree|no agreement|disagree\w{0,6}|agree\w{0,6})\b|
 _SELECTED = re.compile(r"\bselect(?:ed|ion)s?\W{0,6}(?:are |is |evidence |passages? |items? ){0,3}([^\n]{0,300})", re.I)
 _CHOICE = re.compile(r"\bchoice[*_`]{0,3}\s?[:：=]\W{0,6}([^\n]{0,300})", re.IGNORECASE)
 _CHOSEN = re.compile(
-    r"\b(?:(?:my|the best) choice (?:is|are)|choose|chose|select|pick)\s(?=(?:(?:agent|turn)s? )?\d)([^\n]{0,300})"
-    r"|\b((?:agent|turn) \d{1,4}) is (?:the )?(?:most|more|best)\b",
+    r"\b(?:(?:my|the best) choice (?:is|are)\s|(?:choose|chose|select|pick)\s(?=(?:agent|turn)s?\s))"
+    r"(?=(?P<line>[^\n.;]{0,300}))",
     re.IGNORECASE,
 )
-_ONE = r"(?<![\w.])\d{1,4}(?![\w.]*\d)"
-_NOUN = r"(?:(?:agent|turn|answer|solution|debater|number|no\.)s?\s?)?"
-# `Agent 2, because Agent 1 is wrong in step 3` names one agent: the list ends with the first other word.
-_LIST = re.compile(
-    rf"{_ONE}(?:(?:[)\]]?\s?\([^()\n]{{1,100}}\)|[)\]*_`\"'])?(?:\s?(?:,|;|&|/|\+|\band\b)|\s)"
-    rf"\s?(?:and\s)?{_NOUN}[#(\[*_`\"']{{0,3}}{_ONE}){{0,100}}",
-    re.IGNORECASE,
+_REFUSED = re.compile(r"(?:\b(?:not|never|cannot|neither|nobody|none|without)|n['’]t)\b[^.;:,\n]{0,40}$", re.IGNORECASE)
+# What does not belong to a list of numbers: a note after one (`2 (score 9/10)`), a clause about one (`1, which gives
+# the date, and 3`), a further sentence, and all from a reason on (`Agent 2, because Agent 1 is wrong in step 3`).
+_NOTE = re.compile(r"(?<=\d)([*_`\])]{0,4})\s?\((?!\s?(?:and|or|also|&)\b)[^()\n]*[^\W\d][^()\n]*\)", re.IGNORECASE)
+_CLAUSE = re.compile(r",? which [^,;\n]*", re.IGNORECASE)
+_REASON = re.compile(
+    r"(?<=[\d\])*])(?:,? (?:because|since|as(?! well)|while|whereas|but|rather than)\b|\.\s)", re.IGNORECASE
 )
-_NOTE = re.compile(r"\([^()\n]*[^\W\d][^()\n]*\)")
-_REASON = re.compile(r"(?<=[\d\])*]),? (?:because|since|as|while|whereas|but|which|rather than)\b", re.IGNORECASE)
 _NOBODY = re.compile(r"\b(?:none|nobody|no one|neither)\b", re.IGNORECASE)
 _NONE = re.compile(r"\b(?:none|nothing|no (?:evidence|passages?|items?))\b", re.IGNORECASE)
+_ITEM, _AGENT = (re.compile(rf"(?<![\w.])\d{{1,{digits}}}(?![\w.]*\d)") for digits in (3, 4))
 _BRACKETED = re.compile(r"\[(\d{1,3})\]")
 
 
@@ -248,8 +247,8 @@ def read_similarity(text: str) -> Reading:
 
 
 def read_verdict(text: str) -> Reading:
-    """Read a judge's verdict, `agree` or `disagree`: the last `Verdict:`, else the last box, else the last mention."""
-    ways = (_VERDICT, _BOXED_VERDICT, _AGREE)
+    """Read a judge's verdict, `agree` or `disagree`: the last `Verdict:`, else the last mention, else the last box."""
+    ways = (_VERDICT, _AGREE, _BOXED_VERDICT)
     found = next(filter(None, (list(way.finditer(text)) for way in ways)), [])
     if not found:
         return Reading(None, "no verdict" if text.strip() else "empty reply")
@@ -261,8 +260,7 @@ def read_selection(text: str) -> Reading:
     """Read which numbered items were selected: `1, 3`, or an empty string for none."""
     lines = [match[1] for match in _SELECTED.finditer(text)]
     for line in reversed(lines):
-        listed = _REASON.split(_NOTE.sub("", line))[0]
-        numbers = list(dict.fromkeys(re.findall(r"(?<![\w.])\d{1,3}(?![\w.]*\d)", listed)))
+        numbers = _listed(line, _ITEM, _NONE)
         if numbers:
             return Reading(", ".join(numbers))
         if _NONE.search(line) or not line.strip(" []().*"):
@@ -278,17 +276,30 @@ def read_selection(text: str) -> Reading:
 def read_choice(text: str) -> Reading:
     """Read which of the numbered agents were chosen; empty: nobody.
 
-    The last `Choice: 2` or `Choice: 1, 3` counts, else the last sentence that chooses an agent. Numbers after the
-    list, such as those of a reason, are not chosen.
+    The last `Choice: 2` or `Choice: 1, 3` counts, else the last sentence such as `I choose Agent 2`. Numbers in the
+    reason behind a choice are not chosen.
     """
-    for match in [*reversed(list(_CHOICE.finditer(text))), *reversed(list(_CHOSEN.finditer(text)))]:
-        line = next(group for group in match.groups() if group is not None)
-        listed = _LIST.search(line)
-        if listed:
-            return Reading(", ".join(dict.fromkeys(re.findall(_ONE, _NOTE.sub("", listed[0])))))
+    said = [match[1] for match in _CHOICE.finditer(text)] or [
+        match["line"]
+        for match in _CHOSEN.finditer(text)
+        if not _REFUSED.search(text, max(0, match.start() - 60), match.start())
+    ]
+    for line in reversed(said):
+        numbers = _listed(line, _AGENT, _NOBODY)
+        if numbers:
+            return Reading(", ".join(numbers))
         if _NOBODY.search(line):
             return Reading("")
     return Reading(None, "no choice" if text.strip() else "empty reply")
+
+
+def _listed(line: str, number: re.Pattern[str], none: re.Pattern[str]) -> list[str]:
+    """Return the numbers that a line lists, each once; none if it names nothing before the first of them."""
+    kept = _REASON.split(_CLAUSE.sub("", _NOTE.sub(r"\1", line)))[0]
+    first = number.search(kept)
+    if first and none.search(kept, 0, first.start()):
+        return []
+    return list(dict.fromkeys(number.findall(kept) or number.findall(line)))
 
 
 def read_text(text: str) -> Reading:
