@@ -203,7 +203,8 @@ def _sentence(total: TallySum, tallies: Sequence[JobTally]) -> str:
     said = " ".join(parts) + f", from the first to the last in {_elapsed(tallies)}."
     if shared := total.calls.get("shared", 0):
         share = 100 * shared / (shared + asked)
-        said += f" {counted(shared, 'call')} more ({number(share, 2)} %) cost nothing: another cell had asked the same."
+        calls = f"{counted(shared, 'call')} more ({number(share, 2)} %)"
+        said += f" {calls} cost nothing: another cell had sent the same call."
     for verb, counts in (("failed for good", total.failures), ("were tried again", total.retries)):
         if sum(counts.values()):
             kinds = ", ".join(f"{kind.replace('_', ' ')} {n:,}" for kind, n in sorted(counts.items()) if n)
