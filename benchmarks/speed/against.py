@@ -2,9 +2,9 @@
 
     PYTHONPATH=. python benchmarks/speed/against.py COMMIT [--turns 5]
 
-Checks COMMIT out beside, and measures both with the packages that are installed. Each figure is the least of some
-processes of each version, which take turns, so that other work on the machine meets both alike. The processor's time
-is measured and not the clock's.
+Checks COMMIT out into a temporary folder, and measures both versions with the installed packages. Each figure is the
+smallest of several processes. The versions take turns, so that other work on the machine affects both. Figures are
+seconds of processor time, not of the clock.
 """
 
 from __future__ import annotations
@@ -24,16 +24,7 @@ from pathlib import Path
 from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-SPEC = """\
-seed: 1
-dataset: {name: arithmetic, size: 100}
-models: {m: {model: builtin/solver, parameters: 1.0e9, tokens: 1.0e12}}
-agents: [{name: a, model: m}, {name: b, model: m}, {name: c, model: m}, {name: d, model: m}, {name: e, model: m}]
-methods: {sparse: {protocol: cortexdebate, rounds: 5}}
-shard_size: 1
-"""
-CALLS, DEBATES, LINES = 3000, 60, 60_000
-WORDS = "The total is the sum of the parts, each of which was worked out before. " * 8
+CALLS, LINES = 3000, 60_000
 
 
 def seconds_of(work: Callable[[], Any]) -> float:
@@ -60,22 +51,9 @@ def client(_: Path) -> float:
 
 def engine(folder: Path) -> float:
     """Return the microseconds of a turn, without models."""
-    from cortexdsl.core import Question
-    from cortexdsl.engine.run import run_debate
-    from cortexdsl.plan import compile_spec
-    from cortexdsl.plan.rehearsal.estimate import Rehearsal
+    from benchmarks.speed.workflow import engine_seconds
 
-    debate = compile_spec(str(folder / "specs" / "bench.yaml")).cells[0].debate
-    turns = 0
-
-    async def debates() -> None:
-        nonlocal turns
-        for k in range(DEBATES):
-            ports = Rehearsal(lambda prompt, _: ({"role": "user", "content": prompt},)).ports()
-            turns += len((await run_debate(debate, Question(str(k), "?"), ports, seed=k, replicate=1)).turns)
-
-    times = [seconds_of(lambda: asyncio.run(debates())) for _ in range(3)]
-    return 1e6 * min(times) * len(times) / turns
+    return 1e6 * min(seconds / turns for seconds, turns in (engine_seconds(folder) for _ in range(3)))
 
 
 def log(folder: Path) -> float:
@@ -98,10 +76,9 @@ def megabytes(folder: Path) -> float:
 
 
 def _command(folder: Path, *arguments: str) -> float:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-m", *arguments], cwd=folder, check=True, capture_output=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    from benchmarks.speed.workflow import cpu
+
+    return cpu([sys.executable, "-m", *arguments], folder, runs=1)
 
 
 def check(folder: Path) -> float:
@@ -126,19 +103,12 @@ MEASURED = {
 
 def write_inputs(folder: Path) -> None:
     """Write the spec, and a call log by this version."""
-    from cortexdsl.core import Call, Model
-    from cortexdsl.models.call_keys import call_key
-    from cortexdsl.models.call_log.append_log import AppendLog
-    from cortexdsl.models.call_log.records import call_record
-    from cortexdsl.models.transports.interface import Raw, Usage
+    from benchmarks.speed.log import write
+    from benchmarks.speed.workflow import SPEC
 
     (folder / "specs").mkdir()
     (folder / "specs" / "bench.yaml").write_text(SPEC, encoding="utf-8")
-    with AppendLog(folder / "log" / "own.jsonl") as own:
-        for number in range(LINES):
-            call = Call(Model("m", "direct/m"), ({"role": "user", "content": f"{WORDS} {number}?"},), number)
-            raw = Raw(f"{WORDS} Answer: {number}", "stop", Usage(150, 130))
-            own.append(call_record(call_key(call), call, raw, seconds=1.0, attempts=1, dollars=0.001))
+    write(folder / "log" / "own.jsonl", LINES)
 
 
 def measure(tree: Path, what: str, folder: Path) -> float:
@@ -152,7 +122,7 @@ def measure(tree: Path, what: str, folder: Path) -> float:
         for each in tree.glob("cortexdsl*/"):
             (packages / each.name).symlink_to(each)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(packages), str(REPOSITORY)])}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # as users have it: else every process compiles the modules anew
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # users do not set it; with it each process compiles all modules
     command = [sys.executable, __file__, "--measure", what, "--inputs", str(folder)]
     done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=True)
     said = json.loads(done.stdout)
