@@ -165,8 +165,8 @@ def _sample(source: ExportSource, record: Record, calls: Mapping[str, Any]) -> d
         "messages": [
             message
             for number, stage in enumerate(debate.stages)
-            for turn in stage.turns
-            for message in _messages(turn, _model(stage, turn), calls, f"s{number}" if number else "")
+            for turn, model in _spoken(stage)
+            for message in _messages(turn, model, calls, f"s{number}" if number else "")
         ],
         "output": _output(debate.answer, models),
         "scores": {},
@@ -195,9 +195,10 @@ def _models(debate: Debate) -> dict[str, str]:
     return {agent.name: agent.model.model for agent in debate.agents}
 
 
-def _model(stage: Debate, turn: Turn) -> str:
-    model = stage.model_of(turn)
-    return "unknown" if model is None else model.model
+def _spoken(stage: Debate) -> list[tuple[Turn, str]]:
+    """Return the turns of a stage, each with the name of its model."""
+    models = {number: model.model for number, model in stage.models_of_turns().items()}
+    return [(turn, models.get(turn.turn, "unknown")) for turn in stage.turns]
 
 
 def _messages(turn: Turn, model: str, calls: Mapping[str, Any], stage: str = "") -> Iterator[dict[str, Any]]:
@@ -233,8 +234,7 @@ def _output(answer: str | None, models: Mapping[str, str]) -> dict[str, Any]:
 
 def _usage(debate: Debate) -> dict[str, dict[str, int]]:
     found: dict[str, dict[str, int]] = {}
-    spoken = [(turn, _model(stage, turn)) for stage in debate.stages for turn in stage.turns]
-    for turn, model in spoken:
+    for turn, model in (each for stage in debate.stages for each in _spoken(stage)):
         counts = found.setdefault(model, dict.fromkeys(_COUNTS, 0))
         sent, said = turn.prompt_tokens or 0, turn.completion_tokens or 0
         for name, count in zip(_COUNTS, (sent, said, sent + said), strict=True):

@@ -74,10 +74,10 @@ def run_plan(args: argparse.Namespace) -> int:
         write_declaration(plan)
     if args.out or args.json:
         record = plan_record(plan, total, by_cell, most_of_question(plan))
-        if not args.out:
+        if args.out:
+            write_plan(args.out, record)
+        else:
             print(json.dumps(record, indent=1))
-            return 0
-        write_plan(args.out, record)
         if args.out == Path(plan.layout.plan):
             record_files(plan.layout, [args.out])
     else:

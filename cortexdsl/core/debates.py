@@ -270,13 +270,14 @@ class Debate:
     wording: int = 0
     step_models: Mapping[str, Model] = field(default_factory=lambda: EMPTY)
 
-    def model_of(self, turn: Turn) -> Model | None:
-        """Return the model that spoke a turn of this stage: that of its step if it has one; tools stay tools.
+    def models_of_turns(self) -> dict[int, Model]:
+        """Return the model that spoke each turn of this stage: that of its step if it has one; tools stay tools.
 
-        None if the speaker is not among the agents.
+        Turns of speakers that are not among the agents are missing.
         """
-        own = next((agent.model for agent in self.agents if agent.name == turn.speaker), None)
-        return own if own is None or own.is_tool else self.step_models.get(turn.step, own)
+        own = {agent.name: agent.model for agent in self.agents}
+        known = ((turn, own[turn.speaker]) for turn in self.turns if turn.speaker in own)
+        return {turn.turn: model if model.is_tool else self.step_models.get(turn.step, model) for turn, model in known}
 
     @property
     def stages(self) -> tuple[Debate, ...]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from cortexdsl.core import Debate, Graph, Image, Question, Turn
+from cortexdsl.core import Debate, Graph, Image, Model, Question, Turn
 from cortexdsl.errors import RecordError
 from cortexdsl.explorer.store import IndexStore, well_formed
 from cortexdsl.metrics.view import DebateView, view_debate
@@ -96,6 +96,7 @@ def _stage(debate: Debate, worth: Mapping[str | None, float]) -> dict[str, Any]:
     `model`, by its name in the spec, if its step has its own.
     """
     view = view_debate(debate, lambda question, answer: worth.get(answer) or 0.0)
+    models = debate.models_of_turns()
     is_graded = bool(worth) and all(turn.answer in worth for turn in view.given())
     rule = debate.deferred
     return {
@@ -108,7 +109,10 @@ def _stage(debate: Debate, worth: Mapping[str | None, float]) -> dict[str, Any]:
         "stop": debate.stop,
         "agents": [_agent(agent) for agent in debate.agents],
         "debaters": list(view.debaters),
-        "turns": [_turn(turn, debate, worth) for turn in debate.turns],
+        "turns": [
+            _turn(turn, models.get(turn.turn) if turn.step in debate.step_models else None, worth)
+            for turn in debate.turns
+        ],
         "graphs": [_graph(graph) for graph in debate.graphs],
         "choices": [asdict(choice) for choice in debate.choices],
         "changes": changes(view, is_graded=is_graded),
@@ -116,8 +120,7 @@ def _stage(debate: Debate, worth: Mapping[str | None, float]) -> dict[str, Any]:
     }
 
 
-def _turn(turn: Turn, debate: Debate, worth: Mapping[str | None, float]) -> dict[str, Any]:
-    model = debate.model_of(turn) if turn.step in debate.step_models else None
+def _turn(turn: Turn, model: Model | None, worth: Mapping[str | None, float]) -> dict[str, Any]:
     return asdict(turn) | {
         "worth": worth.get(turn.answer) if _is_answer(turn) else None,
         "model": None if model is None else model.name,

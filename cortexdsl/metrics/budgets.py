@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 
-from cortexdsl.core import DEBATE_VERIFIER, VERIFIER, Aside, Debate, Turn, in_stage, of_step
+from cortexdsl.core import DEBATE_VERIFIER, VERIFIER, Aside, Debate, Model, Turn, in_stage, of_step
 from cortexdsl.metrics.replies import debate_calls
 from cortexdsl.metrics.view import DebateView
 
@@ -83,7 +83,8 @@ def _calls_with_sizes(view: DebateView) -> Iterator[tuple[Turn | Aside, float | 
     """Yield each call with the parameters of its model, 0 of a tool."""
     parameters = view.costs.parameters
     for number, stage in enumerate(view.debate.stages):
-        sizes = {turn.turn: _spoken_with(stage, turn, parameters, number) for turn in stage.turns}
+        models = stage.models_of_turns()
+        sizes = {turn.turn: _size(models.get(turn.turn), turn, parameters, number) for turn in stage.turns}
         for turn in stage.turns:
             own = sizes[turn.turn]
             yield turn, own
@@ -95,9 +96,8 @@ def _calls_with_sizes(view: DebateView) -> Iterator[tuple[Turn | Aside, float | 
             yield aside, parameters.get(in_stage(number, DEBATE_VERIFIER), _of_solution(stage, sizes))
 
 
-def _spoken_with(stage: Debate, turn: Turn, parameters: Mapping[str, float | None], number: int) -> float | None:
+def _size(model: Model | None, turn: Turn, parameters: Mapping[str, float | None], number: int) -> float | None:
     """Return the parameters of the model of a turn, 0 of a tool: by the plan, else by the record."""
-    model = stage.model_of(turn)
     if model is None or model.is_tool:
         return None if model is None else 0.0
     keys = (in_stage(number, of_step(turn.step)), in_stage(number, turn.speaker))

@@ -6,7 +6,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from cortexdsl.core import Debate, Graph, Measured, Placebo, Question, Turn
+from cortexdsl.core import Debate, Graph, Measured, Model, Placebo, Question, Turn
 from cortexdsl.records.debates import Record
 
 
@@ -104,6 +104,7 @@ def _stage(debate: Debate, width: int) -> Iterator[str]:
     names = ", ".join(f"{_word(a.name)} ({_word(a.model.model)})" for a in debate.agents)
     yield from textwrap.wrap(f"agents: {names}", width, subsequent_indent=_INDENT)
     shown, heads, graphs = None, headings(debate.turns), graphs_by_execution(debate)
+    models = debate.models_of_turns()
     for turn in debate.turns:
         if turn.execution != shown:
             shown = turn.execution
@@ -111,7 +112,8 @@ def _stage(debate: Debate, width: int) -> Iterator[str]:
             yield ""
             yield f"── {_word(heads[turn.execution])} ".ljust(width, "─")
         yield ""
-        yield _speaker(turn, debate) + _hears(turn, debate, graphs.get(turn.execution))
+        model = models.get(turn.turn) if turn.step in debate.step_models else None
+        yield _speaker(turn, model) + _hears(turn, debate, graphs.get(turn.execution))
         yield _INDENT + _read(turn)
         for placebo in turn.placebos:
             yield _INDENT + _instead(debate.turns[placebo.turn].speaker, placebo)
@@ -162,9 +164,8 @@ def _choices(debate: Debate, turn: int) -> Iterator[str]:
             yield f"{_word(choice.role)}: {', '.join(map(_word, choice.chosen)) or 'nobody'}, of {weights or 'nobody'}"
 
 
-def _speaker(turn: Turn, debate: Debate) -> str:
-    """Return who speaks, with the model if the step has its own, and about whom."""
-    model = debate.model_of(turn) if turn.step in debate.step_models else None
+def _speaker(turn: Turn, model: Model | None) -> str:
+    """Return who speaks, with the model of a step that has its own, and about whom."""
     name = _word(turn.speaker) + ("" if model is None else f" (model {_word(model.name)})")
     return name + (f" about {_word(turn.about)}" if turn.about is not None else "")
 

@@ -296,7 +296,7 @@ def test_models_of_steps_are_recorded_only_where_steps_have_their_own() -> None:
         "revise": {"model": "openai/large", "model_entry": "large", "parameters": 7e10, "tokens": None}
     }
     again = record_from_json(line).debate
-    assert [model.model for turn in again.turns if (model := again.model_of(turn))] == [
+    assert [model.model for model in again.models_of_turns().values()] == [
         "builtin/solver", "builtin/solver", "openai/large"
     ]  # fmt: skip
     assert debate_to_json(again, HEADER) == line
@@ -306,6 +306,6 @@ def test_models_of_steps_are_recorded_only_where_steps_have_their_own() -> None:
 def test_a_tool_stays_a_tool_in_a_step_with_a_model() -> None:
     tools = tuple(Agent(name, Model(name, "tool/calculator")) for name in "ab")
     whole = debate(agents=tools, step_models={"revise": Model("large", "openai/large")})
-    model = whole.model_of(whole.turns[2])
+    model = whole.models_of_turns()[whole.turns[2].turn]
     assert model is not None
     assert model.is_tool

@@ -299,7 +299,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 class TemplateFacts:
     """What a template needs to be rendered.
 
-    Parameters
+    Attributes
     ----------
     variables : frozenset of str
         Names that it reads and does not set, without the global ones.
