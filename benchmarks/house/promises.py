@@ -292,8 +292,8 @@ MUTANTS = (
 
 
 def named_tests() -> dict[str, list[str]]:
-    """Return the tests that docs/guarantees.md names for each promise."""
-    text = (ROOT / "docs/guarantees.md").read_text(encoding="utf-8")
+    """Return the tests that docs/guarantees-tests.md names for each promise."""
+    text = (ROOT / "docs/guarantees-tests.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\d+) \| (`tests/.+) \|$", text, re.MULTILINE)
     return {number: re.findall(r"`(tests/[\w/]+\.py::\w+)`", tests) for number, tests in rows}
 

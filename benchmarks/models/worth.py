@@ -1,10 +1,10 @@
-"""Write the tables and figures of docs/worth.md from results/worth: only the prose of that page is typed by hand.
+"""Write the tables and figures of the case study (docs/worth.md, docs/worth-claims.md) from results/worth.
 
     make worth                              # runs specs/worth.yaml, then this
     python benchmarks/models/worth.py [RESULTS] [--pilot]
 
-Everything between `<!-- made: NAME -->` and `<!-- end -->` is replaced. With --pilot the page says above its numbers
-that they are of a pilot.
+Everything between `<!-- made: NAME -->` and `<!-- end -->` is replaced, and only that: prose is typed by hand. With
+--pilot the page says above its numbers that they are of a pilot.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 import cortexdsl as cx
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "worth.md"
+PAGES = (ROOT / "docs" / "worth.md", ROOT / "docs" / "worth-claims.md")
 SPEC = ROOT / "specs" / "worth.yaml"
 FIGURES = {"cost": "Accuracy and tokens of each method", "courses": "Where each debate was won or lost"}
 BLOCK = re.compile(r"(<!-- made: (\w+) -->\n).*?(<!-- end -->)", re.S)
@@ -157,7 +157,7 @@ def samples(results: Results) -> Iterator[str]:
 
 def figure(results: Results, name: str) -> Iterator[str]:
     """Yield the link of a figure of the report, and copy the figure to the folder of the page."""
-    shutil.copyfile(results.folder / "figures" / f"{name}.svg", PAGE.with_name(f"worth-{name}.svg"))
+    shutil.copyfile(results.folder / "figures" / f"{name}.svg", PAGES[0].with_name(f"worth-{name}.svg"))
     yield f"![{FIGURES[name]}](worth-{name}.svg)"
 
 
@@ -225,7 +225,7 @@ PILOT = (
 
 
 def main() -> None:
-    """Write the page."""
+    """Write the pages."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("results", type=Path, nargs="?", default=ROOT / "results" / "worth")
     parser.add_argument("--pilot", action="store_true", help="say above the numbers that they are of a pilot")
@@ -236,8 +236,9 @@ def main() -> None:
         warning = PILOT if args.pilot and block[2] == "setup" else ""
         return f"{block[1]}{warning}" + "\n".join(BLOCKS[block[2]](results)).rstrip() + f"\n{block[3]}"
 
-    PAGE.write_text(BLOCK.sub(made, PAGE.read_text("utf-8")), encoding="utf-8")
-    print(f"{PAGE.relative_to(ROOT)} has the numbers of {args.results}")
+    for page in PAGES:
+        page.write_text(BLOCK.sub(made, page.read_text("utf-8")), encoding="utf-8")
+        print(f"{page.relative_to(ROOT)} has the numbers of {args.results}")
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ def run_grade(args: argparse.Namespace) -> int:
 
 def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("transcripts", type=Path, help="JSON Lines, one debate a line (docs/records.md)")
+    parser.add_argument("transcripts", type=Path, help="JSON Lines, one debate a line (docs/old-runs.md)")
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="results folder, results/NAME")
     parser.add_argument("--dataset", help="of lines that name none (default: the file's name)")
     parser.add_argument("--cell", default="imported", help="of lines that name none (default: imported)")

@@ -1,4 +1,4 @@
-"""Transcripts of debates that other programs ran, in the plain import format (docs/records.md), as debate records.
+"""Transcripts of debates that other programs ran, in the plain import format (docs/old-runs.md), as debate records.
 
 One debate a line of JSON: what each agent said in each round. Only `agents` is needed; everything else has a default,
 and a map of fields gives other names of columns. Facts that a transcript lacks stay unknown: call keys, tokens,
@@ -118,7 +118,7 @@ def _transcript(
         words = {word: value for word, value in words.items() if value is not None}
         return _checked(Fields(words), words, where, number, dataset, cell)
     except FieldError as error:
-        raise DataError(f"{where}: {error}\n    the import format is described in docs/records.md") from None
+        raise DataError(f"{where}: {error}\n    the import format is described in docs/old-runs.md") from None
     except (ValueError, RecursionError) as error:
         raise DataError(f"{where}: not a line of JSON ({error})") from None
 

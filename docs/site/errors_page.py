@@ -45,7 +45,7 @@ def errors_page() -> str:
         ),
         "## Failed calls",
         "A call is tried again if the same request may succeed later; "
-        "[the table of failures](../calls.md#when-a-call-fails) says how often. If it fails for good, it is either "
+        "[the table of failures](../failures.md) says how often. If it fails for good, it is either "
         "recorded as data (the agent abstains) or ends the job.",
         "| a message begins with | tried again | then | what to do |\n|---|---|---|---|\n"
         + "\n".join(

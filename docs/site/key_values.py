@@ -27,7 +27,7 @@ class Values:
 
 VALUES: Mapping[str, Values] = {
     "roles": Values(
-        "language.md#roles",
+        "language/protocol.md#roles",
         {
             "`everyone`": "all agents of the team.",
             "`first`": "the first agent of the team.",
@@ -36,9 +36,9 @@ VALUES: Mapping[str, Values] = {
             "list of text": "`[NAMES]`: the agents with these names.",
         },
     ),
-    "schedule": Values("language.md#the-schedule", {"text": "`STEP`: run the step with this name once."}),
+    "schedule": Values("language/protocol.md#the-schedule", {"text": "`STEP`: run the step with this name once."}),
     "decide": Values(
-        "language.md#the-decision",
+        "language/protocol.md#the-decision",
         {
             "`majority`": "the answer with most votes.",
             "`weighted`": "the answer with the largest sum of recalibrated confidences.",
@@ -47,7 +47,7 @@ VALUES: Mapping[str, Values] = {
         },
     ),
     "recalibration": Values(
-        "language.md#recalibration",
+        "language/protocol.md#recalibration",
         {
             "`none`": "confidences stay as they are.",
             "`cortexdebate`": "the same as `{steps: [0.8, 0.6, 0.3]}`.",
@@ -66,7 +66,7 @@ VALUES: Mapping[str, Values] = {
         },
     ),
     "keep": Values(
-        "language.md#keep",
+        "language/step.md#keep",
         {
             "`mean`": "keep weights of at least the mean: of a listener's edges, or of the candidates.",
             "`median`": "keep weights of at least the median: of a listener's edges, or of the candidates.",
@@ -76,7 +76,7 @@ VALUES: Mapping[str, Values] = {
         },
     ),
     "else": Values(
-        "language.md#the-decision",
+        "language/protocol.md#the-decision",
         {
             "`majority`": "a majority vote decides.",
             "`weighted`": "a vote weighted by confidence decides.",
@@ -85,7 +85,7 @@ VALUES: Mapping[str, Values] = {
         },
     ),
     "confidence": Values(
-        "language.md#confidence-of-an-answer",
+        "language/confidence.md#confidence-of-an-answer",
         {
             "`stated`": "what the reply says.",
             "`logprob`": "the probability of the tokens that spell the answer.",
@@ -94,7 +94,7 @@ VALUES: Mapping[str, Values] = {
         },
     ),
     "placebo": Values(
-        "language.md#placebos",
+        "language/controls.md#placebos",
         {
             "`none`": "nothing is replaced.",
             "`other_question`": "what the same agent said at the same point of the debate about another question.",
@@ -104,7 +104,7 @@ VALUES: Mapping[str, Values] = {
         },
     ),
     "debate_confidence": Values(
-        "language.md#confidence-of-a-debate",
+        "language/confidence.md#confidence-of-a-debate",
         {
             "`votes`": "the share of the debaters whose last answer is the answer of the debate.",
             "`weighted`": "the same share, with each debater weighted by its recalibrated confidence.",
@@ -128,9 +128,9 @@ VALUES: Mapping[str, Values] = {
             "`apo_down`": "`apo_down` of TRL.",
         },
     ),
-    "within": Values("language.md#hears", {"`everyone`": "the edges between all debaters."}),
+    "within": Values("language/step.md#hears", {"`everyone`": "the edges between all debaters."}),
     "prompt": Values(
-        "language.md#prompt",
+        "language/step.md#prompt",
         {
             "text": "`FILE`: this template, for all agents.",
             "list (text or [say](#say))": "`[FILE, FILE]`: the first agent gets the first template, the second agent "
@@ -140,7 +140,7 @@ VALUES: Mapping[str, Values] = {
         },
     ),
     "hears": Values(
-        "language.md#hears",
+        "language/step.md#hears",
         {
             "`nobody`": "hear nobody.",
             "`everyone`": "hear all other debaters.",
@@ -148,7 +148,7 @@ VALUES: Mapping[str, Values] = {
         },
     ),
     "tells": Values(
-        "language.md#tells",
+        "language/step.md#tells",
         {
             "`latest`": "what each heard agent said last: an answer, a summary or a comment.",
             "`history`": "all answers, summaries and comments of the heard agents, in the order of speaking.",
@@ -158,7 +158,7 @@ VALUES: Mapping[str, Values] = {
         },
     ),
     "own": Values(
-        "language.md#own",
+        "language/step.md#own",
         {
             "`none`": "nothing that the speaker said before.",
             "`latest`": "the speaker's last words.",
@@ -166,7 +166,7 @@ VALUES: Mapping[str, Values] = {
         },
     ),
     "each": Values(
-        "language.md#each",
+        "language/step.md#each",
         {
             "`speaker`": "one call for each speaker.",
             "`edge`": "one call for each agent that the speaker hears.",
@@ -177,7 +177,7 @@ VALUES: Mapping[str, Values] = {
         },
     ),
     "reads": Values(
-        "language.md#reads",
+        "language/step.md#reads",
         {
             "`answer`": "an answer and its confidence.",
             "`belief`": "an answer, and the probability of each answer that may be right.",
@@ -194,29 +194,29 @@ VALUES: Mapping[str, Values] = {
 """Keys with more than three values. Each list follows the first table that has a key of this name."""
 
 PAGES: Mapping[str, str] = {
-    "AgentText": "language.md#agents-and-teams",
+    "AgentText": "language/models.md#agents-and-teams",
     "AnalysisText": "language.md#analysis",
     "BatchText": "batches.md",
-    "ChooseText": "language.md#who-speaks-who-stays",
+    "ChooseText": "language/step.md#who-speaks-who-stays",
     "DatasetText": "datasets.md",
-    "DeferText": "language.md#hand-questions-on",
-    "ExpectedText": "statistics.md#before-the-run-power",
-    "FamilyText": "language.md#families",
-    "JudgeText": "metrics.md#judged-answers",
+    "DeferText": "language/confidence.md#hand-questions-on",
+    "ExpectedText": "power.md",
+    "FamilyText": "language/methods.md#families",
+    "JudgeText": "analyses.md#judged-answers",
     "KnowledgeText": "knowledge.md",
     "LimitsText": "language.md#limits",
-    "MatchText": "language.md#matched-budgets",
-    "MethodText": "language.md#a-method",
-    "ModelText": "language.md#a-model",
+    "MatchText": "language/controls.md#matched-budgets",
+    "MethodText": "language/methods.md#a-method",
+    "ModelText": "language/models.md#a-model",
     "OptimiserText": "training.md",
-    "PriceText": "calls.md#prices",
-    "RateText": "calls.md#how-fast-rates",
+    "PriceText": "spending.md#prices",
+    "RateText": "spending.md#how-fast-rates",
     "ServerText": "servers.md",
-    "StepText": "language.md#a-step",
+    "StepText": "language/step.md#a-step",
     "StoppingText": "language.md#stopping",
     "ToolText": "tools.md",
     "TrainText": "training.md",
-    "VaryText": "language.md#grids",
+    "VaryText": "language/methods.md#grids",
     "WhatifText": "whatif.md",
 }
 """The page and heading that explain a form, relative to `docs/`."""

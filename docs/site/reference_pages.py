@@ -320,7 +320,7 @@ def keys_page(root: Path) -> str:
         "- All other keys with an empty default are optional.\n"
         "- `NAME:` means a mapping. For example, `NAME:` [model](#model) is a mapping from names to models.\n"
         "- If a key may have more than three values, a link leads to their list.\n"
-        "- Weights, votes and conditions are [expressions](../language.md#expressions).\n"
+        "- Weights, votes and conditions are [expressions](../language/expressions.md#expressions).\n"
         "- In a protocol, `$NAME` may replace any value. The setting NAME then gives the value.",
     ]
     for name, schema in forms.items():

@@ -134,4 +134,5 @@ def test_a_block_of_the_documents_is_accepted(
 def test_blocks_are_found() -> None:
     """Fenced and indented ones, of several pages."""
     pages = {where.partition(":")[0] for where, _ in blocks()}
-    assert {"docs/language.md", "docs/prompts.md", "docs/tools.md", "docs/whatif.md", "docs/training.md"} <= pages
+    named = ("language/models", "language/step", "prompts", "tools", "whatif", "training")
+    assert {f"docs/{name}.md" for name in named} <= pages

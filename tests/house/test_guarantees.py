@@ -14,7 +14,9 @@ TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 
 @pytest.fixture(scope="module")
 def page(repository: Path) -> str:
-    return (repository / "docs/guarantees.md").read_text(encoding="utf-8")
+    """Both pages: the promises, and their tests."""
+    pages = ("docs/guarantees.md", "docs/guarantees-tests.md")
+    return "\n".join((repository / name).read_text(encoding="utf-8") for name in pages)
 
 
 def test_promises_are_numbered_in_order(page: str) -> None:

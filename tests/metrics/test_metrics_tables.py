@@ -242,7 +242,8 @@ def test_tables_from_records_to_metrics() -> None:
 
 
 def test_the_documentation_names_every_metric_alias_and_column(repository: Path) -> None:
-    words = set(re.findall(r"`([a-z0-9_]+)`", (repository / "docs" / "metrics.md").read_text()))
+    pages = (repository / "docs" / f"{name}.md" for name in ("metrics", "budgets", "analyses"))
+    words = {word for page in pages for word in re.findall(r"`([a-z0-9_]+)`", page.read_text())}
     assert words >= {*METRICS, *ALIASES}
     for metric in METRICS.values():
         assert {metric.column, metric.per or metric.column} <= words

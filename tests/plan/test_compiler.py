@@ -141,5 +141,5 @@ def test_cortexdebate_without_sizes_says_what_to_do_and_that_line_works(tmp_path
     line = "weight: reliability * intimacy / (self_orientation + 1)"
     assert line in str(caught.value)
     assert "the same numbers" in str(caught.value)
-    assert line in Path(__file__).parents[2].joinpath("docs", "methods.md").read_text()
+    assert line in Path(__file__).parents[2].joinpath("docs", "methods", "cortexdebate.md").read_text()
     assert plan(tmp_path, text.replace("protocol: cortexdebate", f"protocol: cortexdebate, {line}")).cells

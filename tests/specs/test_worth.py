@@ -1,8 +1,8 @@
-"""The case study of docs/worth.md: its page has a place for each claim of its spec, and each place is filled."""
+"""The case study of docs/worth.md: its pages have a place for each claim of its spec, and each place is filled."""
 
 from __future__ import annotations
 
-from benchmarks.models.worth import BLOCK, BLOCKS, EQUAL, PAGE, sections
+from benchmarks.models.worth import BLOCK, BLOCKS, EQUAL, PAGES, sections
 from cortexdsl.plan import compile_spec
 
 
@@ -14,5 +14,6 @@ def test_each_claim_is_a_question_under_a_heading() -> None:
     assert EQUAL in dict(listed)
 
 
-def test_each_block_of_the_page_is_made() -> None:
-    assert sorted(name for _, name, _ in BLOCK.findall(PAGE.read_text(encoding="utf-8"))) == sorted(BLOCKS)
+def test_each_block_of_the_pages_is_made() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert sorted(name for _, name, _ in BLOCK.findall(text)) == sorted(BLOCKS)
