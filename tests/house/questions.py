@@ -26,7 +26,9 @@ QUESTIONS = (
     Question("How do I compare two prompts?", (HOW_TO, "Compare two prompts"), "compare: grid, to: full"),
     Question("How do I ask only the failed calls again?", (HOW_TO, "Ask failed calls again"), "--errors-again"),
     Question("Which variable holds the key of Anthropic?", (HOW_TO, "Use Anthropic models"), "ANTHROPIC_API_KEY"),
-    Question("What does peer_score mean?", ("the language", "Expressions"), "the mean score of the last reviews about it"),
+    Question(
+        "What does peer_score mean?", ("the language", "Expressions"), "the mean score of the last reviews about it"
+    ),
     Question("How do I cite an experiment?", (HOW_TO, "Share and cite an experiment"), "CITATION.cff"),
     Question("What exactly was a model asked?", (HOW_TO, "See exactly what a model was asked"), "cortexdsl show mine"),
     Question("My run stopped. What now?", (HOW_TO, "Continue a run that stopped", "when a run stops"), "Ctrl-C"),
