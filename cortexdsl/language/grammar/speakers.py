@@ -52,7 +52,7 @@ _RESERVED = {
         ("mock_response", "mock_tool_calls", "mock_timeout", "mock_delay"),
         "no model would answer: to try a spec for nothing, use builtin/solver or a model of tiny/",
     ),
-    **dict.fromkeys(("max_retries", "num_retries"), "failed calls are tried again already (docs/calls.md)"),
+    **dict.fromkeys(("max_retries", "num_retries"), "failed calls are tried again already (docs/failures.md)"),
 }  # fmt: skip
 
 
