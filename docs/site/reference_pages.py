@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 import yaml
 from environment_page import environment_page
 from errors_page import errors_page
+from key_pages import KEY_PAGES, LIST, page_of
 from key_values import PAGES, VALUES
 
 from cortexdsl.cli.verbs import JOBS, VERBS, parser_of, run
@@ -139,12 +141,7 @@ def list_link(values: Sequence[Schema]) -> str:
     if (marks := marks_of(values)) not in value_lists():
         raise RuntimeError(f"write the meanings of these values into docs/site/key_values.py: {sorted(marks)}")
     _, key = value_lists()[marks]
-    return f"[one of {len(values)} values](#{value_anchor(key)})"
-
-
-def value_anchor(key: str) -> str:
-    """The anchor of the heading of a list of values."""
-    return f"values-of-{key}"
+    return f"[one of {len(values)} values](#{anchor_of(LIST + key)})"
 
 
 @cache
@@ -185,8 +182,8 @@ def value_list(key: str, schema: Schema) -> Iterator[str]:
             lines.append(
                 f"- {meaning}" if meaning.startswith("`") and ": " in meaning else f"- {type_of(value)}: {meaning}"
             )
-    yield f"### values of {key}"
-    yield f"A value of `{key}` is one of these ([more](../{known.more})):"
+    yield f"## {LIST}{key}"
+    yield f"A value of `{key}` is one of these ([more](../../{known.more})):"
     yield "\n".join(lines)
 
 
@@ -215,11 +212,19 @@ def range_of(schema: Schema) -> str:
 
 
 TITLES = {
+    "BallotForm": "vote by an expression",
+    "ConditionForm": "where in within",
+    "EdgeForm": "edge of a role",
     "ModelForm": "model as a role",
-    "ToolForm": "tool as a role",
-    "SparseForm": "hears sparse",
     "OwnTold": "own turns",
+    "RoleAnswerForm": "role that decides",
+    "RoleForm": "role that is heard",
+    "SparseText": "keys of sparse",
+    "StepModelForm": "model of a step",
+    "StepsForm": "steps of confidence",
     "ToldText": "turns of others",
+    "ToolForm": "tool as a role",
+    "VoteText": "tied vote",
 }
 """Titles of forms whose own name is also that of an entry, or does not tell a reader what the form is."""
 
@@ -237,8 +242,9 @@ def title_of(definition: str) -> str:
 
 
 def anchor_of(definition: str) -> str:
-    """The anchor of a form's heading."""
-    return title_of(definition).replace(" ", "-")
+    """The anchor of the heading of a form, or of a list of values."""
+    title = definition if definition.startswith(LIST) else title_of(definition)
+    return re.sub(r"[^\w -]", "", title).replace(" ", "-")
 
 
 def default_of(key: str, schema: Schema, required: Iterable[str]) -> str:
@@ -291,17 +297,55 @@ def fits(value: Any, schema: Schema, definitions: Mapping[str, Schema]) -> bool:
 
 @cache
 def key_forms() -> Mapping[str, Schema]:
-    """The schemas of specs, of protocols, and of all forms in the order of their headings."""
+    """The schemas of all forms by their names, in the order of the pages; a form without a page is an error."""
     spec, protocol = json_schema("spec"), json_schema("protocol")
-    definitions = spec["$defs"] | protocol["$defs"]
-    names = [name for name in sorted(definitions, key=title_of) if name != "ProtocolText"]
-    return {"spec": spec, "protocol": protocol, **{name: definitions[name] for name in names}}
+    definitions = spec["$defs"] | protocol["$defs"] | {"spec": spec, "protocol": protocol}
+    with_keys = {name for name, schema in definitions.items() if schema.get("properties")} - {"ProtocolText"}
+    for name in sorted(with_keys):
+        page_of(name)
+    order = [entry for page in KEY_PAGES.values() for entry in page.contents if not entry.startswith(LIST)]
+    if unknown := sorted(set(order) - with_keys):
+        raise RuntimeError(f"docs/site/key_pages.py names forms that the language does not have: {unknown}")
+    return {name: definitions[name] for name in order}
 
 
-def keys_page(root: Path) -> str:
-    """Every key of specs and protocols: type, default, meaning, and an example from the shipped files."""
-    forms = key_forms()
-    spec, protocol = forms["spec"], forms["protocol"]
+@cache
+def key_anchors() -> Mapping[str, str]:
+    """The page of each anchor: of the forms, and of the lists of values."""
+    anchors: dict[str, str] = {}
+    for page, entries in ((page, entries_of(page)) for page in KEY_PAGES):
+        for anchor in map(anchor_of, entries):
+            if anchor in anchors:
+                raise RuntimeError(f"two sections of the pages of keys have the anchor {anchor}: see TITLES")
+            anchors[anchor] = page
+    return anchors
+
+
+def entries_of(page: str) -> list[str]:
+    """The sections of a page: its forms, and the lists of values at their places."""
+    contents = KEY_PAGES[page].contents
+    placed = {entry for other in KEY_PAGES.values() for entry in other.contents if entry.startswith(LIST)}
+    entries = []
+    for entry in contents:
+        entries.append(entry)
+        lists = [LIST + key for form, key in value_lists().values() if form == entry]
+        entries += [name for name in lists if name not in placed]
+    return entries
+
+
+def across_pages(text: str, page: str) -> str:
+    """The text of a page in `docs/reference/keys/` with the links between forms; `page` is its name."""
+
+    def link(match: re.Match[str]) -> str:
+        target = key_anchors()[match[1]]
+        return match[0] if target == page else f"]({target}.md#{match[1]})"
+
+    return re.sub(r"\]\(#([^)]+)\)", link, text)
+
+
+def key_examples(root: Path) -> Mapping[tuple[str, str], str]:
+    """An example of each key by form and key, from the shipped specs and protocols."""
+    spec, protocol = json_schema("spec"), json_schema("protocol")
     definitions = spec["$defs"] | protocol["$defs"]
     examples: dict[tuple[str, str], str] = {}
     for path in sorted(root.glob("specs/**/*.yaml")):
@@ -310,41 +354,109 @@ def keys_page(root: Path) -> str:
             examples_in(value, spec, definitions, "spec", examples)
     for path in sorted(root.glob("cortexdsl/protocols/*/*.yaml")):
         examples_in(read(path).plain(), protocol, definitions, "protocol", examples)
+    return examples
+
+
+def key_pages(root: Path) -> Mapping[str, str]:
+    """The pages of keys by their paths in `docs/reference/`, without `.md`."""
+    examples = key_examples(root)
+    return {
+        "keys": keys_index(),
+        "keys/names": key_names(),
+        **{f"keys/{page}": key_page(page, examples) for page in KEY_PAGES},
+    }
+
+
+def key_page(page: str, examples: Mapping[tuple[str, str], str]) -> str:
+    """Forms with their keys: type, default, meaning, and an example from the shipped files."""
     parts = [
-        "# Every key",
-        "This page lists every key of specs and protocols, with its values, its default and an example. "
-        "[The language](../language.md) explains how the keys work together.",
-        "Begin with [spec](#spec) or [protocol](#protocol), and follow the links.",
-        "- A spec needs `models`, `agents`, `methods`, and either `dataset` or `datasets`. A file that the spec "
-        "extends may contain them.\n"
-        "- All other keys with an empty default are optional.\n"
-        "- `NAME:` means a mapping. For example, `NAME:` [model](#model) is a mapping from names to models.\n"
-        "- If a key may have more than three values, a link leads to their list.\n"
-        "- Weights, votes and conditions are [expressions](../language/expressions.md#expressions).\n"
-        "- In a protocol, `$NAME` may replace any value. The setting NAME then gives the value.",
+        f"# {KEY_PAGES[page].title}",
+        KEY_PAGES[page].opening + " [How to read the tables](../keys.md#how-to-read-the-tables).",
     ]
-    for name, schema in forms.items():
-        properties = schema.get("properties")
-        if not properties:
+    for entry in entries_of(page):
+        if entry.startswith(LIST):
+            key = entry.removeprefix(LIST)
+            form = next(form for form, name in value_lists().values() if name == key)
+            parts += value_list(key, key_forms()[form]["properties"][key])
             continue
-        parts += [f"## {title_of(name)}", schema.get("description", "") if name in definitions else ""]
-        if name in PAGES:
-            parts.append(f"[More about {title_of(name)}](../{PAGES[name]}).")
+        schema = key_forms()[entry]
+        parts += [f"## {title_of(entry)}", description_of(entry)]
+        if entry in PAGES:
+            parts.append(f"[More about {title_of(entry)}](../../{PAGES[entry]}).")
         rows = (
             (
                 f"`{key}`",
                 type_of(value),
                 default_of(key, value, schema.get("required", ())),
                 value.get("description", ""),
-                examples.get((name, key), ""),
+                examples.get((entry, key), ""),
             )
-            for key, value in properties.items()
+            for key, value in schema["properties"].items()
         )
         parts.append(table(("key", "value", "default", "meaning", "example"), rows))
-        for key, value in properties.items():
-            if (name, key) in value_lists().values():
-                parts += value_list(key, value)
-    return "\n\n".join(filter(None, parts)) + "\n"
+    return across_pages("\n\n".join(filter(None, parts)) + "\n", page)
+
+
+def description_of(form: str) -> str:
+    """What a form is, from its declaration."""
+    return str(key_forms()[form].get("description", ""))
+
+
+def spelling_of(form: str) -> tuple[str, str]:
+    """How a form is written, or its title, and what it is in one sentence."""
+    first = description_of(form).split("\n\n")[0].replace("\n", " ").split(". ")[0].rstrip(".")
+    spelling, is_written, meaning = first.partition("`: ")
+    if not is_written or not spelling.startswith("`"):
+        return title_of(form), first + "."
+    return f"{spelling}`", meaning[0].upper() + meaning[1:] + "."
+
+
+def keys_index() -> str:
+    """Where each form of the language is described, and how the tables of keys are read."""
+    rows = []
+    for page, entry in ((page, entry) for page in KEY_PAGES for entry in KEY_PAGES[page].contents):
+        if not entry.startswith(LIST):
+            written, meaning = spelling_of(entry)
+            title = KEY_PAGES[page].title.removeprefix("Keys of ")
+            link = f"[{written}](keys/{page}.md#{anchor_of(entry)})"
+            rows.append((link, meaning, f"[{title}](keys/{page}.md)"))
+    parts = [
+        "# Every key",
+        "These pages list every key of specs and protocols, with its values, its default and an example. "
+        "[The language](../language.md) explains how the keys work together.",
+        "- You have a key: see [keys by name](keys/names.md).\n"
+        "- You write a spec: begin with [the keys of a spec](keys/spec.md), and follow the links.\n"
+        "- You write a protocol: begin with [the keys of a protocol](keys/protocol.md).",
+        "## How to read the tables",
+        "- A spec needs `models`, `agents`, `methods`, and either `dataset` or `datasets`. A file that the spec "
+        "extends may contain them.\n"
+        "- All other keys with an empty default are optional.\n"
+        "- `NAME:` means a mapping with names of your own. For example, `NAME:` model is a mapping from names to "
+        "models.\n"
+        "- If a key may have more than three values, a link leads to their list.\n"
+        "- `env:NAME` instead of a path or an address: the environment variable NAME contains it.\n"
+        "- Weights, votes and conditions are [expressions](../language/expressions.md#expressions).\n"
+        "- In a protocol, `$NAME` may replace any value. The setting NAME then gives the value.",
+        "## All sections",
+        table(("section", "what it describes", "page"), rows),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def key_names() -> str:
+    """Every key in the order of the alphabet, with links to the forms that have it."""
+    forms: dict[str, list[str]] = {}
+    for form, schema in key_forms().items():
+        for key in schema["properties"]:
+            forms.setdefault(key, []).append(f"[{title_of(form)}]({page_of(form)}.md#{anchor_of(form)})")
+    rows = ((f"`{key}`", ", ".join(forms[key])) for key in sorted(forms, key=str.lower))
+    parts = [
+        "# Keys by name",
+        "Look up a key here. The link leads to the table that describes it. The names of models, methods and other "
+        "entries are your own, so they are not listed.",
+        table(("key", "described in"), rows),
+    ]
+    return "\n\n".join(parts) + "\n"
 
 
 # ------------------------------------------------------------------ commands
@@ -408,11 +520,10 @@ def protocols_page() -> str:
 
 
 def write_pages(app: Any) -> None:
-    """Write the pages, leaving those alone that did not change."""
+    """Write the pages, leaving those alone that did not change; pages of keys that are no longer made are removed."""
     folder = Path(app.srcdir) / "reference"
-    folder.mkdir(exist_ok=True)
     pages = {
-        "keys": keys_page(Path(app.srcdir).parent),
+        **key_pages(Path(app.srcdir).parent),
         "commands": commands_page(),
         "protocols": protocols_page(),
         "errors": errors_page(),
@@ -421,8 +532,12 @@ def write_pages(app: Any) -> None:
     }
     for name, text in pages.items():
         path = folder / f"{name}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
+    for path in (folder / "keys").glob("*.md"):
+        if f"keys/{path.stem}" not in pages:
+            path.unlink()
 
 
 def setup(app: Any) -> dict[str, bool]:
