@@ -19,7 +19,7 @@ import yaml
 from environment_page import environment_page
 from errors_page import errors_page
 from key_pages import KEY_PAGES, LIST, page_of
-from key_values import PAGES, VALUES
+from key_values import MORE, PAGES, SPELLINGS, VALUES
 
 from cortexdsl.cli.verbs import JOBS, VERBS, parser_of, run
 from cortexdsl.language.grammar.experiment import json_schema
@@ -386,15 +386,21 @@ def key_page(page: str, examples: Mapping[tuple[str, str], str]) -> str:
         rows = (
             (
                 f"`{key}`",
-                type_of(value),
+                SPELLINGS.get((entry, key)) or type_of(value),
                 default_of(key, value, schema.get("required", ())),
-                value.get("description", ""),
+                meaning_of(entry, key, value),
                 examples.get((entry, key), ""),
             )
             for key, value in schema["properties"].items()
         )
         parts.append(table(("key", "value", "default", "meaning", "example"), rows))
     return across_pages("\n\n".join(filter(None, parts)) + "\n", page)
+
+
+def meaning_of(form: str, key: str, schema: Schema) -> str:
+    """What a key does, with a link to the page that explains it, if there is one."""
+    link = f" [More](../../{MORE[form, key]})." if (form, key) in MORE else ""
+    return str(schema.get("description", "")) + link
 
 
 def description_of(form: str) -> str:
@@ -414,12 +420,11 @@ def spelling_of(form: str) -> tuple[str, str]:
 def keys_index() -> str:
     """Where each form of the language is described, and how the tables of keys are read."""
     rows = []
-    for page, entry in ((page, entry) for page in KEY_PAGES for entry in KEY_PAGES[page].contents):
-        if not entry.startswith(LIST):
-            written, meaning = spelling_of(entry)
-            title = KEY_PAGES[page].title.removeprefix("Keys of ")
-            link = f"[{written}](keys/{page}.md#{anchor_of(entry)})"
-            rows.append((link, meaning, f"[{title}](keys/{page}.md)"))
+    for form in key_forms():
+        written, meaning = spelling_of(form)
+        page = page_of(form)
+        title = KEY_PAGES[page].title.removeprefix("Keys of ")
+        rows.append((f"[{written}](keys/{page}.md#{anchor_of(form)})", meaning, f"[{title}](keys/{page}.md)"))
     parts = [
         "# Every key",
         "These pages list every key of specs and protocols, with its values, its default and an example. "
@@ -434,7 +439,7 @@ def keys_index() -> str:
         "- `NAME:` means a mapping with names of your own. For example, `NAME:` model is a mapping from names to "
         "models.\n"
         "- If a key may have more than three values, a link leads to their list.\n"
-        "- `env:NAME` instead of a path or an address: the environment variable NAME contains it.\n"
+        "- `env:NAME` is the content of the environment variable NAME.\n"
         "- Weights, votes and conditions are [expressions](../language/expressions.md#expressions).\n"
         "- In a protocol, `$NAME` may replace any value. The setting NAME then gives the value.",
         "## All sections",

@@ -20,6 +20,7 @@ from cortexdsl.models.transports.failures import FailureKind
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("cortexdsl", "cortexdsl_tiny", "cortexdsl_train", "snakemake_logger_plugin_cortexdsl")
 ENVIRONMENT = re.compile(r"environ(?:ment)?$")
+MODULES = ("errors_page", "environment_page", "key_pages", "reference_pages")
 READS = ("get", "setdefault", "pop", "update")
 
 
@@ -27,7 +28,7 @@ READS = ("get", "setdefault", "pop", "update")
 def site() -> Iterator[dict[str, ModuleType]]:
     """Modules of docs/site by name."""
     sys.path.insert(0, str(ROOT / "docs" / "site"))
-    yield {name: importlib.import_module(name) for name in ("errors_page", "environment_page", "key_pages", "reference_pages")}
+    yield {name: importlib.import_module(name) for name in MODULES}
     sys.path.pop(0)
 
 
@@ -50,7 +51,7 @@ def test_every_form_is_on_exactly_one_page_of_keys(site: dict[str, ModuleType]) 
     lists = {entry for entry in placed if entry.startswith(site["key_pages"].LIST)}
     assert len(with_keys) > 50
     assert set(placed) - lists == with_keys, "give each form a page in docs/site/key_pages.py"
-    assert {count for count in placed.values()} == {1}
+    assert set(placed.values()) == {1}
 
 
 def test_a_form_without_a_page_says_where_to_add_it(site: dict[str, ModuleType]) -> None:
