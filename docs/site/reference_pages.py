@@ -30,8 +30,8 @@ Schema = Mapping[str, Any]
 
 API = """# Python API
 
-`import cortexdsl as cx` gives `cx.open(FOLDER)`, which returns a `Results`. [Results in Python](../python.md) explains
-the columns of its tables.
+This page lists the classes and functions of the Python API. After `import cortexdsl as cx`, the call
+`cx.open(FOLDER)` returns a `Results`. [Results in Python](../python.md) explains the columns of its tables.
 
 ```{eval-rst}
 .. automodule:: cortexdsl.results
@@ -467,8 +467,13 @@ def key_names() -> str:
 # ------------------------------------------------------------------ commands
 
 
+def sentence(text: str) -> str:
+    """A text of the help as a sentence: with a capital letter and a full stop."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".") if text else ""
+
+
 def arguments_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
-    """Arguments and options of a verb with their help."""
+    """Arguments and options of a verb with their help, and the values that an argument may have."""
     for action in parser._actions:
         if isinstance(action, argparse._HelpAction | argparse._SubParsersAction) or action.help is argparse.SUPPRESS:
             continue
@@ -477,50 +482,85 @@ def arguments_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
         name = ", ".join(action.option_strings) if action.option_strings else shown
         if action.option_strings and shown and action.nargs != 0:
             name += f" {shown}"
-        yield f"`{name}`", (action.help or "").replace("%(default)s", str(action.default))
+        meaning = sentence((action.help or "").replace("%(default)s", str(action.default)))
+        if action.choices:
+            meaning += " Values: " + ", ".join(f"`{choice}`" for choice in action.choices) + "."
+        yield f"`{name}`", meaning
 
 
 def commands_page() -> str:
     """Every verb of the command line with its arguments."""
     parser = parser_of(VERBS)
     verbs = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction)).choices
-    parts = ["# Every command", "Exit status: 0 success, 1 the experiment failed, 2 the input is wrong."]
-    for name, verb in VERBS.items():
-        if verb.group == JOBS:
-            continue
-        parts += [f"## cortexdsl {name}", verb.line[0].upper() + verb.line[1:] + "."]
+    listed = {name: verb for name, verb in VERBS.items() if verb.group != JOBS}
+    parts = [
+        "# Every command",
+        "This page lists the commands of cortexdsl with their arguments. `cortexdsl COMMAND --help` prints the same.",
+        "The exit status is 0 after success, 1 if the experiment failed or is not finished, and 2 if the input is "
+        "wrong. An argument that is *repeatable* may be written several times.",
+        table(
+            ("command", "what it does", "group"),
+            ((f"[`{name}`](#cortexdsl-{name})", sentence(verb.line), verb.group) for name, verb in listed.items()),
+        ),
+    ]
+    for name, verb in listed.items():
+        parts += [f"## cortexdsl {name}", sentence(verb.line)]
         if rows := list(arguments_of(verbs[name])):
             parts.append(table(("argument", "meaning"), rows))
         for action in verbs[name]._actions:
             if isinstance(action, argparse._SubParsersAction):
+                helps = {choice.dest: choice.help or "" for choice in action._choices_actions}
                 for below, sub in action.choices.items():
-                    parts.append(f"### cortexdsl {name} {below}")
+                    parts += [f"### cortexdsl {name} {below}", sentence(helps.get(below, ""))]
                     if rows := list(arguments_of(sub)):
                         parts.append(table(("argument", "meaning"), rows))
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 # ------------------------------------------------------------------ protocols
 
 
+CALLS = re.compile(r"^calls: (\d+) at most", re.MULTILINE)
+"""The line of a drawing with the largest number of calls."""
+
+
+def drawing_of(protocol: str) -> str:
+    """What `cortexdsl explain` prints about a built-in protocol."""
+    drawing = io.StringIO()
+    with contextlib.redirect_stdout(drawing):
+        if run(["explain", protocol]):
+            raise RuntimeError(f"cortexdsl explain {protocol} failed")
+    return drawing.getvalue().strip()
+
+
 def protocols_page() -> str:
     """Every built-in protocol with its settings and the drawing of `cortexdsl explain`."""
+    drawings = {name: drawing_of(name) for name in sorted(builtin_names())}
+    titles = {name: load_protocol(name).node.plain().get("title", "") for name in drawings}
+    calls = {name: CALLS.findall(drawing)[0] for name, drawing in drawings.items()}
     parts = [
         "# Every protocol, drawn",
-        "What `cortexdsl explain NAME` prints with default settings and four agents. [Methods](../methods.md) says "
-        "where each comes from and what differs from its paper.",
+        "This page shows each built-in protocol turn by turn, as `cortexdsl explain NAME` prints it, with default "
+        "settings and four agents. [Methods](../methods.md) says where each comes from and what differs from its "
+        "paper.",
+        table(
+            ("protocol", "title", "calls per question, at most"),
+            ((f"[`{name}`](#{name})", titles[name], calls[name]) for name in drawings),
+        ),
+        "## How to read a drawing",
+        "- The first lines name the agents of each role.\n"
+        "- `steps` has a line for each kind of turn: who speaks, whom it hears, what is read from the reply, and the "
+        "prompt's file. `own` and `told` say which turns of the speaker and of the heard agents the prompt shows. "
+        "Without them it shows no turn of the speaker, and the latest turn of each heard agent.\n"
+        "- `schedule` has the order of the steps. `repeat 0 times` is a loop that does not run with the default "
+        "settings.\n"
+        "- `who hears whom` has a line for each turn. In `8 agent-1, hears 5 6 7, own 0 4`, turn 8 is one of agent-1. "
+        "Its prompt shows turns 5, 6 and 7 of others, and turns 0 and 4 of the agent's own conversation.\n"
+        "- The replies of a drawing are invented, and nobody agrees in them. The last lines say what other replies "
+        "would change. A *draw* there is a random choice.",
     ]
-    for name in sorted(builtin_names()):
-        title = load_protocol(name).node.plain().get("title", "")
-        drawing = io.StringIO()
-        with contextlib.redirect_stdout(drawing):
-            if run(["explain", name]):
-                raise RuntimeError(f"cortexdsl explain {name} failed")
-        parts += [
-            f"## {name}",
-            title,
-            f"```text\n{drawing.getvalue().strip()}\n```",
-        ]
+    for name, drawing in drawings.items():
+        parts += [f"## {name}", titles[name], f"```text\n{drawing}\n```"]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 

@@ -195,7 +195,7 @@ class StepText(StrictEntry):
         OneOf(),
     ] = Field(
         "speaker",
-        description="For whom or what a separate call is made.",
+        description="What gets a separate call, such as each speaker, or each pair of heard agents.",
     )
     draws: Count = Field(1, description="How many independent replies each call gets.")
     model: Annotated[Name | Setting | StepModelForm, OneOf("the name of a model")] | None = Field(
