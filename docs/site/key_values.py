@@ -33,7 +33,7 @@ VALUES: Mapping[str, Values] = {
             "`first`": "the first agent of the team.",
             "`second`": "the second agent of the team.",
             "whole number at least 1": "the agent at this place in the team.",
-            "list of text": "`[NAMES]`: the agents with these names.",
+            "list of texts": "`[NAMES]`: the agents with these names.",
         },
     ),
     "schedule": Values("language/protocol.md#the-schedule", {"text": "`STEP`: run the step with this name once."}),
@@ -251,5 +251,7 @@ PAGES: Mapping[str, str] = {
     "TrainText": "training.md",
     "VaryText": "language/methods.md#grids",
     "WhatifText": "whatif.md",
+    "protocol": "language/protocol.md",
+    "spec": "language.md#a-spec",
 }
 """The page and heading that explain a form, relative to `docs/`."""

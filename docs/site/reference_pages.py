@@ -79,7 +79,8 @@ def type_of(schema: Schema) -> str:
                 return f"`[{items}, {items}]`"
             if items.startswith("[one of"):
                 return f"list, each item {items}"
-            return f"list ({items})" if " or " in items else f"list of {items}" if items else "list"
+            plural = re.sub(r"^(whole number|number|text)", r"\1s", items)
+            return f"list ({items})" if " or " in items else f"list of {plural}" if items else "list"
         case "object":
             if (below := value_in(schema)) is None:
                 return "mapping"

@@ -207,7 +207,7 @@ class StepText(StrictEntry):
         AfterValidator(_readable),
     ] = Field(
         ("answer",),
-        description="What is read from the reply. A list reads several things.",
+        description="The content that is read from the reply. A list reads several things.",
     )
 
     chooses: Annotated[Literal["agents", "turns"] | Setting, OneOf()] = Field(
