@@ -76,7 +76,8 @@ KEY_PAGES: Mapping[str, KeyPage] = {
     ),
     "hears": KeyPage(
         "Keys of who hears whom",
-        "These are the values of `hears` in a step, and their keys.",
+        "These are the values of `hears` in a step, and their keys. An edge is a pair of agents: the second hears the "
+        "first.",
         (
             "values of hears", "RingForm", "GroupsForm", "RoleForm", "EdgesForm", "RandomForm", "NetworkXForm",
             "WhereForm", "SparseForm", "SparseText", "values of within", "ConditionForm",

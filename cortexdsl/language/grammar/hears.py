@@ -88,7 +88,7 @@ class RingForm(StrictEntry):
 
 
 class GroupsForm(StrictEntry):
-    """`{groups: n}` or `{groups: [sizes]}`: hear the others of the own group."""
+    """`{groups: n}` or `{groups: [sizes]}`: hear the other agents of the same group."""
 
     groups: Annotated[
         AtLeastOne | Setting | Annotated[tuple[AtLeastOne, ...], Field(min_length=1)],
@@ -110,7 +110,7 @@ class RoleForm(StrictEntry):
 
 
 class EdgesForm(StrictEntry):
-    """`{edges: [[speaker, listener], ...]}`: hear along these edges, by names of agents."""
+    """`{edges: [[speaker, listener], ...]}`: hear along these edges. Each is a pair of names."""
 
     edges: tuple[Annotated[tuple[Name, ...], Field(min_length=2, max_length=2)], ...] = Field(
         description="Pairs of agents: the speaker, then the listener."

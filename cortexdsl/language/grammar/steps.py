@@ -31,7 +31,7 @@ ELSE = "else"
 
 
 class SayForm(StrictEntry):
-    """`{say: FILE}`: the rendered template is the turn. No model is called."""
+    """`{say: FILE}`: the text of the template is the turn. No model is called."""
 
     say: Template = Field(description="The template.")
 
