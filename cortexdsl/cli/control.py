@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from cortexdsl.core import Model, Rate, RateLimit
 from cortexdsl.display.progress import layout_in
 from cortexdsl.errors import InputError, RecordError
-from cortexdsl.language.grammar.speakers import rate_limit
+from cortexdsl.language.grammar.spending import rate_limit
 from cortexdsl.language.shared_rates import key_of
 from cortexdsl.models.control import SPENDING
 from cortexdsl.models.spending import spent_so_far

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
-from pydantic import BeforeValidator, Field, Strict, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import TaggedUnionSchema
 
@@ -16,7 +15,6 @@ from cortexdsl.language.grammar.confidence import ConfidenceText, DebateConfiden
 from cortexdsl.language.grammar.counterfactuals import WhatifText
 from cortexdsl.language.grammar.entries import (
     Address,
-    Duration,
     Flag,
     Name,
     Number,
@@ -33,6 +31,7 @@ from cortexdsl.language.grammar.entries import (
 from cortexdsl.language.grammar.protocol import ProtocolText, RoleText
 from cortexdsl.language.grammar.questions import DatasetText, KnowledgeText
 from cortexdsl.language.grammar.speakers import AgentText, ModelText, ToolText
+from cortexdsl.language.grammar.spending import LimitsText
 from cortexdsl.language.grammar.steps import PromptText
 from cortexdsl.language.grammar.training import TrainText
 
@@ -58,46 +57,6 @@ class ServerText(StrictEntry):
     )
     seconds: Annotated[float, Field(gt=0, le=86_400, strict=True)] | None = Field(
         None, description="How many seconds to wait for the server. Default: 600 with a command, 10 without."
-    )
-
-
-def _share(value: Any) -> Any:
-    percent = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", value) if isinstance(value, str) else None
-    if percent is not None:
-        return float(percent[1]) / 100
-    if isinstance(value, str):
-        raise invalid("this is not a share", "write 5%, or 0.05")
-    return value
-
-
-Percentage: TypeAlias = Annotated[
-    float, Strict(), Field(ge=0, le=1), BeforeValidator(_share, json_schema_input_type=float | str)
-]
-
-
-class LimitsText(StrictEntry):
-    """Limits on spending and on failures. Calls, tokens, dollars and seconds have no limit by default."""
-
-    calls: Annotated[Whole, Field(ge=0)] | None = Field(None, description="The most requests.")
-    tokens: Annotated[Whole, Field(ge=0)] | None = Field(None, description="The most tokens, of prompts and replies.")
-    dollars: Annotated[float, Field(ge=0, strict=True)] | None = Field(
-        None, description="The most dollars; every model needs a price."
-    )
-    seconds: Annotated[float, Field(gt=0, strict=True)] | None = Field(
-        None, description="The most seconds of all jobs together. Two jobs of 60 seconds count as 120."
-    )
-    connections: Annotated[Whole, Field(ge=1, le=100_000)] = Field(
-        16, description="The most calls that wait for a reply at the same time, for each address and key."
-    )
-    failed: Percentage = Field(
-        0.05,
-        description="The share of calls that may fail, in each job and in the run, "
-        "such as 0.05 or 5%. Fewer than five failures are always "
-        "allowed, unless the share is 0.",
-    )
-    wait: Duration = Field(
-        0.0,
-        description="How long to wait for a server that does not answer: a number of seconds, or a text such as 10min.",
     )
 
 
