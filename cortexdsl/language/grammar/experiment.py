@@ -37,7 +37,7 @@ from cortexdsl.language.grammar.training import TrainText
 
 
 class ServerText(StrictEntry):
-    """A model server. With a command, the run starts and stops it. Without one, the run waits until it answers."""
+    """A model server that the run starts and stops, or waits for if it has no command."""
 
     command: Text | None = Field(
         None,
@@ -176,7 +176,7 @@ AxesText: TypeAlias = Annotated[
 
 
 class VaryText(StrictEntry):
-    """One grid. Each combination of the values is a cell."""
+    """One grid: each combination of the values is a cell."""
 
     example: ClassVar[str] = "{method: NAME, vary: {AXIS: [VALUES]}}"
 
@@ -245,7 +245,7 @@ class StoppingText(StrictEntry):
 
 
 class ExpectedText(StrictEntry):
-    """What you expect of the results. The power of the claims is computed from it before the run."""
+    """What you expect of the results, to compute the power of the claims before the run."""
 
     discordance: Share | None = Field(
         None, description="The share of questions on which exactly one of two methods is right."

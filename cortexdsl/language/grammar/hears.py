@@ -110,7 +110,7 @@ class RoleForm(StrictEntry):
 
 
 class EdgesForm(StrictEntry):
-    """`{edges: [[speaker, listener], ...]}`: hear along these edges. Each is a pair of names."""
+    """`{edges: [[speaker, listener], ...]}`: hear along these edges, which are pairs of names."""
 
     edges: tuple[Annotated[tuple[Name, ...], Field(min_length=2, max_length=2)], ...] = Field(
         description="Pairs of agents: the speaker, then the listener."

@@ -117,7 +117,7 @@ class BinText(StrictEntry):
 
 
 class BinsForm(StrictEntry):
-    """`{bins: [...]}`: a value for each bin. The bins cover 0 to 1 without gaps or overlaps."""
+    """`{bins: [...]}`: a value for each range of confidences. The ranges cover 0 to 1 without gaps or overlaps."""
 
     example: ClassVar[str] = "{bins: [{from, to, value}]}"
 

@@ -55,7 +55,7 @@ def _listed_name(value: Any) -> Any:
 
 
 class DatasetText(StrictEntry):
-    """The questions. Write one source: `name` (a listed dataset), `file` (your own), or `hub` (Hugging Face)."""
+    """The questions, from one source: `name` (a listed dataset), `file` (your own), or `hub` (Hugging Face)."""
 
     example: ClassVar[str] = "{name: gsm8k, size: 100}"
     several: ClassVar[str] = "datasets: {LABEL: {name: gsm8k}, LABEL: {file: questions.csv}}, each with a label"
