@@ -42,7 +42,7 @@ class Problem:
 
 
 class SpecError(InputError):
-    """One or more mistakes in a spec, protocol or prompt file, reported together.
+    """One or more mistakes in a spec, protocol or prompt file. The message lists them all.
 
     Attributes
     ----------
@@ -78,19 +78,19 @@ class SpecDataError(SpecError, DataError):
 
 
 class DebateError(CortexError, RuntimeError):
-    """A debate cannot continue as its protocol says; names the step, the round and the agent."""
+    """A debate cannot continue as its protocol says. The message has the step, the round and the agent."""
 
 
 class ModelError(CortexError, RuntimeError):
-    """A model call failed permanently; says what, which model, which address, and the remedy."""
+    """A model call failed for good. The message has the model, its address, and what to do."""
 
 
 class KnowledgeError(CortexError, RuntimeError):
-    """A knowledge source failed permanently; says which source, which address, and the remedy (never a key)."""
+    """A knowledge source failed for good. The message has the source, its address, and what to do, never a key."""
 
 
 class BudgetError(CortexError, RuntimeError):
-    """The limits of the spec (calls, tokens, dollars, seconds) are reached; nothing finished is lost."""
+    """A limit of the spec (calls, tokens, dollars, seconds) is reached. Finished calls are kept."""
 
 
 class RecordError(CortexError, ValueError):

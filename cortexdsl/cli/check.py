@@ -35,11 +35,14 @@ MANY_JOBS = 3_000  # the greedy scheduler took 45 s for so many, and 356 s for 1
 def add_check_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("spec", nargs="+", help="one spec or several")
-    parser.add_argument("--json", action="store_true", help="one JSON object a line: level, where, what, remedy")
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object per line: level, where, what, remedy"
+    )
     parser.add_argument(
         "--online",
         action="store_true",
-        help="also send each model small questions, to see whether it exists and keeps seeds, also under load",
+        help="also send each model small questions, to see whether it exists, and whether it gives the same reply"
+        " to the same seed",
     )
 
 

@@ -48,39 +48,55 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "scores",
         type=Path,
         nargs="+",
-        help="CSV with columns cell, replicate, question_id, score (and dataset), or a folder of results with "
-        "scores.csv; of three or more the differences are pooled over experiments",
+        help="a CSV file with the columns cell, replicate, question_id and score, or a folder of results with "
+        "scores.csv. Of three or more experiments, the differences are pooled",
     )
     parser.add_argument("--to", required=True, metavar="CELL", help="the cell that the others are compared with")
-    parser.add_argument("--cells", nargs="+", metavar="CELL", help="cells to compare; by default all others")
+    parser.add_argument("--cells", nargs="+", metavar="CELL", help="the cells to compare (default: all others)")
     parser.add_argument(
-        "--metric", action="append", metavar="COLUMN", help="a column; may be repeated (default: score)"
-    )
-    parser.add_argument("--correction", default="holm", choices=[*CORRECTIONS, "none"], help="default: holm")
-    parser.add_argument(
-        "--claim", action="append", default=[], metavar="TEXT", help="also judge a claim; may be repeated"
+        "--metric", action="append", metavar="COLUMN", help="the column to compare (default: score); repeatable"
     )
     parser.add_argument(
-        "--answers", type=Path, metavar="FILE", help="every answer with its confidence, for claims about ece, brier, "
-        "auroc and single agents: columns cell, question_id, right, stated (and agent, round ...); "
-        "an experiment's own results have it",
+        "--correction",
+        default="holm",
+        choices=[*CORRECTIONS, "none"],
+        help="how p-values are corrected (default: holm)",
+    )
+    parser.add_argument("--claim", action="append", default=[], metavar="TEXT", help="also test a claim; repeatable")
+    parser.add_argument(
+        "--answers", type=Path, metavar="FILE", help="a table with each agent's answers and confidences, for "
+                                                     "claims about ece, brier, auroc or single agents. It has the"
+                                                     " columns cell, question_id, right and stated. A folder of "
+                                                     "results contains it already",
     )  # fmt: skip
     parser.add_argument(
         "--most", action="append", default=[], metavar="COLUMN=NUMBER",
-        help="the most that one question can have of a column without bounds, such as tokens=16000: claims are "
-        "undecided if values that no question showed could turn them; may be repeated",
+        help="the largest value that a column can have, such as tokens=16000. A claim is undecided if values that"
+             " were not observed could change its verdict. Repeatable",
     )  # fmt: skip
-    parser.add_argument("--rope", type=float, metavar="WIDTH", help="also give probabilities of worse, same, better")
+    parser.add_argument(
+        "--rope",
+        type=float,
+        metavar="WIDTH",
+        help="also print the probabilities that a cell is "
+        "worse, practically the same, or better. "
+        "Differences up to WIDTH are practically the "
+        "same",
+    )
     parser.add_argument(
         "--stopping",
         type=int,
         metavar="BATCH",
-        help="also say when, in batches, every --claim was decided",
+        help="also print after how many questions each --claim was decided, with a test after every BATCH questions",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of Monte Carlo tests and bootstraps (default: 0)")
-    parser.add_argument("--draws", type=int, default=DRAWS, help=f"permutations and resamples (default: {DRAWS})")
-    parser.add_argument("--out", type=Path, help="write the comparisons as CSV")
-    parser.add_argument("--json", action="store_true", help="print JSON: one comparison a line, then one claim a line")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of Monte Carlo tests and bootstraps (default: 0)")
+    parser.add_argument(
+        "--draws", type=int, default=DRAWS, help=f"the number of permutations and resamples (default: {DRAWS})"
+    )
+    parser.add_argument("--out", type=Path, help="write the comparisons to this CSV file")
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON: one comparison per line, then one claim per line"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

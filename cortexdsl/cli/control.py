@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from cortexdsl.core import Model, Rate, RateLimit
 from cortexdsl.display.progress import layout_in
 from cortexdsl.errors import InputError, RecordError
-from cortexdsl.language.grammar.speakers import rate_limit
+from cortexdsl.language.grammar.spending import rate_limit
 from cortexdsl.language.shared_rates import key_of
 from cortexdsl.models.control import SPENDING
 from cortexdsl.models.spending import spent_so_far
@@ -28,15 +28,20 @@ _WORDS = {
     "calls": ("N", int, "the most requests"),
     "tokens": ("N", int, "the most tokens, input and output"),
     "dollars": ("X", float, "the most dollars"),
-    "seconds": ("S", float, "the most seconds that jobs run, summed over jobs"),
-    "connections": ("N", int, "the most calls in flight to one endpoint"),
+    "seconds": ("S", float, "the most seconds of all jobs together"),
+    "connections": ("N", int, "the most calls that wait for a reply at the same time, for each address and key"),
 }
 
 
 def add_pause_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("experiment", help=_EXPERIMENT)
-    parser.add_argument("--why", default="", metavar="TEXT", help="the reason, for the ledger")
+    parser.add_argument(
+        "--why",
+        default="",
+        metavar="TEXT",
+        help="the reason, which is written into the ledger (the history of the experiment)",
+    )
 
 
 def add_resume_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,9 +60,10 @@ def add_limit_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar=("MODEL", "RATE"),
-        help="how fast a model may be called: gpt requests=500/min tokens=200k/min (or none: unlimited)",
+        help="how fast a model may be called, such as --rate gpt requests=500/min tokens=200k/min. none removes "
+        "the rate",
     )
-    parser.add_argument("--spec", action="store_true", help="put the limits and rates of the spec in force again")
+    parser.add_argument("--spec", action="store_true", help="go back to the limits and rates of the spec")
     parser.epilog = "Without options it prints what is in force. Running jobs follow within seconds."
 
 

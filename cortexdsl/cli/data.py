@@ -164,10 +164,10 @@ def _shortened(text: str) -> str:
 
 SAMPLE = 3  # questions
 COLUMNS = {
-    "question": "the column of your own file, or of a dataset of the hub, that holds the question",
-    "answer": "the column that holds the right answer",
-    "context": "the column that holds a passage",
-    "id": "the column that holds an id",
+    "question": "the column with the question, in your own file or in a dataset of the hub",
+    "answer": "the column with the right answer",
+    "context": "the column with a passage",
+    "id": "the column with the question's id",
 }
 _WORDS = (*COLUMNS, "choices", "labels", "kind", "gold", "config", "revision", "delimiter", "encoding", "decimal",
           "drop_unanswered")  # fmt: skip
@@ -177,33 +177,46 @@ _LONGEST_PASSAGE = 600
 def add_data_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    listing = actions.add_parser("list", help="all datasets, one a line")
+    listing = actions.add_parser("list", help="print all listed datasets, one per line")
     listing.add_argument("--json", action="store_true", help="print the table as JSON")
-    show = actions.add_parser("show", help="where a dataset comes from, and how it is read and graded")
+    show = actions.add_parser("show", help="print where a dataset comes from, and how it is read and graded")
     show.add_argument("name", help="a dataset of the list")
-    sample = actions.add_parser("sample", help="print some questions as agents see them, and their golds")
+    sample = actions.add_parser("sample", help="print some questions as agents see them, with their right answers")
     which = "a dataset of the list, `own` for your own file, OWNER/NAME of the hub, or a spec (FILE.yaml)"
     sample.add_argument("name", help=which)
-    sample.add_argument("--dataset", help="label of one of a spec's datasets; by default all of them")
+    sample.add_argument("--dataset", help="with a spec: the label of a dataset (default: all datasets)")
     sample.add_argument("--path", type=Path, help="the official file or folder, or your own file")
-    sample.add_argument("--subset", action="append", default=[], help="subject, task or collection; repeatable")
-    sample.add_argument("--split", help="another split than the usual one")
-    sample.add_argument("--size", type=int, help=f"how many questions ({SAMPLE})")
-    sample.add_argument("--seed", type=int, default=0, help="seed of the sampling and of shuffled options (0)")
-    sample.add_argument("--stratify", help="a field that the sample is balanced over")
+    sample.add_argument(
+        "--subset", action="append", default=[], help="a part of the dataset, such as a subject; repeatable"
+    )
+    sample.add_argument("--split", help="the split to use instead of the usual one")
+    sample.add_argument("--size", type=int, help=f"how many questions (default: {SAMPLE})")
+    sample.add_argument(
+        "--seed", type=int, default=0, help="the seed of the sample and of shuffled options (default: 0)"
+    )
+    sample.add_argument("--stratify", help="a field. The sample takes a question of each value of the field in turn")
     for word, what in COLUMNS.items():
         sample.add_argument(f"--{word}", metavar="COLUMN", help=what)
     sample.add_argument(
-        "--choices", action="append", metavar="COLUMN", help="a list of options, or one of them; repeatable"
+        "--choices",
+        action="append",
+        metavar="COLUMN",
+        help="the column with a list of options, or with one option; repeatable",
     )
-    sample.add_argument("--labels", action="append", metavar="LABEL", help="an answer of kind labels; repeatable")
-    sample.add_argument("--kind", help="kind of answer: number, choice, text ...")
-    sample.add_argument("--gold", help="how the column holds the answer: plain, hashes, boxed, label, boolean ...")
-    sample.add_argument("--config", help="configuration of a dataset of the hub")
-    sample.add_argument("--revision", help="commit of a dataset of the hub")
-    sample.add_argument("--delimiter", help="what divides the cells of your own CSV file")
-    sample.add_argument("--encoding", help="encoding of your own file, such as windows-1252")
-    sample.add_argument("--decimal", choices=[".", ","], help="decimal mark of your own answers")
+    sample.add_argument(
+        "--labels", action="append", metavar="LABEL", help="for the kind labels: a possible answer; repeatable"
+    )
+    sample.add_argument("--kind", help="the kind of answers: number, choice, yesno, expression, text, labels or free")
+    sample.add_argument(
+        "--gold",
+        help="how the answer column contains the right answer: plain, hashes, boxed, "
+        "label, first_option, boolean, answers_or_none or number",
+    )
+    sample.add_argument("--config", help="the configuration of a dataset of the hub")
+    sample.add_argument("--revision", help="the commit of a dataset of the hub")
+    sample.add_argument("--delimiter", help="the character between the cells of your own CSV file")
+    sample.add_argument("--encoding", help="the encoding of your own file, such as windows-1252")
+    sample.add_argument("--decimal", choices=[".", ","], help="the decimal mark of numbers in your own answers")
     sample.add_argument("--drop-unanswered", action="store_true", help="leave out rows without an answer")
 
 

@@ -42,12 +42,22 @@ from cortexdsl.worker.run import is_locked
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("spec", help="the spec, or its name under specs/; several with commas")
-    parser.add_argument("--cores", metavar="N", help="jobs at once on this machine; by default one a core")
+    parser.add_argument("spec", help="the spec, or its name under specs/. Several are separated by commas")
+    parser.add_argument(
+        "--cores", metavar="N", help="how many jobs run at once on this machine (default: one per core)"
+    )
     parser.add_argument("--profile", metavar="NAME", help="where jobs run: slurm, or a Snakemake profile of your own")
-    parser.add_argument("--errors-again", action="store_true", help="ask failed calls of earlier runs again")
+    parser.add_argument(
+        "--errors-again",
+        action="store_true",
+        help="send failed calls of earlier runs again; other finished calls are kept",
+    )
     add_trust(parser)
-    parser.add_argument("--yes", action="store_true", help="permit what the spec does beyond asking models, this time")
+    parser.add_argument(
+        "--yes",
+        action="store_true",
+        help="permit for this run what needs permission: commands, code, other files, other addresses",
+    )
     parser.epilog = "Arguments after -- are passed to Snakemake: cortexdsl run mine -- --dry-run"
 
 
@@ -176,7 +186,7 @@ def add_status_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("experiment", help="its name, or the folder of its results: results/quickstart")
     parser.add_argument("--json", action="store_true", help="print it as JSON")
-    parser.add_argument("--watch", action="store_true", help="go on until nothing runs any more, or Ctrl-C")
+    parser.add_argument("--watch", action="store_true", help="show the progress until the run ends, or until Ctrl-C")
 
 
 def run_status(args: argparse.Namespace) -> int:

@@ -17,13 +17,21 @@ from cortexdsl.tasks.sources.files import rows_of
 def add_grade_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument(
-        "file", type=Path, help="JSON Lines (or CSV, Parquet) of task, question, options (if any), gold and output"
+        "file",
+        type=Path,
+        help="a JSON Lines, CSV or Parquet file with the columns task, question, options (if "
+        "there are any), gold and output",
     )
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--out", type=Path, metavar="FILE", help="write one graded row a line to this file")
-    where.add_argument("--json", action="store_true", help="print one graded row a line, in the order of the input")
+    where.add_argument("--out", type=Path, metavar="FILE", help="write the graded rows to this file, one per line")
+    where.add_argument(
+        "--json", action="store_true", help="print the graded rows as JSON, one per line, in the order of the input"
+    )
     parser.add_argument(
-        "--reading", choices=("lenient", "strict"), default="lenient", help="the reading that scores (lenient)"
+        "--reading",
+        choices=("lenient", "strict"),
+        default="lenient",
+        help="which reading of a reply is scored (default: lenient)",
     )
 
 
@@ -47,14 +55,20 @@ def run_grade(args: argparse.Namespace) -> int:
 
 def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("transcripts", type=Path, help="JSON Lines, one debate a line (docs/old-runs.md)")
-    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="results folder, results/NAME")
-    parser.add_argument("--dataset", help="of lines that name none (default: the file's name)")
-    parser.add_argument("--cell", default="imported", help="of lines that name none (default: imported)")
-    parser.add_argument("--kind", choices=KINDS, help="answer kind of questions without choices (default: from golds)")
+    parser.add_argument("transcripts", type=Path, help="a JSON Lines file with one debate per line (docs/old-runs.md)")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FOLDER", help="the results folder to write, results/NAME"
+    )
+    parser.add_argument("--dataset", help="the dataset of lines that do not name one (default: the file's name)")
+    parser.add_argument("--cell", default="imported", help="the cell of lines that do not name one (default: imported)")
+    parser.add_argument(
+        "--kind",
+        choices=KINDS,
+        help="the kind of answers to questions without choices (default: the kind that the right answers have)",
+    )
     parser.add_argument(
         "--field", action="append", default=[], metavar="WORD=COLUMN",
-        help="a column that is called otherwise, such as answer=gold; may be repeated",
+        help="a column that has another name in your file, such as answer=gold; repeatable",
     )  # fmt: skip
 
 

@@ -49,12 +49,12 @@ if TYPE_CHECKING:
 def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add_spec(parser)
-    parser.add_argument("--out", type=Path, help="write the plan (plan.json) and print nothing")
+    parser.add_argument("--out", type=Path, help="write the plan to this file, and print nothing")
     parser.add_argument(
         "--declare",
         action="store_true",
-        help="write into the ledger what is declared, or what changed; refused where the spec asks for it"
-        " (expected: refuse)",
+        help="write the claims of the spec, or their changes, into the ledger (the history of the experiment). "
+        "With expected: {refuse: true}, it ends with an error if a claim has too little power",
     )
     parser.add_argument("--json", action="store_true", help="print the plan as JSON")
 
@@ -253,9 +253,13 @@ def add_power_arguments(parser: argparse.ArgumentParser) -> None:
         help="results of an earlier run of the same cells: the folder, or its scores.csv",
     )
     parser.add_argument(
-        "--simulate", type=int, default=RUNS, metavar="N", help=f"experiments per claim (default: {RUNS})"
+        "--simulate",
+        type=int,
+        default=RUNS,
+        metavar="N",
+        help=f"the number of simulated experiments per claim (default: {RUNS})",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON: one claim a line")
+    parser.add_argument("--json", action="store_true", help="print JSON: one claim per line")
 
 
 def run_power(args: argparse.Namespace) -> int:

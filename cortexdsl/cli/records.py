@@ -39,11 +39,11 @@ def add_show_arguments(parser: argparse.ArgumentParser) -> None:
         type=results_place,
         help="an experiment, its results folder, a folder of debates, or one file of records",
     )
-    parser.add_argument("--question", metavar="ID", help="print the debates of this question as they were spoken")
+    parser.add_argument("--question", metavar="ID", help="print the debates of this question")
     parser.add_argument("--dataset", help="only this dataset")
     parser.add_argument("--cell", help="only this cell")
     parser.add_argument("--replicate", type=int, help="only this replicate")
-    parser.add_argument("--json", action="store_true", help="print the records themselves, one a line")
+    parser.add_argument("--json", action="store_true", help="print the records, one per line")
 
 
 def run_show(args: argparse.Namespace) -> int:
@@ -151,10 +151,14 @@ def add_export_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "place", type=results_place, help="an experiment, its results folder, a folder of debates, or one file"
     )
-    parser.add_argument("--table", choices=["scores", *RECORDS], default="scores", help="default: scores")
-    parser.add_argument("--format", choices=FORMATS, help="by default what the name of the file ends with")
     parser.add_argument(
-        "--to", choices=PROGRAMS, help="a folder for another program: logs for Inspect, or a dataset with its card"
+        "--table", choices=["scores", *RECORDS], default="scores", help="the table to write (default: scores)"
+    )
+    parser.add_argument("--format", choices=FORMATS, help="the format of the file (default: the ending of its name)")
+    parser.add_argument(
+        "--to",
+        choices=PROGRAMS,
+        help="write a folder for another program: logs for Inspect (inspect), or a dataset with its card (huggingface)",
     )
     out = "the file, or with --to the folder, to write"
     parser.add_argument("--out", type=Path, required=True, metavar="PATH", help=out)

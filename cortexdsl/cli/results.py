@@ -49,9 +49,9 @@ def add_report_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "results", type=results_place, help="the experiment's name, or the folder of its results: results/quickstart"
     )
-    parser.add_argument("--text", action="store_true", help="print the report; write nothing")
-    parser.add_argument("--no-figures", action="store_true", help="draw nothing, which takes most of the time")
-    parser.add_argument("--threads", type=int, default=1, help="figures that are drawn at once (default: 1)")
+    parser.add_argument("--text", action="store_true", help="print the report, and write nothing")
+    parser.add_argument("--no-figures", action="store_true", help="draw no figures. Figures take most of the time")
+    parser.add_argument("--threads", type=int, default=1, help="how many figures are drawn at once (default: 1)")
 
 
 def run_report(args: argparse.Namespace) -> int:
@@ -73,7 +73,10 @@ def add_ledger_arguments(parser: argparse.ArgumentParser) -> None:
         "results", type=results_place, help="the experiment's name, or the folder of its results: results/quickstart"
     )
     parser.add_argument(
-        "--verify", metavar="SEAL", help="check a seal that was published: that the ledger still holds its entry"
+        "--verify",
+        metavar="SEAL",
+        help="a seal that was published (the last line of cortexdsl ledger): check "
+        "that the ledger still contains this entry",
     )
 
 
@@ -193,12 +196,21 @@ def _plan(folder: Path) -> dict[str, object]:
 def add_view_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument(
-        "experiment", nargs="*", help="names, or folders of results; by default all that lie in results/"
+        "experiment", nargs="*", help="names of experiments, or folders of results (default: all in results/)"
     )
-    parser.add_argument("--static", type=Path, metavar="DIR", help="write pages that any static host serves, and end")
+    parser.add_argument(
+        "--static",
+        type=Path,
+        metavar="DIR",
+        help="write the pages into a folder that any web server can serve, and end",
+    )
     parser.add_argument("--port", type=int, help=f"where to listen (default: {PORT}, or the next that is free)")
-    parser.add_argument("--host", default="127.0.0.1", help="an address that other machines can reach, too")
-    parser.add_argument("--open", action="store_true", help="open it in a browser")
+    parser.add_argument(
+        "--host",
+        default="127.0.0.1",
+        help="the address to listen at (default: 127.0.0.1, which only this machine can reach)",
+    )
+    parser.add_argument("--open", action="store_true", help="also open the pages in a browser")
 
 
 def run_view(args: argparse.Namespace) -> int:

@@ -55,7 +55,7 @@ hypotheses:
 
 def add_new_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("name", help="name of the experiment; writes specs/NAME.yaml")
+    parser.add_argument("name", help="the name of the experiment. The spec is written to specs/NAME.yaml")
 
 
 def run_new(args: argparse.Namespace) -> int:
@@ -87,10 +87,14 @@ def _schema_for(spec: Path, *, is_checkout: bool) -> str:
 def add_explain_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("what", help="a built-in protocol, or a spec")
-    parser.add_argument("method", nargs="?", help="with a spec: a method or cell of it")
-    parser.add_argument("--agents", type=int, help="of a built-in protocol: how many agents (default 4)")
+    parser.add_argument("method", nargs="?", help="with a spec: one of its methods or cells")
+    parser.add_argument("--agents", type=int, help="with a built-in protocol: the number of agents (default: 4)")
     parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="of a built-in protocol: a setting"
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="with a built-in protocol: a setting; repeatable",
     )
 
 
@@ -161,8 +165,12 @@ def run_compile(args: argparse.Namespace) -> int:
 
 def add_schema_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("kind", nargs="?", choices=("spec", "protocol"), default="spec", help="by default, of specs")
-    parser.add_argument("--out", type=Path, help="write it to a file; an editor finds it by the first line of a spec")
+    parser.add_argument(
+        "kind", nargs="?", choices=("spec", "protocol"), default="spec", help="which schema (default: spec)"
+    )
+    parser.add_argument(
+        "--out", type=Path, help="write the schema to this file. An editor finds it by the first line of a spec"
+    )
 
 
 def run_schema(args: argparse.Namespace) -> int:
@@ -198,7 +206,7 @@ _READ_AS = {results_place: dict.fromkeys(SHELLS, "_cortexdsl_places"), Path: sht
 
 def add_completion_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("shell", choices=SHELLS, help="whose script; docs/run.md says where it goes")
+    parser.add_argument("shell", choices=SHELLS, help="the shell. docs/run.md says where the script goes")
 
 
 def run_completion(args: argparse.Namespace) -> int:

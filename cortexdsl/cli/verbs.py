@@ -67,8 +67,12 @@ def _job_verbs() -> dict[str, Verb]:
 VERBS: Mapping[str, Verb] = {
     "new": Verb(DAILY, "cortexdsl.cli.specs", "write a new spec to start from"),
     "check": Verb(DAILY, "cortexdsl.cli.check", "list all mistakes of a spec with their places"),
-    "trust": Verb(DAILY, "cortexdsl.cli.check", "permit what a spec does beyond asking models"),
-    "plan": Verb(DAILY, "cortexdsl.cli.planning", "say what a spec will cost before anything is spent"),
+    "trust": Verb(
+        DAILY,
+        "cortexdsl.cli.check",
+        "permit a spec to run commands and code, to read other files, and to call other addresses",
+    ),
+    "plan": Verb(DAILY, "cortexdsl.cli.planning", "estimate what a spec will cost, before anything is spent"),
     "run": Verb(DAILY, "cortexdsl.cli.experiments", "run an experiment to its report, and show its progress"),
     "status": Verb(DAILY, "cortexdsl.cli.experiments", "show the progress of an experiment, from any terminal"),
     "pause": Verb(DAILY, "cortexdsl.cli.control", "pause a running experiment: it sends no further call"),
@@ -76,11 +80,13 @@ VERBS: Mapping[str, Verb] = {
     "limit": Verb(DAILY, "cortexdsl.cli.control", "change limits and rates of an experiment while it runs"),
     "report": Verb(DAILY, "cortexdsl.cli.results", "write or print the report of an experiment"),
     "data": Verb(SPECS, "cortexdsl.cli.data", "list and sample datasets"),
-    "power": Verb(SPECS, "cortexdsl.cli.planning", "say what differences a plan can detect"),
-    "explain": Verb(SPECS, "cortexdsl.cli.specs", "draw a protocol's schedule and who hears whom"),
+    "power": Verb(SPECS, "cortexdsl.cli.planning", "compute which differences a spec can detect"),
+    "explain": Verb(SPECS, "cortexdsl.cli.specs", "draw the steps of a protocol, and who hears whom"),
     "compile": Verb(SPECS, "cortexdsl.cli.specs", "print a Snakefile that runs a spec alone"),
     "schema": Verb(SPECS, "cortexdsl.cli.specs", "print the JSON Schema of specs or protocols"),
-    "completion": Verb(SPECS, "cortexdsl.cli.specs", "print a script with which a shell completes this command"),
+    "completion": Verb(
+        SPECS, "cortexdsl.cli.specs", "print a script for a shell, which then completes cortexdsl commands"
+    ),
     "whatif": Verb(
         DEBATES,
         "cortexdsl.jobs.whatif",
@@ -95,11 +101,11 @@ VERBS: Mapping[str, Verb] = {
         RESULTS, "cortexdsl.cli.verify", "check every file of an experiment, and say what is damaged and what to do"
     ),
     "view": Verb(RESULTS, "cortexdsl.cli.results", "look at debates in a browser"),
-    "show": Verb(RESULTS, "cortexdsl.cli.records", "show debates as they were spoken"),
-    "export": Verb(RESULTS, "cortexdsl.cli.records", "write scores and records for other programs"),
+    "show": Verb(RESULTS, "cortexdsl.cli.records", "print debates turn by turn"),
+    "export": Verb(RESULTS, "cortexdsl.cli.records", "write scores and records to files for other programs"),
     "compare": Verb(FOREIGN, "cortexdsl.cli.compare", "compare the cells of any table of scores"),
     "grade": Verb(FOREIGN, "cortexdsl.cli.foreign", "read and grade replies from any program"),
-    "import": Verb(FOREIGN, "cortexdsl.cli.foreign", "bring transcripts from other programs in as debate records"),
+    "import": Verb(FOREIGN, "cortexdsl.cli.foreign", "convert transcripts of other programs to debate records"),
     **_job_verbs(),
 }
 """Every verb in the order of the help."""

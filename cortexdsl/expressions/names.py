@@ -15,7 +15,7 @@ ExpressionPlace: TypeAlias = Literal["weight", "choice", "condition", "vote", "t
 or a condition on the turns that reach a prompt."""
 
 OF_AGENT: Mapping[str, str] = {
-    "credibility": "1 / the predicted loss of its model",
+    "credibility": "1 / the loss that a scaling law predicts for its model",
     "reliability": "its mean recalibrated confidence so far",
     "confidence": "its last recalibrated confidence, 0 if it stated none",
     "peer_score": "the mean score of the last reviews about it",
@@ -37,7 +37,7 @@ OF_PAIR: Mapping[str, str] = {
     "intimacy": "1 - similarity",
     "differs": "whether their last answers are not equal",
     "score": "the mean score of the listener's last reviews of the speaker, 0 if there is none",
-    "belief": "the probability that the listener's last answer gives to that of the speaker; 0 if it states none",
+    "belief": "the probability that the listener gives to the speaker's last answer; 0 if the listener states none",
     "same_group": "whether they are in one group",
     "previous": "the weight of this edge when this step was last spoken, 1 before",
 }

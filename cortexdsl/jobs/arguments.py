@@ -18,7 +18,7 @@ def add_spec(parser: argparse.ArgumentParser, which: str = "the spec") -> None:
     """Add the spec, the name of its experiment, and the function that compiles it; a worker has one with a cache."""
     parser.set_defaults(compiled=compile_spec)
     parser.add_argument("spec", help=which)
-    parser.add_argument("--experiment", help="name of the experiment; by default that of the spec")
+    parser.add_argument("--experiment", help="the name of the experiment (default: that of the spec)")
 
 
 def add_dataset(parser: argparse.ArgumentParser) -> None:
@@ -42,14 +42,15 @@ def add_digest(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--digest", help="refuse to run if the meaning of the spec has changed")
 
 
-def add_connections(parser: argparse.ArgumentParser, what: str = "calls in flight to one endpoint") -> None:
-    """Add the limit on what a job may have in flight."""
-    parser.add_argument("--connections", type=int, help=f"{what} at most")
-
-
-def add_errors_again(
-    parser: argparse.ArgumentParser, what: str = "ask calls again that failed in earlier runs"
+def add_connections(
+    parser: argparse.ArgumentParser,
+    what: str = "calls that wait for a reply at the same time, for each address and key",
 ) -> None:
+    """Add the limit on what a job may have in flight."""
+    parser.add_argument("--connections", type=int, help=f"the most {what}")
+
+
+def add_errors_again(parser: argparse.ArgumentParser, what: str = "send failed calls of earlier runs again") -> None:
     """Add the flag that repeats failed calls."""
     parser.add_argument("--errors-again", action="store_true", help=what)
 
@@ -85,7 +86,8 @@ def add_trust(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FUNCTION",
-        help="permit tools of the spec to call package.module:function, which is code that runs here; repeatable",
+        help="permit tools of the spec to call this function, package.module:function. It runs on this machine. "
+        "Repeatable",
     )
 
 

@@ -48,24 +48,26 @@ from cortexdsl.tasks.judging import Judgements, text_grade, text_scores
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add_spec(parser, "a spec with finished debates")
-    parser.add_argument("--of", action="append", metavar="CELL", help="the cell that is branched from; may be repeated")
+    parser.add_argument("--of", action="append", metavar="CELL", help="the cell whose debates are changed; repeatable")
     parser.add_argument(
         "--without",
         action="append",
         default=[],
         metavar="WHAT",
-        help="agent, edge, round or step for each in turn; agent=NAME, edge=SPEAKER:LISTENER, round=2, step=NAME;"
-        " may be repeated. What the spec's whatif: asks for is done in any case",
+        help="what is left out: agent=NAME, edge=SPEAKER:LISTENER, round=2 or step=NAME. The word agent, edge, "
+        "round or step alone leaves out each of them in turn. What the spec has under whatif is computed in "
+        "any case. Repeatable",
     )
     parser.add_argument(
         "--shapley",
         nargs="?",
         const="exact",
         metavar="ORDERS",
-        help="also what each agent is worth; over all coalitions, or so many drawn orders in which agents come in",
+        help="also compute what each agent contributes (Shapley values): from all subsets of the agents, or with "
+        "a number from this many random orders of the agents",
     )
-    parser.add_argument("--plan", action="store_true", help="only print the calls that it would send")
-    parser.add_argument("--json", action="store_true", help="print JSON: one row a line")
+    parser.add_argument("--plan", action="store_true", help="only print which calls would be sent")
+    parser.add_argument("--json", action="store_true", help="print JSON: one row per line")
     add_trust(parser)
     add_connections(parser)
 

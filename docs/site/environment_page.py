@@ -5,23 +5,24 @@ from __future__ import annotations
 from cortexdsl.models.endpoints.credentials import PROVIDER_KEYS
 
 READ = {
-    "CI": "If set, the display prints lines instead of moving rows.",
-    "CORTEXDSL_RATES": "The folder in which processes share their rates; else `$XDG_STATE_HOME/cortexdsl/rates`.",
-    "CORTEXDSL_TRUST": "Digests of specs that may run commands, separated by commas; "
-    "[how to find one](../howto/run-a-spec-from-somebody-else.md).",
-    "HF_ENDPOINT": "The address of another model hub.",
-    "HF_HUB_OFFLINE": "`1`: do not connect to the model hub, and use what this machine has.",
-    "HOME": "The home folder, below which permissions and rates are kept.",
+    "CI": "If set, a run prints its progress as lines, instead of a display that is drawn again and again.",
+    "CORTEXDSL_RATES": "The folder with which runs share the [rates](../spending.md#how-fast-rates) of models. "
+    "Default: `$XDG_STATE_HOME/cortexdsl/rates`.",
+    "CORTEXDSL_TRUST": "Digests of the permissions that specs get, separated by commas. "
+    "[`cortexdsl check` prints them](../howto/run-a-spec-from-somebody-else.md).",
+    "HF_ENDPOINT": "The address of a model hub, instead of that of Hugging Face.",
+    "HF_HUB_OFFLINE": "If 1, nothing is downloaded from the model hub. Only what this machine has is used.",
+    "HOME": "The home folder. Permissions and rates are stored below it.",
     "NO_COLOR": "If set, terminal output has no colours.",
     "SERPER_API_KEY": "The key of a web search, unless `api_key_env` names another variable.",
     "TMPDIR": "The folder of temporary files and of the worker's socket.",
-    "XDG_STATE_HOME": "The folder below which permissions and rates are kept; else `~/.local/state`.",
+    "XDG_STATE_HOME": "The folder below which permissions and rates are stored. Default: `~/.local/state`.",
 }
 """Variables that a user may set."""
 SET = {
-    "CORTEXDSL_COMMAND": "The command that started the run, which messages repeat.",
+    "CORTEXDSL_COMMAND": "The command that started the run. Messages repeat it.",
     "CORTEXDSL_JOBS_AT_ONCE": "How many jobs run at once, so that they share limits.",
-    "CORTEXDSL_RUN": "The process id of the run, which its jobs watch.",
+    "CORTEXDSL_RUN": "The process id of the run. Jobs end if this process ends.",
     "CORTEXDSL_WORKER": "The socket of the worker that starts jobs.",
     "HF_HUB_DISABLE_TELEMETRY": "Training reports nothing to the model hub.",
     "LITELLM_LOCAL_MODEL_COST_MAP": "litellm takes prices from its own package, without a download.",
@@ -36,19 +37,22 @@ def environment_page() -> str:
     """Every environment variable of the program, and the variables of providers' keys."""
     parts = [
         "# Every environment variable",
-        "You rarely need one, except for the key of a provider. A spec names further ones: `api_base: env:NAME` "
-        "reads an address, `file: env:NAME` a path, and `api_key_env: NAME` says which variable holds a key. Keys are "
-        "never written to files or logs.",
+        "This page lists the environment variables of cortexdsl. You rarely need one, except for the key of a "
+        "provider. Keys are never written to files or logs.",
+        "A spec may read further variables: `api_base: env:NAME` reads an address, `file: env:NAME` reads a path, and "
+        "`api_key_env: NAME` reads a key.",
         "## Set by you",
         _table("variable", "meaning", READ),
         "## Keys of providers",
-        "The first variable that is set is used. [Providers](../providers.md) says what else each needs.",
+        "If a provider has several variables, the first one that is set is used. [Providers](../providers.md) says "
+        "what else each provider needs.",
         _table(
             "provider",
             "variables",
             {name: ", ".join(f"`{variable}`" for variable in keys) for name, keys in sorted(PROVIDER_KEYS.items())},
         ),
         "## Set by the program",
+        "The program sets these variables for itself and its jobs. You need not set them.",
         _table("variable", "meaning", SET),
     ]
     return "\n\n".join(parts) + "\n"

@@ -44,7 +44,7 @@ def write_page(app: Any) -> None:
     lines = [
         "# Gallery",
         "",
-        "Reports and explorer sites as the program writes them, made when this site was built.",
+        "This page has reports of shipped specs, and their debates turn by turn. They were made with this site.",
         "",
     ]
     names = finished(app)
@@ -58,7 +58,10 @@ def write_page(app: Any) -> None:
             "",
         ]
     if not names:
-        lines += ["This build has none. `make gallery` runs the specs and builds the site with them.", ""]
+        lines += [
+            "This site was built without reports. `make gallery` runs the specs, and builds the site again.",
+            "",
+        ]
     folder = Path(app.srcdir) / "reference"
     folder.mkdir(exist_ok=True)
     (folder / "gallery.md").write_text("\n".join(lines), encoding="utf-8")

@@ -33,7 +33,7 @@ VALUES: Mapping[str, Values] = {
             "`first`": "the first agent of the team.",
             "`second`": "the second agent of the team.",
             "whole number at least 1": "the agent at this place in the team.",
-            "list of text": "`[NAMES]`: the agents with these names.",
+            "list of texts": "`[NAMES]`: the agents with these names.",
         },
     ),
     "schedule": Values("language/protocol.md#the-schedule", {"text": "`STEP`: run the step with this name once."}),
@@ -68,10 +68,11 @@ VALUES: Mapping[str, Values] = {
     "keep": Values(
         "language/step.md#keep",
         {
-            "`mean`": "keep weights of at least the mean: of a listener's edges, or of the candidates.",
-            "`median`": "keep weights of at least the median: of a listener's edges, or of the candidates.",
-            "`mean_of_all`": "keep weights of at least the mean of all edges. A listener that would hear nobody keeps "
-            "its highest weight.",
+            "`mean`": "keep weights that are at least the mean. In `choose` it is the mean of the candidates. In "
+            "`sparse` each listener has its own mean, of its edges.",
+            "`median`": "the same with the median instead of the mean.",
+            "`mean_of_all`": "keep weights that are at least the mean of all edges. A listener that would hear nobody "
+            "keeps its highest weight.",
             "`all`": "keep all weights.",
         },
     ),
@@ -87,7 +88,7 @@ VALUES: Mapping[str, Values] = {
     "confidence": Values(
         "language/confidence.md#confidence-of-an-answer",
         {
-            "`stated`": "what the reply says.",
+            "`stated`": "the confidence that the reply states.",
             "`logprob`": "the probability of the tokens that spell the answer.",
             "`consistency`": "the share of 5 further replies to the same prompt that give the same answer.",
             "`verifier`": "the score that the agent's own model gives to the solution.",
@@ -110,15 +111,16 @@ VALUES: Mapping[str, Values] = {
             "`weighted`": "the same share, with each debater weighted by its recalibrated confidence.",
             "`linear`": "the mean of the probabilities that the debaters give to the answer.",
             "`log_odds`": "the mean of the log odds of these probabilities, as a probability.",
-            "`verifier`": "the score that its author's model gives to the last solution with the answer of the debate.",
+            "`verifier`": "the score of the last solution that has the answer of the debate. The model of its author "
+            "gives the score.",
         },
     ),
     "loss": Values(
         "training.md#losses",
         {
             "`dpo`": "direct preference optimisation.",
-            "`sft`": "learn from good replies instead of pairs.",
-            "`dpo_norm`": "`sigmoid_norm` of TRL.",
+            "`sft`": "imitation of good replies, without pairs.",
+            "`dpo_norm`": "`sigmoid_norm` of TRL, the training library of Hugging Face.",
             "`ipo`": "`ipo` of TRL.",
             "`hinge`": "`hinge` of TRL.",
             "`nca`": "`nca_pair` of TRL.",
@@ -144,7 +146,7 @@ VALUES: Mapping[str, Values] = {
         {
             "`nobody`": "hear nobody.",
             "`everyone`": "hear all other debaters.",
-            "`self`": "hear itself.",
+            "`self`": "hear only itself.",
         },
     ),
     "tells": Values(
@@ -173,14 +175,14 @@ VALUES: Mapping[str, Values] = {
             "`pair`": "one call for each pair of the heard agents.",
             "`match`": "one call for the first two heard agents, one for the next two, and so on.",
             "`listener`": "one call for each debater. The reply is about this debater.",
-            "`group`": "one call for each group of debaters.",
+            "`group`": "one call for each group of debaters, such as those of `hears: {groups: 2}`.",
         },
     ),
     "reads": Values(
         "language/step.md#reads",
         {
             "`answer`": "an answer and its confidence.",
-            "`belief`": "an answer, and the probability of each answer that may be right.",
+            "`belief`": "an answer, and probabilities of all answers that may be right.",
             "`review`": "a score for what another agent said.",
             "`verdict`": "agree or disagree.",
             "`choice`": "one or more of the agents that were shown, by number.",
@@ -192,6 +194,37 @@ VALUES: Mapping[str, Values] = {
     ),
 }
 """Keys with more than three values. Each list follows the first table that has a key of this name."""
+
+SPELLINGS: Mapping[tuple[str, str], str] = {
+    ("spec", "grid"): "`{METHOD: {SETTING: [VALUES]}}`; or a list of [vary](#vary)",
+    ("spec", "teams"): "`NAME:` list of agents, or `everyone`",
+    ("EdgesForm", "edges"): "list of `[SPEAKER, LISTENER]`",
+    ("CaseText", "case"): "`$SETTING`",
+    ("CaseText", "do"): "`VALUE:` list, each item [one of 4 values](#values-of-schedule)",
+    ("VaryText", "vary"): "`{SETTING: [VALUES]}`",
+    ("MatchText", "grow"): "`NAME` or `{NAME: [VALUES]}`",
+}
+"""How the values of a key are written, by form and key, if words that follow from the schema are hard to read."""
+
+MORE: Mapping[tuple[str, str], str] = {
+    ("AnalysisText", "metrics"): "metrics.md",
+    ("DatasetText", "gold"): "datasets.md#your-own-file",
+    ("DatasetText", "ids"): "datasets.md#sampling",
+    ("DatasetText", "kind"): "grading.md#reading",
+    ("DatasetText", "metric"): "grading.md#grading",
+    ("DatasetText", "reading"): "grading.md#reading",
+    ("ExpectedText", "correlation"): "power.md",
+    ("LimitsText", "failed"): "failures.md#too-many-failures",
+    ("ModelText", "deterministic"): "failures.md#seeds-under-load",
+    ("ModelText", "drop"): "providers.md#parameters-that-a-provider-does-not-take",
+    ("TrainText", "samples"): "training.md#guided-replies-and-pairs",
+    ("VoteText", "fallback"): "language/protocol.md#the-decision",
+    ("protocol", "participation"): "language/expressions.md#names-of-agents",
+    ("protocol", "similarity"): "language/protocol.md#similarity",
+    ("spec", "extends"): "language.md#specs-that-build-on-others",
+    ("spec", "hypotheses"): "verdicts.md",
+}
+"""The page and heading that explain a key, relative to `docs/`, by form and key."""
 
 PAGES: Mapping[str, str] = {
     "AgentText": "language/models.md#agents-and-teams",
@@ -218,5 +251,7 @@ PAGES: Mapping[str, str] = {
     "TrainText": "training.md",
     "VaryText": "language/methods.md#grids",
     "WhatifText": "whatif.md",
+    "protocol": "language/protocol.md",
+    "spec": "language.md#a-spec",
 }
 """The page and heading that explain a form, relative to `docs/`."""

@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -17,7 +18,8 @@ from typing import Any
 import yaml
 from environment_page import environment_page
 from errors_page import errors_page
-from key_values import PAGES, VALUES
+from key_pages import KEY_PAGES, LIST, page_of
+from key_values import MORE, PAGES, SPELLINGS, VALUES
 
 from cortexdsl.cli.verbs import JOBS, VERBS, parser_of, run
 from cortexdsl.language.grammar.experiment import json_schema
@@ -28,8 +30,8 @@ Schema = Mapping[str, Any]
 
 API = """# Python API
 
-`import cortexdsl as cx` gives `cx.open(FOLDER)`, which returns a `Results`. [Results in Python](../python.md) explains
-the columns of its tables.
+This page lists the classes and functions of the Python API. After `import cortexdsl as cx`, the call
+`cx.open(FOLDER)` returns a `Results`. [Results in Python](../python.md) explains the columns of its tables.
 
 ```{eval-rst}
 .. automodule:: cortexdsl.results
@@ -77,7 +79,8 @@ def type_of(schema: Schema) -> str:
                 return f"`[{items}, {items}]`"
             if items.startswith("[one of"):
                 return f"list, each item {items}"
-            return f"list ({items})" if " or " in items else f"list of {items}" if items else "list"
+            plural = re.sub(r"^(whole number|number|text)", r"\1s", items)
+            return f"list ({items})" if " or " in items else f"list of {plural}" if items else "list"
         case "object":
             if (below := value_in(schema)) is None:
                 return "mapping"
@@ -139,12 +142,7 @@ def list_link(values: Sequence[Schema]) -> str:
     if (marks := marks_of(values)) not in value_lists():
         raise RuntimeError(f"write the meanings of these values into docs/site/key_values.py: {sorted(marks)}")
     _, key = value_lists()[marks]
-    return f"[one of {len(values)} values](#{value_anchor(key)})"
-
-
-def value_anchor(key: str) -> str:
-    """The anchor of the heading of a list of values."""
-    return f"values-of-{key}"
+    return f"[one of {len(values)} values](#{anchor_of(LIST + key)})"
 
 
 @cache
@@ -185,8 +183,8 @@ def value_list(key: str, schema: Schema) -> Iterator[str]:
             lines.append(
                 f"- {meaning}" if meaning.startswith("`") and ": " in meaning else f"- {type_of(value)}: {meaning}"
             )
-    yield f"### values of {key}"
-    yield f"A value of `{key}` is one of these ([more](../{known.more})):"
+    yield f"## {LIST}{key}"
+    yield f"A value of `{key}` is one of these ([more](../../{known.more})):"
     yield "\n".join(lines)
 
 
@@ -215,11 +213,19 @@ def range_of(schema: Schema) -> str:
 
 
 TITLES = {
+    "BallotForm": "vote by an expression",
+    "ConditionForm": "where in within",
+    "EdgeForm": "edge of a role",
     "ModelForm": "model as a role",
-    "ToolForm": "tool as a role",
-    "SparseForm": "hears sparse",
     "OwnTold": "own turns",
+    "RoleAnswerForm": "role that decides",
+    "RoleForm": "role that is heard",
+    "SparseText": "keys of sparse",
+    "StepModelForm": "model of a step",
+    "StepsForm": "steps of confidence",
     "ToldText": "turns of others",
+    "ToolForm": "tool as a role",
+    "VoteText": "tied vote",
 }
 """Titles of forms whose own name is also that of an entry, or does not tell a reader what the form is."""
 
@@ -237,8 +243,9 @@ def title_of(definition: str) -> str:
 
 
 def anchor_of(definition: str) -> str:
-    """The anchor of a form's heading."""
-    return title_of(definition).replace(" ", "-")
+    """The anchor of the heading of a form, or of a list of values."""
+    title = definition if definition.startswith(LIST) else title_of(definition)
+    return re.sub(r"[^\w -]", "", title).replace(" ", "-")
 
 
 def default_of(key: str, schema: Schema, required: Iterable[str]) -> str:
@@ -291,17 +298,55 @@ def fits(value: Any, schema: Schema, definitions: Mapping[str, Schema]) -> bool:
 
 @cache
 def key_forms() -> Mapping[str, Schema]:
-    """The schemas of specs, of protocols, and of all forms in the order of their headings."""
+    """The schemas of all forms by their names, in the order of the pages; a form without a page is an error."""
     spec, protocol = json_schema("spec"), json_schema("protocol")
-    definitions = spec["$defs"] | protocol["$defs"]
-    names = [name for name in sorted(definitions, key=title_of) if name != "ProtocolText"]
-    return {"spec": spec, "protocol": protocol, **{name: definitions[name] for name in names}}
+    definitions = spec["$defs"] | protocol["$defs"] | {"spec": spec, "protocol": protocol}
+    with_keys = {name for name, schema in definitions.items() if schema.get("properties")} - {"ProtocolText"}
+    for name in sorted(with_keys):
+        page_of(name)
+    order = [entry for page in KEY_PAGES.values() for entry in page.contents if not entry.startswith(LIST)]
+    if unknown := sorted(set(order) - with_keys):
+        raise RuntimeError(f"docs/site/key_pages.py names forms that the language does not have: {unknown}")
+    return {name: definitions[name] for name in order}
 
 
-def keys_page(root: Path) -> str:
-    """Every key of specs and protocols: type, default, meaning, and an example from the shipped files."""
-    forms = key_forms()
-    spec, protocol = forms["spec"], forms["protocol"]
+@cache
+def key_anchors() -> Mapping[str, str]:
+    """The page of each anchor: of the forms, and of the lists of values."""
+    anchors: dict[str, str] = {}
+    for page, entries in ((page, entries_of(page)) for page in KEY_PAGES):
+        for anchor in map(anchor_of, entries):
+            if anchor in anchors:
+                raise RuntimeError(f"two sections of the pages of keys have the anchor {anchor}: see TITLES")
+            anchors[anchor] = page
+    return anchors
+
+
+def entries_of(page: str) -> list[str]:
+    """The sections of a page: its forms, and the lists of values at their places."""
+    contents = KEY_PAGES[page].contents
+    placed = {entry for other in KEY_PAGES.values() for entry in other.contents if entry.startswith(LIST)}
+    entries = []
+    for entry in contents:
+        entries.append(entry)
+        lists = [LIST + key for form, key in value_lists().values() if form == entry]
+        entries += [name for name in lists if name not in placed]
+    return entries
+
+
+def across_pages(text: str, page: str) -> str:
+    """The text of a page in `docs/reference/keys/` with the links between forms; `page` is its name."""
+
+    def link(match: re.Match[str]) -> str:
+        target = key_anchors()[match[1]]
+        return match[0] if target == page else f"]({target}.md#{match[1]})"
+
+    return re.sub(r"\]\(#([^)]+)\)", link, text)
+
+
+def key_examples(root: Path) -> Mapping[tuple[str, str], str]:
+    """An example of each key by form and key, from the shipped specs and protocols."""
+    spec, protocol = json_schema("spec"), json_schema("protocol")
     definitions = spec["$defs"] | protocol["$defs"]
     examples: dict[tuple[str, str], str] = {}
     for path in sorted(root.glob("specs/**/*.yaml")):
@@ -310,48 +355,126 @@ def keys_page(root: Path) -> str:
             examples_in(value, spec, definitions, "spec", examples)
     for path in sorted(root.glob("cortexdsl/protocols/*/*.yaml")):
         examples_in(read(path).plain(), protocol, definitions, "protocol", examples)
+    return examples
+
+
+def key_pages(root: Path) -> Mapping[str, str]:
+    """The pages of keys by their paths in `docs/reference/`, without `.md`."""
+    examples = key_examples(root)
+    return {
+        "keys": keys_index(),
+        "keys/names": key_names(),
+        **{f"keys/{page}": key_page(page, examples) for page in KEY_PAGES},
+    }
+
+
+def key_page(page: str, examples: Mapping[tuple[str, str], str]) -> str:
+    """Forms with their keys: type, default, meaning, and an example from the shipped files."""
     parts = [
-        "# Every key",
-        "This page lists every key of specs and protocols, with its values, its default and an example. "
-        "[The language](../language.md) explains how the keys work together.",
-        "Begin with [spec](#spec) or [protocol](#protocol), and follow the links.",
-        "- A spec needs `models`, `agents`, `methods`, and either `dataset` or `datasets`. A file that the spec "
-        "extends may contain them.\n"
-        "- All other keys with an empty default are optional.\n"
-        "- `NAME:` means a mapping. For example, `NAME:` [model](#model) is a mapping from names to models.\n"
-        "- If a key may have more than three values, a link leads to their list.\n"
-        "- Weights, votes and conditions are [expressions](../language/expressions.md#expressions).\n"
-        "- In a protocol, `$NAME` may replace any value. The setting NAME then gives the value.",
+        f"# {KEY_PAGES[page].title}",
+        KEY_PAGES[page].opening + " [How to read the tables](../keys.md#how-to-read-the-tables).",
     ]
-    for name, schema in forms.items():
-        properties = schema.get("properties")
-        if not properties:
+    for entry in entries_of(page):
+        if entry.startswith(LIST):
+            key = entry.removeprefix(LIST)
+            form = next(form for form, name in value_lists().values() if name == key)
+            parts += value_list(key, key_forms()[form]["properties"][key])
             continue
-        parts += [f"## {title_of(name)}", schema.get("description", "") if name in definitions else ""]
-        if name in PAGES:
-            parts.append(f"[More about {title_of(name)}](../{PAGES[name]}).")
+        schema = key_forms()[entry]
+        parts += [f"## {title_of(entry)}", description_of(entry)]
+        if entry in PAGES:
+            parts.append(f"[More about {title_of(entry)}](../../{PAGES[entry]}).")
         rows = (
             (
                 f"`{key}`",
-                type_of(value),
+                SPELLINGS.get((entry, key)) or type_of(value),
                 default_of(key, value, schema.get("required", ())),
-                value.get("description", ""),
-                examples.get((name, key), ""),
+                meaning_of(entry, key, value),
+                examples.get((entry, key), ""),
             )
-            for key, value in properties.items()
+            for key, value in schema["properties"].items()
         )
         parts.append(table(("key", "value", "default", "meaning", "example"), rows))
-        for key, value in properties.items():
-            if (name, key) in value_lists().values():
-                parts += value_list(key, value)
-    return "\n\n".join(filter(None, parts)) + "\n"
+    return across_pages("\n\n".join(filter(None, parts)) + "\n", page)
+
+
+def meaning_of(form: str, key: str, schema: Schema) -> str:
+    """What a key does, with a link to the page that explains it, if there is one."""
+    link = f" [More](../../{MORE[form, key]})." if (form, key) in MORE else ""
+    return str(schema.get("description", "")) + link
+
+
+def description_of(form: str) -> str:
+    """What a form is, from its declaration."""
+    return str(key_forms()[form].get("description", ""))
+
+
+def spelling_of(form: str) -> tuple[str, str]:
+    """How a form is written, or its title, and what it is in one sentence."""
+    first = description_of(form).split("\n\n")[0].replace("\n", " ").split(". ")[0].rstrip(".")
+    spelling, is_written, meaning = first.partition("`: ")
+    if not is_written or not spelling.startswith("`"):
+        return title_of(form), first + "."
+    return f"{spelling}`", meaning[0].upper() + meaning[1:] + "."
+
+
+def keys_index() -> str:
+    """Where each form of the language is described, and how the tables of keys are read."""
+    rows = []
+    for form in key_forms():
+        written, meaning = spelling_of(form)
+        page = page_of(form)
+        title = KEY_PAGES[page].title.removeprefix("Keys of ")
+        rows.append((f"[{written}](keys/{page}.md#{anchor_of(form)})", meaning, f"[{title}](keys/{page}.md)"))
+    parts = [
+        "# Every key",
+        "These pages list every key of specs and protocols, with its values, its default and an example. "
+        "[The language](../language.md) explains how the keys work together.",
+        "- You have a key: see [keys by name](keys/names.md).\n"
+        "- You write a spec: begin with [the keys of a spec](keys/spec.md), and follow the links.\n"
+        "- You write a protocol: begin with [the keys of a protocol](keys/protocol.md).",
+        "## How to read the tables",
+        "- A spec needs `models`, `agents`, `methods`, and either `dataset` or `datasets`. A file that the spec "
+        "extends may contain them.\n"
+        "- All other keys with an empty default are optional.\n"
+        "- `NAME:` means a mapping with names of your own. For example, `NAME:` model is a mapping from names to "
+        "models.\n"
+        "- If a key may have more than three values, a link leads to their list.\n"
+        "- `env:NAME` is the content of the environment variable NAME.\n"
+        "- Weights, votes and conditions are [expressions](../language/expressions.md#expressions).\n"
+        "- In a protocol, `$NAME` may replace any value. The setting NAME then gives the value.",
+        "## All sections",
+        table(("section", "what it describes", "page"), rows),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def key_names() -> str:
+    """Every key in the order of the alphabet, with links to the forms that have it."""
+    forms: dict[str, list[str]] = {}
+    for form, schema in key_forms().items():
+        for key in schema["properties"]:
+            forms.setdefault(key, []).append(f"[{title_of(form)}]({page_of(form)}.md#{anchor_of(form)})")
+    rows = ((f"`{key}`", ", ".join(forms[key])) for key in sorted(forms, key=str.lower))
+    parts = [
+        "# Keys by name",
+        "Look up a key here. The link leads to the table that describes it. The names of models, methods and other "
+        "entries are your own, so they are not listed.",
+        table(("key", "described in"), rows),
+    ]
+    return "\n\n".join(parts) + "\n"
 
 
 # ------------------------------------------------------------------ commands
 
 
+def sentence(text: str) -> str:
+    """A text of the help as a sentence: with a capital letter and a full stop."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".") if text else ""
+
+
 def arguments_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
-    """Arguments and options of a verb with their help."""
+    """Arguments and options of a verb with their help, and the values that an argument may have."""
     for action in parser._actions:
         if isinstance(action, argparse._HelpAction | argparse._SubParsersAction) or action.help is argparse.SUPPRESS:
             continue
@@ -360,59 +483,93 @@ def arguments_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
         name = ", ".join(action.option_strings) if action.option_strings else shown
         if action.option_strings and shown and action.nargs != 0:
             name += f" {shown}"
-        yield f"`{name}`", (action.help or "").replace("%(default)s", str(action.default))
+        meaning = sentence((action.help or "").replace("%(default)s", str(action.default)))
+        if action.choices:
+            meaning += " Values: " + ", ".join(f"`{choice}`" for choice in action.choices) + "."
+        yield f"`{name}`", meaning
 
 
 def commands_page() -> str:
     """Every verb of the command line with its arguments."""
     parser = parser_of(VERBS)
     verbs = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction)).choices
-    parts = ["# Every command", "Exit status: 0 success, 1 the experiment failed, 2 the input is wrong."]
-    for name, verb in VERBS.items():
-        if verb.group == JOBS:
-            continue
-        parts += [f"## cortexdsl {name}", verb.line[0].upper() + verb.line[1:] + "."]
+    listed = {name: verb for name, verb in VERBS.items() if verb.group != JOBS}
+    parts = [
+        "# Every command",
+        "This page lists the commands of cortexdsl with their arguments. `cortexdsl COMMAND --help` prints the same.",
+        "The exit status is 0 after success, 1 if the experiment failed or is not finished, and 2 if the input is "
+        "wrong. An argument that is *repeatable* may be written several times.",
+        table(
+            ("command", "what it does", "group"),
+            ((f"[`{name}`](#cortexdsl-{name})", sentence(verb.line), verb.group) for name, verb in listed.items()),
+        ),
+    ]
+    for name, verb in listed.items():
+        parts += [f"## cortexdsl {name}", sentence(verb.line)]
         if rows := list(arguments_of(verbs[name])):
             parts.append(table(("argument", "meaning"), rows))
         for action in verbs[name]._actions:
             if isinstance(action, argparse._SubParsersAction):
+                helps = {choice.dest: choice.help or "" for choice in action._choices_actions}
                 for below, sub in action.choices.items():
-                    parts.append(f"### cortexdsl {name} {below}")
+                    parts += [f"### cortexdsl {name} {below}", sentence(helps.get(below, ""))]
                     if rows := list(arguments_of(sub)):
                         parts.append(table(("argument", "meaning"), rows))
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 # ------------------------------------------------------------------ protocols
 
 
+CALLS = re.compile(r"^calls: (\d+) at most", re.MULTILINE)
+"""The line of a drawing with the largest number of calls."""
+
+
+def drawing_of(protocol: str) -> str:
+    """What `cortexdsl explain` prints about a built-in protocol."""
+    drawing = io.StringIO()
+    with contextlib.redirect_stdout(drawing):
+        if run(["explain", protocol]):
+            raise RuntimeError(f"cortexdsl explain {protocol} failed")
+    return drawing.getvalue().strip()
+
+
 def protocols_page() -> str:
     """Every built-in protocol with its settings and the drawing of `cortexdsl explain`."""
+    drawings = {name: drawing_of(name) for name in sorted(builtin_names())}
+    titles = {name: load_protocol(name).node.plain().get("title", "") for name in drawings}
+    calls = {name: CALLS.findall(drawing)[0] for name, drawing in drawings.items()}
     parts = [
         "# Every protocol, drawn",
-        "What `cortexdsl explain NAME` prints with default settings and four agents. [Methods](../methods.md) says "
-        "where each comes from and what differs from its paper.",
+        "This page shows each built-in protocol turn by turn, as `cortexdsl explain NAME` prints it, with default "
+        "settings and four agents. [Methods](../methods.md) says where each comes from and what differs from its "
+        "paper.",
+        table(
+            ("protocol", "title", "calls per question, at most"),
+            ((f"[`{name}`](#{name})", titles[name], calls[name]) for name in drawings),
+        ),
+        "## How to read a drawing",
+        "- The first lines name the agents of each role.\n"
+        "- `steps` has a line for each kind of turn: who speaks, whom it hears, what is read from the reply, and the "
+        "prompt's file. `own` and `told` say which turns of the speaker and of the heard agents the prompt shows. "
+        "Without them it shows no turn of the speaker, and the latest turn of each heard agent.\n"
+        "- `schedule` has the order of the steps. `repeat 0 times` is a loop that does not run with the default "
+        "settings.\n"
+        "- `who hears whom` has a line for each turn. In `8 agent-1, hears 5 6 7, own 0 4`, turn 8 is one of agent-1. "
+        "Its prompt shows turns 5, 6 and 7 of others, and turns 0 and 4 of the agent's own conversation.\n"
+        "- The replies of a drawing are invented, and nobody agrees in them. The last lines say what other replies "
+        "would change. A *draw* there is a random choice.",
     ]
-    for name in sorted(builtin_names()):
-        title = load_protocol(name).node.plain().get("title", "")
-        drawing = io.StringIO()
-        with contextlib.redirect_stdout(drawing):
-            if run(["explain", name]):
-                raise RuntimeError(f"cortexdsl explain {name} failed")
-        parts += [
-            f"## {name}",
-            title,
-            f"```text\n{drawing.getvalue().strip()}\n```",
-        ]
+    for name, drawing in drawings.items():
+        parts += [f"## {name}", titles[name], f"```text\n{drawing}\n```"]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def write_pages(app: Any) -> None:
-    """Write the pages, leaving those alone that did not change."""
+    """Write the pages, leaving those alone that did not change; pages of keys that are no longer made are removed."""
     folder = Path(app.srcdir) / "reference"
-    folder.mkdir(exist_ok=True)
     pages = {
-        "keys": keys_page(Path(app.srcdir).parent),
+        **key_pages(Path(app.srcdir).parent),
         "commands": commands_page(),
         "protocols": protocols_page(),
         "errors": errors_page(),
@@ -421,8 +578,12 @@ def write_pages(app: Any) -> None:
     }
     for name, text in pages.items():
         path = folder / f"{name}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
+    for path in (folder / "keys").glob("*.md"):
+        if f"keys/{path.stem}" not in pages:
+            path.unlink()
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -91,7 +91,9 @@ def test_no_page_is_wider_than_its_window(folder: Path, site: str, new_page: Cal
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
             assert page.evaluate(STICKS_OUT) == [], (path, width)
-    for name, part in (("keys", ".table-wrapper"), ("protocols", "pre")):
+    keys = [f"keys/{path.stem}" for path in (folder / "reference" / "keys").glob("*.html")]
+    assert len(keys) > 5
+    for name, part in (*((name, ".table-wrapper") for name in ("keys", *keys)), ("protocols", "pre")):
         page.goto(f"{site}/reference/{name}.html")
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})

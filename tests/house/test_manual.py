@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import sys
 from pathlib import Path
 
 import pytest
@@ -92,25 +91,3 @@ def test_every_page_is_in_the_menu() -> None:
     pages = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
     made = {page for page in pages if page.startswith("reference/")}
     assert pages - made - menu - {"index.md"} == set()
-
-
-@pytest.fixture(scope="module")
-def keys_page() -> str:
-    sys.path.insert(0, str(DOCS / "site"))
-    try:
-        import reference_pages
-    finally:
-        sys.path.pop(0)
-    return str(reference_pages.keys_page(ROOT))
-
-
-def test_the_page_of_keys_has_every_key_with_type_and_example(keys_page: str) -> None:
-    """Keys of specs, of models and of steps stand there; most have an example from a shipped spec."""
-    rows = [line for line in keys_page.splitlines() if line.startswith("| `")]
-    assert {"| `replicates` ", "| `api_base` ", "| `hears` ", "| `dollars` "} <= {
-        row[: row.index("|", 2)] for row in rows
-    }
-    cells = [re.split(r"(?<!\\)\|", row)[1:-1] for row in rows]
-    assert all(len(row) == 5 and row[1].strip() for row in cells)
-    assert all(row[1].count(" or ") < 3 for row in cells), "more than three values stand in a list below the table"
-    assert sum(bool(row[4].strip()) for row in cells) > len(cells) / 2

@@ -6,7 +6,8 @@ import ast
 import importlib
 import re
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,6 +20,7 @@ from cortexdsl.models.transports.failures import FailureKind
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("cortexdsl", "cortexdsl_tiny", "cortexdsl_train", "snakemake_logger_plugin_cortexdsl")
 ENVIRONMENT = re.compile(r"environ(?:ment)?$")
+MODULES = ("errors_page", "environment_page", "key_pages", "reference_pages")
 READS = ("get", "setdefault", "pop", "update")
 
 
@@ -26,7 +28,7 @@ READS = ("get", "setdefault", "pop", "update")
 def site() -> Iterator[dict[str, ModuleType]]:
     """Modules of docs/site by name."""
     sys.path.insert(0, str(ROOT / "docs" / "site"))
-    yield {name: importlib.import_module(name) for name in ("errors_page", "environment_page")}
+    yield {name: importlib.import_module(name) for name in MODULES}
     sys.path.pop(0)
 
 
@@ -38,6 +40,63 @@ def test_every_key_of_the_schema_has_a_description(kind: Any) -> None:
     keys = [(name, key, value) for name, form in forms.items() for key, value in form.get("properties", {}).items()]
     assert len(keys) > 50
     assert [f"{name}: {key}" for name, key, value in keys if not value.get("description")] == []
+
+
+def test_every_form_is_on_exactly_one_page_of_keys(site: dict[str, ModuleType]) -> None:
+    """A form is a mapping with keys of its own. The protocol of a spec is the form of a protocol file."""
+    schemas = {kind: json_schema(kind) for kind in ("spec", "protocol")}
+    forms = {name: form for schema in schemas.values() for name, form in schema["$defs"].items()} | schemas
+    with_keys = {name for name, form in forms.items() if form.get("properties")} - {"ProtocolText"}
+    placed = Counter(entry for page in site["key_pages"].KEY_PAGES.values() for entry in page.contents)
+    lists = {entry for entry in placed if entry.startswith(site["key_pages"].LIST)}
+    assert len(with_keys) > 50
+    assert set(placed) - lists == with_keys, "give each form a page in docs/site/key_pages.py"
+    assert set(placed.values()) == {1}
+
+
+def test_a_form_without_a_page_says_where_to_add_it(site: dict[str, ModuleType]) -> None:
+    with pytest.raises(RuntimeError, match=r"NewForm is on 0 pages of keys \(none\).*docs/site/key_pages\.py"):
+        site["key_pages"].page_of("NewForm")
+
+
+@pytest.fixture(scope="module")
+def key_pages(site: dict[str, ModuleType]) -> Mapping[str, str]:
+    """Pages of keys by path."""
+    pages: Mapping[str, str] = site["reference_pages"].key_pages(ROOT)
+    return pages
+
+
+def test_the_pages_of_keys_have_every_key_with_type_and_example(key_pages: Mapping[str, str]) -> None:
+    """Keys of specs, of models and of steps stand there; most have an example from a shipped spec."""
+    tables = "\n".join(text for name, text in key_pages.items() if name not in ("keys", "keys/names"))
+    rows = [line for line in tables.splitlines() if line.startswith("| `")]
+    assert {"| `replicates` ", "| `api_base` ", "| `hears` ", "| `dollars` "} <= {
+        row[: row.index("|", 2)] for row in rows
+    }
+    cells = [re.split(r"(?<!\\)\|", row)[1:-1] for row in rows]
+    assert all(len(row) == 5 and row[1].strip() for row in cells)
+    assert all(row[1].count(" or ") < 3 for row in cells), "more than three values stand in a list below the table"
+    assert sum(bool(row[4].strip()) for row in cells) > len(cells) / 2
+
+
+def test_pages_of_keys_are_short_and_their_links_lead_to_sections(key_pages: Mapping[str, str]) -> None:
+    """A link to a page that is not made, or to a section that it does not have, is a mistake."""
+    anchors = {
+        (name, re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-"))
+        for name, text in key_pages.items()
+        for title in re.findall(r"^##? (.+)$", text, re.MULTILINE)
+    }
+    for name, text in key_pages.items():
+        assert len(text.split()) < 2_000, f"split {name}: docs/site/key_pages.py"
+        for path, anchor in re.findall(r"\]\(((?:keys/|\.\./keys)?[a-z]*(?:\.md)?)#([^)]+)\)", text):
+            page = (Path(name).parent / path.removesuffix(".md")).as_posix() if path else name
+            page = page.removeprefix("keys/../")
+            assert (page, anchor) in anchors, f"{name}: {path}#{anchor}"
+
+
+def test_every_generated_page_is_in_the_menu(key_pages: Mapping[str, str]) -> None:
+    menu = (ROOT / "docs" / "index.md").read_text(encoding="utf-8").split()
+    assert {f"reference/{name}" for name in key_pages} - set(menu) == set()
 
 
 def test_the_page_of_errors_has_every_class_and_every_kind_of_failure(site: dict[str, ModuleType]) -> None:

@@ -23,7 +23,7 @@ class ConsistencyForm(StrictEntry):
 
 
 class VerifierForm(StrictEntry):
-    """`{verifier: NAME}`: the score that a model gives to the solution."""
+    """`{verifier: NAME}`: the score that the model NAME gives to the solution."""
 
     verifier: Name = Field(description="The name of an entry of models.")
 
@@ -64,7 +64,7 @@ class DeferText(StrictEntry):
     }
 
     below: Annotated[Share, Field(gt=0)] = Field(
-        description="The question is handed on if the confidence of the debate is below this number or unknown."
+        description="The question is handed on if the confidence of the debate is below this number, or unknown."
     )
     to: Text = Field(description="The method that answers instead: its name, or METHOD[AXIS=VALUE].")
 

@@ -77,7 +77,7 @@ LeftOutText: TypeAlias = Annotated[Text, BeforeValidator(_left_out, json_schema_
 class PermutationsForm(StrictEntry):
     """`{permutations: 20}`: estimate Shapley values from this many random orders of the agents."""
 
-    permutations: Annotated[Whole, Field(ge=2, le=100_000)] = Field(description="The number of orders.")
+    permutations: Annotated[Whole, Field(ge=2, le=100_000)] = Field(description="The number of random orders.")
 
 
 ShapleyText: TypeAlias = Annotated[
@@ -98,7 +98,11 @@ class WhatifText(StrictEntry):
         description="Parts that are left out. agent=NAME leaves out this agent. The word agent alone leaves out each "
         "agent in turn. edge, round and step work alike.",
     )
-    shapley: ShapleyText = Field(None, description="How the contribution of each agent is computed (Shapley values).")
+    shapley: ShapleyText = Field(
+        None,
+        description="Also compute what each agent contributes, as Shapley values. "
+        "exact: from all subsets of the agents.",
+    )
 
     @model_validator(mode="after")
     def _something(self) -> Self:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
-from pydantic import BeforeValidator, Field, Strict, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import TaggedUnionSchema
 
@@ -16,7 +15,6 @@ from cortexdsl.language.grammar.confidence import ConfidenceText, DebateConfiden
 from cortexdsl.language.grammar.counterfactuals import WhatifText
 from cortexdsl.language.grammar.entries import (
     Address,
-    Duration,
     Flag,
     Name,
     Number,
@@ -33,57 +31,33 @@ from cortexdsl.language.grammar.entries import (
 from cortexdsl.language.grammar.protocol import ProtocolText, RoleText
 from cortexdsl.language.grammar.questions import DatasetText, KnowledgeText
 from cortexdsl.language.grammar.speakers import AgentText, ModelText, ToolText
+from cortexdsl.language.grammar.spending import LimitsText
 from cortexdsl.language.grammar.steps import PromptText
 from cortexdsl.language.grammar.training import TrainText
 
 
 class ServerText(StrictEntry):
-    """A model server. With a command the run starts and stops it; without, the run waits for a server elsewhere."""
+    """A model server that the run starts and stops, or waits for if it has no command."""
 
     command: Text | None = Field(
-        None, description="The command line; {port} is a free port. Without it the server runs elsewhere."
+        None,
+        description="The command line that starts the server. {port} becomes a free port. Without this key,"
+        " you start the server yourself.",
     )
     url: Address | None = Field(
         None,
-        description="The server's address. Default: http://127.0.0.1:{port}/v1; without a command, the value of env.",
+        description="The server's address. Default with a command: http://127.0.0.1:{port}/v1. Default without: "
+        "the content of the variable env.",
     )
-    env: Variable = Field(description="The environment variable that gets the address, for api_base: env:NAME.")
-    ready: Text = Field("/models", description="The path below the address that answers when the server is ready.")
+    env: Variable = Field(
+        description="The environment variable with the address. A model uses it by api_base: env:NAME."
+    )
+    ready: Text = Field(
+        "/models", description="The path below the address that is requested to see whether the server is ready."
+    )
     seconds: Annotated[float, Field(gt=0, le=86_400, strict=True)] | None = Field(
         None, description="How many seconds to wait for the server. Default: 600 with a command, 10 without."
     )
-
-
-def _share(value: Any) -> Any:
-    percent = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", value) if isinstance(value, str) else None
-    if percent is not None:
-        return float(percent[1]) / 100
-    if isinstance(value, str):
-        raise invalid("this is not a share", "write 5%, or 0.05")
-    return value
-
-
-Percentage: TypeAlias = Annotated[
-    float, Strict(), Field(ge=0, le=1), BeforeValidator(_share, json_schema_input_type=float | str)
-]
-
-
-class LimitsText(StrictEntry):
-    """Limits on spending and on failures. Calls, tokens, dollars and seconds have no limit by default."""
-
-    calls: Annotated[Whole, Field(ge=0)] | None = Field(None, description="The most requests.")
-    tokens: Annotated[Whole, Field(ge=0)] | None = Field(None, description="The most tokens, of prompts and replies.")
-    dollars: Annotated[float, Field(ge=0, strict=True)] | None = Field(
-        None, description="The most dollars; every model needs a price."
-    )
-    seconds: Annotated[float, Field(gt=0, strict=True)] | None = Field(
-        None, description="The most seconds that jobs run, summed over jobs."
-    )
-    connections: Annotated[Whole, Field(ge=1, le=100_000)] = Field(
-        16, description="The most calls in flight to one address with one key."
-    )
-    failed: Percentage = Field(0.05, description="The share of calls that may fail, such as 0.05 or 5%.")
-    wait: Duration = Field(0.0, description="How long to wait for a server that does not answer: seconds, or 10min.")
 
 
 # ---------------------------------------------------------------- methods
@@ -98,23 +72,29 @@ GrowText: TypeAlias = Annotated[
 
 
 class MatchText(StrictEntry):
-    """`{calls: METHOD}`: spend as much as METHOD does on each question. Write one unit."""
+    """`{calls: METHOD}`: spend as many calls as METHOD does on each question.
+
+    Write one unit, such as `calls`. Its value is the method to match. Every key except `grow` is a unit.
+    """
 
     example: ClassVar[str] = "{calls: METHOD}"
 
-    calls: Text | None = Field(None, description="Match the calls of this method.")
-    tokens: Text | None = Field(None, description="Match the tokens of prompts and replies.")
-    total_tokens: Text | None = Field(None, description="The same as tokens.")
-    input_tokens: Text | None = Field(None, description="Match the tokens of prompts.")
-    output_tokens: Text | None = Field(None, description="Match the tokens of replies.")
-    reasoning_tokens: Text | None = Field(None, description="Match the tokens of reasoning.")
-    compute: Text | None = Field(None, description="Match floating-point operations, 2 x parameters x tokens.")
-    dollars: Text | None = Field(None, description="Match dollars; every model needs a price.")
-    critical_path: Text | None = Field(None, description="Match the seconds of the longest chain of calls.")
-    depth: Text | None = Field(None, description="Match the calls of the longest chain of calls.")
+    calls: Text | None = Field(None, description="Unit: calls.")
+    tokens: Text | None = Field(None, description="Unit: tokens of prompts and replies.")
+    total_tokens: Text | None = Field(None, description="Unit: the same as tokens.")
+    input_tokens: Text | None = Field(None, description="Unit: tokens of prompts.")
+    output_tokens: Text | None = Field(None, description="Unit: tokens of replies.")
+    reasoning_tokens: Text | None = Field(None, description="Unit: tokens of reasoning.")
+    compute: Text | None = Field(None, description="Unit: floating-point operations, 2 x parameters x tokens.")
+    dollars: Text | None = Field(None, description="Unit: dollars. Every model needs a price.")
+    critical_path: Text | None = Field(
+        None, description="Unit: seconds of the longest chain of calls that wait for each other."
+    )
+    depth: Text | None = Field(None, description="Unit: number of calls in the longest chain of calls.")
     grow: GrowText | None = Field(
         None,
-        description="The setting that grows until the budget is spent: NAME, or {NAME: [VALUES]}. Default: samples.",
+        description="The setting of this method that is raised until the budget is spent: NAME, or {NAME: "
+        "[VALUES]}. Default: samples.",
     )
 
     @property
@@ -134,24 +114,31 @@ UNITS = ("tokens", *BUDGETS)
 
 
 class MethodText(StrictEntry, extra="allow"):
-    """A protocol with settings, or a copy of another method (like). All other keys are settings of the protocol."""
+    """A protocol with settings (`protocol`), or a changed copy of another method (`like`).
+
+    All keys that are not in the table are settings of the protocol.
+    """
 
     example: ClassVar[str] = "{protocol: NAME}"
 
     protocol: Text | None = Field(None, description="A protocol's name, or ./FILE.yaml in the folder of the spec.")
-    like: Name | None = Field(None, description="Another method, which this one copies and changes.")
-    match: MatchText | None = Field(None, description="Spend as much as another method.")
+    like: Name | None = Field(None, description="The method that this one copies. The other keys change the copy.")
+    match: MatchText | None = Field(None, description="Spend as much as another method spends.")
     team: Name | None = Field(None, description="The team that debates. Default: all agents.")
     agents: Annotated[tuple[Name, ...], Field(min_length=1)] | None = Field(
         None, description="The agents that debate, instead of team."
     )
-    roles: dict[Variable, RoleText] = Field(default_factory=dict, description="Other agents or models for roles.")
-    prompts: dict[Variable, PromptText] = Field(default_factory=dict, description="Other templates for steps, by step.")
+    roles: dict[Variable, RoleText] = Field(
+        default_factory=dict, description="For each role that you change: the agents or the model that have it."
+    )
+    prompts: dict[Variable, PromptText] = Field(
+        default_factory=dict, description="For each step that you change: its template."
+    )
     confidence: ConfidenceText = Field("stated", description="How the confidence of an answer is measured.")
     placebo: PlaceboText = Field(
         "none",
-        description="What debaters are shown instead of the words of others, in all steps or by step: a control for "
-        "the content of a debate.",
+        description="A control: what debaters are shown instead of the words of others. Write one value for all "
+        "steps, or a value for each step.",
     )
     debate_confidence: DebateConfidenceText = Field(
         "votes", description="How the confidence of the whole debate is computed."
@@ -189,7 +176,7 @@ AxesText: TypeAlias = Annotated[
 
 
 class VaryText(StrictEntry):
-    """One grid: every combination of the values of its axes."""
+    """One grid: each combination of the values is a cell."""
 
     example: ClassVar[str] = "{method: NAME, vary: {AXIS: [VALUES]}}"
 
@@ -205,14 +192,17 @@ GridText: TypeAlias = Annotated[
 
 # ---------------------------------------------------------------- the analysis
 class FamilyText(StrictEntry):
-    """Comparisons whose p-values are adjusted together: each of `compare` against `to`."""
+    """Comparisons whose p-values are corrected together: each of `compare` against `to`."""
 
     example: ClassVar[str] = "{compare: [METHODS], to: METHOD}"
 
     compare: Annotated[
         Text | Annotated[tuple[Text, ...], Field(min_length=1)],
         OneOf(),
-    ] = Field(description="Names of methods or cells; or all, grid, or grid.AXIS.")
+    ] = Field(
+        description="Methods or cells, by name. all: all cells. grid: the cells of all grids. grid.SETTING:"
+        " the cells of grids that vary this setting."
+    )
     to: Text = Field(description="The method or cell that they are compared to.")
     correction: Correction | None = Field(None, description="How p-values are corrected. Default: as in analysis.")
 
@@ -224,7 +214,7 @@ class JudgeText(StrictEntry):
 
 
 class AnalysisText(StrictEntry):
-    """Metrics and comparisons."""
+    """Which metrics are computed, and which cells are compared."""
 
     metrics: Annotated[tuple[Name, ...], Field(min_length=1)] = Field(
         ("accuracy",), description="Metrics that are computed for each cell."
@@ -240,24 +230,30 @@ class AnalysisText(StrictEntry):
 class StoppingText(StrictEntry):
     """Stop the run when every claim is decided. Claims are tested after each batch of questions."""
 
-    rule: Literal["together", "racing"] = Field("together", description="Whether cells stop together or one by one.")
-    batch: Annotated[Whole, Field(ge=1)] = Field(50, description="Questions between two tests.")
-    fewest: Annotated[Whole, Field(ge=1)] = Field(50, description="Questions before the first test.")
+    rule: Literal["together", "racing"] = Field(
+        "together",
+        description="together: all cells stop when all claims"
+        " are decided. racing: each cell stops "
+        "when the claims that name it are "
+        "decided.",
+    )
+    batch: Annotated[Whole, Field(ge=1)] = Field(50, description="The number of questions between two tests.")
+    fewest: Annotated[Whole, Field(ge=1)] = Field(50, description="The number of questions before the first test.")
     alpha: Annotated[float, Field(gt=0, lt=1, strict=True)] | None = Field(
         None, description="The significance level. Default: as in analysis."
     )
 
 
 class ExpectedText(StrictEntry):
-    """What you expect, for the power calculation before the run."""
+    """What you expect of the results, to compute the power of the claims before the run."""
 
     discordance: Share | None = Field(
         None, description="The share of questions on which exactly one of two methods is right."
     )
     correlation: Annotated[float, Field(ge=-1, le=1, strict=True)] | None = Field(
         None,
-        description="The correlation, over questions, of the difference between two methods in one replicate with the "
-        "same difference in another replicate. Default: 1 (replicates add no power).",
+        description="How similar two replicates are: at 1, the difference between two methods is the same on each"
+        " question. Default: 1, so replicates add no power.",
     )
     accuracy: Annotated[Share | dict[Text, Share], OneOf()] | None = Field(
         None, description="The accuracy of all cells, or of each cell by its name."
@@ -269,10 +265,12 @@ class ExpectedText(StrictEntry):
         default_factory=dict, description="The standard deviation over questions, for each metric or claim."
     )
     power: Annotated[float, Field(gt=0, lt=1, strict=True)] = Field(
-        0.8, description="The probability of finding an expected difference."
+        0.8, description="The power that you want: the probability to find a difference of the expected size."
     )
-    refuse: Flag = Field(False, description="Refuse to run if a claim has less power.")
-    reply_tokens: Annotated[Whole, Field(ge=1, le=10_000_000)] = Field(200, description="Expected tokens of a reply.")
+    refuse: Flag = Field(False, description="true: the run does not start if a claim has less power than you want.")
+    reply_tokens: Annotated[Whole, Field(ge=1, le=10_000_000)] = Field(
+        200, description="The expected number of tokens of a reply, for cost estimates."
+    )
 
 
 # ---------------------------------------------------------------- the whole
@@ -304,19 +302,21 @@ class SpecText(StrictEntry):
 
     title: Text = Field("", description="The question that the experiment asks.")
     seed: Annotated[Seed, BeforeValidator(_one_seed, json_schema_input_type=Seed)] = Field(
-        0, description="The only source of chance."
+        0, description="Every random choice derives from this number: samples, the calls' seeds, and draws."
     )
     replicates: Annotated[Whole, Field(ge=1, le=10_000)] = Field(1, description="How often each question is debated.")
     dataset: DatasetText | None = Field(
         None, description="The questions: a listed dataset, your own file, or a dataset of the Hugging Face hub."
     )
     datasets: Annotated[dict[Name, DatasetText], Field(min_length=1)] | None = Field(
-        None, description="Several datasets, each with a label."
+        None, description="Several datasets instead of one, each with a label."
     )
     models: Annotated[dict[Name, ModelText], Field(min_length=1)] = Field(
         description="Models, each with the name that agents use."
     )
-    agents: Annotated[tuple[AgentText, ...], Field(min_length=1, max_length=1_000)] = Field(description="Who debates.")
+    agents: Annotated[tuple[AgentText, ...], Field(min_length=1, max_length=1_000)] = Field(
+        description="The agents, each with a model."
+    )
     teams: dict[
         Name,
         Annotated[
@@ -329,8 +329,7 @@ class SpecText(StrictEntry):
     )
     grid: GridText = Field(
         default_factory=dict,
-        description="The settings of methods that vary: {METHOD: {SETTING: [VALUES]}}. Each combination of values is a "
-        "cell.",
+        description="For each method, the settings that vary, and their values. Each combination of values is a cell.",
     )
     analysis: AnalysisText = Field(
         default_factory=lambda: AnalysisText.model_validate({}),
@@ -339,21 +338,26 @@ class SpecText(StrictEntry):
     hypotheses: tuple[Text, ...] = Field((), description="Claims to test, such as accuracy(a) > accuracy(b).")
     whatif: dict[Text, WhatifText] = Field(
         default_factory=dict,
-        description="For each cell, by its name: its debates without an agent, an edge, a round or a step.",
+        description="For a cell, by its name: what is left out of its finished debates (an agent, an edge, a "
+        "round or a step), to see what that changes.",
     )
     train: dict[Name, TrainText] = Field(
-        default_factory=dict, description="Debates to learn from. A model with trained: NAME uses the result."
+        default_factory=dict, description="Trainings from debates, by name. A model with trained: NAME uses the result."
     )
     limits: LimitsText = Field(
         default_factory=lambda: LimitsText.model_validate({}), description="What the experiment may spend."
     )
     protocols: dict[Name, ProtocolText] = Field(default_factory=dict, description="Your own protocols, by name.")
     knowledge: dict[Name, KnowledgeText] = Field(default_factory=dict, description="Sources of passages, by name.")
-    tools: dict[Name, ToolText] = Field(default_factory=dict, description="Speakers without a model, each with a name.")
+    tools: dict[Name, ToolText] = Field(
+        default_factory=dict, description="Tools that speak in debates, by name. They call no model."
+    )
     servers: dict[Name, ServerText] = Field(
         default_factory=dict, description="Model servers that the run starts or waits for."
     )
-    expected: ExpectedText | None = Field(None, description="What you expect, for power and cost estimates.")
+    expected: ExpectedText | None = Field(
+        None, description="What you expect of the results, for estimates of power and cost."
+    )
     stopping: StoppingText | None = Field(None, description="Stop the run when the claims are decided.")
     shard_size: Annotated[Literal["auto"] | Annotated[Whole, Field(ge=1)], OneOf()] = Field(
         "auto", description="The number of questions per job."

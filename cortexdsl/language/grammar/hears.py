@@ -88,7 +88,7 @@ class RingForm(StrictEntry):
 
 
 class GroupsForm(StrictEntry):
-    """`{groups: n}` or `{groups: [sizes]}`: hear the others of the own group."""
+    """`{groups: n}` or `{groups: [sizes]}`: hear the other agents of the same group."""
 
     groups: Annotated[
         AtLeastOne | Setting | Annotated[tuple[AtLeastOne, ...], Field(min_length=1)],
@@ -100,7 +100,7 @@ _RoleName: TypeAlias = Annotated[Name | Setting, OneOf()]
 
 
 class RoleForm(StrictEntry):
-    """`{role: NAME}`: hear the agents that have the role, or one of several roles."""
+    """`{role: NAME}`: in `hears`, hear the agents that have the role, or one of several roles."""
 
     role: Annotated[
         tuple[_RoleName, ...],
@@ -110,7 +110,7 @@ class RoleForm(StrictEntry):
 
 
 class EdgesForm(StrictEntry):
-    """`{edges: [[speaker, listener], ...]}`: hear along these edges, by names of agents."""
+    """`{edges: [[speaker, listener], ...]}`: hear along these edges, which are pairs of names."""
 
     edges: tuple[Annotated[tuple[Name, ...], Field(min_length=2, max_length=2)], ...] = Field(
         description="Pairs of agents: the speaker, then the listener."
@@ -132,7 +132,7 @@ class NetworkXForm(StrictEntry, extra="allow"):
 
 
 class ConditionForm(StrictEntry):
-    """`{where: CONDITION}`: only edges for which a condition holds."""
+    """`{where: CONDITION}`: in `within`, only the edges for which a condition holds."""
 
     where: Weight = Field(
         description="A condition on edges, such as differs: the last answers of the two agents are not equal."
@@ -147,13 +147,13 @@ LayoutText: TypeAlias = Annotated[
 
 
 class SparseText(StrictEntry):
-    """The weights of edges, and the rule that keeps edges."""
+    """What `{sparse: ...}` contains: the weights of edges, and the rule that keeps edges."""
 
     example: ClassVar[str] = "{weight: confidence, keep: mean}"
 
     weight: Weight = Field(description="An expression with a value for each edge, such as similarity.")
-    keep: KeepText = Field("mean", description="Which of the weights are kept.")
-    within: LayoutText = Field("everyone", description="Choose only along the edges of this graph.")
+    keep: KeepText = Field("mean", description="The edges with these weights are kept.")
+    within: LayoutText = Field("everyone", description="Only edges of this graph are considered.")
 
 
 class SparseForm(StrictEntry):
@@ -174,7 +174,7 @@ class WhereForm(StrictEntry):
     where: Weight = Field(
         description="A condition on edges, such as differs: the last answers of the two agents are not equal."
     )
-    within: LayoutText = Field("everyone", description="Choose only along the edges of this graph.")
+    within: LayoutText = Field("everyone", description="Only edges of this graph are considered.")
 
 
 HearsText: TypeAlias = Annotated[

@@ -87,13 +87,13 @@ class BinText(StrictEntry):
     from_: Share | None = Field(None, alias="from", description="The lower bound; it belongs to the bin.")
     above: Share | None = Field(None, description="The lower bound; it does not belong to the bin.")
     to: Share | None = Field(
-        None, description="The upper bound; it does not belong to the bin, except 1 in the last bin."
+        None, description="The upper bound; it does not belong to the bin. But the highest bin contains 1."
     )
     through: Share | None = Field(None, description="The upper bound; it belongs to the bin.")
     value: Annotated[
         Share | Literal["keep"],
         OneOf(),
-    ] = Field(description="What confidences in the bin become. keep: they stay as they are.")
+    ] = Field(description="What a confidence in the bin becomes. keep: it stays as it is.")
 
     @model_validator(mode="after")
     def _bounds(self) -> Self:
@@ -117,11 +117,13 @@ class BinText(StrictEntry):
 
 
 class BinsForm(StrictEntry):
-    """`{bins: [...]}`: a value for each bin. The bins cover 0 to 1 without gaps or overlaps."""
+    """`{bins: [...]}`: a value for each range of confidences. The ranges cover 0 to 1 without gaps or overlaps."""
 
     example: ClassVar[str] = "{bins: [{from, to, value}]}"
 
-    bins: Annotated[tuple[BinText, ...], Field(min_length=1, max_length=1_000)] = Field(description="The bins.")
+    bins: Annotated[tuple[BinText, ...], Field(min_length=1, max_length=1_000)] = Field(
+        description="The bins, in any order."
+    )
 
     @model_validator(mode="after")
     def _cover(self) -> Self:
@@ -165,13 +167,15 @@ PassesOn: TypeAlias = Literal["whole", "answer", "reasoning"]
 
 # ---------------------------------------------------------------- the decision
 class VoteText(StrictEntry):
-    """How a tied vote is decided."""
+    """The rule for a tied vote: `{fallback: none}`."""
 
     example: ClassVar[str] = "{fallback: none}"
 
     fallback: Annotated[Fallback | Setting, OneOf()] = Field(
         "confidence",
-        description="How a tie is decided: by the sum of confidences; or not at all if no two voters agree.",
+        description="How a tie is decided. confidence: by the sum of confidences; in weighted and pool, by the "
+        "number of debaters. none: the debate has no answer if no two debaters agree; other ties are "
+        "decided as with confidence.",
     )
 
 
@@ -179,7 +183,7 @@ class OtherwiseText(StrictEntry):
     """What decides if a role gave no answer."""
 
     otherwise: Literal["majority", "weighted", "first", "none"] | None = Field(
-        None, alias="else", description="What decides if the role gave no readable answer."
+        None, alias="else", description="What decides if the role gave no readable answer. Default: none."
     )
 
     @property
@@ -197,7 +201,7 @@ class LastForm(OtherwiseText):
 
 
 class RoleAnswerForm(OtherwiseText):
-    """`{role: NAME}`: the same as `{last: NAME}`."""
+    """`{role: NAME}`: in `decide`, the same as `{last: NAME}`."""
 
     role: Name = Field(description="The role whose last answer decides.")
 
@@ -205,13 +209,13 @@ class RoleAnswerForm(OtherwiseText):
 class MajorityForm(StrictEntry):
     """`{majority: {fallback: none}}`: a majority vote that may stay tied."""
 
-    majority: VoteText = Field(description="How a tie is decided.")
+    majority: VoteText = Field(description="The rule for a tied vote.")
 
 
 class WeightedForm(StrictEntry):
     """`{weighted: {fallback: none}}`: a vote weighted by confidence that may stay tied."""
 
-    weighted: VoteText = Field(description="How a tie is decided.")
+    weighted: VoteText = Field(description="The rule for a tied vote.")
 
 
 class BallotForm(VoteText):
@@ -226,7 +230,7 @@ class TrimmedForm(StrictEntry):
     """`{trimmed: share}`: the mean of the answers that are numbers, without this share at each end."""
 
     trimmed: Annotated[Annotated[Number, Field(ge=0, le=0.5)] | Setting, OneOf()] = Field(
-        description="The share, from 0 (the mean) to 0.5 (the median)."
+        description="The share of the answers that is left out at each end: 0 gives the mean, 0.5 the median."
     )
 
 
@@ -284,20 +288,20 @@ def _fallback(vote: VoteText, text: ProtocolText) -> Any:
 
 # ---------------------------------------------------------------- roles
 class ModelOfForm(StrictEntry):
-    """`{model_of: first}`: an extra agent with the model of the first agent. The role is its name."""
+    """`{model_of: first}`: an extra agent with the model of the first agent. It has the name of the role."""
 
     model_of: Literal["first", "second"] = Field(description="The agent whose model the extra agent has.")
 
 
 class ModelForm(StrictEntry):
-    """`{model: NAME}`: an extra agent with this model. The role is its name."""
+    """`{model: NAME}`: an extra agent with this model. It has the name of the role."""
 
     model: Name = Field(description="The name of an entry of models.")
     persona: Text | None = Field(None, description="The system message: a role or a manner.")
 
 
 class ToolForm(StrictEntry):
-    """`{tool: NAME}`: a tool of the spec instead of a model. The role is its name."""
+    """`{tool: NAME}`: a tool of the spec instead of an agent. It has the name of the role."""
 
     tool: Annotated[Name | Setting, OneOf()] = Field(description="The name of an entry of tools.")
 
@@ -317,23 +321,27 @@ RoleText: TypeAlias = Annotated[
 
 # ---------------------------------------------------------------- the whole
 class ProtocolText(StrictEntry):
-    """A debate protocol."""
+    """A debate protocol: its roles, its kinds of turns, their order, and the decision."""
 
     example: ClassVar[str] = "{steps: ..., schedule: ..., decide: ...}"
 
-    title: Text = Field("", description="A title, for people.")
+    title: Text = Field("", description="A title for readers.")
     source: Text | None = Field(None, description="Where the method was published.")
     settings: dict[Variable, Plain] = Field(
-        default_factory=dict, description="What methods may set and grids may vary, with defaults."
+        default_factory=dict, description="The names that methods may set and grids may vary, each with its default."
     )
     roles: Annotated[dict[Variable, RoleText], Field(min_length=1)] = Field(
         {"debater": "everyone"}, description="The agents of each role."
     )
     debaters: Annotated[tuple[Name, ...], BeforeValidator(listed, json_schema_input_type=Name | tuple[Name, ...])] = (
-        Field((), description="The roles whose answers make rounds and votes. Default: the first role that answers.")
+        Field(
+            (),
+            description="The roles whose answers are voted on and counted in rounds. Default: the role of "
+            "the first step that reads an answer.",
+        )
     )
     steps: Annotated[dict[Variable, StepText], Field(min_length=1)] = Field(
-        description="Kinds of utterances, each with a name."
+        description="The kinds of turns, each with a name."
     )
     schedule: Annotated[tuple[ItemText, ...], Field(min_length=1)] = Field(
         description="The steps in their order, with loops, choices and cases."
@@ -345,20 +353,26 @@ class ProtocolText(StrictEntry):
     )
     participation: Annotated[Participation | Setting, OneOf()] = Field(
         "spoken",
-        description="The edges that the expression names participation and self_orientation count: those from the "
-        "agent (spoken), to the agent (heard), or both. Only kept edges count.",
+        description="What the name participation counts in expressions. spoken: how often others heard the agent."
+        " heard: how often it heard others. both: the sum.",
     )
     similarity: Text = Field(
         "ngram",
-        description="How the similarity of replies is measured: ngram, an embedding model, sentence-transformers/NAME "
-        "or nli/NAME. asked: by a step that reads similarity.",
+        description="How the similarity of two replies is measured. ngram: by the words and characters that they "
+        "share. asked: a step with reads: similarity asks a model. Or write an embedding model, "
+        "sentence-transformers/NAME or nli/NAME.",
     )
     passes: Annotated[PassesOn | Setting, OneOf()] = Field(
         "whole",
-        description="What prompts show of the answers of others: the whole reply, the answer alone, or the model's "
-        "reasoning before the reply.",
+        description="What prompts show of the replies of others. whole: the reply. answer: the answer alone. "
+        "reasoning: the model's reasoning, then the reply.",
     )
-    fallback: Annotated[Fallback | Setting, OneOf()] = Field("confidence", description="How a tied vote is decided.")
+    fallback: Annotated[Fallback | Setting, OneOf()] = Field(
+        "confidence",
+        description="How a tied vote is decided, if decide does not say it. confidence: by the sum of "
+        "confidences; in weighted and pool, by the number of debaters. none: the debate has no answer"
+        " if no two debaters agree; other ties are decided as with confidence.",
+    )
 
 
 INHERITING = ("recalibration", "participation", "similarity", "passes", "fallback")

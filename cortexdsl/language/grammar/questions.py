@@ -55,7 +55,7 @@ def _listed_name(value: Any) -> Any:
 
 
 class DatasetText(StrictEntry):
-    """Questions: a dataset of the list by `name`, a `file` of your own, or any dataset of the `hub`."""
+    """The questions, from one source: `name` (a listed dataset), `file` (your own), or `hub` (Hugging Face)."""
 
     example: ClassVar[str] = "{name: gsm8k, size: 100}"
     several: ClassVar[str] = "datasets: {LABEL: {name: gsm8k}, LABEL: {file: questions.csv}}, each with a label"
@@ -70,20 +70,22 @@ class DatasetText(StrictEntry):
     }
 
     name: Annotated[Name, BeforeValidator(_listed_name, json_schema_input_type=Name)] | None = Field(
-        None, description="A listed dataset, such as gsm8k."
+        None, description="A listed dataset, such as gsm8k. `cortexdsl data list` prints the list."
     )
     path: Place | None = Field(None, description="For a listed dataset: its official file or folder, or env:NAME.")
-    file: Place | None = Field(None, description="Your own JSONL, CSV or Parquet file, or env:NAME.")
+    file: Place | None = Field(None, description="Your own JSON, JSONL, CSV or Parquet file, or env:NAME.")
     hub: HubId | None = Field(None, description="Any dataset of the Hugging Face hub: OWNER/NAME.")
     config: Text | None = Field(None, description="The configuration of a dataset of the hub.")
     revision: Text | None = Field(None, description="The commit of a dataset of the hub.")
     subset: Texts = Field((), description="Parts of the dataset, such as subjects of mmlu.")
-    split: Text | None = Field(None, description="A split other than the usual one.")
+    split: Text | None = Field(None, description="The split to use instead of the usual one.")
     size: Annotated[Whole, Field(ge=1, le=100_000_000)] | None = Field(None, description="The number of questions.")
     seed: Annotated[Whole, Field(ge=0, lt=2**63)] | None = Field(
         None, description="The seed of the sample. Default: the spec's."
     )
-    stratify: Text | None = Field(None, description="The field by which the sample is balanced.")
+    stratify: Text | None = Field(
+        None, description="A field. The sample takes a question of each value of the field in turn."
+    )
     ids: Texts = Field((), description="Question ids, instead of a sample.")
     id: Text | None = Field(None, description="The column with the question's id.")
     question: Text | None = Field(None, description="The column with the question.")
@@ -100,26 +102,36 @@ class DatasetText(StrictEntry):
         None, description="The column that groups dependent questions, such as those about one passage."
     )
     images: Texts = Field((), description="Columns with images: files in the dataset's folder, data URIs, or bytes.")
-    group: Text | None = Field(None, description="The field by which results are also shown.")
+    group: Text | None = Field(None, description="The column with the group of a question, for means over groups.")
     labels: Texts = Field((), description="For the kind labels: all possible answers.")
     gold: Text | None = Field(
         None,
-        description="How the answer column is read: plain, hashes, boxed, label, first_option, boolean, "
-        "answers_or_none or number.",
+        description="How the answer column contains the right answer: plain, hashes, boxed, label, first_option, "
+        "boolean, answers_or_none or number.",
     )
     records: Text | None = Field(
-        None, description="For a JSON file: the path to the rows, such as data.paragraphs.qas."
+        None, description="For a JSON file: the path to the list of rows, such as data.paragraphs.qas."
     )
     kind: Text | None = Field(
         None, description="The kind of answers: number, choice, yesno, expression, text, labels or free."
     )
     metric: Text | None = Field(None, description="How answers are graded. Default: the usual way of their kind.")
-    reading: Literal["lenient", "strict"] = Field("lenient", description="How strictly replies are read for the score.")
+    reading: Literal["lenient", "strict"] = Field(
+        "lenient",
+        description="Which reading of a reply is scored. "
+        "strict: only an answer in the requested"
+        " format counts. lenient: the last "
+        "statement of an answer counts.",
+    )
     shuffle_options: Flag | None = Field(None, description="Whether the options of each question are shuffled.")
     delimiter: Text | None = Field(None, description="The character between the cells of your own CSV file.")
     encoding: Text | None = Field(None, description="The encoding of your own file, such as windows-1252.")
-    decimal: Literal[".", ","] | None = Field(None, description="The decimal mark of answers in your own file.")
-    drop_unanswered: Flag = Field(False, description="Leave out rows without an answer.")
+    decimal: Literal[".", ","] | None = Field(
+        None, description="The decimal mark of numbers in the answers of your own file."
+    )
+    drop_unanswered: Flag = Field(
+        False, description="true: rows without an answer are left out. false: they are an error."
+    )
 
     @model_validator(mode="after")
     def _source(self) -> Self:
@@ -161,21 +173,21 @@ class DatasetText(StrictEntry):
 
 
 class KnowledgeText(StrictEntry):
-    """A source of knowledge pools: passages of a corpus or an index, or snippets of a web search."""
+    """A source of passages that agents can use: a corpus, an index, or a web search."""
 
     example: ClassVar[str] = "{retriever: bm25, corpus: FILE.jsonl}"
 
     retriever: Retriever = Field(
-        description="How passages are found: bm25 by words, dense by embeddings, search by a web search."
+        description="How passages are found. bm25: by their words. dense: by their embeddings. search: by a web search."
     )
     top: Annotated[Whole, Field(ge=1, le=1_000)] = Field(5, description="The number of passages per question.")
     corpus: Text | None = Field(None, description="A file of passages.")
-    index: Text | None = Field(None, description="A folder with an index that pyserini built.")
+    index: Text | None = Field(None, description="A folder with an index that pyserini built, instead of corpus.")
     embedding: Text | None = Field(
-        None, description="For dense: ngram, a litellm model, or sentence-transformers/NAME."
+        None, description="For dense: the embedding. It is ngram, a model of litellm, or sentence-transformers/NAME."
     )
     api_base: Address | None = Field(
-        None, description="For search: the address of a service with the API of Serper, or env:NAME."
+        None, description="For search: the address of a service that has the API of Serper, or env:NAME."
     )
     api_key_env: KeyName | None = Field(None, description="The environment variable that holds the key.")
 

@@ -48,12 +48,16 @@ class LoopText(StrictEntry):
         "times": "write repeat: and how often",
     }
 
-    repeat: CountOrZero = Field(description="The largest number of passes.")
+    repeat: CountOrZero = Field(description="How many times the items run at most.")
     unless: Ending = Field(
-        "never", description="The condition that skips the loop, checked before the first pass. true means consensus."
+        "never",
+        description="The condition that skips the loop. It is checked once, before the items run. true "
+        "means consensus.",
     )
     until: Ending = Field(
-        "never", description="The condition that ends the loop, checked after each pass. true means consensus."
+        "never",
+        description="The condition that ends the loop. It is checked each time after the items have run."
+        " true means consensus.",
     )
     do: Annotated[tuple[ItemText, ...], Field(min_length=1)] = Field(description="The items that are repeated.")
 
@@ -105,7 +109,7 @@ class ChooseText(StrictEntry):
         None, alias="from", description="The role whose agents are the candidates. Default: the role itself."
     )
     weight: ChoiceWeight | None = Field(None, description="An expression with a value for each candidate.")
-    keep: KeepText = Field("mean", description="Which weights are kept.")
+    keep: KeepText = Field("mean", description="The candidates with these weights are chosen.")
     where: ChoiceWeight | None = Field(None, description="A condition on candidates, instead of weight and keep.")
     order: Literal["weight"] | None = Field(
         None, description="weight: sort the chosen agents by weight, the largest first."

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from cortexdsl.core import BatchSettings, Price, Rate, RateLimit
 from cortexdsl.language.grammar.entries import (
     Address,
     Duration,
@@ -25,6 +23,7 @@ from cortexdsl.language.grammar.entries import (
     Whole,
     invalid,
 )
+from cortexdsl.language.grammar.spending import BatchText, PriceText, RateText
 from cortexdsl.models.transports.registry import BATCH_PREFIXES, transport_type
 
 BUILTIN = "builtin/solver"
@@ -52,121 +51,8 @@ _RESERVED = {
         ("mock_response", "mock_tool_calls", "mock_timeout", "mock_delay"),
         "no model would answer: to try a spec for nothing, use builtin/solver or a model of tiny/",
     ),
-    **dict.fromkeys(("max_retries", "num_retries"), "failed calls are tried again already (docs/calls.md)"),
+    **dict.fromkeys(("max_retries", "num_retries"), "failed calls are tried again already (docs/failures.md)"),
 }  # fmt: skip
-
-
-Dollars = Annotated[float, Field(ge=0, le=1e6, strict=True)]
-
-
-class PriceText(StrictEntry):
-    """Dollars per million tokens."""
-
-    input: Dollars = Field(description="The price of a prompt's tokens.")
-    output: Dollars = Field(description="The price of a reply's tokens.")
-    cached: Dollars | None = Field(
-        None, description="The price of tokens that the provider reads from its cache. Default: as input."
-    )
-    cache_write: Dollars | None = Field(
-        None, description="The price of tokens that the provider writes into its cache. Default: as input."
-    )
-    cache_write_1h: Dollars | None = Field(
-        None,
-        description="The price of tokens that the provider keeps in its cache for an hour. Default: as cache_write.",
-    )
-
-    def per_token(self) -> Price:
-        """Return the price in dollars per token."""
-        cached = (self.cached, self.cache_write, self.cache_write_1h)
-        return Price(self.input / 1e6, self.output / 1e6, *(None if each is None else each / 1e6 for each in cached))
-
-
-_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMG]?)\s*/\s*(s|sec|min|hour|h|day|d)")
-_TIMES = {"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
-_SPANS = {"s": 1.0, "sec": 1.0, "min": 60.0, "hour": 3600.0, "h": 3600.0, "day": 86_400.0, "d": 86_400.0}
-
-
-def rate_limit(value: Any) -> Any:
-    """Return the limit that a text such as `500/min` or `200k/min` means; other values as they are.
-
-    Raises
-    ------
-    PydanticCustomError
-        The text is not a rate, or its amount is not a whole number of 1 or more.
-    """
-    if not isinstance(value, str):
-        return value
-    written = _AMOUNT.fullmatch(value.strip())
-    amount = float(written[1]) * _TIMES[written[2]] if written else 0.0
-    if written is None or amount != int(amount) or not 1 <= amount <= 1e15:
-        raise invalid(
-            "this is not a rate", "write a whole number and a unit: 10/s, 500/min, 200k/min, 1M/hour, 250/day"
-        )
-    return RateLimit(int(amount), _SPANS[written[3]])
-
-
-def _rate_limits(value: Any) -> Any:
-    return tuple(map(rate_limit, value if isinstance(value, list | tuple) else [value]))
-
-
-def _several(value: tuple[Any, ...]) -> tuple[RateLimit, ...]:
-    if not value or not all(isinstance(each, RateLimit) for each in value):
-        raise invalid("this is not a rate", "write 500/min, or several: [10/min, 250/day]")
-    spans = [each.seconds for each in value]
-    if len(set(spans)) < len(spans):
-        raise invalid("two rates have the same unit", "keep the smaller one")
-    return value
-
-
-RateLimitsText: TypeAlias = Annotated[
-    tuple[Any, ...],
-    AfterValidator(_several),
-    BeforeValidator(_rate_limits, json_schema_input_type=str | list[str]),
-]
-
-
-class RateText(StrictEntry):
-    """How fast a model may be called: `{requests: 500/min, tokens: 200k/min}`."""
-
-    example: ClassVar[str] = "{requests: 500/min, tokens: 200k/min}"
-
-    requests: RateLimitsText | None = Field(None, description="Requests, such as 500/min. Units are s, min, hour, day.")
-    tokens: RateLimitsText | None = Field(None, description="Tokens of prompts and replies together, such as 200k/min.")
-    per: Literal["key", "model"] = Field(
-        "key", description="key: models with the same address and key share the rate. model: this model has its own."
-    )
-
-    @model_validator(mode="after")
-    def _limits_something(self) -> Self:
-        if self.requests is None and self.tokens is None:
-            raise invalid("this rate limits nothing", f"write {self.example}")
-        return self
-
-    def rate(self) -> Rate:
-        """Return the rate."""
-        return Rate(self.requests or (), self.tokens or (), self.per)
-
-
-class BatchText(StrictEntry):
-    """How the calls of a model are collected into batches."""
-
-    example: ClassVar[str] = "{requests: 10000, tokens: 2000000, wait: 600}"
-
-    requests: Annotated[Whole, Field(ge=1, le=100_000)] | None = Field(
-        None, description="The most calls of one batch. Default: as many as the provider takes."
-    )
-    tokens: Annotated[Whole, Field(ge=1, le=10**12)] | None = Field(
-        None, description="The most estimated prompt tokens of a batch, and of all batches at once. Default: no limit."
-    )
-    wait: Annotated[Duration, Field(ge=0, le=86_400)] = Field(
-        600.0,
-        description="How long a batch waits for the calls of debates that are still busy with other models. Then it is "
-        "sent without them. Seconds, or 10 min.",
-    )
-
-    def settings(self) -> BatchSettings:
-        """Return the settings as a value of the core."""
-        return BatchSettings(self.requests, self.tokens, self.wait)
 
 
 def _options(value: dict[str, Any]) -> dict[str, Any]:
@@ -193,14 +79,19 @@ class ModelText(StrictEntry):
     example: ClassVar[str] = "{model: openai/NAME}"
 
     model: Text | None = Field(
-        None, description="builtin/solver, tiny/NAME, tiny/./PATH, or PROVIDER/NAME such as openai/NAME."
+        None,
+        description="PROVIDER/NAME, such as openai/NAME; tiny/NAME or tiny/./PATH for a small model that "
+        "runs in the process; or builtin/solver.",
     )
-    trained: Name | None = Field(None, description="The entry of train whose result this model is, instead of model.")
+    trained: Name | None = Field(
+        None, description="Instead of model: the name of an entry of train. This model is its result."
+    )
     role: Variable | None = Field(None, description="For a trained model: the role that it learned.")
     repeat: Annotated[Whole, Field(ge=1, le=100)] | None = Field(
-        None, description="For a trained model: after which of the repeats of its training, from 1. Default: the last."
+        None,
+        description="For a trained model: the number of the repeat whose result is used, from 1. Default: the last.",
     )
-    api_base: Address | None = Field(None, description="The address, or env:NAME.")
+    api_base: Address | None = Field(None, description="The address of the server or provider, or env:NAME.")
     api_key_env: KeyName | None = Field(None, description="The environment variable that holds the key.")
     temperature: Annotated[float, Field(ge=0, le=10, strict=True)] | None = Field(
         None, description="The sampling temperature. Default: the server's."
@@ -212,7 +103,7 @@ class ModelText(StrictEntry):
         None, description="The largest number of tokens of a reply."
     )
     parameters: Positive | None = Field(None, description="The number of parameters, such as 7.6e9.")
-    tokens: Positive | None = Field(None, description="The number of tokens of pre-training, such as 18e12.")
+    tokens: Positive | None = Field(None, description="The number of tokens that it was pre-trained on, such as 18e12.")
     active_parameters: Positive | None = Field(
         None, description="For a mixture of experts: the parameters that one token uses. Default: all."
     )
@@ -221,42 +112,59 @@ class ModelText(StrictEntry):
     )
     context: Annotated[Whole, Field(ge=1, le=100_000_000)] | None = Field(
         None,
-        description="The most tokens of prompt and reply together. plan and check warn of prompts that do not fit.",
+        description="The most tokens of prompt and reply together. The commands plan and check warn of prompts "
+        "that do not fit.",
     )
     price: PriceText | None = Field(
         None, description="Dollars per million tokens: {input, output, cached, cache_write, cache_write_1h}."
     )
     transport: Literal["litellm", "direct", "batch"] | None = Field(
         None,
-        description="direct: straight to an OpenAI-compatible server. batch: in batches, at half the price. Default: "
-        "litellm.",
+        description="How calls are sent. litellm: by the package litellm. direct: straight to an "
+        "OpenAI-compatible server. batch: in batches, at half the price. Default: litellm.",
     )
     rate: RateText | None = Field(
         None, description="How fast all runs on this machine may call the model: {requests: 500/min}."
     )
     timeout: Annotated[Duration, Field(ge=1, le=86_400)] | None = Field(
-        None, description="How long one attempt may take: seconds, or 20 min. Default: 5 min."
+        None,
+        description="How long one attempt of a call may take: a number of seconds, or a text such as 20 "
+        "min. Default: 5 min.",
     )
     stream: Flag | None = Field(None, description="Whether replies are streamed. Default: if timeout is over 5 min.")
     deterministic: Literal["required"] | None = Field(
         None,
-        description="required: the run starts only if the same seed gives the same reply, when idle and under load.",
+        description="required: the run starts only if the server gives the same reply to the same seed, both when"
+        " idle and under load.",
     )
     batch: BatchText | None = Field(None, description="Settings of transport: batch.")
     options: Annotated[dict[Text, Plain], AfterValidator(_options)] = Field(
         default_factory=dict, description="Any other option of the provider, sent as it is."
     )
     drop: tuple[Text, ...] = Field(
-        (), description="Parameters that are not sent, because the provider does not take them: seed, or keys above."
+        (),
+        description="Parameters that are not sent, because the provider refuses them: seed, temperature, "
+        "top_p, max_tokens, or keys of options.",
     )
     cache: Flag | Literal["1h"] | None = Field(
         None,
-        description="Ask the provider to cache what prompts share, for five minutes or 1h. Only Claude needs this.",
+        description="Whether the provider caches what prompts share. true: for five minutes. 1h: for an hour. "
+        "Only Claude needs this key.",
     )
-    skill: Share | None = Field(None, description="Built-in solver: how well it solves questions.")
-    overconfidence: Share | None = Field(None, description="Built-in solver: how overconfident it is.")
-    stubbornness: Share | None = Field(None, description="Built-in solver: how much its own answer counts.")
-    malformed: Share | None = Field(None, description="Built-in solver: the share of malformed replies.")
+    skill: Share | None = Field(None, description="Built-in solver: how well it solves questions. Default: 0.6.")
+    overconfidence: Share | None = Field(
+        None,
+        description="Built-in solver: how much too high its stated "
+        "confidences are. At 0 they are right, at 1 nearly all"
+        " are near 1. Default: 0.5.",
+    )
+    stubbornness: Share | None = Field(
+        None,
+        description="Built-in solver: the weight of its own last answer against the answers of others. Default: 0.5.",
+    )
+    malformed: Share | None = Field(
+        None, description="Built-in solver: the share of replies that are malformed. Default: 0."
+    )
 
     @model_validator(mode="after")
     def _fits_model(self) -> Self:
@@ -379,7 +287,8 @@ class AgentText(StrictEntry):
     )
     persona: Text | None = Field(None, description="The system message: a role or a manner.")
     given: dict[Variable, Number] = Field(
-        default_factory=dict, description="Numbers of your own: given(NAME) in expressions, agent.given in templates."
+        default_factory=dict,
+        description="Numbers of your own. Expressions read them as given(NAME), templates as agent.given.",
     )
 
 
@@ -392,19 +301,24 @@ TOOLS: Mapping[str, tuple[str, ...]] = {
 
 
 class ToolText(StrictEntry):
-    """A speaker without a model: a calculator, a search in a knowledge source, a function of your own package."""
+    """A tool that speaks in a debate without a model: a calculator, a search, or a function of your own."""
 
     example: ClassVar[str] = "{tool: calculator}"
 
     tool: Literal["calculator", "search", "python"] = Field(
-        description="calculator; search: in a knowledge source; python: a function of your own."
+        description="calculator: computes expressions. search: finds passages in a knowledge source. python: "
+        "calls a function of your own."
     )
-    source: Name | None = Field(None, description="For search: the entry of knowledge.")
+    source: Name | None = Field(None, description="For search: the name of an entry of knowledge.")
     top: Annotated[Whole, Field(ge=1, le=1_000)] = Field(3, description="For search: the number of passages per query.")
     function: Annotated[Text, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$")] | None = Field(
-        None, description="For python: package.module:function, from text to text. It runs only with your permission."
+        None,
+        description="For python: package.module:function. It takes a text and returns a text. It runs only "
+        "with your permission.",
     )
-    seconds: Annotated[float, Field(gt=0, le=3_600, strict=True)] = Field(10.0, description="How long a call may take.")
+    seconds: Annotated[float, Field(gt=0, le=3_600, strict=True)] = Field(
+        10.0, description="For python: how many seconds a call may take."
+    )
 
     @model_validator(mode="after")
     def _fits_tool(self) -> Self:

@@ -31,7 +31,7 @@ ELSE = "else"
 
 
 class SayForm(StrictEntry):
-    """`{say: FILE}`: the rendered template is the turn. No model is called."""
+    """`{say: FILE}`: the text of the template is the turn. No model is called."""
 
     say: Template = Field(description="The template.")
 
@@ -73,10 +73,10 @@ class OwnTold(StrictEntry):
     example: ClassVar[str] = "{step: answer, last: all}"
 
     step: Annotated[tuple[Name, ...], BeforeValidator(listed, json_schema_input_type=Name | tuple[Name, ...])] = Field(
-        (), description="A step or a list of steps. Default: all answers, summaries and comments."
+        (), description="A step or a list of steps. Default: all steps that give answers, summaries or comments."
     )
     last: Annotated[Literal["all"] | Setting | AtLeastOne, OneOf()] = Field(
-        1, description="Turns of the last k times that these steps ran: a number k, or all."
+        1, description="How many of the last runs of these steps count: a number, or all."
     )
     where: TurnCondition | None = Field(None, description="Only turns for which this condition holds.")
 
@@ -86,7 +86,9 @@ class ToldText(OwnTold):
 
     example: ClassVar[str] = "{step: review, about: me}"
 
-    about: Literal["me", "anyone"] = Field("anyone", description="me: only turns about the listener.")
+    about: Literal["me", "anyone"] = Field(
+        "anyone", description="me: only turns about the listener, such as reviews of its answer. anyone: all turns."
+    )
 
 
 def turn_filter(written: Any) -> Any:
@@ -133,7 +135,7 @@ class EdgeForm(StrictEntry):
 
 
 class StepModelForm(StrictEntry):
-    """`{temperature: 0.2}`: how this step samples. `{name: NAME, ...}`: with which model."""
+    """`{name: NAME, temperature: 0.2}`: another model for this step, other sampling, or both."""
 
     example: ClassVar[str] = "{temperature: 0.2}"
 
@@ -141,7 +143,7 @@ class StepModelForm(StrictEntry):
         None, description="The name of an entry of models. Default: each agent's own model."
     )
     temperature: Annotated[Annotated[Number, Field(ge=0, le=10)] | Setting, OneOf()] | None = Field(
-        None, description="The temperature in this step."
+        None, description="The sampling temperature in this step."
     )
     top_p: Annotated[Annotated[Number, Field(gt=0, le=1)] | Setting, OneOf()] | None = Field(
         None, description="The top_p in this step."
@@ -158,7 +160,7 @@ class StepModelForm(StrictEntry):
 
 
 class StepText(StrictEntry):
-    """One kind of utterance."""
+    """A kind of turn: who speaks, what the prompt shows, and what is read from the reply."""
 
     example: ClassVar[str] = "{role: debater, prompt: my/answer.j2}"
     hints: ClassVar[Mapping[str, str]] = {
@@ -166,9 +168,11 @@ class StepText(StrictEntry):
         **{word: f"write model: {{{word}: ...}}" for word in ("temperature", "top_p", "max_tokens")},
     }
 
-    role: Annotated[Name, BeforeValidator(_one_role, json_schema_input_type=Name)] = Field(description="Who speaks.")
-    prompt: PromptText = Field(description="The question to the model: a template, several templates, or {say: FILE}.")
-    hears: HearsText = Field("nobody", description="Who hears whom.")
+    role: Annotated[Name, BeforeValidator(_one_role, json_schema_input_type=Name)] = Field(
+        description="The role whose agents speak."
+    )
+    prompt: PromptText = Field(description="The template of the prompt, or several templates.")
+    hears: HearsText = Field("nobody", description="Which agents each speaker hears.")
     tells: Annotated[
         tuple[Annotated[_Told, OneOf()], ...],
         BeforeValidator(listed, json_schema_input_type=_Told | tuple[_Told, ...]),
@@ -178,7 +182,7 @@ class StepText(StrictEntry):
         "none", description="Which of its own turns a speaker is shown."
     )
     placebo: Annotated[PlaceboKind | Setting, OneOf()] = Field(
-        "none", description="The text that replaces the words of others, as a control for the content of a debate."
+        "none", description="A control: what replaces the words of others."
     )
     material: dict[str, Plain] = Field(
         default_factory=dict, alias="with", description="Further variables of the template."
@@ -191,11 +195,11 @@ class StepText(StrictEntry):
         OneOf(),
     ] = Field(
         "speaker",
-        description="What gets a call of its own, such as each speaker or each heard agent (edge).",
+        description="What gets a separate call, such as each speaker, or each pair of heard agents.",
     )
     draws: Count = Field(1, description="How many independent replies each call gets.")
     model: Annotated[Name | Setting | StepModelForm, OneOf("the name of a model")] | None = Field(
-        None, description="The model of this step: the name of an entry of models, or {temperature: 0.2}."
+        None, description="The model of this step. Default: each agent's own model."
     )
     reads: Annotated[
         tuple[Reads, ...],
@@ -207,7 +211,7 @@ class StepText(StrictEntry):
     )
 
     chooses: Annotated[Literal["agents", "turns"] | Setting, OneOf()] = Field(
-        "agents", description="What a choice names: agents or single turns."
+        "agents", description="If the step reads a choice: whether the reply chooses agents or single turns."
     )
 
     @property

@@ -58,7 +58,7 @@ class OptimiserText(StrictEntry):
     example: ClassVar[str] = "{loss: dpo, rank: 256, rate: 5.0e-6}"
     hints: ClassVar[Mapping[str, str]] = {"learning_rate": "write rate: 5.0e-6", "lr": "write rate: 5.0e-6"}
 
-    loss: Loss = Field("dpo", description="The loss function. sft learns from good replies instead of pairs.")
+    loss: Loss = Field("dpo", description="The loss function.")
     nll: Annotated[float, Field(ge=0, le=1_000, strict=True)] = Field(
         1.0, description="The weight of the negative log-likelihood of the chosen replies."
     )
@@ -83,7 +83,10 @@ class OptimiserText(StrictEntry):
 
 
 class TrainText(StrictEntry):
-    """Debates to learn from (ACC-Debate, Algorithm 1), and how their agents learn."""
+    """A training from debates (ACC-Debate, Algorithm 1).
+
+    Agents learn from pairs of replies. A guided reply is an extra reply whose prompt asks for a given answer.
+    """
 
     example: ClassVar[str] = "{method: METHOD, questions: {size: 200}}"
     hints: ClassVar[Mapping[str, str]] = {
@@ -99,15 +102,19 @@ class TrainText(StrictEntry):
     )
     questions: QuestionsText = Field(description="The questions of the debates to learn from.")
     samples: Annotated[Whole, Field(ge=1, le=10_000)] = Field(
-        5, description="The number of roll-outs that estimate the value of a reply."
+        5, description="How many times a debate is continued from a reply, to estimate the value of the reply."
     )
     threshold: Share = Field(0.2, description="The least difference of values between the two replies of a pair.")
-    repeats: Annotated[Whole, Field(ge=1, le=100)] = Field(1, description="How often the roles learn (ACC-Debate+: 2).")
-    opening: Flag = Field(
-        True, description="Whether the first replies are guided, too. false: only from round 1 on (Algorithm 1)."
+    repeats: Annotated[Whole, Field(ge=1, le=100)] = Field(
+        1, description="How many times all roles learn. ACC-Debate+ learns twice."
     )
-    guide: Template = Field("acc/guide.j2", description="The template that guides a reply.")
-    weights: Place | None = Field(None, description="The folder of the weights, if a server runs the model.")
+    opening: Flag = Field(
+        True,
+        description="Whether guided replies are also made for the opening. false: only from round 1 on, as "
+        "Algorithm 1 says.",
+    )
+    guide: Template = Field("acc/guide.j2", description="The template of the prompt of a guided reply.")
+    weights: Place | None = Field(None, description="The folder with the model's weights, if a server runs the model.")
     optimiser: OptimiserText = Field(
         default_factory=lambda: OptimiserText.model_validate({}), description="How the roles learn from pairs."
     )

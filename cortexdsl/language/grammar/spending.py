@@ -1,0 +1,171 @@
+"""What calls may cost, and how fast they go: prices, rates, batches, and limits."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+
+from pydantic import AfterValidator, BeforeValidator, Field, Strict, model_validator
+
+from cortexdsl.core import BatchSettings, Price, Rate, RateLimit
+from cortexdsl.language.grammar.entries import Duration, StrictEntry, Whole, invalid
+
+Dollars = Annotated[float, Field(ge=0, le=1e6, strict=True)]
+
+
+class PriceText(StrictEntry):
+    """What a model costs, in dollars per million tokens."""
+
+    input: Dollars = Field(description="The price of a prompt's tokens.")
+    output: Dollars = Field(description="The price of a reply's tokens.")
+    cached: Dollars | None = Field(
+        None, description="The price of tokens that the provider reads from its cache. Default: as input."
+    )
+    cache_write: Dollars | None = Field(
+        None, description="The price of tokens that the provider writes into its cache. Default: as input."
+    )
+    cache_write_1h: Dollars | None = Field(
+        None,
+        description="The price of tokens that the provider keeps in its cache for an hour. Default: as cache_write.",
+    )
+
+    def per_token(self) -> Price:
+        """Return the price in dollars per token."""
+        cached = (self.cached, self.cache_write, self.cache_write_1h)
+        return Price(self.input / 1e6, self.output / 1e6, *(None if each is None else each / 1e6 for each in cached))
+
+
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMG]?)\s*/\s*(s|sec|min|hour|h|day|d)")
+_TIMES = {"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
+_SPANS = {"s": 1.0, "sec": 1.0, "min": 60.0, "hour": 3600.0, "h": 3600.0, "day": 86_400.0, "d": 86_400.0}
+
+
+def rate_limit(value: Any) -> Any:
+    """Return the limit that a text such as `500/min` or `200k/min` means; other values as they are.
+
+    Raises
+    ------
+    PydanticCustomError
+        The text is not a rate, or its amount is not a whole number of 1 or more.
+    """
+    if not isinstance(value, str):
+        return value
+    written = _AMOUNT.fullmatch(value.strip())
+    amount = float(written[1]) * _TIMES[written[2]] if written else 0.0
+    if written is None or amount != int(amount) or not 1 <= amount <= 1e15:
+        raise invalid(
+            "this is not a rate", "write a whole number and a unit: 10/s, 500/min, 200k/min, 1M/hour, 250/day"
+        )
+    return RateLimit(int(amount), _SPANS[written[3]])
+
+
+def _rate_limits(value: Any) -> Any:
+    return tuple(map(rate_limit, value if isinstance(value, list | tuple) else [value]))
+
+
+def _several(value: tuple[Any, ...]) -> tuple[RateLimit, ...]:
+    if not value or not all(isinstance(each, RateLimit) for each in value):
+        raise invalid("this is not a rate", "write 500/min, or several: [10/min, 250/day]")
+    spans = [each.seconds for each in value]
+    if len(set(spans)) < len(spans):
+        raise invalid("two rates have the same unit", "keep the smaller one")
+    return value
+
+
+RateLimitsText: TypeAlias = Annotated[
+    tuple[Any, ...],
+    AfterValidator(_several),
+    BeforeValidator(_rate_limits, json_schema_input_type=str | list[str]),
+]
+
+
+class RateText(StrictEntry):
+    """How fast a model may be called: `{requests: 500/min, tokens: 200k/min}`."""
+
+    example: ClassVar[str] = "{requests: 500/min, tokens: 200k/min}"
+
+    requests: RateLimitsText | None = Field(
+        None, description="The most requests, such as 500/min. Units are s, min, hour and day."
+    )
+    tokens: RateLimitsText | None = Field(
+        None, description="The most tokens of prompts and replies together, such as 200k/min."
+    )
+    per: Literal["key", "model"] = Field(
+        "key",
+        description="key: models with the same address and key share the rate. model: this model has the "
+        "rate for itself.",
+    )
+
+    @model_validator(mode="after")
+    def _limits_something(self) -> Self:
+        if self.requests is None and self.tokens is None:
+            raise invalid("this rate limits nothing", f"write {self.example}")
+        return self
+
+    def rate(self) -> Rate:
+        """Return the rate."""
+        return Rate(self.requests or (), self.tokens or (), self.per)
+
+
+class BatchText(StrictEntry):
+    """How the calls of a model are collected into batches."""
+
+    example: ClassVar[str] = "{requests: 10000, tokens: 2000000, wait: 600}"
+
+    requests: Annotated[Whole, Field(ge=1, le=100_000)] | None = Field(
+        None, description="The most calls of one batch. Default: as many as the provider takes."
+    )
+    tokens: Annotated[Whole, Field(ge=1, le=10**12)] | None = Field(
+        None,
+        description="The most prompt tokens of a batch, estimated. It also limits the tokens of all batches"
+        " that wait at the provider. Default: no limit.",
+    )
+    wait: Annotated[Duration, Field(ge=0, le=86_400)] = Field(
+        600.0,
+        description="How long a batch waits for debates that are busy with other models: a number of seconds, or "
+        "a text such as 10 min. Then it is sent without them.",
+    )
+
+    def settings(self) -> BatchSettings:
+        """Return the settings as a value of the core."""
+        return BatchSettings(self.requests, self.tokens, self.wait)
+
+
+def _share(value: Any) -> Any:
+    percent = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", value) if isinstance(value, str) else None
+    if percent is not None:
+        return float(percent[1]) / 100
+    if isinstance(value, str):
+        raise invalid("this is not a share", "write 5%, or 0.05")
+    return value
+
+
+Percentage: TypeAlias = Annotated[
+    float, Strict(), Field(ge=0, le=1), BeforeValidator(_share, json_schema_input_type=float | str)
+]
+
+
+class LimitsText(StrictEntry):
+    """Limits on spending and on failures. Calls, tokens, dollars and seconds have no limit by default."""
+
+    calls: Annotated[Whole, Field(ge=0)] | None = Field(None, description="The most requests.")
+    tokens: Annotated[Whole, Field(ge=0)] | None = Field(None, description="The most tokens, of prompts and replies.")
+    dollars: Annotated[float, Field(ge=0, strict=True)] | None = Field(
+        None, description="The most dollars; every model needs a price."
+    )
+    seconds: Annotated[float, Field(gt=0, strict=True)] | None = Field(
+        None, description="The most seconds of all jobs together. Two jobs of 60 seconds count as 120."
+    )
+    connections: Annotated[Whole, Field(ge=1, le=100_000)] = Field(
+        16, description="The most calls that wait for a reply at the same time, for each address and key."
+    )
+    failed: Percentage = Field(
+        0.05,
+        description="The share of calls that may fail, in each job and in the run, "
+        "such as 0.05 or 5%. Fewer than five failures are always "
+        "allowed, unless the share is 0.",
+    )
+    wait: Duration = Field(
+        0.0,
+        description="How long to wait for a server that does not answer: a number of seconds, or a text such as 10min.",
+    )

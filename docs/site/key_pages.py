@@ -1,0 +1,117 @@
+"""The pages of keys: which form of the language stands on which page, and in which order.
+
+A form is a mapping with keys of its own. Every form of the JSON Schema stands on exactly one page. A test
+(`tests/house/test_reference.py`) finds forms that have no page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+LIST = "values of "
+"""How the entry of a list of values begins, such as `values of keep`."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPage:
+    """A page of keys.
+
+    Attributes
+    ----------
+    title : str
+        Its title, which begins with "Keys of" (`docs/site/static/layout.css` finds the tables by it).
+    opening : str
+        What the page is for, in one or two sentences.
+    contents : tuple of str
+        Its forms by their names in the JSON Schema. `values of KEY` places the list of the values of a key; without
+        such an entry the list follows the first form that has the key.
+    """
+
+    title: str
+    opening: str
+    contents: tuple[str, ...]
+
+
+KEY_PAGES: Mapping[str, KeyPage] = {
+    "spec": KeyPage(
+        "Keys of a spec",
+        "These are the keys of a spec file, of its agents, of its grid and of its limits.",
+        ("spec", "AgentText", "VaryText", "LimitsText"),
+    ),
+    "models": KeyPage(
+        "Keys of models and servers",
+        "These are the keys of an entry of `models`, its price and its rate, and of an entry of `servers`.",
+        ("ModelText", "PriceText", "RateText", "BatchText", "ServerText"),
+    ),
+    "datasets": KeyPage(
+        "Keys of datasets, knowledge and tools",
+        "These are the keys of `dataset`, and of an entry of `datasets`, `knowledge` or `tools`.",
+        ("DatasetText", "KnowledgeText", "ToolText"),
+    ),
+    "methods": KeyPage(
+        "Keys of methods",
+        "These are the keys of an entry of `methods`: its protocol, its agents, its budget and its confidence.",
+        ("MethodText", "MatchText", "DeferText", "ConsistencyForm", "VerifierForm"),
+    ),
+    "analysis": KeyPage(
+        "Keys of analysis and planning",
+        "These are the keys of `analysis`, `expected`, `stopping` and `whatif`: what is tested, how sure you can be, "
+        "and when a run may stop.",
+        ("AnalysisText", "FamilyText", "JudgeText", "ExpectedText", "StoppingText", "WhatifText", "PermutationsForm"),
+    ),
+    "protocol": KeyPage(
+        "Keys of a protocol",
+        "These are the keys of a protocol file, or of an entry of `protocols`: roles, the schedule and recalibration.",
+        (
+            "protocol", "values of roles", "ModelOfForm", "ModelForm", "ToolForm", "values of schedule", "LoopText",
+            "CaseText", "EndsText", "values of recalibration", "StepsForm", "BinsForm", "BinText",
+        ),
+    ),
+    "steps": KeyPage(
+        "Keys of a step",
+        "These are the keys of an entry of `steps` in a protocol: who speaks, what the prompt shows, and what is read "
+        "from the reply.",
+        ("StepText", "StepModelForm", "SayForm", "VariantsForm", "ToldText", "OwnTold", "EdgeForm"),
+    ),
+    "hears": KeyPage(
+        "Keys of who hears whom",
+        "These are the values of `hears` in a step, and their keys. An edge is a pair of agents: the second hears the "
+        "first.",
+        (
+            "values of hears", "RingForm", "GroupsForm", "RoleForm", "EdgesForm", "RandomForm", "NetworkXForm",
+            "WhereForm", "SparseForm", "SparseText", "values of within", "ConditionForm",
+        ),
+    ),
+    "decisions": KeyPage(
+        "Keys of choices and decisions",
+        "These are the values of `decide` in a protocol, the keys of a `choose` item, and the values of `keep`.",
+        (
+            "values of decide", "LastForm", "RoleAnswerForm", "MajorityForm", "WeightedForm", "VoteText", "BallotForm",
+            "TrimmedForm", "PoolForm", "ChooseText", "values of keep", "TopForm", "DropBottomForm", "AboveForm",
+        ),
+    ),
+    "training": KeyPage(
+        "Keys of training",
+        "These are the keys of an entry of `train`: which agents learn from their debates, and how.",
+        ("TrainText", "QuestionsText", "OptimiserText"),
+    ),
+}  # fmt: skip
+"""Pages by name, in the order of the menu."""
+
+
+def page_of(entry: str) -> str:
+    """Return the name of the page that has a form, or a list of values.
+
+    Raises
+    ------
+    RuntimeError
+        It has no page, or several.
+    """
+    names = [name for name, page in KEY_PAGES.items() if entry in page.contents]
+    if len(names) != 1:
+        raise RuntimeError(
+            f"{entry} is on {len(names)} pages of keys ({', '.join(names) or 'none'}): "
+            "write it into the contents of one page in docs/site/key_pages.py"
+        )
+    return names[0]
