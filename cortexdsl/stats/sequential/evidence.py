@@ -9,7 +9,7 @@ For values without known bounds (tokens, seconds, dollars) no exact test exists:
 could be the whole mean. But a central limit theorem holds at all times at once: sums of many values, divided by their
 observed spread, move like a Brownian motion, and Robbins' mixture is a fair game on that motion. This guarantee is
 asymptotic, and the names of these tests say so. Two precautions make it hold for skewed values from some twenty
-observations on (docs/benchmarks/statistics.md): the spread is taken about the null value, so that a few values alone
+observations on (docs/benchmarks/stopping.md): the spread is taken about the null value, so that a few values alone
 prove nothing; and each side is compared with two further observations as extreme as the most extreme one against it,
 because a skewed sample lacks its tail.
 """

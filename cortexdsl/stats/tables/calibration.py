@@ -7,7 +7,7 @@ unit, and a question's answers, rounds and replicates stay together.
 
 A calibration error sums absolute values, so noise alone raises it, the more the fewer answers there are. Each bin's
 absolute difference is reduced by what its own noise adds to it if the difference is as observed (the mean of a folded
-normal distribution). docs/benchmarks/statistics.md has the bias that remains.
+normal distribution). docs/benchmarks/calibration.md has the bias that remains.
 """
 
 from __future__ import annotations
