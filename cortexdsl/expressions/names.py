@@ -38,7 +38,7 @@ OF_PAIR: Mapping[str, str] = {
     "differs": "whether their last answers are not equal",
     "score": "the mean score of the listener's last reviews of the speaker, 0 if there is none",
     "belief": "the probability that the listener gives to the speaker's last answer; 0 if the listener states none",
-    "same_group": "whether they are in one group",
+    "same_group": "whether both are in the same group",
     "previous": "the weight of this edge when this step was last spoken, 1 before",
 }
 OF_DEBATE: Mapping[str, str] = {
@@ -55,14 +55,14 @@ OF_ANSWER: Mapping[str, str] = {
     "answer": "the answer itself, which can be compared with other answers",
     "dropped": "whether its author's next answer is different",
     "confidence": "its recalibrated confidence, 0 if it stated none",
-    "chosen": "the share of the latest choices that named it. Only choices that showed it count; "
-    "0 if there are none. If no choice names single turns: `chosen` of its author",
+    "chosen": "the share of the latest choices of single turns that named it. Only choices that showed it count; "
+    "0 if there are none",
     "authors": "how many of the voting agents have ever given it",
 }
 
 OF_TURN: Mapping[str, str] = {
     "agreed": 'whether the turn was shown to agents that gave verdicts, and each of their latest verdicts was "agree"',
-    "peer_score": "the mean score of its speaker in the latest reviews whose authors were shown the turn; "
+    "peer_score": "the mean score of its speaker in the latest reviews by agents that were shown the turn; "
     "0 if there are none",
     "chosen": "the share of the latest choices that named its speaker (or the turn itself, if they name single turns). "
     "Only choices that showed the turn count; 1 if there are none",
