@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.checksums import write_lines
-from cortexdsl.core import Question
+from cortexdsl.core import Question, Turn
 from cortexdsl.display.console import counting
 from cortexdsl.errors import InputError, RecordError
 from cortexdsl.jobs.arguments import results_place
@@ -26,7 +26,7 @@ from cortexdsl.plan.persistence.store import read_plan
 from cortexdsl.plan.persistence.verification import check_records
 from cortexdsl.records import Record, debate_files, debate_to_json, read_debates
 from cortexdsl.records.rows import debate_rows, edge_rows, turn_rows, well_formed
-from cortexdsl.records.text import debate_line, transcript_text
+from cortexdsl.records.text import Prompt, debate_line, transcript_text
 from cortexdsl.tasks.task import Task
 
 HEAD = ("dataset", "cell", "replicate", "question", "answer", "ended after", "score")
@@ -43,17 +43,25 @@ def add_show_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dataset", help="only this dataset")
     parser.add_argument("--cell", help="only this cell")
     parser.add_argument("--replicate", type=int, help="only this replicate")
-    parser.add_argument("--json", action="store_true", help="print the records, one per line")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print the records, one per line")
+    form.add_argument("--prompts", action="store_true", help="with --question: print the prompt of each turn, too")
 
 
 def run_show(args: argparse.Namespace) -> int:
     """Run the verb."""
-    records = _matching(args)
+    if args.prompts and args.question is None:
+        raise InputError("--prompts prints the prompts of one question\n    say which: --question ID")
+    found = _matching(args)
+    records = (record for _, record in found)
     if args.json:
         count = _print(debate_to_json(record.debate, record.header) for record in records)
     elif args.question is not None:
         width, tasks = min(shutil.get_terminal_size().columns, 120), _tasks(args.place)
-        count = _print(transcript_text(record, width, *_question_of(tasks, record)) for record in records)
+        count = _print(
+            transcript_text(record, width, *_question_of(tasks, record), _prompts_of(path) if args.prompts else None)
+            for path, record in found
+        )
     else:
         count = _print(_table(records, args.place))
     if not count:
@@ -105,14 +113,30 @@ def _files(place: Path) -> list[Path]:
     return files
 
 
-def _matching(args: argparse.Namespace) -> Iterator[Record]:
+def _prompts_of(records: Path) -> Callable[[Turn], Prompt | None]:
+    """Return where to find the prompts of the debates of a file `.../debates/DATASET/CELL/SHARD.jsonl`."""
+    from cortexdsl.models.call_log.folder import LogFolder  # late, as for `export`
+
+    layout = Layout(records.parents[3].as_posix()) if len(records.parents) > 3 else Layout(".")
+    logs = LogFolder(Path(layout.calls(records.parent.parent.name, records.stem)))
+    logs.refresh()
+
+    def prompt_of(turn: Turn) -> Prompt | None:
+        call = logs.find(turn.call, None, errors_again=False)
+        return None if call is None else [(one["role"], str(one["content"])) for one in call["messages"]]
+
+    return prompt_of
+
+
+def _matching(args: argparse.Namespace) -> Iterator[tuple[Path, Record]]:
+    """Yield the debates that are asked for, with the files in which they are."""
     for path in _files(args.place):
         for record in read_debates(path):
             header = record.header
             wanted = (args.question, args.dataset, args.cell, args.replicate)
             has = (record.debate.question_id, header.dataset, header.cell, header.replicate)
             if all(word is None or word == value for word, value in zip(wanted, has, strict=True)):
-                yield record
+                yield path, record
 
 
 def _table(records: Iterator[Record], place: Path) -> Iterator[str]:

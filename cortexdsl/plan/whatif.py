@@ -102,12 +102,22 @@ def whatif_of(cell: Cell, left_out: Sequence[str], shapley: ShapleyText, seed: i
     Raises
     ------
     InputError
-        There is no such thing to leave out, or the debate cannot run without it.
+        There is no such thing to leave out, the debate cannot run without it, or the cell grows to a budget.
     """
+    _check_length(cell)
     without: dict[Without, None] = {}
     for text in left_out:
         without |= dict.fromkeys(_without(parse_left_out(text), cell))
     return Whatif(cell.name, tuple(without), None if shapley is None else _coalitions(cell, shapley, seed))
+
+
+def _check_length(cell: Cell) -> None:
+    """Refuse a cell whose length depends on what is left out."""
+    if cell.match is not None and cell.match.grow:
+        raise InputError(
+            f"{cell.name} grows to the budget of {cell.match.cell}, which a debate without something would change\n"
+            "    name a cell that is not matched by grow"
+        )
 
 
 def resolve_whatifs(
@@ -124,10 +134,11 @@ def resolve_whatifs(
             what, remedy = f"whatif: there is no cell {name!r}", nearest(name, named, say="cells")
             problems.append(spec.problem(("whatif", name), what, remedy))
             continue
-        match = named[name].match
-        if match is not None and match.grow:
-            what = f"whatif: {name} grows to the budget of {match.cell}, which a debate without something would change"
-            problems.append(spec.problem(("whatif", name), what, "name a cell that is not matched by grow"))
+        try:
+            _check_length(named[name])
+        except InputError as error:
+            what, _, remedy = str(error).partition("\n")
+            problems.append(spec.problem(("whatif", name), f"whatif: {what}", remedy.strip()))
             continue
         parts, wrong = _parts(spec, name, text, named[name])
         problems += wrong

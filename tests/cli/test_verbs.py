@@ -341,6 +341,32 @@ def test_explain_ignores_no_argument(
     assert told in capsys.readouterr().err
 
 
+def test_show_prints_the_prompt_of_each_turn_as_the_call_log_has_it(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A turn whose call is in no log says so: logs may be removed or archived."""
+    record = json.loads(debated("vote").read_text().partition("\n")[0])
+    shown = ["show", "x", "--question", record["question_id"], "--prompts"]
+    logs = list(Path("results/x/calls").rglob("*.jsonl"))
+    calls = {call["key"]: call for log in logs for call in map(json.loads, log.read_text().splitlines())}
+    capsys.readouterr()
+    assert main(shown) == 0
+    out = capsys.readouterr().out
+    assert out.count("    < [user]\n") == len(record["turns"]) == 3
+    for turn in record["turns"]:
+        for message in calls[turn["call"]]["messages"]:
+            assert "\n".join(f"    < {line}".rstrip() for line in message["content"].split("\n")) in out
+    assert main(shown[:-1]) == 0
+    assert "    < " not in capsys.readouterr().out
+
+    for log in logs:
+        log.unlink()
+    assert main(shown) == 0
+    assert "    (its prompt is in no call log)\n" in capsys.readouterr().out
+    assert main(["show", "x", "--prompts"]) == 2
+    assert "say which: --question ID" in capsys.readouterr().err
+
+
 def test_show_says_what_was_asked_as_long_as_the_spec_means_it(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The question and its gold are those of the spec; where it means others by now, a warning says so."""
     debated("vote")

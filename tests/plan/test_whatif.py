@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.errors import SpecError
+from cortexdsl.errors import InputError, SpecError
 from cortexdsl.plan import Plan
 from cortexdsl.plan.forecast.cost import WHAT_IF, rehearse_plan, rehearse_whatifs
+from cortexdsl.plan.whatif import whatif_of
 from tests.plan.specs import SPEC, plan
 
 
@@ -71,6 +72,19 @@ def test_what_cannot_be_left_out_is_said_at_its_place(tmp_path: Path, whatif: st
         asked(tmp_path, whatif)
     assert f"specs/small.yaml:{place}: " in str(refused.value)
     assert what in str(refused.value)
+
+
+def test_a_cell_that_grows_to_a_budget_is_refused_in_the_spec_and_by_the_command(tmp_path: Path) -> None:
+    """Without an agent it would debate longer, and the effect would be of both."""
+    grown = SPEC.replace(
+        "near:    {", "grown:   {protocol: multi-llm, match: {compute: full, grow: rounds}}\n  near:    {"
+    )
+    what = "grown grows to the budget of full, which a debate without something would change"
+    with pytest.raises(SpecError, match=f"whatif: {what}"):
+        plan(tmp_path, f"{grown}whatif:\n  grown: {{without: agent}}\n")
+    found = plan(tmp_path, grown)
+    with pytest.raises(InputError, match=what):
+        whatif_of(found.cell_named("grown"), ["agent"], None, 0)
 
 
 def test_only_calls_whose_messages_change_are_counted(tmp_path: Path) -> None:
