@@ -302,7 +302,7 @@ class SpecText(StrictEntry):
 
     title: Text = Field("", description="The question that the experiment asks.")
     seed: Annotated[Seed, BeforeValidator(_one_seed, json_schema_input_type=Seed)] = Field(
-        0, description="Every random choice derives from this number: samples, the calls' seeds, and draws."
+        0, description="Every random choice derives from this number: samples of questions, seeds of calls, and draws."
     )
     replicates: Annotated[Whole, Field(ge=1, le=10_000)] = Field(1, description="How often each question is debated.")
     dataset: DatasetText | None = Field(
