@@ -29,7 +29,7 @@ _WORDS = {
     "tokens": ("N", int, "the most tokens, input and output"),
     "dollars": ("X", float, "the most dollars"),
     "seconds": ("S", float, "the most seconds of all jobs together"),
-    "connections": ("N", int, "the most calls that wait for a reply at the same time, for each address and key"),
+    "connections": ("N", int, "the most calls that wait for a reply at the same time, for each address and API key"),
 }
 
 

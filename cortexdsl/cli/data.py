@@ -194,7 +194,9 @@ def add_data_arguments(parser: argparse.ArgumentParser) -> None:
     sample.add_argument(
         "--seed", type=int, default=0, help="the seed of the sample and of shuffled options (default: 0)"
     )
-    sample.add_argument("--stratify", help="a field. The sample takes a question of each value of the field in turn")
+    sample.add_argument(
+        "--stratify", help="a field. The sample takes one question for each of its values, then a second one, and so on"
+    )
     for word, what in COLUMNS.items():
         sample.add_argument(f"--{word}", metavar="COLUMN", help=what)
     sample.add_argument(
@@ -204,7 +206,7 @@ def add_data_arguments(parser: argparse.ArgumentParser) -> None:
         help="the column with a list of options, or with one option; repeatable",
     )
     sample.add_argument(
-        "--labels", action="append", metavar="LABEL", help="for the kind labels: a possible answer; repeatable"
+        "--labels", action="append", metavar="LABEL", help="with --kind labels: a possible answer; repeatable"
     )
     sample.add_argument("--kind", help="the kind of answers: number, choice, yesno, expression, text, labels or free")
     sample.add_argument(

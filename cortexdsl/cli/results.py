@@ -75,8 +75,8 @@ def add_ledger_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--verify",
         metavar="SEAL",
-        help="a seal that was published (the last line of cortexdsl ledger): check "
-        "that the ledger still contains this entry",
+        help="check that the ledger still contains the entry with this seal. A seal is a checksum, which cortexdsl "
+        "ledger prints as its last line",
     )
 
 

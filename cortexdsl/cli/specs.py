@@ -169,7 +169,7 @@ def add_schema_arguments(parser: argparse.ArgumentParser) -> None:
         "kind", nargs="?", choices=("spec", "protocol"), default="spec", help="which schema (default: spec)"
     )
     parser.add_argument(
-        "--out", type=Path, help="write the schema to this file. An editor finds it by the first line of a spec"
+        "--out", type=Path, help="write the schema to this file. Editors use it if the first line of a spec names it"
     )
 
 

@@ -44,7 +44,7 @@ def add_digest(parser: argparse.ArgumentParser) -> None:
 
 def add_connections(
     parser: argparse.ArgumentParser,
-    what: str = "calls that wait for a reply at the same time, for each address and key",
+    what: str = "calls that wait for a reply at the same time, for each address and API key",
 ) -> None:
     """Add the limit on what a job may have in flight."""
     parser.add_argument("--connections", type=int, help=f"the most {what}")

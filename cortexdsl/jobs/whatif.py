@@ -55,16 +55,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="WHAT",
         help="what is left out: agent=NAME, edge=SPEAKER:LISTENER, round=2 or step=NAME. The word agent, edge, "
-        "round or step alone leaves out each of them in turn. What the spec has under whatif is computed in "
-        "any case. Repeatable",
+        "round or step alone leaves out each of them in turn. The entries of whatif in the spec are also "
+        "computed. Repeatable",
     )
     parser.add_argument(
         "--shapley",
         nargs="?",
         const="exact",
         metavar="ORDERS",
-        help="also compute what each agent contributes (Shapley values): from all subsets of the agents, or with "
-        "a number from this many random orders of the agents",
+        help="also compute what each agent contributes (Shapley values). With a number, they are estimated "
+        "from this many random orders of the agents; without one, computed from all subsets",
     )
     parser.add_argument("--plan", action="store_true", help="only print which calls would be sent")
     parser.add_argument("--json", action="store_true", help="print JSON: one row per line")

@@ -15,7 +15,7 @@ READ = {
     "HOME": "The home folder. Permissions and rates are stored below it.",
     "NO_COLOR": "If set, terminal output has no colours.",
     "SERPER_API_KEY": "The key of a web search, unless `api_key_env` names another variable.",
-    "TMPDIR": "The folder of temporary files and of the worker's socket.",
+    "TMPDIR": "The folder of temporary files. It also has the socket of the process that starts jobs.",
     "XDG_STATE_HOME": "The folder below which permissions and rates are stored. Default: `~/.local/state`.",
 }
 """Variables that a user may set."""

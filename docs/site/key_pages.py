@@ -57,7 +57,7 @@ KEY_PAGES: Mapping[str, KeyPage] = {
     "analysis": KeyPage(
         "Keys of analysis and planning",
         "These are the keys of `analysis`, `expected`, `stopping` and `whatif`: what is tested, how sure you can be, "
-        "and when a run may stop.",
+        "and when a run may stop. A cell is a method with fixed settings: one combination of the values in its grid.",
         ("AnalysisText", "FamilyText", "JudgeText", "ExpectedText", "StoppingText", "WhatifText", "PermutationsForm"),
     ),
     "protocol": KeyPage(
@@ -75,9 +75,9 @@ KEY_PAGES: Mapping[str, KeyPage] = {
         ("StepText", "StepModelForm", "SayForm", "VariantsForm", "ToldText", "OwnTold", "EdgeForm"),
     ),
     "hears": KeyPage(
-        "Keys of who hears whom",
-        "These are the values of `hears` in a step, and their keys. An edge is a pair of agents: the second hears the "
-        "first.",
+        "Keys of hears",
+        "These are the values of `hears` in a step, which says who hears whom, and their keys. An edge is a pair of "
+        "agents: the second hears the first.",
         (
             "values of hears", "RingForm", "GroupsForm", "RoleForm", "EdgesForm", "RandomForm", "NetworkXForm",
             "WhereForm", "SparseForm", "SparseText", "values of within", "ConditionForm",

@@ -51,8 +51,8 @@ VALUES: Mapping[str, Values] = {
         {
             "`none`": "confidences stay as they are.",
             "`cortexdebate`": "the same as `{steps: [0.8, 0.6, 0.3]}`.",
-            "`reconcile`": "1 stays 1. From 0.9 to 1 becomes 0.8, from 0.8 to 0.9 becomes 0.5, above 0.6 "
-            "becomes 0.3, and all others become 0.1.",
+            "`reconcile`": "confidences of 1 stay 1. From 0.9 they become 0.8, from 0.8 they become 0.5, above 0.6 "
+            "they become 0.3, and all others become 0.1.",
         },
     ),
     "correction": Values(
@@ -101,7 +101,8 @@ VALUES: Mapping[str, Values] = {
             "`other_question`": "what the same agent said at the same point of the debate about another question.",
             "`own`": "the listener's own last reply, once for each agent that it hears.",
             "`shuffled`": "the same words in another order.",
-            "`same_length`": "a further reply of the listener to its own opening prompt, with as many words.",
+            "`same_length`": "a further reply of the listener to its own opening prompt, cut or repeated to the "
+            "same number of words.",
         },
     ),
     "debate_confidence": Values(
@@ -111,8 +112,8 @@ VALUES: Mapping[str, Values] = {
             "`weighted`": "the same share, with each debater weighted by its recalibrated confidence.",
             "`linear`": "the mean of the probabilities that the debaters give to the answer.",
             "`log_odds`": "the mean of the log odds of these probabilities, as a probability.",
-            "`verifier`": "the score of the last solution that has the answer of the debate. The model of its author "
-            "gives the score.",
+            "`verifier`": "the score of the last solution that has the answer of the debate, given by the model of the "
+            "agent that wrote it.",
         },
     ),
     "loss": Values(

@@ -551,14 +551,15 @@ def protocols_page() -> str:
         "## How to read a drawing",
         "- The first lines name the agents of each role.\n"
         "- `steps` has a line for each kind of turn: who speaks, whom it hears, what is read from the reply, and the "
-        "prompt's file. `own` and `told` say which turns of the speaker and of the heard agents the prompt shows. "
-        "Without them it shows no turn of the speaker, and the latest turn of each heard agent.\n"
+        "prompt's file. `own` and `tells` say which turns of the speaker and of the heard agents the prompt shows. "
+        "The defaults are no turn of the speaker (`own none`), and the last turn of each heard agent "
+        "(`tells latest`).\n"
         "- `schedule` has the order of the steps. `repeat 0 times` is a loop that does not run with the default "
         "settings.\n"
-        "- `who hears whom` has a line for each turn. In `8 agent-1, hears 5 6 7, own 0 4`, turn 8 is one of agent-1. "
-        "Its prompt shows turns 5, 6 and 7 of others, and turns 0 and 4 of the agent's own conversation.\n"
-        "- The replies of a drawing are invented, and nobody agrees in them. The last lines say what other replies "
-        "would change. A *draw* there is a random choice.",
+        "- `who hears whom` has a line for each turn. `8 agent-1, hears 5 6 7, own 0 4` means: in turn 8, agent-1 "
+        "speaks. The prompt shows turns 5, 6 and 7 of others, and turns 0 and 4 from agent-1's own conversation.\n"
+        "- The replies of a drawing are invented: no two agents agree, and loops run as often as they can. The last "
+        "lines say what other replies would change.",
     ]
     for name, drawing in drawings.items():
         parts += [f"## {name}", titles[name], f"```text\n{drawing}\n```"]

@@ -39,7 +39,7 @@ def when_needed(*before: SchedulePart) -> Method:
 def test_a_choice_by_place_is_made_as_in_a_debate() -> None:
     """One opens, two join, three revise: six calls, where all in every step would be nine."""
     said = explain(when_needed())
-    assert "calls: 6 at most (fewer where a loop ends early)" in said
+    assert "calls: 6 at most (fewer if a loop ends early)" in said
     assert [turn.speaker for turn in rehearse_example(when_needed()).turns] == ["a", "b", "c", "a", "b", "c"]
     lines = [line.strip() for line in said.splitlines()]
     assert "round 0, first (silent: b, c)" in lines
@@ -51,11 +51,10 @@ def test_a_choice_by_what_is_said_silences_nobody() -> None:
     """Who is sure cannot be known before: all speak, and the text says that there may be fewer."""
     unsure = Choose("others", "debater", "confidence < 0.5", MET)
     said = explain(method(STEPS, ["first", unsure, "answer"], CAST, debaters=("debater",)))
-    assert "calls: 6 at most (fewer where a choice silences somebody)" in said
+    assert "calls: 6 at most (fewer if fewer agents are chosen)" in said
     assert "silent" not in said.split("who hears whom")[1]
     assert (
-        "choose others (where confidence < 0.5): everybody is chosen here; in a debate it follows from what is said"
-        in said
+        "choose others (where confidence < 0.5): all candidates are chosen here; a real debate may choose fewer" in said
     )
 
 
@@ -72,8 +71,8 @@ def test_a_last_choice_silences_nobody() -> None:
     """Who counts is chosen when all is said."""
     best = Choose("debater", "debater", "confidence", Keep("top", 1))
     assert "calls: 3 at most\n" in explain(method({"answer": {}}, ["answer", best]))
-    assert "a choice silences" in explain(method({"answer": {}}, ["answer", best, "answer"]))
-    assert "a choice silences" in explain(method({"answer": {}}, [Repeat(2, ("answer", best))]))
+    assert "fewer agents are chosen" in explain(method({"answer": {}}, ["answer", best, "answer"]))
+    assert "fewer agents are chosen" in explain(method({"answer": {}}, [Repeat(2, ("answer", best))]))
 
 
 def test_a_choice_of_everybody_silences_nobody() -> None:
@@ -82,8 +81,8 @@ def test_a_choice_of_everybody_silences_nobody() -> None:
         everybody = Choose("debater", "debater", "confidence", Keep("all"), order=order)  # type: ignore[arg-type]
         said = explain(method({"answer": {}}, ["answer", everybody, "answer"]))
         assert "calls: 6 at most" in said.splitlines()
-        assert "everybody is chosen here" not in said
-        assert ("in a debate the order follows from the weights" in said) == bool(order)
+        assert "all candidates are chosen here" not in said
+        assert ("in a real debate the order depends on the weights" in said) == bool(order)
 
 
 def test_who_weighs_alike_is_kept_together() -> None:
@@ -110,7 +109,7 @@ def shipped(name: str) -> list[str]:
 def test_a_draw_from_a_pool_is_told_in_plain_words() -> None:
     """Three of four debate in each of three rounds, whoever they are: nine calls, never fewer."""
     said = shipped("heter-mad")
-    assert "choose debater anew: the 3 with the highest chance" in said
+    assert "choose debater (from its own agents): the 3 with the highest value of chance" in said
     assert "calls: 9 at most" in said
     (opening,) = (line for line in said if line.startswith("round 0, answer"))
     assert opening.startswith("round 0, answer (not in the debate: ")
@@ -124,19 +123,19 @@ def test_a_loop_of_one_pass_is_told_as_one() -> None:
 
 def test_who_takes_over_an_answer_is_told_apart_and_silences_nobody() -> None:
     said = shipped("follower")
-    assert "choose follower among debater: where chance < 0.3" in said
+    assert "choose follower (from debater): where chance < 0.3" in said
     assert "calls: 16 at most" in said
-    assert any("follower: follower/follow.j2 (said as it is written)" in line for line in said)
+    assert any("follower: follower/follow.j2 (no call: its text is the turn)" in line for line in said)
 
 
 def test_a_tie_of_made_up_answers_is_told_with_what_decides_it() -> None:
     """Three who never agree are tied at one vote each."""
-    tied = "the vote is tied here, since all answers differ: "
+    tied = "the vote is tied here, because all answers differ: "
     said = explain(method({"answer": {}}, ["answer"]))
     assert "\ndecide: majority\n" in said
-    assert f"{tied}the highest summed confidence wins, then a draw" in said
+    assert f"{tied}the answer with the highest sum of confidences wins; if several have it, chance decides" in said
     said = explain(method({"answer": {}}, ["answer"], decide=Decide("majority", fallback="none")))
-    assert "\ndecide: majority, fallback none: no answer where all differ\n" in said
+    assert "\ndecide: majority, fallback none: no answer if all differ\n" in said
     assert f"{tied}there is no answer" in said
     assert "tied" not in explain(method({"answer": {}}, ["answer"], "a"))
     assert "fallback" not in explain(method({"answer": {}}, ["answer"], decide=Decide("first", fallback="none")))
@@ -147,16 +146,17 @@ def test_edges_that_weigh_alike_are_told_as_a_tie() -> None:
     for weight, is_tied in (("similarity", True), ("confidence", False)):
         steps = {"answer": {}, "revise": {"hears": Sparse(weight, Keep("top", 1))}}
         said = explain(method(steps, ["answer", "revise"]))
-        assert ("revise: all edges weigh alike here, and are kept or dropped together" in said) is is_tied
+        equal = "step revise: the edges to each listener have equal weights here, so all are kept, or none"
+        assert (equal in said) is is_tied
 
 
 def test_the_last_of_several_steps_is_one_of_them() -> None:
     """Told of two steps, one hears what was said last in either: `and` would say that it hears the last of each."""
     steps = {"first": {}, "second": {}, "third": {"hears": Everyone(), "tells": (Told(("first", "second")),)}}
     said = explain(method(steps, ["first", "second", "third"]))
-    assert "told the last of first or second" in said
+    assert "tells the last turns of first or second" in said
     steps["third"] = {"hears": Everyone(), "tells": (Told(("first", "second"), last=None),)}
-    assert "told all of first and second" in explain(method(steps, ["first", "second", "third"]))
+    assert "tells all turns of first and second" in explain(method(steps, ["first", "second", "third"]))
 
 
 def test_both_branches_of_a_condition_are_told() -> None:
@@ -171,9 +171,9 @@ def test_both_branches_of_a_condition_are_told() -> None:
     said = explain(method(steps, ["answer", "judge", *branches], {"debater": "a b", "judge": "j"}))
     notes = [line.strip() for line in said.partition("what other replies change\n")[2].splitlines()]
     assert notes[:3] == [
-        "mend is drawn, but not in every debate: passed over where agreed",
-        "praise is not drawn: passed over where not agreed",
-        "where all agree and are sure from the beginning: answer, judge, praise",
+        "step mend is skipped if agreed",
+        "step praise has no turns here: it is skipped if not agreed",
+        "if all agree with high confidence from the start, the steps are: answer, judge, praise",
     ]
 
 
@@ -189,7 +189,7 @@ def test_replies_that_make_a_weight_no_number_draw_nothing_and_break_nothing() -
     with pytest.raises(DebateError):
         rehearse_example(endless, agrees=True)
     said = explain(endless)
-    assert "where all agree" not in said
+    assert "if all agree" not in said
 
 
 FIXED_STEPS = {"answer": {}, "revise": {"hears": Everyone()}}

@@ -69,4 +69,4 @@ def test_a_verifier_of_a_debate_with_conditions_can_be_explained(placebo: str, t
     plan = compile_spec(written(tmp_path, SPEC.replace("rounds: 1", words)))
     shown = explain(plan.cell_named("vote").debate)
     assert "debate_confidence: a score" in shown
-    assert "defer: if that is below 0.9 or unknown, expert answers" in shown
+    assert "defer: if debate_confidence is below 0.9 or unknown, expert answers" in shown

@@ -145,7 +145,7 @@ def test_of_large_teams_only_what_no_reply_could_change_is_reported(
     ("schedule", "expected"),
     [
         ("[answer, {repeat: 3, until: round >= 1, do: [revise]}, judge]", "so the loop ends after its first pass"),
-        ("[answer, {repeat: 1, unless: agreement >= 0, do: [revise]}, judge]", "so its steps are never spoken"),
+        ("[answer, {repeat: 1, unless: agreement >= 0, do: [revise]}, judge]", "so its steps never run"),
     ],
 )
 def test_a_condition_that_is_always_true_is_reported(tmp_path: Path, schedule: str, expected: str) -> None:

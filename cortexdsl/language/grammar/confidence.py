@@ -66,7 +66,7 @@ class DeferText(StrictEntry):
     below: Annotated[Share, Field(gt=0)] = Field(
         description="The question is handed on if the confidence of the debate is below this number, or unknown."
     )
-    to: Text = Field(description="The method that answers instead: its name, or METHOD[AXIS=VALUE].")
+    to: Text = Field(description="The method that answers instead: its name, or METHOD[SETTING=VALUE].")
 
 
 class DeferEntry(StrictEntry):

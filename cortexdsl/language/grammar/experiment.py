@@ -47,7 +47,7 @@ class ServerText(StrictEntry):
     url: Address | None = Field(
         None,
         description="The server's address. Default with a command: http://127.0.0.1:{port}/v1. Default without: "
-        "the content of the variable env.",
+        "the address in the environment variable that `env` names.",
     )
     env: Variable = Field(
         description="The environment variable with the address. A model uses it by api_base: env:NAME."
@@ -224,7 +224,7 @@ class AnalysisText(StrictEntry):
     )
     correction: Correction = Field("holm", description="How p-values of claims and families are corrected.")
     alpha: Annotated[float, Field(gt=0, lt=1, strict=True)] = Field(0.05, description="The significance level.")
-    judge: JudgeText | None = Field(None, description="The model that grades answers for the metric judged.")
+    judge: JudgeText | None = Field(None, description="The model that grades answers for the metric `judged`.")
 
 
 class StoppingText(StrictEntry):
@@ -252,8 +252,8 @@ class ExpectedText(StrictEntry):
     )
     correlation: Annotated[float, Field(ge=-1, le=1, strict=True)] | None = Field(
         None,
-        description="How similar two replicates are: at 1, the difference between two methods is the same on each"
-        " question. Default: 1, so replicates add no power.",
+        description="How much replicates agree. 1: on each question, the difference between two methods is the same "
+        "in all replicates, so more replicates add no power. Default: 1.",
     )
     accuracy: Annotated[Share | dict[Text, Share], OneOf()] | None = Field(
         None, description="The accuracy of all cells, or of each cell by its name."
@@ -302,7 +302,7 @@ class SpecText(StrictEntry):
 
     title: Text = Field("", description="The question that the experiment asks.")
     seed: Annotated[Seed, BeforeValidator(_one_seed, json_schema_input_type=Seed)] = Field(
-        0, description="Every random choice derives from this number: samples, the calls' seeds, and draws."
+        0, description="Every random choice derives from this number: samples of questions, seeds of calls, and draws."
     )
     replicates: Annotated[Whole, Field(ge=1, le=10_000)] = Field(1, description="How often each question is debated.")
     dataset: DatasetText | None = Field(

@@ -135,7 +135,7 @@ class ConditionForm(StrictEntry):
     """`{where: CONDITION}`: in `within`, only the edges for which a condition holds."""
 
     where: Weight = Field(
-        description="A condition on edges, such as differs: the last answers of the two agents are not equal."
+        description="A condition on edges. For example, `differs`: the last answers of the two agents are not equal."
     )
 
 
@@ -172,7 +172,7 @@ class WhereForm(StrictEntry):
     }
 
     where: Weight = Field(
-        description="A condition on edges, such as differs: the last answers of the two agents are not equal."
+        description="A condition on edges. For example, `differs`: the last answers of the two agents are not equal."
     )
     within: LayoutText = Field("everyone", description="Only edges of this graph are considered.")
 

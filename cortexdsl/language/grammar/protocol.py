@@ -58,7 +58,7 @@ NAMED_BINS: dict[str, tuple[Bin, ...]] = {
 
 
 class StepsForm(StrictEntry):
-    """`{steps: [a, b, c]}`: three fixed values, and one range that is kept.
+    """`{steps: [a, b, c]}`: confidences become one of these three values, or stay.
 
     With `[0.8, 0.6, 0.3]`, confidences from 0.8 become 0.8. From 0.6 to 0.8 they become 0.6. From 0.3 to 0.6 they
     stay. Below 0.3 they become 0.3.
@@ -161,6 +161,10 @@ def bins(recalibration: str | StepsForm | BinsForm) -> tuple[Bin, ...]:
 
 
 Fallback: TypeAlias = Literal["confidence", "none"]
+_FALLBACK = (
+    "confidence: the answer with the highest sum of confidences wins; with `weighted` and `pool`, the answer of the "
+    "most debaters. none: as confidence, but if no two debaters agree, the debate has no answer."
+)
 Participation: TypeAlias = Literal["spoken", "heard", "both"]
 PassesOn: TypeAlias = Literal["whole", "answer", "reasoning"]
 
@@ -173,9 +177,7 @@ class VoteText(StrictEntry):
 
     fallback: Annotated[Fallback | Setting, OneOf()] = Field(
         "confidence",
-        description="How a tie is decided. confidence: by the sum of confidences; in weighted and pool, by the "
-        "number of debaters. none: the debate has no answer if no two debaters agree; other ties are "
-        "decided as with confidence.",
+        description=f"How a tie is decided. {_FALLBACK}",
     )
 
 
@@ -207,13 +209,13 @@ class RoleAnswerForm(OtherwiseText):
 
 
 class MajorityForm(StrictEntry):
-    """`{majority: {fallback: none}}`: a majority vote that may stay tied."""
+    """`{majority: {fallback: none}}`: a majority vote, with a rule for ties."""
 
     majority: VoteText = Field(description="The rule for a tied vote.")
 
 
 class WeightedForm(StrictEntry):
-    """`{weighted: {fallback: none}}`: a vote weighted by confidence that may stay tied."""
+    """`{weighted: {fallback: none}}`: a vote weighted by confidence, with a rule for ties."""
 
     weighted: VoteText = Field(description="The rule for a tied vote.")
 
@@ -336,7 +338,7 @@ class ProtocolText(StrictEntry):
     debaters: Annotated[tuple[Name, ...], BeforeValidator(listed, json_schema_input_type=Name | tuple[Name, ...])] = (
         Field(
             (),
-            description="The roles whose answers are voted on and counted in rounds. Default: the role of "
+            description="The roles whose answers are the votes. Rounds count only these answers. Default: the role of "
             "the first step that reads an answer.",
         )
     )
@@ -353,13 +355,13 @@ class ProtocolText(StrictEntry):
     )
     participation: Annotated[Participation | Setting, OneOf()] = Field(
         "spoken",
-        description="What the name participation counts in expressions. spoken: how often others heard the agent."
+        description="What `participation` means in expressions. spoken: how often others heard the agent."
         " heard: how often it heard others. both: the sum.",
     )
     similarity: Text = Field(
         "ngram",
         description="How the similarity of two replies is measured. ngram: by the words and characters that they "
-        "share. asked: a step with reads: similarity asks a model. Or write an embedding model, "
+        "share. asked: a model states it, in a step with `reads: similarity`. Or write an embedding model, "
         "sentence-transformers/NAME or nli/NAME.",
     )
     passes: Annotated[PassesOn | Setting, OneOf()] = Field(
@@ -369,9 +371,7 @@ class ProtocolText(StrictEntry):
     )
     fallback: Annotated[Fallback | Setting, OneOf()] = Field(
         "confidence",
-        description="How a tied vote is decided, if decide does not say it. confidence: by the sum of "
-        "confidences; in weighted and pool, by the number of debaters. none: the debate has no answer"
-        " if no two debaters agree; other ties are decided as with confidence.",
+        description=f"How a tie is decided, unless `decide` says it. {_FALLBACK}",
     )
 
 

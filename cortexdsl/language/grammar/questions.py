@@ -84,7 +84,7 @@ class DatasetText(StrictEntry):
         None, description="The seed of the sample. Default: the spec's."
     )
     stratify: Text | None = Field(
-        None, description="A field. The sample takes a question of each value of the field in turn."
+        None, description="A field. The sample takes one question for each of its values, then a second one, and so on."
     )
     ids: Texts = Field((), description="Question ids, instead of a sample.")
     id: Text | None = Field(None, description="The column with the question's id.")
@@ -103,7 +103,7 @@ class DatasetText(StrictEntry):
     )
     images: Texts = Field((), description="Columns with images: files in the dataset's folder, data URIs, or bytes.")
     group: Text | None = Field(None, description="The column with the group of a question, for means over groups.")
-    labels: Texts = Field((), description="For the kind labels: all possible answers.")
+    labels: Texts = Field((), description="For `kind: labels`: all possible answers.")
     gold: Text | None = Field(
         None,
         description="How the answer column contains the right answer: plain, hashes, boxed, label, first_option, "
@@ -189,7 +189,7 @@ class KnowledgeText(StrictEntry):
     api_base: Address | None = Field(
         None, description="For search: the address of a service that has the API of Serper, or env:NAME."
     )
-    api_key_env: KeyName | None = Field(None, description="The environment variable that holds the key.")
+    api_key_env: KeyName | None = Field(None, description="The environment variable that holds the API key.")
 
     @model_validator(mode="after")
     def _fits_retriever(self) -> Self:

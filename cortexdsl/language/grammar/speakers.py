@@ -89,10 +89,11 @@ class ModelText(StrictEntry):
     role: Variable | None = Field(None, description="For a trained model: the role that it learned.")
     repeat: Annotated[Whole, Field(ge=1, le=100)] | None = Field(
         None,
-        description="For a trained model: the number of the repeat whose result is used, from 1. Default: the last.",
+        description="For a trained model: use the result of this repeat of its training. The first repeat is 1. "
+        "Default: the last.",
     )
     api_base: Address | None = Field(None, description="The address of the server or provider, or env:NAME.")
-    api_key_env: KeyName | None = Field(None, description="The environment variable that holds the key.")
+    api_key_env: KeyName | None = Field(None, description="The environment variable that holds the API key.")
     temperature: Annotated[float, Field(ge=0, le=10, strict=True)] | None = Field(
         None, description="The sampling temperature. Default: the server's."
     )
@@ -131,13 +132,15 @@ class ModelText(StrictEntry):
         description="How long one attempt of a call may take: a number of seconds, or a text such as 20 "
         "min. Default: 5 min.",
     )
-    stream: Flag | None = Field(None, description="Whether replies are streamed. Default: if timeout is over 5 min.")
+    stream: Flag | None = Field(
+        None, description="Whether replies are streamed. Default: true if timeout is over 5 min, else false."
+    )
     deterministic: Literal["required"] | None = Field(
         None,
         description="required: the run starts only if the server gives the same reply to the same seed, both when"
         " idle and under load.",
     )
-    batch: BatchText | None = Field(None, description="Settings of transport: batch.")
+    batch: BatchText | None = Field(None, description="Settings for `transport: batch`.")
     options: Annotated[dict[Text, Plain], AfterValidator(_options)] = Field(
         default_factory=dict, description="Any other option of the provider, sent as it is."
     )
@@ -148,8 +151,8 @@ class ModelText(StrictEntry):
     )
     cache: Flag | Literal["1h"] | None = Field(
         None,
-        description="Whether the provider caches what prompts share. true: for five minutes. 1h: for an hour. "
-        "Only Claude needs this key.",
+        description="Whether the provider caches the beginning that prompts share. true: for five minutes. "
+        "1h: for an hour. Only Claude needs this key.",
     )
     skill: Share | None = Field(None, description="Built-in solver: how well it solves questions. Default: 0.6.")
     overconfidence: Share | None = Field(

@@ -19,14 +19,15 @@ class PriceText(StrictEntry):
     input: Dollars = Field(description="The price of a prompt's tokens.")
     output: Dollars = Field(description="The price of a reply's tokens.")
     cached: Dollars | None = Field(
-        None, description="The price of tokens that the provider reads from its cache. Default: as input."
+        None, description="The price of tokens that the provider reads from its cache. Default: the same as `input`."
     )
     cache_write: Dollars | None = Field(
-        None, description="The price of tokens that the provider writes into its cache. Default: as input."
+        None, description="The price of tokens that the provider writes into its cache. Default: the same as `input`."
     )
     cache_write_1h: Dollars | None = Field(
         None,
-        description="The price of tokens that the provider keeps in its cache for an hour. Default: as cache_write.",
+        description="The price of tokens that the provider keeps in its cache for an hour. Default: the same as "
+        "`cache_write`.",
     )
 
     def per_token(self) -> Price:
@@ -92,7 +93,7 @@ class RateText(StrictEntry):
     )
     per: Literal["key", "model"] = Field(
         "key",
-        description="key: models with the same address and key share the rate. model: this model has the "
+        description="key: models with the same address and API key share the rate. model: this model has the "
         "rate for itself.",
     )
 
@@ -157,7 +158,7 @@ class LimitsText(StrictEntry):
         None, description="The most seconds of all jobs together. Two jobs of 60 seconds count as 120."
     )
     connections: Annotated[Whole, Field(ge=1, le=100_000)] = Field(
-        16, description="The most calls that wait for a reply at the same time, for each address and key."
+        16, description="The most calls that wait for a reply at the same time, for each address and API key."
     )
     failed: Percentage = Field(
         0.05,

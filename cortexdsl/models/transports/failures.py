@@ -65,8 +65,8 @@ REMEDIES: Mapping[FailureKind, str] = {
     FailureKind.TRANSIENT: "see that the server runs and answers at this address, then run again: finished "
     "calls are kept",
     FailureKind.QUOTA: "add credit at the provider, then run again: finished calls are kept",
-    FailureKind.AUTHENTICATION: "set the variable that holds the key (another than the provider's own: "
-    "`api_key_env: NAME`)",
+    FailureKind.AUTHENTICATION: "set the environment variable with the API key (`api_key_env: NAME` chooses another "
+    "variable)",
     FailureKind.BAD_REQUEST: "correct the model entry of the spec (name and options); `drop: [NAME]` there leaves a "
     "parameter out",
     FailureKind.FOREIGN: "see that `api_base` is the address of a model server (it usually ends in /v1), and that "

@@ -302,7 +302,7 @@ def _unchanging(site: Site, text: str, count: EvaluationCount) -> str | None:
 
 _NEVER: Mapping[SiteWord, str] = {
     "until": "the loop always runs to its end",
-    "unless": "its steps are never passed over",
+    "unless": "its steps are never skipped",
     "choose": "nobody is ever chosen",
     "hears": "nobody is ever heard",
     "tells": "no such turn is ever shown",
@@ -310,9 +310,9 @@ _NEVER: Mapping[SiteWord, str] = {
 }
 _ALWAYS: Mapping[SiteWord, str] = {
     "until": "the loop ends after its first pass",
-    "unless": "its steps are never spoken",
+    "unless": "its steps never run",
     "choose": "everybody is always chosen",
-    "hears": "all who could be heard are heard",
+    "hears": "all agents that can be heard are heard",
     "tells": "it leaves no turn out",
     "own": "it leaves no turn out",
 }
@@ -355,6 +355,6 @@ def _tied(count: EvaluationCount) -> tuple[str, str]:
     rule, number = count.keep.rule, f"{count.keep.number:g}"
     what = (
         f"keep: {{{rule}: {number}}} kept more than its number in {count.tied} of {count.columns} cases over made-up"
-        " debates, since several candidates weighed 0 and ties are kept"
+        " debates, because several candidates had weight 0 and ties are kept"
     )
-    return what, f"write keep: {{{rule}: {number}, above: 0}} to keep none that weighs 0, or add chance / 1000"
+    return what, f"write keep: {{{rule}: {number}, above: 0}} to keep none with weight 0, or add chance / 1000"

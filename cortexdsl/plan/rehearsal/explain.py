@@ -75,11 +75,13 @@ def trace_notes(
     yield from _choices(method)
     for step in dict.fromkeys(graph.step for graph in debated.graphs if graph.weight is not None):
         if all(_is_tied(graph) for graph in debated.graphs if graph.step == step):
-            yield f"{step}: all edges weigh alike here, and are kept or dropped together"
+            yield f"step {step}: the edges to each listener have equal weights here, so all are kept, or none"
     if debated.was_tied:
-        others = "the most votes win" if method.decide.rule == "weighted" else "the highest summed confidence wins"
-        outcome = "there is no answer" if debated.answer is None else f"{others}, then a draw"
-        yield f"the vote is tied here, since all answers differ: {outcome}"
+        by_debaters = method.decide.rule in ("weighted", "pool")
+        most = "the most debaters" if by_debaters else "the highest sum of confidences"
+        outcome = f"the answer with {most} wins; if several have it, chance decides"
+        outcome = "there is no answer" if debated.answer is None else outcome
+        yield f"the vote is tied here, because all answers differ: {outcome}"
 
 
 def _branches(method: Method, debated: Debate, agreed: Debate | None, never: Collection[SitePlace]) -> Iterator[str]:
@@ -90,13 +92,13 @@ def _branches(method: Method, debated: Debate, agreed: Debate | None, never: Col
     drawn = {turn.step for turn in debated.turns}
     conditions = _conditions(method.schedule, never)
     for step in dict.fromkeys(scheduled_steps(method.schedule)):
-        why = " and ".join(f"where {plain_expression(one)}" for one in conditions.get(step, ()))
+        why = " or if ".join(map(plain_expression, conditions.get(step, ())))
         if step not in drawn:
-            yield f"{step} is not drawn: {f'passed over {why}' if why else 'nobody speaks in it here'}"
+            yield f"step {step} has no turns here{f': it is skipped if {why}' if why else ''}"
         elif why:
-            yield f"{step} is drawn, but not in every debate: passed over {why}"
+            yield f"step {step} is skipped if {why}"
     if agreed is not None and _order(agreed) != _order(debated):
-        yield f"where all agree and are sure from the beginning: {_order(agreed)}"
+        yield f"if all agree with high confidence from the start, the steps are: {_order(agreed)}"
 
 
 def _order(debated: Debate) -> str:
@@ -130,10 +132,11 @@ def _choices(method: Method) -> Iterator[str]:
         if part in known:
             continue
         if part.role in only_templates or not (keeps_a_number(part) or keeps_everybody(part)):
-            who = "the first in line is chosen here" if part.role in only_templates else "everybody is chosen here"
-            yield f"choose {part.role} ({choice_in_words(part)}): {who}; in a debate it follows from what is said"
+            is_first = part.role in only_templates
+            here, real = ("only the first agent is", "others") if is_first else ("all candidates are", "fewer")
+            yield f"choose {part.role} ({choice_in_words(part)}): {here} chosen here; a real debate may choose {real}"
         elif keeps_everybody(part) and part.order:
-            yield f"choose {part.role} ({choice_in_words(part)}): in a debate the order follows from the weights"
+            yield f"choose {part.role} ({choice_in_words(part)}): in a real debate the order depends on the weights"
 
 
 def _is_tied(graph: Graph) -> bool:
@@ -175,7 +178,7 @@ def explain(method: Method, *, draws: str = "") -> str:
         *([f"defer: {defer_in_words(method.defer)}"] if method.defer else []),
         f"calls: {calls_of(debated)} at most" + why_fewer_calls(method, never),
         *(["warnings", *(f"  {each.what}\n    {each.remedy}" for each in ineffective)] if ineffective else []),
-        "who hears whom (numbers are turns; replies are made up, so graphs that depend on them are examples)",
+        "who hears whom (numbers are turns; replies are invented, so other replies may lead to other graphs)",
         *listening_trace(debated, "  ", silent=partial(_silent, method)),
         *(["what other replies change", *remarks] if remarks else []),
     ]
@@ -277,9 +280,9 @@ def why_fewer_calls(method: Method, never: Collection[SitePlace] = ()) -> str:
         if keeps_a_number(part) or keeps_everybody(part) or part.role not in speak
     }
     silent = _silences(method.schedule, known_choices(method) | harmless)
-    why = [*(["a loop ends early"] if ends else []), *(["a choice silences somebody"] if silent else [])]
+    why = [*(["a loop ends early"] if ends else []), *(["fewer agents are chosen"] if silent else [])]
     why += ["the debate is sure enough"] if method.defer else []
-    return f" (fewer where {' or '.join(why)})" if why else ""
+    return f" (fewer if {' or '.join(why)})" if why else ""
 
 
 def _silences(schedule: Sequence[SchedulePart], known: Collection[Choose], *, goes_on: bool = False) -> bool:

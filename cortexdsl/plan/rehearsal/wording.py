@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 
 from cortexdsl.core import (
+    KEEP_TRUE,
     NEVER,
     Choose,
     Defer,
@@ -27,7 +28,7 @@ _VOTES = ("majority", "weighted", "vote", "pool")
 
 
 _PLACEBOS: Mapping[str, str] = {
-    "other_question": "what they say about another question",
+    "other_question": "what they said about another question",
     "own": "its own last reply",
     "shuffled": "their words in another order",
     "same_length": "a further reply of its own, as long as theirs",
@@ -39,13 +40,13 @@ def step_in_words(step: Step) -> str:
     reads = " and ".join((step.reads, *step.beside))
     parts = [f"{step.role} hears {_topology(step.hears)}", f"reads {reads}", _prompts(step)]
     if step.tells != ("latest",):
-        parts.insert(1, f"told {', '.join(map(_told, step.tells))}")
+        parts.insert(1, f"tells {', and '.join(map(_told, step.tells))}")
     if step.own != "none":
         parts.insert(1, f"own {_told(step.own)}")
     if step.each != "speaker":
         parts.insert(1, f"one call for each {step.each}{f' from {step.of}' if step.of else ''}")
     if step.chooses == "turns":
-        parts.append("a choice names turns")
+        parts.append("the reply chooses turns")
     if step.model is not None or step.sampling:
         sampling = [f"{word} {value:g}" for word, value in step.sampling.items()]
         parts.append(", ".join([*([] if step.model is None else [f"model {step.model.name}"]), *sampling]))
@@ -66,13 +67,14 @@ def _prompts(step: Step) -> str:
 
 
 def _way(step: Step, prompt: str) -> str:
-    return f"{prompt} (said as it is written)" if prompt in step.said else prompt
+    return f"{prompt} (no call: its text is the turn)" if prompt in step.said else prompt
 
 
 def _topology(hears: Topology) -> str:
     if isinstance(hears, Sparse):
         within = "" if isinstance(hears.within, Everyone) else f", within {_topology(hears.within)}"
-        return f"sparse: {_picked(hears.weight, hears.keep)}{within}"
+        along = "along edges" if hears.keep == KEEP_TRUE else "sparse:"
+        return f"{along} {_picked(hears.weight, hears.keep)}{within}"
     values = [getattr(hears, field.name) for field in fields(hears)]
     shown = ", ".join(
         " and ".join(map(str, value)) if isinstance(hears, OfRole) else str(value)
@@ -84,7 +86,7 @@ def _topology(hears: Topology) -> str:
 
 def _picked(weight: str, keep: Keep) -> str:
     weight = plain_expression(weight)
-    if keep == Keep("above", 0.0):  # what `where` means
+    if keep == KEEP_TRUE:
         return f"where {weight}"
     rule = keep.rule if keep.number is None else f"{keep.rule} {keep.number:g}"
     return f"weight {weight}, keep {rule}{_above(keep)}"
@@ -96,19 +98,19 @@ def _above(keep: Keep) -> str:
 
 def choice_in_words(part: Choose) -> str:
     """Describe which agents are chosen, and their order."""
-    order = ", by falling weight" if part.order == "weight" else ""
+    order = ", highest weight first" if part.order == "weight" else ""
     return f"{_chosen(part)}{order}"
 
 
 def _chosen(part: Choose) -> str:
     weight = plain_expression(part.weight)
     match part.keep:
-        case Keep("above", 0.0):  # what `where` means
+        case keep if keep == KEEP_TRUE:
             return f"where {weight}"
         case Keep("top", number) if number is not None:
-            return f"the {number:g} with the highest {weight}{_above(part.keep)}"
+            return f"the {number:g} with the highest value of {weight}{_above(part.keep)}"
         case Keep("drop_bottom", number) if number is not None:
-            return f"all but the {number:g} with the lowest {weight}{_above(part.keep)}"
+            return f"all but the {number:g} with the lowest value of {weight}{_above(part.keep)}"
         case _:
             return _picked(weight, part.keep)
 
@@ -121,14 +123,14 @@ def plain_expression(expression: str) -> str:
 def _told(told: str | Told) -> str:
     if isinstance(told, str):
         return told
-    last = "all" if told.last is None else "the last" if told.last == 1 else f"the last {told.last}"
+    last = "all turns" if told.last is None else "the last turns" if told.last == 1 else f"the last {told.last} runs"
     about, where = (
-        " about the one told" if told.about_me else "",
+        " about the listener" if told.about_me else "",
         f" where {plain_expression(told.where)}" if told.where else "",
     )
     # "or": the last time in any of the steps, not in each
     steps = (" and " if told.last is None else " or ").join(told.steps)
-    return f"{last} of {steps or 'all talk'}{about}{where}"
+    return f"{last} of {steps or 'all steps that are heard'}{about}{where}"
 
 
 def decision_in_words(method: Method) -> str:
@@ -148,7 +150,7 @@ def decision_in_words(method: Method) -> str:
     otherwise = f", else {rule.otherwise}" if rule.otherwise != "none" else ""
     # Only a vote has ties.
     votes = rule.rule in _VOTES or rule.otherwise in _VOTES
-    fallback = ", fallback none: no answer where all differ" if votes and rule.fallback == "none" else ""
+    fallback = ", fallback none: no answer if all differ" if votes and rule.fallback == "none" else ""
     return f"{rule.rule}{by}{otherwise}{fallback}"
 
 
@@ -156,8 +158,8 @@ def schedule_lines(schedule: Sequence[SchedulePart], indent: str) -> Iterator[st
     """Yield a schedule: one line for each part, loops indented."""
     for part in schedule:
         if isinstance(part, Choose):
-            among = f" among {part.source}" if part.source != part.role else " anew"
-            yield f"{indent}choose {part.role}{among}: {choice_in_words(part)}"
+            source = part.source if part.source != part.role else "its own agents"
+            yield f"{indent}choose {part.role} (from {source}): {choice_in_words(part)}"
             continue
         if isinstance(part, str):
             yield f"{indent}{part}"
@@ -170,10 +172,10 @@ def schedule_lines(schedule: Sequence[SchedulePart], indent: str) -> Iterator[st
 
 
 _OF_DEBATE = {
-    "votes": "the share of the debaters' last answers that are the debate's",
-    "weighted": "the share of the debaters' recalibrated confidences that is behind its answer",
-    "linear": "the mean of the probabilities that the debaters give to its answer",
-    "log_odds": "the mean of the log odds that the debaters give to its answer",
+    "votes": "the share of the debaters whose last answer is the answer of the debate",
+    "weighted": "the share of the debaters with the answer of the debate, weighted by recalibrated confidence",
+    "linear": "the mean of the probabilities that the debaters give to the answer",
+    "log_odds": "the mean of the log odds that the debaters give to the answer",
 }
 
 
@@ -182,13 +184,13 @@ def debate_confidence_in_words(method: Method) -> str:
     how = method.debate_confidence
     if how.source != "verifier":
         return _OF_DEBATE[how.source]
-    who = "the model of the agent that gave it" if how.verifier is None else f"model {how.verifier.name}"
-    return f"a score that {who} gives to the debate's answer; {how.prompt}"
+    who = "the model of the agent that wrote it" if how.verifier is None else f"model {how.verifier.name}"
+    return f"a score that {who} gives to the solution with the answer of the debate; {how.prompt}"
 
 
 def defer_in_words(rule: Defer) -> str:
     """Describe when a debate hands its question on."""
-    return f"if that is below {rule.below:g} or unknown, {rule.to} answers ({rule.method.protocol})"
+    return f"if debate_confidence is below {rule.below:g} or unknown, {rule.to} answers ({rule.method.protocol})"
 
 
 def confidence_in_words(how: Measure) -> str:
@@ -197,7 +199,7 @@ def confidence_in_words(how: Measure) -> str:
         case "logprob":
             return "the probability of the answer's tokens"
         case "consistency":
-            return f"the share of {how.samples} further replies to each answer's prompt that give the same"
+            return f"the share of {how.samples} further replies to the same prompt that give the same answer"
         case _:
             who = "the agent's own model" if how.verifier is None else f"model {how.verifier.name}"
             return f"a score that {who} gives to each answer; {how.prompt}"
