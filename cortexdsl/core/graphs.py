@@ -21,15 +21,15 @@ class BaseTopology:
     word : str
         The word of the language for it.
     candidates : str
-        Whom a listener can hear: `nobody`, `itself`, the `debaters`, the players of the listener's own `role`, or
-        agents or roles that the topology names (`named`).
+        Whom a listener can hear: `nobody`, `itself`, the `debaters`, or agents or roles that the topology names
+        (`named`).
     is_square : bool
         Whether speakers and listeners must be the same agents.
     """
 
     __slots__ = ()
     word: ClassVar[str]
-    candidates: ClassVar[Literal["nobody", "itself", "debaters", "role", "named"]]
+    candidates: ClassVar[Literal["nobody", "itself", "debaters", "named"]]
     is_square: ClassVar[bool] = False
 
 
@@ -98,7 +98,7 @@ class RandomEdges(BaseTopology):
     """Each ordered pair of different agents is an edge with probability `p`, drawn again in every step."""
 
     word: ClassVar = "random"
-    candidates: ClassVar = "role"
+    candidates: ClassVar = "debaters"
 
     p: float
 
@@ -108,7 +108,7 @@ class NetworkX(BaseTopology):
     """A graph of a networkx generator; its nodes are the agents in their order, undirected edges go both ways."""
 
     word: ClassVar = "networkx"
-    candidates: ClassVar = "role"
+    candidates: ClassVar = "debaters"
     is_square: ClassVar = True
 
     generator: str

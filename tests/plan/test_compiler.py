@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cortexdsl.core import RandomEdges
 from cortexdsl.errors import InputError, SpecError
 from cortexdsl.plan import compile_spec, selected_experiments, sound_experiments
 from tests.language.sheets import SMALL
@@ -143,3 +144,20 @@ def test_cortexdebate_without_sizes_says_what_to_do_and_that_line_works(tmp_path
     assert "the same numbers" in str(caught.value)
     assert line in Path(__file__).parents[2].joinpath("docs", "methods", "cortexdebate.md").read_text()
     assert plan(tmp_path, text.replace("protocol: cortexdebate", f"protocol: cortexdebate, {line}")).cells
+
+
+def test_a_single_judge_may_hear_debaters_by_chance(tmp_path: Path) -> None:
+    """Random edges are from debaters to the speakers of a step, whatever role these have."""
+    protocol = """\
+protocols:
+  judged:
+    roles: {debater: everyone, judge: first}
+    steps:
+      answer: {role: debater, prompt: common/answer.j2}
+      judge: {role: judge, prompt: multi-llm/revise.j2, hears: {random: 0.5}}
+    schedule: [answer, judge]
+    decide: {last: judge}
+"""
+    spec = f"{SPEC}{protocol}".replace("methods:\n", "methods:\n  judged: {protocol: judged}\n")
+    found = plan(tmp_path, spec)
+    assert found.cell_named("judged").debate.steps["judge"].hears == RandomEdges(0.5)

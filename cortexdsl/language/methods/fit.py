@@ -175,8 +175,6 @@ def _is_alone(method: Method, step: Step) -> bool:
         heard = tuple(agent for role in step.hears.roles for agent in method.cast.get(role, ()))
     elif step.hears.candidates == "debaters":
         heard = debating_agents(method)
-    elif step.hears.candidates == "role":
-        heard = method.cast[step.role]
     else:
         return False
     names = {agent.name for agent in heard}
