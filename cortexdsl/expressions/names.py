@@ -55,17 +55,17 @@ OF_ANSWER: Mapping[str, str] = {
     "answer": "the answer itself, which can be compared with other answers",
     "dropped": "whether its author's next answer is different",
     "confidence": "its recalibrated confidence, 0 if it stated none",
-    "chosen": "the share of the latest choices of single turns that named it. Only choices that showed it count; "
-    "0 if there are none",
-    "authors": "how many of the voting agents have ever given it",
+    "chosen": "the share of the latest choices that named it; 0 if there are none. "
+    "Choices by agents that were not shown it do not count",
+    "authors": "how many debaters have given this answer in any round. Agents that left the debate do not count",
 }
 
 OF_TURN: Mapping[str, str] = {
     "agreed": 'whether the turn was shown to agents that gave verdicts, and each of their latest verdicts was "agree"',
     "peer_score": "the mean score of its speaker in the latest reviews by agents that were shown the turn; "
     "0 if there are none",
-    "chosen": "the share of the latest choices that named its speaker (or the turn itself, if they name single turns). "
-    "Only choices that showed the turn count; 1 if there are none",
+    "chosen": "the share of the latest choices that named its speaker; 1 if there are none. "
+    "Choices of single turns must name the turn itself",
     "confidence": "its recalibrated confidence, 0 if it stated none",
     "round": "its round",
 }
