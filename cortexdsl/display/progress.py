@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from cortexdsl.display.expected import DebateJob, ExpectedRun, expected_from, last_batches
-from cortexdsl.errors import RecordError
+from cortexdsl.errors import InputError, RecordError
 from cortexdsl.models.control import ControlFile, Pause
 from cortexdsl.plan import Layout
 from cortexdsl.plan.persistence.store import read_plan
@@ -284,8 +284,14 @@ class WatchedRun:
 
 
 def layout_in(experiment: str) -> Layout:
-    """Return the paths of an experiment, from its name or the folder of its results."""
-    name = experiment.rstrip("/").removeprefix("./").removeprefix("results/")
+    """Return the paths of an experiment of this folder, from its name or the folder of its results."""
+    here = Path.cwd()
+    place = Path(experiment).relative_to(here) if Path(experiment).is_relative_to(here) else Path(experiment)
+    if place.is_absolute():
+        raise InputError(
+            f"{experiment}: an experiment of another folder\n    change to that folder first: it is {here}"
+        )
+    name = place.as_posix().removeprefix("results/")
     return Layout(f"results/{name}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -260,6 +261,20 @@ def test_results_are_named_by_their_experiment_as_a_run_is(here: Path, capsys: p
     assert capsys.readouterr().out == said
     Path("x").mkdir()
     assert main(["show", "x"]) == 1
+
+
+def test_status_takes_the_name_and_every_way_to_write_the_folder(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    debated("vote")
+    said = set()
+    for place in ("x", "results/x", "./results/x/", str(here / "results/x")):
+        capsys.readouterr()
+        main(["status", place])
+        said.add(re.sub(r"[\d.]+ m?s", "", capsys.readouterr().out))
+    assert len(said) == 1
+    assert main(["status", "/nowhere/results/x"]) == 2
+    assert "an experiment of another folder" in capsys.readouterr().err
 
 
 def test_a_job_counts_the_replies_that_its_steps_could_not_read(here: Path) -> None:
