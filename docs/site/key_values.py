@@ -220,7 +220,7 @@ MORE: Mapping[tuple[str, str], str] = {
     ("ModelText", "drop"): "providers.md#parameters-that-a-provider-does-not-take",
     ("TrainText", "samples"): "training.md#guided-replies-and-pairs",
     ("VoteText", "fallback"): "language/protocol.md#the-decision",
-    ("protocol", "participation"): "language/expressions.md#names-of-agents",
+    ("protocol", "participation"): "language/names.md#names-of-agents",
     ("protocol", "similarity"): "language/protocol.md#similarity",
     ("spec", "extends"): "language.md#specs-that-build-on-others",
     ("spec", "hypotheses"): "verdicts.md",

@@ -28,7 +28,7 @@ ROW = re.compile(r"^\| `(\w+)` \| (agent|pair|debate|answer|turn) \| (.+) \|$", 
 
 
 def test_the_table_of_the_docs_is_the_catalogue(repository: Path) -> None:
-    page = (repository / "docs/language/expressions.md").read_text()
+    page = (repository / "docs/language/names.md").read_text()
     said = {(name, of): meaning for name, of, meaning in ROW.findall(page)}
     tables = {"agent": OF_AGENT, "pair": OF_PAIR, "debate": OF_DEBATE, "answer": OF_ANSWER, "turn": OF_TURN}
     catalogue = {(name, of): meaning for of, table in tables.items() for name, meaning in table.items()}

@@ -27,7 +27,9 @@ QUESTIONS = (
     Question("How do I ask only the failed calls again?", (HOW_TO, "Ask failed calls again"), "--errors-again"),
     Question("Which variable holds the key of Anthropic?", (HOW_TO, "Use Anthropic models"), "ANTHROPIC_API_KEY"),
     Question(
-        "What does peer_score mean?", ("the language", "Expressions"), "the mean score of the last reviews about it"
+        "What does peer_score mean?",
+        ("the language", "Names in expressions"),
+        "the mean score of the last reviews about it",
     ),
     Question("How do I cite an experiment?", (HOW_TO, "Share and cite an experiment"), "CITATION.cff"),
     Question("What exactly was a model asked?", (HOW_TO, "See exactly what a model was asked"), "cortexdsl show mine"),
