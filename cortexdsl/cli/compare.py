@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         help="a CSV file with the columns cell, replicate, question_id and score, or a folder of results with "
-        "scores.csv. If you name three or more, their differences are pooled",
+        "scores.csv. If you name three or more of them, their differences are pooled; two are refused",
     )
     parser.add_argument("--to", required=True, metavar="CELL", help="the cell that the others are compared with")
     parser.add_argument("--cells", nargs="+", metavar="CELL", help="the cells to compare (default: all others)")
@@ -71,8 +71,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--most", action="append", default=[], metavar="COLUMN=NUMBER",
-        help="the largest value that a column can have, such as tokens=16000. A claim is undecided if values that"
-             " were not observed could change its verdict. Repeatable",
+        help="the largest value that a column can have, such as tokens=16000. The sample may have missed"
+             " rare values of this size. If they could change the verdict of a claim, it is undecided. Repeatable",
     )  # fmt: skip
     parser.add_argument(
         "--rope",

@@ -195,7 +195,9 @@ def add_data_arguments(parser: argparse.ArgumentParser) -> None:
         "--seed", type=int, default=0, help="the seed of the sample and of shuffled options (default: 0)"
     )
     sample.add_argument(
-        "--stratify", help="a field. The sample takes one question for each of its values, then a second one, and so on"
+        "--stratify",
+        help="a field of the dataset, such as subject. The sample takes one question for each value of the field, then "
+        "a second one, and so on",
     )
     for word, what in COLUMNS.items():
         sample.add_argument(f"--{word}", metavar="COLUMN", help=what)

@@ -185,7 +185,7 @@ def find_profile(name: str) -> str:
 def add_status_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("experiment", help="its name, or the folder of its results: results/quickstart")
-    parser.add_argument("--json", action="store_true", help="print it as JSON")
+    parser.add_argument("--json", action="store_true", help="print the progress as JSON")
     parser.add_argument("--watch", action="store_true", help="show the progress until the run ends, or until Ctrl-C")
 
 

@@ -54,7 +54,7 @@ def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
         "--declare",
         action="store_true",
         help="write the claims of the spec, or their changes, into the ledger (the history of the experiment). "
-        "With expected: {refuse: true}, it ends with an error if a claim has too little power",
+        "With expected: {refuse: true}, the command ends with an error if a claim has too little power",
     )
     parser.add_argument("--json", action="store_true", help="print the plan as JSON")
 

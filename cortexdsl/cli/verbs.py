@@ -82,7 +82,7 @@ VERBS: Mapping[str, Verb] = {
     "data": Verb(SPECS, "cortexdsl.cli.data", "list and sample datasets"),
     "power": Verb(SPECS, "cortexdsl.cli.planning", "compute which differences a spec can detect"),
     "explain": Verb(SPECS, "cortexdsl.cli.specs", "draw the steps of a protocol, and who hears whom"),
-    "compile": Verb(SPECS, "cortexdsl.cli.specs", "print a Snakefile that runs this one spec"),
+    "compile": Verb(SPECS, "cortexdsl.cli.specs", "print a Snakefile that runs a spec, with one rule per cell"),
     "schema": Verb(SPECS, "cortexdsl.cli.specs", "print the JSON Schema of specs or protocols"),
     "completion": Verb(
         SPECS, "cortexdsl.cli.specs", "print a script for a shell, which then completes cortexdsl commands"

@@ -8,8 +8,8 @@ READ = {
     "CI": "If set, a run prints its progress as lines, instead of a display that is drawn again and again.",
     "CORTEXDSL_RATES": "The folder with which runs share the [rates](../spending.md#how-fast-rates) of models. "
     "Default: `$XDG_STATE_HOME/cortexdsl/rates`.",
-    "CORTEXDSL_TRUST": "Digests of the permissions that specs get, separated by commas. "
-    "[`cortexdsl check` prints them](../howto/run-a-spec-from-somebody-else.md).",
+    "CORTEXDSL_TRUST": "The digests that [`cortexdsl check`](../howto/run-a-spec-from-somebody-else.md) prints, "
+    "separated by commas. Each permits what `check` lists for one spec.",
     "HF_ENDPOINT": "The address of a model hub, instead of that of Hugging Face.",
     "HF_HUB_OFFLINE": "If 1, nothing is downloaded from the model hub. Only what this machine has is used.",
     "HOME": "The home folder. Permissions and rates are stored below it.",

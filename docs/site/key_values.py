@@ -112,8 +112,8 @@ VALUES: Mapping[str, Values] = {
             "`weighted`": "the same share, with each debater weighted by its recalibrated confidence.",
             "`linear`": "the mean of the probabilities that the debaters give to the answer.",
             "`log_odds`": "the mean of the log odds of these probabilities, as a probability.",
-            "`verifier`": "the score of the last solution that has the answer of the debate, given by the model of the "
-            "agent that wrote it.",
+            "`verifier`": "a score for the last solution with the answer of the debate. The model of the agent that "
+            "wrote the solution gives the score.",
         },
     ),
     "loss": Values(

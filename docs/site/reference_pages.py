@@ -554,10 +554,13 @@ def protocols_page() -> str:
         "prompt's file. `own` and `tells` say which turns of the speaker and of the heard agents the prompt shows. "
         "The defaults are no turn of the speaker (`own none`), and the last turn of each heard agent "
         "(`tells latest`).\n"
-        "- `schedule` has the order of the steps. `repeat 0 times` is a loop that does not run with the default "
-        "settings.\n"
+        "- `schedule` has the order of the steps. `once` and `repeat` are loops. `repeat 0 times` is a loop that does "
+        "not run with the default settings. `unless` skips a loop and `until` ends it, if a "
+        "[condition](../language/protocol.md#the-schedule) is true. For example, `consensus` is true if the last "
+        "answers of all debaters are equal.\n"
         "- `who hears whom` has a line for each turn. `8 agent-1, hears 5 6 7, own 0 4` means: in turn 8, agent-1 "
-        "speaks. The prompt shows turns 5, 6 and 7 of others, and turns 0 and 4 from agent-1's own conversation.\n"
+        "speaks. The prompt shows turns 5, 6 and 7 of others, and turns 0 and 4 of agent-1 itself. If the step has "
+        "`own history`, the numbers after `own` can also name turns of others that agent-1 was shown before.\n"
         "- The replies of a drawing are invented: no two agents agree, and loops run as often as they can. The last "
         "lines say what other replies would change.",
     ]

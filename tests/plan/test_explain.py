@@ -109,7 +109,7 @@ def shipped(name: str) -> list[str]:
 def test_a_draw_from_a_pool_is_told_in_plain_words() -> None:
     """Three of four debate in each of three rounds, whoever they are: nine calls, never fewer."""
     said = shipped("heter-mad")
-    assert "choose debater (from its own agents): the 3 with the highest value of chance" in said
+    assert "choose debater (from its own agents): weight chance, keep the 3 highest" in said
     assert "calls: 9 at most" in said
     (opening,) = (line for line in said if line.startswith("round 0, answer"))
     assert opening.startswith("round 0, answer (not in the debate: ")
@@ -146,7 +146,7 @@ def test_edges_that_weigh_alike_are_told_as_a_tie() -> None:
     for weight, is_tied in (("similarity", True), ("confidence", False)):
         steps = {"answer": {}, "revise": {"hears": Sparse(weight, Keep("top", 1))}}
         said = explain(method(steps, ["answer", "revise"]))
-        equal = "step revise: the edges to each listener have equal weights here, so all are kept, or none"
+        equal = "step revise: here all edges to a listener have the same weight, so all are kept, or none"
         assert (equal in said) is is_tied
 
 

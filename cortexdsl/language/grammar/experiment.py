@@ -338,8 +338,8 @@ class SpecText(StrictEntry):
     hypotheses: tuple[Text, ...] = Field((), description="Claims to test, such as accuracy(a) > accuracy(b).")
     whatif: dict[Text, WhatifText] = Field(
         default_factory=dict,
-        description="For a cell, by its name: what is left out of its finished debates (an agent, an edge, a "
-        "round or a step), to see what that changes.",
+        description="What changes if an agent, an edge, a round or a step is left out of finished debates. NAME is the "
+        "cell of these debates.",
     )
     train: dict[Name, TrainText] = Field(
         default_factory=dict, description="Trainings from debates, by name. A model with trained: NAME uses the result."
@@ -360,7 +360,7 @@ class SpecText(StrictEntry):
     )
     stopping: StoppingText | None = Field(None, description="Stop the run when the claims are decided.")
     shard_size: Annotated[Literal["auto"] | Annotated[Whole, Field(ge=1)], OneOf()] = Field(
-        "auto", description="The number of questions per job."
+        "auto", description="The number of questions per job. auto: the first run chooses it."
     )
     extends: Text | tuple[Text, ...] | None = Field(None, description="A file or files that this spec builds on.")
 

@@ -152,7 +152,7 @@ class SparseText(StrictEntry):
     example: ClassVar[str] = "{weight: confidence, keep: mean}"
 
     weight: Weight = Field(description="An expression with a value for each edge, such as similarity.")
-    keep: KeepText = Field("mean", description="The edges with these weights are kept.")
+    keep: KeepText = Field("mean", description="The rule that keeps edges by their weights.")
     within: LayoutText = Field("everyone", description="Only edges of this graph are considered.")
 
 

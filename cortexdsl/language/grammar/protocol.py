@@ -58,7 +58,7 @@ NAMED_BINS: dict[str, tuple[Bin, ...]] = {
 
 
 class StepsForm(StrictEntry):
-    """`{steps: [a, b, c]}`: confidences become one of these three values, or stay.
+    """`{steps: [a, b, c]}`: confidences are corrected by three thresholds.
 
     With `[0.8, 0.6, 0.3]`, confidences from 0.8 become 0.8. From 0.6 to 0.8 they become 0.6. From 0.3 to 0.6 they
     stay. Below 0.3 they become 0.3.
@@ -161,9 +161,10 @@ def bins(recalibration: str | StepsForm | BinsForm) -> tuple[Bin, ...]:
 
 
 Fallback: TypeAlias = Literal["confidence", "none"]
-_FALLBACK = (
-    "confidence: the answer with the highest sum of confidences wins; with `weighted` and `pool`, the answer of the "
-    "most debaters. none: as confidence, but if no two debaters agree, the debate has no answer."
+_CONFIDENCE = "confidence: the answer with the highest sum of confidences wins."
+_DEBATERS = "confidence: the answer that the most debaters gave wins."
+_NONE = (
+    "none: if all last answers differ, the debate has no answer. Other ties are decided by the rule of `confidence`."
 )
 Participation: TypeAlias = Literal["spoken", "heard", "both"]
 PassesOn: TypeAlias = Literal["whole", "answer", "reasoning"]
@@ -177,7 +178,8 @@ class VoteText(StrictEntry):
 
     fallback: Annotated[Fallback | Setting, OneOf()] = Field(
         "confidence",
-        description=f"How a tie is decided. {_FALLBACK}",
+        description=f"How a tie is decided. {_CONFIDENCE} With `weighted`, the answer that the most debaters gave. "
+        f"{_NONE}",
     )
 
 
@@ -225,6 +227,9 @@ class BallotForm(VoteText):
 
     example: ClassVar[str] = "{vote: weight of an answer}"
 
+    fallback: Annotated[Fallback | Setting, OneOf()] = Field(
+        "confidence", description=f"How a tie is decided. {_CONFIDENCE} {_NONE}"
+    )
     vote: Ballot = Field(description="An expression with a value for each answer.")
 
 
@@ -241,6 +246,9 @@ class PoolForm(VoteText):
 
     example: ClassVar[str] = "{pool: linear}"
 
+    fallback: Annotated[Fallback | Setting, OneOf()] = Field(
+        "confidence", description=f"How a tie is decided. {_DEBATERS} {_NONE}"
+    )
     pool: Annotated[Literal["linear", "log_odds"] | Setting, OneOf()] = Field(
         description="linear: the mean of the debaters' probabilities. log_odds: the mean of their log odds."
     )
@@ -371,7 +379,8 @@ class ProtocolText(StrictEntry):
     )
     fallback: Annotated[Fallback | Setting, OneOf()] = Field(
         "confidence",
-        description=f"How a tie is decided, unless `decide` says it. {_FALLBACK}",
+        description=f"How a tie is decided, if `decide` has no `fallback`. {_CONFIDENCE} With `weighted` and `pool`, "
+        f"the answer that the most debaters gave. {_NONE}",
     )
 
 

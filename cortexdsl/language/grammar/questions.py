@@ -84,7 +84,9 @@ class DatasetText(StrictEntry):
         None, description="The seed of the sample. Default: the spec's."
     )
     stratify: Text | None = Field(
-        None, description="A field. The sample takes one question for each of its values, then a second one, and so on."
+        None,
+        description="A field of the dataset, such as subject. The sample takes one question for each value of the "
+        "field, then a second one, and so on.",
     )
     ids: Texts = Field((), description="Question ids, instead of a sample.")
     id: Text | None = Field(None, description="The column with the question's id.")

@@ -38,7 +38,10 @@ Ending: TypeAlias = Annotated[Text, BeforeValidator(_condition, json_schema_inpu
 
 
 class LoopText(StrictEntry):
-    """`{repeat: n, until: CONDITION, do: [...]}`: run these items at most n times."""
+    """`{repeat: n, until: CONDITION, do: [...]}`: run these items at most n times.
+
+    Consensus means that the last answers of all debaters are equal.
+    """
 
     example: ClassVar[str] = "{repeat: n, do: [...]}"
     signs: ClassVar[tuple[str, ...]] = ("unless", "until", "do")
@@ -67,7 +70,7 @@ OTHERWISE = "else"
 
 
 class CaseText(StrictEntry):
-    """`{case: $setting, do: {VALUE: [...], else: [...]}}`: run the list of the value that a setting has."""
+    """`{case: $setting, do: {VALUE: [...], else: [...]}}`: run one of these lists, chosen by the value of a setting."""
 
     example: ClassVar[str] = "{case: $setting, do: {...}}"
 
@@ -109,7 +112,7 @@ class ChooseText(StrictEntry):
         None, alias="from", description="The role whose agents are the candidates. Default: the role itself."
     )
     weight: ChoiceWeight | None = Field(None, description="An expression with a value for each candidate.")
-    keep: KeepText = Field("mean", description="The candidates with these weights are chosen.")
+    keep: KeepText = Field("mean", description="The rule that chooses candidates by their weights.")
     where: ChoiceWeight | None = Field(None, description="A condition on candidates, instead of weight and keep.")
     order: Literal["weight"] | None = Field(
         None, description="weight: sort the chosen agents by weight, the largest first."

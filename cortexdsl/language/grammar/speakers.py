@@ -317,7 +317,7 @@ class ToolText(StrictEntry):
     function: Annotated[Text, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$")] | None = Field(
         None,
         description="For python: package.module:function. It takes a text and returns a text. It runs only "
-        "with your permission.",
+        "with your permission (`cortexdsl trust`).",
     )
     seconds: Annotated[float, Field(gt=0, le=3_600, strict=True)] = Field(
         10.0, description="For python: how many seconds a call may take."

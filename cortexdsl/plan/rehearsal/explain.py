@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -13,18 +14,21 @@ import numpy as np
 
 from cortexdsl.core import (
     BY_VOTES,
+    KEEP_TRUE,
     NEVER,
     STATED,
     Cell,
     Choose,
     Debate,
     Graph,
+    Keep,
     Message,
     Method,
     Question,
     Repeat,
     SchedulePart,
     SitePlace,
+    Sparse,
     Turn,
 )
 from cortexdsl.engine.methods import principal_roles, schedule_parts, scheduled_choices, scheduled_steps
@@ -74,8 +78,16 @@ def trace_notes(
     yield from _branches(method, debated, agreed, never)
     yield from _choices(method)
     for step in dict.fromkeys(graph.step for graph in debated.graphs if graph.weight is not None):
+        hears = method.steps[step].hears
+        if not isinstance(hears, Sparse) or hears.keep == Keep("all"):
+            continue
         if all(_is_tied(graph) for graph in debated.graphs if graph.step == step):
-            yield f"step {step}: the edges to each listener have equal weights here, so all are kept, or none"
+            here = (
+                "the condition holds for all edges to a listener, or for none"
+                if hears.keep == KEEP_TRUE
+                else "all edges to a listener have the same weight, so all are kept, or none"
+            )
+            yield f"step {step}: here {here}; a real debate may keep only some"
     if debated.was_tied:
         by_debaters = method.decide.rule in ("weighted", "pool")
         most = "the most debaters" if by_debaters else "the highest sum of confidences"
@@ -91,7 +103,7 @@ def _branches(method: Method, debated: Debate, agreed: Debate | None, never: Col
     """
     drawn = {turn.step for turn in debated.turns}
     conditions = _conditions(method.schedule, never)
-    for step in dict.fromkeys(scheduled_steps(method.schedule)):
+    for step in dict.fromkeys(scheduled_steps(_passed(method.schedule))):
         why = " or if ".join(map(plain_expression, conditions.get(step, ())))
         if step not in drawn:
             yield f"step {step} has no turns here{f': it is skipped if {why}' if why else ''}"
@@ -99,6 +111,12 @@ def _branches(method: Method, debated: Debate, agreed: Debate | None, never: Col
             yield f"step {step} is skipped if {why}"
     if agreed is not None and _order(agreed) != _order(debated):
         yield f"if all agree with high confidence from the start, the steps are: {_order(agreed)}"
+
+
+def _passed(schedule: Sequence[SchedulePart]) -> tuple[SchedulePart, ...]:
+    """Return a schedule without its loops of 0 times, which no reply can start."""
+    kept = (part for part in schedule if not isinstance(part, Repeat) or part.times)
+    return tuple(replace(part, body=_passed(part.body)) if isinstance(part, Repeat) else part for part in kept)
 
 
 def _order(debated: Debate) -> str:

@@ -96,6 +96,11 @@ def _above(keep: Keep) -> str:
     return "" if keep.floor is None else f" above {keep.floor:g}"
 
 
+def _count(number: float) -> str:
+    """Return a number before `highest` or `lowest`; empty for 1."""
+    return "" if number == 1 else f"{number:g} "
+
+
 def choice_in_words(part: Choose) -> str:
     """Describe which agents are chosen, and their order."""
     order = ", highest weight first" if part.order == "weight" else ""
@@ -108,9 +113,9 @@ def _chosen(part: Choose) -> str:
         case keep if keep == KEEP_TRUE:
             return f"where {weight}"
         case Keep("top", number) if number is not None:
-            return f"the {number:g} with the highest value of {weight}{_above(part.keep)}"
+            return f"weight {weight}, keep the {_count(number)}highest{_above(part.keep)}"
         case Keep("drop_bottom", number) if number is not None:
-            return f"all but the {number:g} with the lowest value of {weight}{_above(part.keep)}"
+            return f"weight {weight}, keep all but the {_count(number)}lowest{_above(part.keep)}"
         case _:
             return _picked(weight, part.keep)
 
