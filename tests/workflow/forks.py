@@ -289,13 +289,17 @@ def _ask_slurm_each_second() -> None:
 
 
 def _write_figures(kinds: str) -> None:
-    """Write the files of figures that are of these kinds and leave others empty; without a kind, paint nothing."""
+    """Write the files of figures that are of these kinds, as wide as a page, and leave others empty.
+
+    Without a kind, paint nothing.
+    """
     drawing = import_module("cortexdsl.report.figures.drawing")
     paint, write = drawing.draw_figure, drawing._written
+    empty = drawing.FigureFiles("<svg></svg>", b"", b"")
     drawing._written = lambda canvas, kind: write(canvas, kind) if kind in kinds.split(",") else b""
     if kinds:
+        drawing.SHEETS = (drawing.PAGE,)
         return
-    empty = drawing.FigureFiles("<svg></svg>", b"", b"")
     drawing._files = lambda canvas: empty  # of modules that are imported later
 
     def draw(name: str, caption: str, alt: str, height: object, painter: object) -> Any:
