@@ -25,7 +25,11 @@ sys.dont_write_bytecode = False  # test modules are compiled once, not by each w
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile the project if Python keeps no compiled code (PYTHONDONTWRITEBYTECODE): tests start many processes."""
+    """Compile the project if Python keeps no compiled code (PYTHONDONTWRITEBYTECODE): tests start many processes.
+
+    What is imported and collected stays, so that no garbage is looked for meanwhile.
+    """
+    gc.disable()
     if not _IS_CODE_KEPT and not hasattr(config, "workerinput"):
         for package in REPOSITORY.glob("*/__init__.py"):
             compileall.compile_dir(package.parent, quiet=2)
@@ -39,6 +43,7 @@ def pytest_collection_finish() -> None:
     of the time of a test.
     """
     sys.dont_write_bytecode = not _IS_CODE_KEPT
+    gc.enable()
     gc.collect()
     collect_garbage_rarely()
 
