@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from cortexdsl.numbers import p_value
 from cortexdsl.report.data import ReportData
-from cortexdsl.report.figures.drawing import SHEETS, Drawing
+from cortexdsl.report.figures.drawing import Drawing
 from cortexdsl.report.phrasing import provenance
 from cortexdsl.report.phrasing.claims import answer, claim_link, short_answer
 from cortexdsl.report.phrasing.comparisons import (
@@ -80,7 +80,7 @@ def report_page(
         tests=tests,
         alpha=p_value(data.alpha).rstrip("0"),
         drawings={drawing.name: drawing for drawing in figures},
-        inline=lambda drawing: Markup("".join(drawing.inline(sheet) for sheet in SHEETS)),
+        inline=lambda drawing: Markup("".join(map(drawing.inline, drawing.files))),
         data=lambda name: f"{_DATA.get(name, name)}.csv",
         view=VIEW,
         metric_tables=[table for name, table in named.items() if not _is_other(name)],

@@ -46,7 +46,10 @@ from cortexdsl.import_path import SAFE_PATH
 REPOSITORY = Path(__file__).resolve().parents[2]
 WORKER = "cortexdsl.cli.worker"
 MODULES = ("snakemake", "cortexdsl.display.launch", "cortexdsl.cli.main")
-PRELOADED = ("snakemake.cli", "snakemake_logger_plugin_cortexdsl", "cortexdsl.cli.verbs", WORKER)
+PRELOADED = (
+    "snakemake.cli", "snakemake.profiles", "snakemake.storage", "snakemake_logger_plugin_cortexdsl", "smart_open",
+    "graphlib", "multiprocessing.managers", "cortexdsl.cli.verbs", "cortexdsl.plan.jobs.damaged_outputs", WORKER,
+)  # fmt: skip
 OF_THE_INTERPRETER = ("PYTHON", "LC_", "LANG", "HOME")
 """Beginnings of variables that an interpreter or a library reads only when it starts."""
 FIGURES = "TESTS_FIGURES"
@@ -213,6 +216,7 @@ def serve(number: int, more: Sequence[str] = ()) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for module in (*PRELOADED, *import_module(WORKER).LATER):
         import_module(module)
+    import_module("snakemake.cli").get_argument_parser()  # finds and imports the plugins
     verbs = import_module("cortexdsl.cli.verbs")
     for name in verbs.VERBS:
         verbs._parser(name)
@@ -289,13 +293,17 @@ def _ask_slurm_each_second() -> None:
 
 
 def _write_figures(kinds: str) -> None:
-    """Write the files of figures that are of these kinds and leave others empty; without a kind, paint nothing."""
+    """Write the files of figures that are of these kinds, as wide as a page, and leave others empty.
+
+    Without a kind, paint nothing.
+    """
     drawing = import_module("cortexdsl.report.figures.drawing")
     paint, write = drawing.draw_figure, drawing._written
+    empty = drawing.FigureFiles("<svg></svg>", b"", b"")
     drawing._written = lambda canvas, kind: write(canvas, kind) if kind in kinds.split(",") else b""
     if kinds:
+        drawing.SHEETS = (drawing.PAGE,)
         return
-    empty = drawing.FigureFiles("<svg></svg>", b"", b"")
     drawing._files = lambda canvas: empty  # of modules that are imported later
 
     def draw(name: str, caption: str, alt: str, height: object, painter: object) -> Any:

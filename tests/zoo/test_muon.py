@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-
-torch = pytest.importorskip("torch", reason='training needs the extra: pip install ".[zoo]"')
-
-from cortexdsl_tiny.zoo.training import Muon, orthogonal  # noqa: E402
 
 
 @pytest.mark.parametrize("shape", [(3, 8, 20), (2, 20, 8), (1, 6, 6)])
-def test_singular_values_come_near_to_one_and_vectors_stay(shape: tuple[int, int, int]) -> None:
+def test_singular_values_come_near_to_one_and_vectors_stay(shape: tuple[int, int, int], torch: Any) -> None:
+    from cortexdsl_tiny.zoo.training import orthogonal
+
     torch.manual_seed(1)
     given = torch.randn(shape)
     found = orthogonal(given)
@@ -21,7 +21,9 @@ def test_singular_values_come_near_to_one_and_vectors_stay(shape: tuple[int, int
     assert torch.allclose(turned, torch.diag_embed(torch.diagonal(turned, dim1=-2, dim2=-1)), atol=1e-3)
 
 
-def test_steps_are_those_of_pytorch() -> None:
+def test_steps_are_those_of_pytorch(torch: Any) -> None:
+    from cortexdsl_tiny.zoo.training import Muon
+
     torch.manual_seed(2)
     begun = [torch.randn(12, 30), torch.randn(12, 30), torch.randn(40, 12)]
     mine, theirs = ([weight.clone().requires_grad_() for weight in begun] for _ in range(2))

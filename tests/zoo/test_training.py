@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,8 +17,7 @@ from cortexdsl_tiny.zoo.questions import Lesson, write_lessons
 from cortexdsl_tiny.zoo.recipes import MINIATURE, read_book
 from tests.tiny.made import made
 
-torch = pytest.importorskip("torch", reason='training needs the extra: pip install ".[zoo]"')
-
+pytestmark = pytest.mark.usefixtures("torch")
 PROMPT = ({"role": "user", "content": "What is the result of 3+4*5+1-2*2?"},)
 
 
@@ -27,7 +27,7 @@ def _logits(folder: Folder) -> tuple[list[int], np.ndarray]:
     return tokens, llama.logits(np.array([tokens]), np.array([0]), Cache(folder.config, 1), 0)[0]
 
 
-def test_what_is_trained_is_what_runs(tmp_path: Path) -> None:
+def test_what_is_trained_is_what_runs(tmp_path: Path, torch: Any) -> None:
     from cortexdsl_tiny.zoo.training import Pupil
 
     folder = Folder(made(tmp_path / "m"))
@@ -38,7 +38,7 @@ def test_what_is_trained_is_what_runs(tmp_path: Path) -> None:
     np.testing.assert_allclose(logits, theirs, atol=1e-4)
 
 
-def test_transformers_loads_a_folder_and_has_the_same_logits_and_tokens(tmp_path: Path) -> None:
+def test_transformers_loads_a_folder_and_has_the_same_logits_and_tokens(tmp_path: Path, torch: Any) -> None:
     transformers = pytest.importorskip("transformers", reason='needs the extra: pip install ".[zoo]"')
     folder = Folder(made(tmp_path / "m"))
     tokens, logits = _logits(folder)
@@ -58,7 +58,9 @@ def test_transformers_loads_a_folder_and_has_the_same_logits_and_tokens(tmp_path
         ("float16", {"head_dim": 20, "rope_parameters": {"rope_type": "default", "rope_theta": 500_000.0}}),
     ],
 )
-def test_llamas_that_transformers_writes_run_the_same(tmp_path: Path, kind: str, said: dict[str, object]) -> None:
+def test_llamas_that_transformers_writes_run_the_same(
+    tmp_path: Path, kind: str, said: dict[str, object], torch: Any
+) -> None:
     transformers = pytest.importorskip("transformers", reason='needs the extra: pip install ".[zoo]"')
     config = transformers.LlamaConfig(
         vocab_size=300, hidden_size=64, intermediate_size=100, num_hidden_layers=3, num_attention_heads=4,

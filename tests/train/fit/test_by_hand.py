@@ -15,8 +15,10 @@ from tests.tiny.made import made
 from tests.train.fit.by_hand import AdamW, Arrays, Pair, Sizes, adapted, dpo, replies_of, slope
 from tests.train.fit.kit import pair, written
 
-pytest.importorskip("trl", reason='training needs the extra: pip install ".[train]"')
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")  # PEFT's and TRL's words to transformers
+pytestmark = [
+    pytest.mark.usefixtures("trl"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),  # PEFT's and TRL's words to transformers
+]
 
 RATE, BETA, NLL, RANK, ALPHA = 0.02, 0.3, 0.7, 2, 3.0
 

@@ -20,9 +20,10 @@ from cortexdsl_train.fit.examples import LOSSES, PAIR, SINGLE, Settings, read_ex
 from tests.tiny.made import made
 from tests.train.fit.kit import pair, pairs, written
 
-torch = pytest.importorskip("torch", reason='training needs the extra: pip install ".[train]"')
-pytest.importorskip("trl", reason='training needs the extra: pip install ".[train]"')
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")  # PEFT's and TRL's words to transformers
+pytestmark = [
+    pytest.mark.usefixtures("trl"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),  # PEFT's and TRL's words to transformers
+]
 
 FAST = Settings(rank=3, rate=5e-3, epochs=2, batch=4, seed=3)
 
@@ -61,6 +62,8 @@ def _ours(folder: Folder, tokens: list[int]) -> np.ndarray:
 
 
 def _theirs(model: Any, tokens: list[int]) -> np.ndarray:
+    import torch
+
     with torch.no_grad():
         found: np.ndarray = model(torch.tensor([tokens])).logits[0, -1].numpy()
     return found
@@ -69,6 +72,7 @@ def _theirs(model: Any, tokens: list[int]) -> np.ndarray:
 def test_the_merged_model_runs_here_as_transformers_runs_it_and_as_its_base_with_the_adapter(
     base: Path, once: Path
 ) -> None:
+    import torch
     from peft import PeftModel
     from transformers import AutoModelForCausalLM
 
