@@ -30,7 +30,7 @@ OF_AGENT: Mapping[str, str] = {
     "1 if there are none",
     "given": "a number that the spec gives it: given(NAME)",
     "place": "its place among the agents that debate now, from 1 to n_agents",
-    "chance": "a random number in [0, 1), a new one each time",
+    "chance": "a random number in [0, 1), drawn again each time that the expression is computed",
 }
 OF_PAIR: Mapping[str, str] = {
     "similarity": "the mean similarity of their replies so far",
@@ -64,8 +64,8 @@ OF_TURN: Mapping[str, str] = {
     "agreed": 'whether the turn was shown to agents that gave verdicts, and each of their latest verdicts was "agree"',
     "peer_score": "the mean score of its speaker in the latest reviews by agents that were shown the turn; "
     "0 if there are none",
-    "chosen": "the share of the latest choices that named its speaker; 1 if there are none. "
-    "Choices of single turns must name the turn itself",
+    "chosen": "the share of the latest choices that named its speaker or, if single turns were chosen, "
+    "the turn itself; 1 if there are none",
     "confidence": "its recalibrated confidence, 0 if it stated none",
     "round": "its round",
 }
