@@ -1,4 +1,4 @@
-"""What a server's prefix cache can reuse of each method's prompts: the table of docs/benchmarks/methods.md.
+"""What a server's prefix cache can reuse of each method's prompts: the table of docs/benchmarks/prefix-cache.md.
 
 Five built-in solvers of one model debate arithmetic questions, five questions at a time. Prompts are taken in the order
 in which they are sent, and counted as vLLM's prefix cache counts: a prompt is cut into blocks of 16 tokens, a block is
