@@ -28,7 +28,7 @@ def browser() -> Iterator[Any]:
     # Chromium's sandbox does not work as root, the user in containers; the pages here are our own.
     arguments = ["--no-sandbox"] if hasattr(os, "getuid") and os.getuid() == 0 else []
     with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=found, args=[*arguments, "--disable-dev-shm-usage"])
+        chromium = driver.chromium.launch(executable_path=found, args=[*arguments, "--disable-dev-shm-usage", "--disable-gpu"])
         yield chromium
         chromium.close()
 
