@@ -57,12 +57,13 @@ def commands_page(group: str, verbs: Mapping[str, Verb]) -> str:
     parts = [
         f"# Commands: {group}",
         f"This page lists the arguments of these commands: {links}. [Every command](../commands.md) lists the others.",
-        "An argument that is *repeatable* may be written several times.",
     ]
     for name, verb in verbs.items():
         parts += [f"## cortexdsl {name}", sentence(verb.line), arguments_table(parsers[name])]
         for below, line, parser in parsers_in(parsers[name]):
             parts += [f"### cortexdsl {name} {below}", sentence(line), arguments_table(parser)]
+    if any("epeatable." in part for part in parts):
+        parts.insert(2, "An argument that is *repeatable* may be written several times.")
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -76,9 +77,9 @@ def parsers_in(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str, argp
 
 
 def arguments_table(parser: argparse.ArgumentParser) -> str:
-    """Return the table of a parser's arguments; empty if it has none."""
+    """Return the table of a parser's arguments and the line below it; empty if there are none."""
     rows = list(arguments_of(parser))
-    return table(("argument", "meaning"), rows) if rows else ""
+    return "\n\n".join(filter(None, (table(("argument", "meaning"), rows) if rows else "", sentence(parser.epilog))))
 
 
 def arguments_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
@@ -97,6 +98,6 @@ def arguments_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
         yield f"`{name}`", meaning
 
 
-def sentence(text: str) -> str:
+def sentence(text: str | None) -> str:
     """Return a text of the help as a sentence: with a capital letter and a full stop."""
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".") if text else ""
