@@ -37,6 +37,7 @@ repository_url = ""
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
+smartquotes_action = "qe"  # quotes and ellipses, but `--option` stays as it is typed
 suppress_warnings = ["myst.header"]  # reference pages start their tables below different levels
 nitpicky = False
 autodoc_typehints = "description"

@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         help="a CSV file with the columns cell, replicate, question_id and score, or a folder of results with "
-        "scores.csv. If you name three or more of them, their differences are pooled; two are refused",
+        "scores.csv. If you name three or more of them, their differences are pooled. Two are too few",
     )
     parser.add_argument("--to", required=True, metavar="CELL", help="the cell that the others are compared with")
     parser.add_argument("--cells", nargs="+", metavar="CELL", help="the cells to compare (default: all others)")

@@ -60,8 +60,8 @@ def add_limit_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar=("MODEL", "RATE"),
-        help="how fast a model may be called, such as --rate gpt requests=500/min tokens=200k/min. none removes "
-        "the rate",
+        help="how fast a model may be called, such as --rate gpt requests=500/min tokens=200k/min. To remove "
+        "the rate: --rate gpt none",
     )
     parser.add_argument("--spec", action="store_true", help="go back to the limits and rates of the spec")
     parser.epilog = "Without options it prints what is in force. Running jobs follow within seconds."

@@ -213,8 +213,8 @@ def add_data_arguments(parser: argparse.ArgumentParser) -> None:
     sample.add_argument("--kind", help="the kind of answers: number, choice, yesno, expression, text, labels or free")
     sample.add_argument(
         "--gold",
-        help="how the answer column contains the right answer: plain, hashes, boxed, "
-        "label, first_option, boolean, answers_or_none or number",
+        help="how the answer column contains the right answer: plain, hashes, boxed, label, first_option, boolean, "
+        "answers_or_none or number. docs/datasets.md explains these words",
     )
     sample.add_argument("--config", help="the configuration of a dataset of the hub")
     sample.add_argument("--revision", help="the commit of a dataset of the hub")

@@ -58,7 +58,7 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="permit for this run what needs permission: commands, code, other files, other addresses",
     )
-    parser.epilog = "Arguments after -- are passed to Snakemake: cortexdsl run mine -- --dry-run"
+    parser.epilog = "With cortexdsl run mine -- --dry-run, the arguments after -- are passed to Snakemake."
 
 
 def run_run(args: argparse.Namespace) -> int:

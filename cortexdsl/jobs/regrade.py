@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add_spec(parser, "a spec with finished debates")
     add_trust(parser)
-    add_errors_again(parser, "send failed calls again before replies are read")
+    add_errors_again(parser, "first send failed calls again; only this calls models")
 
 
 def run(args: argparse.Namespace) -> int:

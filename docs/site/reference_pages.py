@@ -5,9 +5,6 @@ They are made at each build in `docs/reference/`, which git ignores, so they can
 
 from __future__ import annotations
 
-import argparse
-import contextlib
-import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,14 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from command_pages import command_pages
 from environment_page import environment_page
 from errors_page import errors_page
 from key_pages import KEY_PAGES, LIST, page_of
 from key_values import MORE, PAGES, SPELLINGS, VALUES
+from markdown_tables import table
+from protocol_pages import protocol_pages
 
-from cortexdsl.cli.verbs import JOBS, VERBS, parser_of, run
 from cortexdsl.language.grammar.experiment import json_schema
-from cortexdsl.language.protocol.loader import builtin_names, load_protocol
 from cortexdsl.language.reader import read
 
 Schema = Mapping[str, Any]
@@ -41,16 +39,6 @@ This page lists the classes and functions of the Python API. After `import corte
    :members:
 ```
 """
-
-
-def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A Markdown table; bars and line ends in cells are escaped."""
-
-    def line(cells: Iterable[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
-
-    head = tuple(head)
-    return "\n".join([line(head), line("---" for _ in head), *map(line, rows)])
 
 
 # ------------------------------------------------------------------ keys of the language
@@ -465,128 +453,29 @@ def key_names() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-# ------------------------------------------------------------------ commands
-
-
-def sentence(text: str) -> str:
-    """A text of the help as a sentence: with a capital letter and a full stop."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".") if text else ""
-
-
-def arguments_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
-    """Arguments and options of a verb with their help, and the values that an argument may have."""
-    for action in parser._actions:
-        if isinstance(action, argparse._HelpAction | argparse._SubParsersAction) or action.help is argparse.SUPPRESS:
-            continue
-        value = action.metavar or (action.dest.upper() if action.nargs != 0 else "")
-        shown = value if isinstance(value, str) else " ".join(value)
-        name = ", ".join(action.option_strings) if action.option_strings else shown
-        if action.option_strings and shown and action.nargs != 0:
-            name += f" {shown}"
-        meaning = sentence((action.help or "").replace("%(default)s", str(action.default)))
-        if action.choices:
-            meaning += " Values: " + ", ".join(f"`{choice}`" for choice in action.choices) + "."
-        yield f"`{name}`", meaning
-
-
-def commands_page() -> str:
-    """Every verb of the command line with its arguments."""
-    parser = parser_of(VERBS)
-    verbs = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction)).choices
-    listed = {name: verb for name, verb in VERBS.items() if verb.group != JOBS}
-    parts = [
-        "# Every command",
-        "This page lists the commands of cortexdsl with their arguments. `cortexdsl COMMAND --help` prints the same.",
-        "The exit status is 0 after success, 1 if the experiment failed or is not finished, and 2 if the input is "
-        "wrong. An argument that is *repeatable* may be written several times.",
-        table(
-            ("command", "what it does", "group"),
-            ((f"[`{name}`](#cortexdsl-{name})", sentence(verb.line), verb.group) for name, verb in listed.items()),
-        ),
-    ]
-    for name, verb in listed.items():
-        parts += [f"## cortexdsl {name}", sentence(verb.line)]
-        if rows := list(arguments_of(verbs[name])):
-            parts.append(table(("argument", "meaning"), rows))
-        for action in verbs[name]._actions:
-            if isinstance(action, argparse._SubParsersAction):
-                helps = {choice.dest: choice.help or "" for choice in action._choices_actions}
-                for below, sub in action.choices.items():
-                    parts += [f"### cortexdsl {name} {below}", sentence(helps.get(below, ""))]
-                    if rows := list(arguments_of(sub)):
-                        parts.append(table(("argument", "meaning"), rows))
-    return "\n\n".join(filter(None, parts)) + "\n"
-
-
-# ------------------------------------------------------------------ protocols
-
-
-CALLS = re.compile(r"^calls: (\d+) at most", re.MULTILINE)
-"""The line of a drawing with the largest number of calls."""
-
-
-def drawing_of(protocol: str) -> str:
-    """What `cortexdsl explain` prints about a built-in protocol."""
-    drawing = io.StringIO()
-    with contextlib.redirect_stdout(drawing):
-        if run(["explain", protocol]):
-            raise RuntimeError(f"cortexdsl explain {protocol} failed")
-    return drawing.getvalue().strip()
-
-
-def protocols_page() -> str:
-    """Every built-in protocol with its settings and the drawing of `cortexdsl explain`."""
-    drawings = {name: drawing_of(name) for name in sorted(builtin_names())}
-    titles = {name: load_protocol(name).node.plain().get("title", "") for name in drawings}
-    calls = {name: CALLS.findall(drawing)[0] for name, drawing in drawings.items()}
-    parts = [
-        "# Every protocol, drawn",
-        "This page shows each built-in protocol turn by turn, as `cortexdsl explain NAME` prints it, with default "
-        "settings and four agents. [Methods](../methods.md) says where each comes from and what differs from its "
-        "paper.",
-        table(
-            ("protocol", "title", "calls per question, at most"),
-            ((f"[`{name}`](#{name})", titles[name], calls[name]) for name in drawings),
-        ),
-        "## How to read a drawing",
-        "- The first lines name the agents of each role.\n"
-        "- `steps` has a line for each kind of turn: who speaks, whom it hears, what is read from the reply, and the "
-        "prompt's file. `own` and `tells` say which turns of the speaker and of the heard agents the prompt shows. "
-        "The defaults are no turn of the speaker (`own none`), and the last turn of each heard agent "
-        "(`tells latest`).\n"
-        "- `schedule` has the order of the steps. `once` and `repeat` are loops. `repeat 0 times` is a loop that does "
-        "not run with the default settings. `unless` skips a loop and `until` ends it, if a "
-        "[condition](../language/protocol.md#the-schedule) is true. For example, `consensus` is true if the last "
-        "answers of all debaters are equal.\n"
-        "- `who hears whom` has a line for each turn. `8 agent-1, hears 5 6 7, own 0 4` means: in turn 8, agent-1 "
-        "speaks. The prompt shows turns 5, 6 and 7 of others, and turns 0 and 4 of agent-1 itself. If the step has "
-        "`own history`, the numbers after `own` can also name turns of others that agent-1 was shown before.\n"
-        "- The replies of a drawing are invented: no two agents agree, and loops run as often as they can. The last "
-        "lines say what other replies would change.",
-    ]
-    for name, drawing in drawings.items():
-        parts += [f"## {name}", titles[name], f"```text\n{drawing}\n```"]
-    return "\n\n".join(filter(None, parts)) + "\n"
-
-
-def write_pages(app: Any) -> None:
-    """Write the pages, leaving those alone that did not change; pages of keys that are no longer made are removed."""
-    folder = Path(app.srcdir) / "reference"
-    pages = {
-        **key_pages(Path(app.srcdir).parent),
-        "commands": commands_page(),
-        "protocols": protocols_page(),
+def all_pages(root: Path) -> Mapping[str, str]:
+    """All pages by their paths in `docs/reference/`, without `.md`."""
+    return {
+        **key_pages(root),
+        **command_pages(),
+        **protocol_pages(root / "docs"),
         "errors": errors_page(),
         "environment": environment_page(),
         "api": API,
     }
+
+
+def write_pages(app: Any) -> None:
+    """Write the pages, leaving those alone that did not change; split pages that are no longer made are removed."""
+    folder = Path(app.srcdir) / "reference"
+    pages = all_pages(Path(app.srcdir).parent)
     for name, text in pages.items():
         path = folder / f"{name}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
-    for path in (folder / "keys").glob("*.md"):
-        if f"keys/{path.stem}" not in pages:
+    for path in folder.glob("*/*.md"):
+        if path.relative_to(folder).with_suffix("").as_posix() not in pages:
             path.unlink()
 
 

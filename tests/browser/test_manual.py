@@ -92,8 +92,11 @@ def test_no_page_is_wider_than_its_window(folder: Path, site: str, new_page: Cal
             page.set_viewport_size({"width": width, "height": 900})
             assert page.evaluate(STICKS_OUT) == [], (path, width)
     keys = [f"keys/{path.stem}" for path in (folder / "reference" / "keys").glob("*.html")]
+    drawings = [f"protocols/{path.stem}" for path in (folder / "reference" / "protocols").glob("*.html")]
     assert len(keys) > 5
-    for name, part in (*((name, ".table-wrapper") for name in ("keys", *keys)), ("protocols", "pre")):
+    assert len(drawings) > 3
+    parts = {**dict.fromkeys(("keys", *keys), ".table-wrapper"), **dict.fromkeys(drawings, "pre")}
+    for name, part in parts.items():
         page.goto(f"{site}/reference/{name}.html")
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})

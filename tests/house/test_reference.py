@@ -14,13 +14,15 @@ from typing import Any
 
 import pytest
 
+from cortexdsl.cli.verbs import JOBS, VERBS
 from cortexdsl.language.grammar.experiment import json_schema
+from cortexdsl.language.protocol.loader import builtin_names
 from cortexdsl.models.transports.failures import FailureKind
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("cortexdsl", "cortexdsl_tiny", "cortexdsl_train", "snakemake_logger_plugin_cortexdsl")
 ENVIRONMENT = re.compile(r"environ(?:ment)?$")
-MODULES = ("errors_page", "environment_page", "key_pages", "reference_pages")
+MODULES = ("command_pages", "errors_page", "environment_page", "key_pages", "protocol_pages", "reference_pages")
 READS = ("get", "setdefault", "pop", "update")
 
 
@@ -94,9 +96,38 @@ def test_pages_of_keys_are_short_and_their_links_lead_to_sections(key_pages: Map
             assert (page, anchor) in anchors, f"{name}: {path}#{anchor}"
 
 
-def test_every_generated_page_is_in_the_menu(key_pages: Mapping[str, str]) -> None:
+def test_every_generated_page_is_in_the_menu(site: dict[str, ModuleType]) -> None:
+    """The menu has no page that is not generated, except for the gallery."""
     menu = (ROOT / "docs" / "index.md").read_text(encoding="utf-8").split()
-    assert {f"reference/{name}" for name in key_pages} - set(menu) == set()
+    pages = {f"reference/{name}" for name in site["reference_pages"].all_pages(ROOT)}
+    assert {entry for entry in menu if entry.startswith("reference/")} == pages | {"reference/gallery"}
+
+
+def test_every_command_is_on_exactly_one_page_and_in_the_list(site: dict[str, ModuleType]) -> None:
+    """Commands that only the workflow calls are on no page."""
+    pages = dict(site["command_pages"].command_pages())
+    expected = {name: 1 for name, verb in VERBS.items() if verb.group != JOBS}
+    listed = re.findall(r"^\| \[`(\w+)`\]\(commands/([\w-]+)\.md#cortexdsl-\w+\)", pages.pop("commands"), re.MULTILINE)
+    placed = [
+        (verb, Path(name).name)
+        for name, text in pages.items()
+        for verb in re.findall(r"^## cortexdsl (\w+)$", text, re.MULTILINE)
+    ]
+    assert Counter(verb for verb, _ in placed) == expected
+    assert sorted(listed) == sorted(placed)
+
+
+def test_every_protocol_is_drawn_on_exactly_one_page_and_in_the_list(site: dict[str, ModuleType]) -> None:
+    """The table of docs/methods.md places them."""
+    pages = dict(site["protocol_pages"].protocol_pages(ROOT / "docs"))
+    listed = re.findall(r"^\| \[`([\w-]+)`\]\(protocols/([\w-]+)\.md#", pages.pop("protocols"), re.MULTILINE)
+    placed = [
+        (protocol, Path(name).name)
+        for name, text in pages.items()
+        for protocol in re.findall(r"^## (\S+)$", text, re.MULTILINE)
+    ]
+    assert Counter(protocol for protocol, _ in placed) == dict.fromkeys(builtin_names(), 1)
+    assert sorted(listed) == sorted(placed)
 
 
 def test_the_page_of_errors_has_every_class_and_every_kind_of_failure(site: dict[str, ModuleType]) -> None:

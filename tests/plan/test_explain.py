@@ -8,7 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.core import Cell, Choose, Decide, Everyone, Keep, Method, OfRole, Repeat, SchedulePart, Sparse, Told
+from cortexdsl.core import (
+    Cell,
+    Choose,
+    Decide,
+    Everyone,
+    Groups,
+    Keep,
+    Method,
+    OfRole,
+    Repeat,
+    Ring,
+    SchedulePart,
+    Sparse,
+    Told,
+    Topology,
+)
 from cortexdsl.errors import DebateError
 from cortexdsl.language.methods.casting import MethodChoice
 from cortexdsl.language.methods.resolve import resolve
@@ -54,7 +69,7 @@ def test_a_choice_by_what_is_said_silences_nobody() -> None:
     assert "calls: 6 at most (fewer if fewer agents are chosen)" in said
     assert "silent" not in said.split("who hears whom")[1]
     assert (
-        "choose others (where confidence < 0.5): all candidates are chosen here; a real debate may choose fewer" in said
+        "choose others (where confidence < 0.5): this drawing has all candidates; a real debate may have fewer" in said
     )
 
 
@@ -81,7 +96,7 @@ def test_a_choice_of_everybody_silences_nobody() -> None:
         everybody = Choose("debater", "debater", "confidence", Keep("all"), order=order)  # type: ignore[arg-type]
         said = explain(method({"answer": {}}, ["answer", everybody, "answer"]))
         assert "calls: 6 at most" in said.splitlines()
-        assert "all candidates are chosen here" not in said
+        assert "this drawing has all candidates" not in said
         assert ("in a real debate the order depends on the weights" in said) == bool(order)
 
 
@@ -109,7 +124,7 @@ def shipped(name: str) -> list[str]:
 def test_a_draw_from_a_pool_is_told_in_plain_words() -> None:
     """Three of four debate in each of three rounds, whoever they are: nine calls, never fewer."""
     said = shipped("heter-mad")
-    assert "choose debater (from its own agents): weight chance, keep the 3 highest" in said
+    assert "choose debater: weight chance, keep the 3 highest" in said
     assert "calls: 9 at most" in said
     (opening,) = (line for line in said if line.startswith("round 0, answer"))
     assert opening.startswith("round 0, answer (not in the debate: ")
@@ -125,7 +140,7 @@ def test_who_takes_over_an_answer_is_told_apart_and_silences_nobody() -> None:
     said = shipped("follower")
     assert "choose follower (from debater): where chance < 0.3" in said
     assert "calls: 16 at most" in said
-    assert any("follower: follower/follow.j2 (no call: its text is the turn)" in line for line in said)
+    assert any("follower: follower/follow.j2 (no call: the prompt itself is the reply)" in line for line in said)
 
 
 def test_a_tie_of_made_up_answers_is_told_with_what_decides_it() -> None:
@@ -148,6 +163,32 @@ def test_edges_that_weigh_alike_are_told_as_a_tie() -> None:
         said = explain(method(steps, ["answer", "revise"]))
         equal = "step revise: here all edges to a listener have the same weight, so all are kept, or none"
         assert (equal in said) is is_tied
+
+
+@pytest.mark.parametrize(
+    ("hears", "words"),
+    [
+        (Ring(2), "its neighbours on a ring (2 on each side)"),
+        (Groups(2), "its group (of 2 groups)"),
+        (Groups(2, (3, 1)), "its group (of 2 groups, with 3 and 1 agents)"),
+        (Sparse("differs", MET, Groups(2)), "agents where differs, within its group (of 2 groups)"),
+        (Sparse("confidence", Keep("mean")), "sparse: weight confidence, keep weights of at least the listener's mean"),
+        (Sparse("confidence", Keep("top", 1, 0.5)), "sparse: weight confidence, keep the highest above 0.5"),
+        (Sparse("confidence", Keep("drop_bottom", 2)), "sparse: weight confidence, keep all but the 2 lowest"),
+        (Sparse("confidence", Keep("above", 0.7)), "sparse: weight confidence, keep weights above 0.7"),
+        (Sparse("confidence", Keep("all")), "sparse: weight confidence, keep all"),
+    ],
+)
+def test_who_is_heard_is_told_in_words(hears: Topology, words: str) -> None:
+    said = explain(method({"answer": {}, "revise": {"hears": hears}}, ["answer", "revise"], "a b c d"))
+    assert f"  revise: debater hears {words}; reads answer" in said
+
+
+def test_a_rule_of_a_choice_compares_with_the_mean_of_the_candidates() -> None:
+    best = Choose("debater", "debater", "confidence", Keep("mean"))
+    assert "choose debater: weight confidence, keep weights of at least the mean\n" in explain(
+        method({"answer": {}}, ["answer", best, "answer"])
+    )
 
 
 def test_the_last_of_several_steps_is_one_of_them() -> None:

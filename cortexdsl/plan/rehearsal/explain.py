@@ -149,12 +149,13 @@ def _choices(method: Method) -> Iterator[str]:
     for part in dict.fromkeys(scheduled_choices(method.schedule)):
         if part in known:
             continue
+        choice = f"choose {part.role} ({choice_in_words(part)})"
         if part.role in only_templates or not (keeps_a_number(part) or keeps_everybody(part)):
             is_first = part.role in only_templates
-            here, real = ("only the first agent is", "others") if is_first else ("all candidates are", "fewer")
-            yield f"choose {part.role} ({choice_in_words(part)}): {here} chosen here; a real debate may choose {real}"
+            here, real = ("only the first agent", "others") if is_first else ("all candidates", "fewer")
+            yield f"{choice}: this drawing has {here}; a real debate may have {real}"
         elif keeps_everybody(part) and part.order:
-            yield f"choose {part.role} ({choice_in_words(part)}): in a real debate the order depends on the weights"
+            yield f"{choice}: in a real debate the order depends on the weights"
 
 
 def _is_tied(graph: Graph) -> bool:

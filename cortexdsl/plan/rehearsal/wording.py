@@ -12,10 +12,12 @@ from cortexdsl.core import (
     Choose,
     Defer,
     Everyone,
+    Groups,
     Keep,
     Measure,
     Method,
     OfRole,
+    Ring,
     SchedulePart,
     Sparse,
     Step,
@@ -38,9 +40,14 @@ _PLACEBOS: Mapping[str, str] = {
 def step_in_words(step: Step) -> str:
     """Describe a step: its role, its topology, what reaches the prompt, what is read, its templates."""
     reads = " and ".join((step.reads, *step.beside))
-    parts = [f"{step.role} hears {_topology(step.hears)}", f"reads {reads}", _prompts(step)]
+    hears = _topology(step.hears)
+    if step.each == "group":
+        hears = hears.replace("its group", "a group")
+    parts = [f"{step.role} hears {hears}", f"reads {reads}", _prompts(step)]
     if step.tells != ("latest",):
-        parts.insert(1, f"tells {', and '.join(map(_told, step.tells))}")
+        # Words first: "all turns of X, and latest" would say the latest turn of X.
+        told = sorted(step.tells, key=lambda each: not isinstance(each, str))
+        parts.insert(1, f"tells {', and '.join(map(_told, told))}")
     if step.own != "none":
         parts.insert(1, f"own {_told(step.own)}")
     if step.each != "speaker":
@@ -67,14 +74,19 @@ def _prompts(step: Step) -> str:
 
 
 def _way(step: Step, prompt: str) -> str:
-    return f"{prompt} (no call: its text is the turn)" if prompt in step.said else prompt
+    return f"{prompt} (no call: the prompt itself is the reply)" if prompt in step.said else prompt
 
 
 def _topology(hears: Topology) -> str:
     if isinstance(hears, Sparse):
         within = "" if isinstance(hears.within, Everyone) else f", within {_topology(hears.within)}"
-        along = "along edges" if hears.keep == KEEP_TRUE else "sparse:"
-        return f"{along} {_picked(hears.weight, hears.keep)}{within}"
+        which = "agents" if hears.keep == KEEP_TRUE else "sparse:"
+        return f"{which} {_picked(hears.weight, hears.keep, _OF_EDGES)}{within}"
+    if isinstance(hears, Ring):
+        return f"its neighbours on a ring ({hears.reach} on each side)"
+    if isinstance(hears, Groups):
+        sizes = f", with {' and '.join(map(str, hears.sizes))} agents" if hears.sizes else ""
+        return f"its group (of {hears.count} groups{sizes})"
     values = [getattr(hears, field.name) for field in fields(hears)]
     shown = ", ".join(
         " and ".join(map(str, value)) if isinstance(hears, OfRole) else str(value)
@@ -84,12 +96,32 @@ def _topology(hears: Topology) -> str:
     return f"{hears.word}{f' {shown}' if shown else ''}"
 
 
-def _picked(weight: str, keep: Keep) -> str:
+_OF_EDGES: Mapping[str, str] = {
+    "mean": "the listener's mean",
+    "median": "the listener's median",
+    "mean_of_all": "the mean of all edges",
+}
+_OF_CANDIDATES: Mapping[str, str] = {"mean": "the mean", "median": "the median", "mean_of_all": "the mean"}
+"""What the rules without a number compare weights with: weights of edges, and of the candidates of a choice."""
+
+
+def _picked(weight: str, keep: Keep, means: Mapping[str, str]) -> str:
+    """Describe which weights are kept; `means` has the words for rules that compare weights with their mean."""
     weight = plain_expression(weight)
     if keep == KEEP_TRUE:
         return f"where {weight}"
-    rule = keep.rule if keep.number is None else f"{keep.rule} {keep.number:g}"
-    return f"weight {weight}, keep {rule}{_above(keep)}"
+    match keep:
+        case Keep("top", number) if number is not None:
+            kept = f"the {_count(number)}highest{_above(keep)}"
+        case Keep("drop_bottom", number) if number is not None:
+            kept = f"all but the {_count(number)}lowest{_above(keep)}"
+        case Keep("above", number) if number is not None:
+            kept = f"weights above {number:g}"
+        case Keep(rule) if rule in means:
+            kept = f"weights of at least {means[rule]}"
+        case _:
+            kept = keep.rule
+    return f"weight {weight}, keep {kept}"
 
 
 def _above(keep: Keep) -> str:
@@ -104,20 +136,7 @@ def _count(number: float) -> str:
 def choice_in_words(part: Choose) -> str:
     """Describe which agents are chosen, and their order."""
     order = ", highest weight first" if part.order == "weight" else ""
-    return f"{_chosen(part)}{order}"
-
-
-def _chosen(part: Choose) -> str:
-    weight = plain_expression(part.weight)
-    match part.keep:
-        case keep if keep == KEEP_TRUE:
-            return f"where {weight}"
-        case Keep("top", number) if number is not None:
-            return f"weight {weight}, keep the {_count(number)}highest{_above(part.keep)}"
-        case Keep("drop_bottom", number) if number is not None:
-            return f"weight {weight}, keep all but the {_count(number)}lowest{_above(part.keep)}"
-        case _:
-            return _picked(weight, part.keep)
+    return f"{_picked(part.weight, part.keep, _OF_CANDIDATES)}{order}"
 
 
 def plain_expression(expression: str) -> str:
@@ -125,9 +144,16 @@ def plain_expression(expression: str) -> str:
     return re.sub(r"(?<!\w)\((\d+(?:\.\d+)?)\)", r"\1", as_documented(expression))
 
 
+_TOLD: Mapping[str, str] = {
+    "by_answer": "latest, grouped by answer",
+    "about_me": "the latest turns about the listener",
+    "evidence": "passages",
+}
+
+
 def _told(told: str | Told) -> str:
     if isinstance(told, str):
-        return told
+        return _TOLD.get(told, told)
     last = "all turns" if told.last is None else "the last turns" if told.last == 1 else f"the last {told.last} runs"
     about, where = (
         " about the listener" if told.about_me else "",
@@ -163,8 +189,8 @@ def schedule_lines(schedule: Sequence[SchedulePart], indent: str) -> Iterator[st
     """Yield a schedule: one line for each part, loops indented."""
     for part in schedule:
         if isinstance(part, Choose):
-            source = part.source if part.source != part.role else "its own agents"
-            yield f"{indent}choose {part.role} (from {source}): {choice_in_words(part)}"
+            source = f" (from {part.source})" if part.source != part.role else ""
+            yield f"{indent}choose {part.role}{source}: {choice_in_words(part)}"
             continue
         if isinstance(part, str):
             yield f"{indent}{part}"
