@@ -26,9 +26,10 @@ def browser() -> Iterator[Any]:
     if found is None:
         pytest.skip("no Chromium here: apt-get install chromium")
     # Chromium's sandbox does not work as root, the user in containers; the pages here are our own.
-    arguments = ["--no-sandbox"] if hasattr(os, "getuid") and os.getuid() == 0 else []
+    arguments = ["--disable-dev-shm-usage", "--disable-gpu"]  # a graphics processor in software takes time
+    arguments += ["--no-sandbox"] if hasattr(os, "getuid") and os.getuid() == 0 else []
     with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=found, args=[*arguments, "--disable-dev-shm-usage", "--disable-gpu"])
+        chromium = driver.chromium.launch(executable_path=found, args=arguments)
         yield chromium
         chromium.close()
 
