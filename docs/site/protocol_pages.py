@@ -104,11 +104,14 @@ def protocols_index(pages: Mapping[str, DrawingPage]) -> str:
         "[condition](../language/protocol.md#the-schedule) is true. For example, `consensus` is true if the last "
         'answers of all debaters are equal, and `agreed` if the latest verdicts are all "agree".\n'
         "- `choose` decides during the debate which agents have a role. For example, `choose debater: where "
-        "chosen >= 0.5` keeps the debaters that at least half of the latest choices named. "
+        "chosen >= 0.5` keeps the debaters that at least half of the latest choices named. If replies decide this, "
+        "`(here: ...)` says which agents this drawing has. "
         "[Names](../language/names.md) such as `chosen` and `differs` have a page of their own.\n"
         "- `who hears whom` has a line for each turn. `8 agent-1, hears 5 6 7, own 0 4` means: in turn 8, agent-1 "
         "speaks. The prompt shows turns 5, 6 and 7 of others, and turns 0 and 4 of agent-1 itself. If the step has "
-        "`own history`, the numbers after `own` can also name turns of others that agent-1 was shown before.\n"
+        "`own history`, the numbers after `own` can also name turns of others that agent-1 was shown before. "
+        "`about agent-2` means that the turn is about this agent, such as a review of its answer. `compare (time 2)` "
+        "is the second run of the step `compare` in the same round.\n"
         "- The replies of a drawing are invented: no two agents agree, and loops run as often as they can. The last "
         "lines say what other replies would change.",
     ]

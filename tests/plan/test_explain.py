@@ -138,7 +138,7 @@ def test_a_loop_of_one_pass_is_told_as_one() -> None:
 
 def test_who_takes_over_an_answer_is_told_apart_and_silences_nobody() -> None:
     said = shipped("follower")
-    assert "choose follower (from debater): where chance < 0.3" in said
+    assert "choose follower (from debater): where chance < 0.3 (here: only the first agent)" in said
     assert "calls: 16 at most" in said
     assert any("follower: follower/follow.j2 (no call: the prompt itself is the reply)" in line for line in said)
 
@@ -161,7 +161,7 @@ def test_edges_that_weigh_alike_are_told_as_a_tie() -> None:
     for weight, is_tied in (("similarity", True), ("confidence", False)):
         steps = {"answer": {}, "revise": {"hears": Sparse(weight, Keep("top", 1))}}
         said = explain(method(steps, ["answer", "revise"]))
-        equal = "step revise: here all edges to a listener have the same weight, so all are kept, or none"
+        equal = "step revise: here a listener hears everybody that it could hear, or nobody, because all of them have"
         assert (equal in said) is is_tied
 
 
@@ -186,7 +186,7 @@ def test_who_is_heard_is_told_in_words(hears: Topology, words: str) -> None:
 
 def test_a_rule_of_a_choice_compares_with_the_mean_of_the_candidates() -> None:
     best = Choose("debater", "debater", "confidence", Keep("mean"))
-    assert "choose debater: weight confidence, keep weights of at least the mean\n" in explain(
+    assert "choose debater: weight confidence, keep weights of at least the mean (here: all candidates)\n" in explain(
         method({"answer": {}}, ["answer", best, "answer"])
     )
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -29,6 +28,7 @@ from cortexdsl.core import (
     SchedulePart,
     SitePlace,
     Sparse,
+    Step,
     Turn,
 )
 from cortexdsl.engine.methods import principal_roles, schedule_parts, scheduled_choices, scheduled_steps
@@ -46,6 +46,7 @@ from cortexdsl.plan.rehearsal.full_length import (
     template_roles,
 )
 from cortexdsl.plan.rehearsal.wording import (
+    about_or_for,
     choice_in_words,
     confidence_in_words,
     debate_confidence_in_words,
@@ -82,12 +83,15 @@ def trace_notes(
         if not isinstance(hears, Sparse) or hears.keep == Keep("all"):
             continue
         if all(_is_tied(graph) for graph in debated.graphs if graph.step == step):
-            here = (
-                "the condition holds for all edges to a listener, or for none"
+            why = (
+                f"the condition ({plain_expression(hears.weight)}) has the same result for all of them"
                 if hears.keep == KEEP_TRUE
-                else "all edges to a listener have the same weight, so all are kept, or none"
+                else "all of them have the same weight"
             )
-            yield f"step {step}: here {here}; a real debate may keep only some"
+            yield (
+                f"step {step}: here a listener hears everybody that it could hear, or nobody, because {why}; "
+                "in a real debate it may hear only some"
+            )
     if debated.was_tied:
         by_debaters = method.decide.rule in ("weighted", "pool")
         most = "the most debaters" if by_debaters else "the highest sum of confidences"
@@ -145,17 +149,28 @@ def _conditions(
 def _choices(method: Method) -> Iterator[str]:
     """Yield the choices whose result depends on replies."""
     known: Collection[object] = known_choices(method)
-    only_templates = template_roles(method)
+    drawn = _drawn_choices(method)
     for part in dict.fromkeys(scheduled_choices(method.schedule)):
-        if part in known:
-            continue
         choice = f"choose {part.role} ({choice_in_words(part)})"
-        if part.role in only_templates or not (keeps_a_number(part) or keeps_everybody(part)):
-            is_first = part.role in only_templates
-            here, real = ("only the first agent", "others") if is_first else ("all candidates", "fewer")
-            yield f"{choice}: this drawing has {here}; a real debate may have {real}"
-        elif keeps_everybody(part) and part.order:
+        if part in drawn:
+            real = "fewer" if drawn[part] == _ALL else "others"
+            yield f"{choice}: this drawing has {drawn[part]}; a real debate may have {real}"
+        elif part not in known and keeps_everybody(part) and part.order:
             yield f"{choice}: in a real debate the order depends on the weights"
+
+
+_ALL = "all candidates"
+
+
+def _drawn_choices(method: Method) -> dict[Choose, str]:
+    """Return the agents in the drawing of each choice that other replies may decide otherwise."""
+    known: Collection[object] = known_choices(method)
+    only_templates = template_roles(method)
+    return {
+        part: "only the first agent" if part.role in only_templates else _ALL
+        for part in scheduled_choices(method.schedule)
+        if part not in known and (part.role in only_templates or not (keeps_a_number(part) or keeps_everybody(part)))
+    }
 
 
 def _is_tied(graph: Graph) -> bool:
@@ -187,10 +202,13 @@ def explain(method: Method, *, draws: str = "") -> str:
         *(f"  {role}: {', '.join(agent.name for agent in agents)}" for role, agents in method.cast.items()),
         *([f"  draws: {draws}"] if draws else []),
         "steps",
-        *(f"  {step.name}: {step_in_words(step)}" for step in method.steps.values()),
-        "schedule",
-        *schedule_lines(method.schedule, "  "),
-        *([f"  at most {method.rounds_cap} rounds of answers"] if method.rounds_cap else []),
+        *(
+            f"  {step.name}: {step_in_words(step, _about_listener(method, debated, step.name))}"
+            for step in method.steps.values()
+        ),
+        "schedule"
+        + (f" (at most {method.rounds_cap} rounds of answers, the opening included)" if method.rounds_cap else ""),
+        *schedule_lines(method.schedule, "  ", _drawn_choices(method)),
         f"decide: {decision_in_words(method)}",
         *([f"confidence: {confidence_in_words(method.confidence)}"] if method.confidence != STATED else []),
         *([f"debate_confidence: {debate_confidence_in_words(method)}"] if _is_measured(method) else []),
@@ -198,7 +216,7 @@ def explain(method: Method, *, draws: str = "") -> str:
         f"calls: {calls_of(debated)} at most" + why_fewer_calls(method, never),
         *(["warnings", *(f"  {each.what}\n    {each.remedy}" for each in ineffective)] if ineffective else []),
         "who hears whom (numbers are turns; replies are invented, so other replies may lead to other graphs)",
-        *listening_trace(debated, "  ", silent=partial(_silent, method)),
+        *listening_trace(method, debated, "  "),
         *(["what other replies change", *remarks] if remarks else []),
     ]
     return "\n".join(lines)
@@ -238,16 +256,26 @@ def rehearse_example(method: Method, *, agrees: bool = False) -> Debate:
         return thread.submit(asyncio.run, work).result()
 
 
-def listening_trace(
-    debated: Debate, indent: str = "", silent: Callable[[str, Sequence[Turn]], str] = lambda step, turns: ""
-) -> Iterator[str]:
-    """Yield who heard which turns: one line a turn under its step; `silent` names agents without a reply."""
+def _about_listener(method: Method, debated: Debate, step: str) -> Sequence[Step]:
+    """Return the steps from which a step was shown turns about, or for, the agent that heard them."""
+    heard = (
+        debated.turns[number].step
+        for turn in debated.turns
+        if turn.step == step
+        for number in turn.heard
+        if debated.turns[number].about == (turn.about or turn.speaker)
+    )
+    return [method.steps[name] for name in dict.fromkeys(heard)]
+
+
+def listening_trace(method: Method, debated: Debate, indent: str = "") -> Iterator[str]:
+    """Yield who heard which turns: one line a turn under its step, which names agents that are silent."""
     heads = headings(debated.turns)
     for execution, group in groupby(debated.turns, key=lambda turn: turn.execution):
         turns = list(group)
-        yield f"{indent}{heads[execution]}{silent(turns[0].step, turns)}"
+        yield f"{indent}{heads[execution]}{_silent(method, turns[0].step, turns)}"
         for turn in turns:
-            yield f"{indent}  {turn.turn:>3} {_turn(turn)}"
+            yield f"{indent}  {turn.turn:>3} {_turn(turn, method.steps[turn.step])}"
 
 
 def _silent(method: Method, step: str, turns: Sequence[Turn]) -> str:
@@ -261,10 +289,10 @@ def _silent(method: Method, step: str, turns: Sequence[Turn]) -> str:
     return f" ({why}: {', '.join(names)})" if names else ""
 
 
-def _turn(turn: Turn) -> str:
+def _turn(turn: Turn, step: Step) -> str:
     parts = [turn.speaker]
     if turn.about is not None:
-        parts.append(f"about {turn.about}")
+        parts.append(f"{about_or_for(step)} {turn.about}")
     parts.append(f"hears {' '.join(map(str, turn.heard))}" if turn.heard else "hears nobody")
     if turn.placebos:
         parts.append(f"shown instead: {_instead(turn)}")

@@ -37,8 +37,11 @@ _PLACEBOS: Mapping[str, str] = {
 }
 
 
-def step_in_words(step: Step) -> str:
-    """Describe a step: its role, its topology, what reaches the prompt, what is read, its templates."""
+def step_in_words(step: Step, about_listener: Sequence[Step] = ()) -> str:
+    """Describe a step: its role, its topology, what reaches the prompt, what is read, its templates.
+
+    Of the turns in its prompts, those of the steps `about_listener` are about the listener, or for it.
+    """
     reads = " and ".join((step.reads, *step.beside))
     hears = _topology(step.hears)
     if step.each == "group":
@@ -47,7 +50,7 @@ def step_in_words(step: Step) -> str:
     if step.tells != ("latest",):
         # Words first: "all turns of X, and latest" would say the latest turn of X.
         told = sorted(step.tells, key=lambda each: not isinstance(each, str))
-        parts.insert(1, f"tells {', and '.join(map(_told, told))}")
+        parts.insert(1, f"tells {', and '.join(_told(each, about_listener) for each in told)}")
     if step.own != "none":
         parts.insert(1, f"own {_told(step.own)}")
     if step.each != "speaker":
@@ -146,17 +149,24 @@ def plain_expression(expression: str) -> str:
 
 _TOLD: Mapping[str, str] = {
     "by_answer": "latest, grouped by answer",
-    "about_me": "the latest turns about the listener",
     "evidence": "passages",
 }
 
 
-def _told(told: str | Told) -> str:
+def about_or_for(*steps: Step) -> str:
+    """Return how the turns of some steps relate to the agents that they name: they are about them, or for them."""
+    return "for" if steps and all(step.each == "listener" for step in steps) else "about"
+
+
+def _told(told: str | Told, about_listener: Sequence[Step] = ()) -> str:
+    if told == "about_me":
+        of = f" of {' and '.join(step.name for step in about_listener)}" if about_listener else ""
+        return f"the latest turns{of} {about_or_for(*about_listener)} the listener"
     if isinstance(told, str):
         return _TOLD.get(told, told)
     last = "all turns" if told.last is None else "the last turns" if told.last == 1 else f"the last {told.last} runs"
     about, where = (
-        " about the listener" if told.about_me else "",
+        f" {about_or_for(*about_listener)} the listener" if told.about_me else "",
         f" where {plain_expression(told.where)}" if told.where else "",
     )
     # "or": the last time in any of the steps, not in each
@@ -164,10 +174,14 @@ def _told(told: str | Told) -> str:
     return f"{last} of {steps or 'all steps that are heard'}{about}{where}"
 
 
+_RULES: Mapping[str, str] = {"first": "the answer of the first debater", "last": "the last answer"}
+"""Rules of decisions whose names need other words."""
+
+
 def decision_in_words(method: Method) -> str:
     """Describe how a debate is decided."""
     rule = method.decide
-    by = f" ({rule.role})" if rule.role else f" by {plain_expression(rule.weight)}" if rule.rule == "vote" else ""
+    by = f" of the {rule.role}" if rule.role else f" by {plain_expression(rule.weight)}" if rule.rule == "vote" else ""
     if rule.rule == "trimmed":
         cut = (
             "the median"
@@ -178,19 +192,20 @@ def decision_in_words(method: Method) -> str:
         )
         return f"{cut} of the answers that are numbers"
     by = by or (f" of probabilities, {rule.pool.replace('_', ' ')}" if rule.pool else "")
-    otherwise = f", else {rule.otherwise}" if rule.otherwise != "none" else ""
+    otherwise = f", else {_RULES.get(rule.otherwise, rule.otherwise)}" if rule.otherwise != "none" else ""
     # Only a vote has ties.
     votes = rule.rule in _VOTES or rule.otherwise in _VOTES
     fallback = ", fallback none: no answer if all differ" if votes and rule.fallback == "none" else ""
-    return f"{rule.rule}{by}{otherwise}{fallback}"
+    return f"{_RULES.get(rule.rule, rule.rule)}{by}{otherwise}{fallback}"
 
 
-def schedule_lines(schedule: Sequence[SchedulePart], indent: str) -> Iterator[str]:
-    """Yield a schedule: one line for each part, loops indented."""
+def schedule_lines(schedule: Sequence[SchedulePart], indent: str, drawn: Mapping[Choose, str]) -> Iterator[str]:
+    """Yield a schedule: one line for each part, loops indented; `drawn` has the agents that a drawing chooses."""
     for part in schedule:
         if isinstance(part, Choose):
             source = f" (from {part.source})" if part.source != part.role else ""
-            yield f"{indent}choose {part.role}{source}: {choice_in_words(part)}"
+            here = f" (here: {drawn[part]})" if part in drawn else ""
+            yield f"{indent}choose {part.role}{source}: {choice_in_words(part)}{here}"
             continue
         if isinstance(part, str):
             yield f"{indent}{part}"
@@ -199,7 +214,7 @@ def schedule_lines(schedule: Sequence[SchedulePart], indent: str) -> Iterator[st
         # `until` has no effect after the last pass.
         conditions += [f", until {plain_expression(part.until)}"] if part.until != NEVER and part.times > 1 else []
         yield f"{indent}{'once' if part.times == 1 else f'repeat {part.times} times'}{''.join(conditions)}:"
-        yield from schedule_lines(part.body, indent + "  ")
+        yield from schedule_lines(part.body, indent + "  ", drawn)
 
 
 _OF_DEBATE = {
