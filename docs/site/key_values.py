@@ -42,7 +42,7 @@ VALUES: Mapping[str, Values] = {
         {
             "`majority`": "the answer with most votes.",
             "`weighted`": "the answer with the largest sum of recalibrated confidences.",
-            "`first`": "the last answer of the first debater.",
+            "`first`": "of the debaters' last answers, the one that was given first.",
             "`median`": "the median of the last answers that are numbers.",
         },
     ),
@@ -81,7 +81,7 @@ VALUES: Mapping[str, Values] = {
         {
             "`majority`": "a majority vote decides.",
             "`weighted`": "a vote weighted by confidence decides.",
-            "`first`": "the last answer of the first debater decides.",
+            "`first`": "of the debaters' last answers, the one that was given first decides.",
             "`none`": "the debate has no answer.",
         },
     ),

@@ -174,7 +174,7 @@ def _told(told: str | Told, about_listener: Sequence[Step] = ()) -> str:
     return f"{last} of {steps or 'all steps that are heard'}{about}{where}"
 
 
-_RULES: Mapping[str, str] = {"first": "the answer of the first debater", "last": "the last answer"}
+_RULES: Mapping[str, str] = {"first": "the debaters' last answer that was given first", "last": "the last answer"}
 """Rules of decisions whose names need other words."""
 
 
