@@ -48,7 +48,8 @@ WORKER = "cortexdsl.cli.worker"
 MODULES = ("snakemake", "cortexdsl.display.launch", "cortexdsl.cli.main")
 PRELOADED = (
     "snakemake.cli", "snakemake.profiles", "snakemake.storage", "snakemake_logger_plugin_cortexdsl", "smart_open",
-    "graphlib", "multiprocessing.managers", "cortexdsl.cli.verbs", "cortexdsl.plan.jobs.damaged_outputs", WORKER,
+    "graphlib", "multiprocessing.managers", "networkx", "cortexdsl.cli.verbs",
+    "cortexdsl.plan.jobs.damaged_outputs", WORKER,
 )  # fmt: skip
 OF_THE_INTERPRETER = ("PYTHON", "LC_", "LANG", "HOME")
 """Beginnings of variables that an interpreter or a library reads only when it starts."""
