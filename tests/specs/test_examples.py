@@ -43,9 +43,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _snakemake(folder: Path, specs: list[str]) -> tuple[int, str]:
-    """Run them; the page shows every figure, and their other files are left empty."""
+    """Run them; the page shows every figure, and their other files are left empty. Other tests need the other core."""
     bench = Bench(folder, {FIGURES: "svg"})
-    command = [sys.executable, "-m", "snakemake", "--cores", "2", "--quiet", "all", "--config"]
+    command = [sys.executable, "-m", "snakemake", "--cores", "1", "--quiet", "all", "--config"]
     run = bench.run([*command, f"spec={','.join(specs)}"], timeout=1150)
     return run.status, run.text
 
