@@ -206,8 +206,7 @@ def explain(method: Method, *, draws: str = "") -> str:
             f"  {step.name}: {step_in_words(step, _about_listener(method, debated, step.name))}"
             for step in method.steps.values()
         ),
-        "schedule"
-        + (f" ({_cap_in_words(method.rounds_cap)})" if method.rounds_cap else ""),
+        "schedule" + (f" ({_cap_in_words(method.rounds_cap)})" if method.rounds_cap else ""),
         *schedule_lines(method.schedule, "  ", _drawn_choices(method)),
         f"decide: {decision_in_words(method)}",
         *([f"confidence: {confidence_in_words(method.confidence)}"] if method.confidence != STATED else []),
