@@ -212,7 +212,7 @@ def test_both_branches_of_a_condition_are_told() -> None:
     said = explain(method(steps, ["answer", "judge", *branches], {"debater": "a b", "judge": "j"}))
     notes = [line.strip() for line in said.partition("what other replies change\n")[2].splitlines()]
     assert notes[:3] == [
-        "step mend is skipped if agreed",
+        "step mend is not in every debate: it is skipped if agreed",
         "step praise has no turns here: it is skipped if not agreed",
         "if all agree with high confidence from the start, the steps are: answer, judge, praise",
     ]

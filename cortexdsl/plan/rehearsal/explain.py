@@ -112,7 +112,7 @@ def _branches(method: Method, debated: Debate, agreed: Debate | None, never: Col
         if step not in drawn:
             yield f"step {step} has no turns here{f': it is skipped if {why}' if why else ''}"
         elif why:
-            yield f"step {step} is skipped if {why}"
+            yield f"step {step} is not in every debate: it is skipped if {why}"
     if agreed is not None and _order(agreed) != _order(debated):
         yield f"if all agree with high confidence from the start, the steps are: {_order(agreed)}"
 
@@ -206,8 +206,7 @@ def explain(method: Method, *, draws: str = "") -> str:
             f"  {step.name}: {step_in_words(step, _about_listener(method, debated, step.name))}"
             for step in method.steps.values()
         ),
-        "schedule"
-        + (f" (at most {method.rounds_cap} rounds of answers, the opening included)" if method.rounds_cap else ""),
+        "schedule" + (f" ({_cap_in_words(method.rounds_cap)})" if method.rounds_cap else ""),
         *schedule_lines(method.schedule, "  ", _drawn_choices(method)),
         f"decide: {decision_in_words(method)}",
         *([f"confidence: {confidence_in_words(method.confidence)}"] if method.confidence != STATED else []),
@@ -220,6 +219,11 @@ def explain(method: Method, *, draws: str = "") -> str:
         *(["what other replies change", *remarks] if remarks else []),
     ]
     return "\n".join(lines)
+
+
+def _cap_in_words(rounds: int) -> str:
+    counted = "1 round" if rounds == 1 else f"{rounds} rounds"
+    return f"loops end after at most {counted} of answers, the opening included, even if steps are left"
 
 
 def _is_measured(method: Method) -> bool:

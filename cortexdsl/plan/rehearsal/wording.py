@@ -50,11 +50,12 @@ def step_in_words(step: Step, about_listener: Sequence[Step] = ()) -> str:
     if step.tells != ("latest",):
         # Words first: "all turns of X, and latest" would say the latest turn of X.
         told = sorted(step.tells, key=lambda each: not isinstance(each, str))
-        parts.insert(1, f"tells {', and '.join(_told(each, about_listener) for each in told)}")
+        parts.insert(1, f"tells {', and '.join(_told(each, about_listener, _whom(step)) for each in told)}")
     if step.own != "none":
         parts.insert(1, f"own {_told(step.own)}")
     if step.each != "speaker":
-        parts.insert(1, f"one call for each {step.each}{f' from {step.of}' if step.of else ''}")
+        each = "debater" if step.each == "listener" else step.each
+        parts.insert(1, f"one call for each {each}{f' from {step.of}' if step.of else ''}")
     if step.chooses == "turns":
         parts.append("the reply chooses turns")
     if step.model is not None or step.sampling:
@@ -158,15 +159,22 @@ def about_or_for(*steps: Step) -> str:
     return "for" if steps and all(step.each == "listener" for step in steps) else "about"
 
 
-def _told(told: str | Told, about_listener: Sequence[Step] = ()) -> str:
+def _whom(step: Step) -> str:
+    """Return whom turns that `about_me` shows in a step are about, or for."""
+    of_call = {"edge": "agent", "listener": "debater", "group": "group"}
+    return f"the {of_call[step.each]} that the call is for" if step.each in of_call else "the speaker"
+
+
+def _told(told: str | Told, about_listener: Sequence[Step] = (), whom: str = "the speaker") -> str:
     if told == "about_me":
-        of = f" of {' and '.join(step.name for step in about_listener)}" if about_listener else ""
-        return f"the latest turns{of} {about_or_for(*about_listener)} the listener"
+        names = " and ".join(step.name for step in about_listener)
+        of = f" of step{'s' if len(about_listener) > 1 else ''} {names}" if names else ""
+        return f"the latest turns{of} that are {about_or_for(*about_listener)} {whom}"
     if isinstance(told, str):
         return _TOLD.get(told, told)
     last = "all turns" if told.last is None else "the last turns" if told.last == 1 else f"the last {told.last} runs"
     about, where = (
-        f" {about_or_for(*about_listener)} the listener" if told.about_me else "",
+        f" that are {about_or_for(*about_listener)} {whom}" if told.about_me else "",
         f" where {plain_expression(told.where)}" if told.where else "",
     )
     # "or": the last time in any of the steps, not in each
