@@ -96,7 +96,8 @@ def protocols_index(pages: Mapping[str, DrawingPage]) -> str:
         "## How to read a drawing",
         "- The first lines name the agents of each role.\n"
         "- `steps` has a line for each kind of turn: who speaks, whom it hears, what is read from the reply, and the "
-        "prompt's file. `own` and `tells` say which turns of the speaker and of the heard agents the prompt shows. "
+        "prompt's file. With each answer, the agent states its confidence, a number from 0 to 1. "
+        "`own` and `tells` say which turns of the speaker and of the heard agents the prompt shows. "
         "The defaults are no turn of the speaker (`own none`), and the last turn of each heard agent "
         "(`tells latest`). `passages` are the [passages](../knowledge.md) that the speaker selected last, or all if "
         "it never selects. `5 draws` are five replies to the same prompt.\n"
@@ -126,7 +127,7 @@ def drawings_page(page: DrawingPage) -> str:
     parts = [
         f"# Drawings: {page.title}",
         f"This page draws these protocols turn by turn: {names}. "
-        "[How to read a drawing](../protocols.md#how-to-read-a-drawing).",
+        "See [How to read a drawing](../protocols.md#how-to-read-a-drawing).",
     ]
     for name, description in page.descriptions.items():
         parts += [
