@@ -24,6 +24,7 @@ from cortexdsl.worker.run import (
 
 SERVERS, WORKERS, LOCKS = [], [], []
 RUNNING = []  # experiments of this run
+SETTLE = []  # waits for what a signal has begun
 
 
 def begin(needed, experiments):
@@ -67,12 +68,15 @@ def beside():
 
 def stop(signal_name):
     """Start no further job; the run ends after those that run."""
-    workflow.scheduler.exit_gracefully()
+    # First: jobs that the signal ended too are not reported as failed. The scheduler's lock may take seconds.
     logger.info(None, extra={"stopped_by": signal_name})
+    workflow.scheduler.exit_gracefully()
 
 
 def end():
-    """Stop the servers and the worker."""
+    """Stop the servers and the worker, after a stop by a signal has been told."""
+    for settle in SETTLE:
+        settle()
     stop_workers(WORKERS)
     stop_servers(SERVERS)
 
@@ -94,7 +98,7 @@ onstart:
     if workflow.local_exec:
         lift_default_rate(workflow.scheduler)
         # A cluster's jobs are cancelled by Snakemake, at Ctrl-C.
-        stop_on_signals(stop, beside)
+        SETTLE.append(stop_on_signals(stop, beside))
 
 
 onsuccess:

@@ -30,25 +30,46 @@ from cortexdsl.files import UNKEPT, is_disk_full
 MARK = "error: "
 LINES = 12  # of one message
 KILLED = re.compile(r"^slurmstepd\S*: error: \*+ (.+?) \*+$", re.MULTILINE)  # by Slurm: why, and when
+STOP_FOLLOWS_WITHIN = 5.0  # seconds: a signal to the whole process group may end a job before this process runs
 TAIL = 65_536  # bytes at the end of a log that are searched for its error
+
+
+@dataclass(frozen=True, slots=True)
+class JobEnd:
+    """How a job ended that did not finish.
+
+    Attributes
+    ----------
+    job : str
+    message : str
+        Its own error, or else what there is to say of its end.
+    log : str
+        Path of the log with the message; empty if no log has it.
+    is_own_error : bool
+        The job reported an error itself. Otherwise it may have been stopped together with the run.
+    at : float
+        Time by the monotonic clock, in seconds.
+    """
+
+    job: str
+    message: str
+    log: str
+    is_own_error: bool
+    at: float
 
 
 @dataclass(slots=True)
 class Failures:
     """The failed jobs of a run, by their message."""
 
-    jobs: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
-    """For each message the jobs that ended with it, and their logs."""
+    jobs: dict[str, list[JobEnd]] = field(default_factory=dict)
+    """For each message the jobs that ended with it."""
 
-    def add(self, job: str, logs: Sequence[str], otherwise: str = "") -> str | None:
-        """Add a failed job, and return its message; None if another job had the same message.
-
-        `otherwise` is Snakemake's message, for a job without a log, such as one that could not be submitted.
-        """
-        message, log = _message(logs, otherwise)
-        seen = self.jobs.setdefault(message, [])
-        seen.append((job, log))
-        return f"failed: {job}\n{_indented(message)}" if len(seen) == 1 else None
+    def add(self, end: JobEnd) -> str | None:
+        """Add a failed job, and return its message; None if another job had the same message."""
+        seen = self.jobs.setdefault(end.message, [])
+        seen.append(end)
+        return f"failed: {end.job}\n{_indented(end.message)}" if len(seen) == 1 else None
 
     @property
     def count(self) -> int:
@@ -59,27 +80,36 @@ class Failures:
         """Return every message once, with the jobs that ended with it."""
         lines = []
         for message, jobs in self.jobs.items():
-            first, log = jobs[0]
+            first = jobs[0]
             others = f" and {len(jobs) - 1} more" if len(jobs) > 1 else ""
-            lines.append(f"failed: {first}{others}\n{_indented(message)}" + (f"\n    log: {log}" if log else ""))
+            log = f"\n    log: {first.log}" if first.log else ""
+            lines.append(f"failed: {first.job}{others}\n{_indented(message)}{log}")
         return lines
 
 
-def _message(logs: Sequence[str], otherwise: str) -> tuple[str, str]:
+def job_end(job: str, logs: Sequence[str], otherwise: str = "") -> JobEnd:
+    """Return how a job ended, as its logs say.
+
+    `otherwise` is Snakemake's message, for a job without a log, such as one that could not be submitted.
+    """
+    now = time.monotonic()
     for log in logs:
         text = _tail(Path(log))
         if not text.strip():
             continue
         start = text.rfind(f"\n{MARK}")
         if start >= 0:
-            return _first_paragraph(text[start + 1 :].removeprefix(MARK)), log
+            return JobEnd(job, _first_paragraph(text[start + 1 :].removeprefix(MARK)), log, True, now)
         killed = KILLED.search(text)
         if killed:
-            return killed[1], log
-        return f"{text.strip().splitlines()[-1]} (the whole of it is in the log)", log
+            return JobEnd(job, killed[1], log, True, now)
+        return JobEnd(job, f"{text.strip().splitlines()[-1]} (the whole of it is in the log)", log, False, now)
     if any(is_disk_full(Path(log)) for log in logs):  # then its error could not be written either
-        return "the disk is full\n    free some space, then run again: what is finished is kept", ""
-    return otherwise.strip() or "the job ended without a word", logs[0] if logs else ""
+        message = "the disk is full\n    free some space, then run again: what is finished is kept"
+        return JobEnd(job, message, "", True, now)
+    if otherwise.strip():
+        return JobEnd(job, otherwise.strip(), logs[0] if logs else "", True, now)
+    return JobEnd(job, "the job ended without a word", logs[0] if logs else "", False, now)
 
 
 def _first_paragraph(text: str) -> str:
@@ -157,6 +187,7 @@ class LogHandler(LogHandlerBase):
         self._is_quiet = bool({Quietness.ALL, Quietness.PROGRESS} & quiet)
         self._display: Display | None = None
         self._failures = Failures()
+        self._unexplained: list[JobEnd] = []  # they failed, unless the run is being stopped
         self._names: dict[int, str] = {}
         self._running: dict[int, str] = {}
         self._done = self._total = 0
@@ -176,6 +207,7 @@ class LogHandler(LogHandlerBase):
             self.handleError(record)
 
     def _take(self, record: logging.LogRecord) -> None:
+        self._say_unexplained(since=STOP_FOLLOWS_WITHIN)
         event = getattr(record, "event", None)
         announced = getattr(record, "announced", None)
         if announced is not None:
@@ -222,7 +254,22 @@ class LogHandler(LogHandlerBase):
             return
         logs = [str(log) for log in getattr(record, "log", ())]
         name = self._names.get(number, str(getattr(record, "rule_name", "job")))
-        message = self._failures.add(name, logs, str(getattr(record, "rule_msg", None) or ""))
+        end = job_end(name, logs, str(getattr(record, "rule_msg", None) or ""))
+        if end.is_own_error:
+            self._say_failure(end)
+        else:
+            self._unexplained.append(end)
+
+    def _say_unexplained(self, since: float = 0.0) -> None:
+        """Report the jobs that ended without an error of their own at least so many seconds ago."""
+        until = time.monotonic() - since
+        ended = [end for end in self._unexplained if end.at <= until]
+        self._unexplained = [end for end in self._unexplained if end.at > until]
+        for end in ended:
+            self._say_failure(end)
+
+    def _say_failure(self, end: JobEnd) -> None:
+        message = self._failures.add(end)
         if message is not None:
             self._say(message)
 
@@ -248,6 +295,7 @@ class LogHandler(LogHandlerBase):
     def _stop(self, signal_name: str) -> None:
         if not self._stopped_by:
             self._stopped_by = "Ctrl-C" if signal_name == "SIGINT" else signal_name
+            self._unexplained.clear()  # the signal ended them
             self._say("stopping: calls in flight are cancelled, finished work is kept")
 
     @staticmethod
@@ -271,6 +319,7 @@ class LogHandler(LogHandlerBase):
         display, self._display = self._display, None
         if display is not None:
             display.stop()
+        self._say_unexplained()
         messages = list(self._failures.summary()) if self._failures.count else []
         for message in messages:
             self._say(message)

@@ -222,7 +222,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SWEEP_EVERY = 0.2  # seconds; a job that starts during a sweep is ended by the next one
 
 
-def stop_on_signals(stop: Callable[[str], None], spared: Callable[[], Collection[int]]) -> None:
+def stop_on_signals(stop: Callable[[str], None], spared: Callable[[], Collection[int]]) -> Callable[[], None]:
     """Install the handlers; call it from the main thread.
 
     A signal that was ignored when the program started stays ignored: `nohup`, and shells that start a command in the
@@ -235,18 +235,37 @@ def stop_on_signals(stop: Callable[[str], None], spared: Callable[[], Collection
     spared : callable
         Return the process ids of the children of this process that are not jobs. All other children and their
         descendants are ended: by SIGTERM, after a second signal by SIGKILL.
+
+    Returns
+    -------
+    callable
+        Wait until `stop` has returned, if a signal has come: jobs may end of it before the thread runs.
     """
     readable, writable = os.pipe()
     os.set_blocking(writable, False)
+    come: list[int] = []  # an event would take a lock in the handler
+    is_attended = threading.Event()
 
     def note(number: int, _: object) -> None:
+        come.append(number)
         with suppress(BlockingIOError):
             os.write(writable, bytes([number]))
 
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, note)
-    threading.Thread(target=_attend, args=(readable, stop, spared), name="stop the run", daemon=True).start()
+
+    def stop_and_tell(name: str) -> None:
+        stop(name)
+        is_attended.set()
+
+    threading.Thread(target=_attend, args=(readable, stop_and_tell, spared), name="stop the run", daemon=True).start()
+
+    def settle() -> None:
+        if come:
+            is_attended.wait(STOPPED_WITHIN)
+
+    return settle
 
 
 def interrupt_on_signals() -> None:

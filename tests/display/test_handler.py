@@ -14,7 +14,7 @@ from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 from snakemake_interface_logger_plugins.settings import OutputSettingsLoggerInterface
 
 from cortexdsl.display import handler
-from cortexdsl.display.handler import Failures, LogHandler
+from cortexdsl.display.handler import Failures, LogHandler, job_end
 
 
 class Settings(OutputSettingsLoggerInterface):
@@ -108,6 +108,35 @@ def test_jobs_that_a_stop_ended_have_not_failed(
     assert any(line.startswith(f"stopped by {name}. Kept:") for line in said)
 
 
+INTERRUPTED_LOGS = ["", "Traceback (most recent call last):\n  File x\nKeyboardInterrupt\n", "a warning\n"]
+
+
+@pytest.mark.parametrize("text", INTERRUPTED_LOGS, ids=["killed", "interrupted", "killed after a word"])
+def test_a_job_whose_end_is_heard_of_before_the_stop_has_not_failed(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-C reaches jobs and Snakemake at once; on a busy machine the job has ended before Snakemake wakes up."""
+    *others, error = failing(tmp_path)
+    (tmp_path / "a.log").write_text(text)
+    said = shown(capsys, [*others, error, record("", stopped_by="SIGINT")], Settings())
+    assert not any("failed" in line for line in said)
+    assert said[1].startswith("stopped by Ctrl-C. Kept:")
+
+
+@pytest.mark.parametrize("text", INTERRUPTED_LOGS, ids=["killed", "interrupted", "killed after a word"])
+def test_a_job_that_was_killed_alone_has_failed(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is said as soon as no stop can follow, and at the end."""
+    records = failing(tmp_path)
+    (tmp_path / "a.log").write_text(text)
+    assert shown(capsys, records, Settings())[0] == "failed: debate a"
+    monkeypatch.setattr(handler, "STOP_FOLLOWS_WITHIN", -1.0)
+    said = shown(capsys, [*records, record("something new")], Settings())
+    assert said[0] == "failed: debate a"
+    assert said.index("something new") < len(said) - 1 - said[::-1].index("failed: debate a")
+
+
 def test_nothing_to_do_is_one_line_and_the_place_of_the_report(capsys: pytest.CaptureFixture[str]) -> None:
     """Snakemake's sentence names no file."""
     records = [
@@ -140,7 +169,7 @@ def test_the_error_and_its_remedy_are_said_without_what_the_program_said_while_i
     log = tmp_path / "a.log"
     log.write_text(NOISE)
     failures = Failures()
-    assert failures.add("debate a", [str(log)]) == (
+    assert failures.add(job_end("debate a", [str(log)])) == (
         "failed: debate a\n    one: the server cannot be reached\n        see that it runs"
     )
 
@@ -152,7 +181,7 @@ def test_the_same_error_is_said_once_and_counted(tmp_path: Path) -> None:
     for k in range(8):
         log = tmp_path / f"{k}.log"
         log.write_text(NOISE)
-        said.append(failures.add(f"debate {k}", [str(log)]))
+        said.append(failures.add(job_end(f"debate {k}", [str(log)])))
     assert [text is not None for text in said] == [True] + [False] * 7
     (line,) = failures.summary()
     assert line.startswith("failed: debate 0 and 7 more\n")
@@ -163,16 +192,18 @@ def test_a_log_without_an_error_gives_its_last_line(tmp_path: Path) -> None:
     """A crash that is no error of ours ends in a traceback, whose last line says what it was."""
     log = tmp_path / "a.log"
     log.write_text("Traceback (most recent call last):\n  File x\nMemoryError: no more\n")
-    said = Failures().add("score a", [str(log)])
+    said = Failures().add(job_end("score a", [str(log)]))
     assert said is not None
     assert "MemoryError: no more (the whole of it is in the log)" in said
 
 
 def test_a_job_without_a_log_is_still_named(tmp_path: Path) -> None:
     """Killed before it wrote anything."""
-    said = Failures().add("score a", [str(tmp_path / "absent.log")])
+    said = Failures().add(job_end("score a", [str(tmp_path / "absent.log")]))
     assert said == "failed: score a\n    the job ended without a word"
-    said = Failures().add("score a", [str(tmp_path / "absent.log")], "SLURM sbatch failed: no such partition\n")
+    said = Failures().add(
+        job_end("score a", [str(tmp_path / "absent.log")], "SLURM sbatch failed: no such partition\n")
+    )
     assert said == "failed: score a\n    SLURM sbatch failed: no such partition"
 
 
@@ -181,7 +212,7 @@ def test_a_job_whose_error_could_not_be_written_names_the_full_disk(
 ) -> None:
     monkeypatch.setattr(handler, "is_disk_full", lambda path: True)
     (tmp_path / "a.log").write_text("")
-    said = Failures().add("debate a", [str(tmp_path / "a.log")])
+    said = Failures().add(job_end("debate a", [str(tmp_path / "a.log")]))
     assert said is not None
     assert said.startswith("failed: debate a\n    the disk is full\n        free some space, then run again")
 
@@ -192,4 +223,4 @@ def test_a_job_that_slurm_ended_gives_slurms_reason(tmp_path: Path) -> None:
     own.write_text("")
     reason = "STEP 6.0 ON vm CANCELLED AT 2026-11-21T20:03:35 DUE TO TIME LIMIT"
     log.write_text(f"slurmstepd-vm: error: *** {reason} ***\nWorkflowError:\nsrun: error: vm: task 0: Exited\n")
-    assert Failures().add("debate a", [str(own), str(log)]) == f"failed: debate a\n    {reason}"
+    assert Failures().add(job_end("debate a", [str(own), str(log)])) == f"failed: debate a\n    {reason}"

@@ -98,6 +98,20 @@ print(stopped.wait(60), flush=True)
         assert run.communicate(timeout=60)[0].split() == [number.name, "True"]
 
 
+def test_the_end_of_a_run_can_wait_until_a_signal_is_told() -> None:
+    """A run whose jobs the signal ended may get to its end before the thread that tells of the signal."""
+    code = """
+settle = stop_on_signals(lambda name: (stopped.wait(0.2), print(name, flush=True)), lambda: [])
+settle()
+print("none came", flush=True)
+signal.raise_signal(signal.SIGINT)
+settle()
+print("told", flush=True)
+"""
+    with program(code) as run:
+        assert run.communicate(timeout=60)[0].splitlines() == ["none came", "SIGINT", "told"]
+
+
 def test_a_signal_that_was_ignored_at_the_start_stays_ignored() -> None:
     """As `nohup` and shells start commands in the background; SIGTERM stops these, too."""
     code = """

@@ -6,8 +6,10 @@ import json
 import os
 import re
 import signal
+import time
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.workflow.bench import OWN_STUB, REMOTE, REMOTE_SCORES, Bench, serving
@@ -44,10 +46,12 @@ def test_the_display_and_status_count_what_the_server_counted(fresh: Bench) -> N
     assert "12/12 debates" in fresh.cortexdsl("status", "results/remote").text
 
 
-def test_ctrl_c_says_what_is_kept_and_how_to_go_on(fresh: Bench) -> None:
+@pytest.mark.parametrize("first", [False, True], ids=["at once", "a job first"])
+def test_ctrl_c_says_what_is_kept_and_how_to_go_on(first: bool, fresh: Bench) -> None:
     """In the middle of calls: no warning of an event loop, no account of rules; `status` saw it run.
 
-    No call ends before the interrupt, however slow the machine is.
+    No call ends before the interrupt, however slow the machine is. On a busy machine a job may end before Snakemake
+    itself gets the signal.
     """
     fresh.write("specs/remote.yaml", REMOTE)
     with serving(OWN_STUB, "--latency", "60") as server:
@@ -56,6 +60,12 @@ def test_ctrl_c_says_what_is_kept_and_how_to_go_on(fresh: Bench) -> None:
         while not list(fresh.results("remote").glob("spent/*.json")) or not server.stats()["calls"]:
             assert process.poll() is None, fresh.said()
         running = status(fresh)
+        if first:
+            job = next(child for child in psutil.Process(process.pid).children() if "bash" in child.name())
+            for each in (*job.children(), job):
+                each.send_signal(signal.SIGINT)
+            job.wait(60)
+            time.sleep(0.2)  # Snakemake reports the end of the job
         os.killpg(process.pid, signal.SIGINT)
         assert process.wait(60) == 1
     assert running["state"] == "running"
