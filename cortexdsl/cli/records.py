@@ -11,11 +11,12 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from cortexdsl.checksums import write_lines
-from cortexdsl.core import Question, Turn
+from cortexdsl.core import Debate, Question
 from cortexdsl.display.console import counting
 from cortexdsl.errors import InputError, RecordError
 from cortexdsl.jobs.arguments import results_place
@@ -26,7 +27,7 @@ from cortexdsl.plan.persistence.store import read_plan
 from cortexdsl.plan.persistence.verification import check_records
 from cortexdsl.records import Record, debate_files, debate_to_json, read_debates
 from cortexdsl.records.rows import debate_rows, edge_rows, turn_rows, well_formed
-from cortexdsl.records.text import Prompt, debate_line, transcript_text
+from cortexdsl.records.text import Prompts, debate_line, transcript_text
 from cortexdsl.tasks.task import Task
 
 HEAD = ("dataset", "cell", "replicate", "question", "answer", "ended after", "score")
@@ -58,10 +59,11 @@ def run_show(args: argparse.Namespace) -> int:
         count = _print(debate_to_json(record.debate, record.header) for record in records)
     elif args.question is not None:
         width, tasks = min(shutil.get_terminal_size().columns, 120), _tasks(args.place)
-        count = _print(
-            transcript_text(record, width, *_question_of(tasks, record), _prompts_of(path) if args.prompts else None)
-            for path, record in found
-        )
+        with _prompts() if args.prompts else nullcontext(lambda path, debate: None) as prompts_of:
+            count = _print(
+                transcript_text(record, width, *_question_of(tasks, record), prompts_of(path, record.debate))
+                for path, record in found
+            )
     else:
         count = _print(_table(records, args.place))
     if not count:
@@ -113,19 +115,19 @@ def _files(place: Path) -> list[Path]:
     return files
 
 
-def _prompts_of(records: Path) -> Callable[[Turn], Prompt | None]:
-    """Return where to find the prompts of the debates of a file `.../debates/DATASET/CELL/SHARD.jsonl`."""
-    from cortexdsl.models.call_log.folder import LogFolder  # late, as for `export`
+@contextmanager
+def _prompts() -> Iterator[Callable[[Path, Debate], Prompts]]:
+    """Yield a function that finds the prompts of a debate; it takes the file of the debate's record, too."""
+    from cortexdsl.explorer.experiment import RecordedCalls  # late, as for `export`
+    from cortexdsl.export import prompts
 
-    layout = Layout(records.parents[3].as_posix()) if len(records.parents) > 3 else Layout(".")
-    logs = LogFolder(Path(layout.calls(records.parent.parent.name, records.stem)))
-    logs.refresh()
+    with closing(RecordedCalls()) as recorded:
 
-    def prompt_of(turn: Turn) -> Prompt | None:
-        call = logs.find(turn.call, None, errors_again=False)
-        return None if call is None else [(one["role"], str(one["content"])) for one in call["messages"]]
+        def prompts_of(path: Path, debate: Debate) -> Prompts:
+            calls = recorded.of(str(path), [turn.call for turn in debate.all_turns if turn.call])
+            return {key: None if call is None else prompts(call) for key, call in calls.items()}
 
-    return prompt_of
+        yield prompts_of
 
 
 def _matching(args: argparse.Namespace) -> Iterator[tuple[Path, Record]]:

@@ -279,6 +279,13 @@ class Debate:
         known = ((turn, own[turn.speaker]) for turn in self.turns if turn.speaker in own)
         return {turn.turn: model if model.is_tool else self.step_models.get(turn.step, model) for turn, model in known}
 
+    def models_of_steps(self) -> dict[int, Model]:
+        """Return the model that spoke each turn of a step that has its own; other turns are missing."""
+        spoke = self.models_of_turns()
+        return {
+            turn.turn: spoke[turn.turn] for turn in self.turns if turn.step in self.step_models if turn.turn in spoke
+        }
+
     @property
     def stages(self) -> tuple[Debate, ...]:
         """This debate, and those that its question was handed on to, in order."""

@@ -96,7 +96,7 @@ def _stage(debate: Debate, worth: Mapping[str | None, float]) -> dict[str, Any]:
     `model`, by its name in the spec, if its step has its own.
     """
     view = view_debate(debate, lambda question, answer: worth.get(answer) or 0.0)
-    models = debate.models_of_turns()
+    models = debate.models_of_steps()
     is_graded = bool(worth) and all(turn.answer in worth for turn in view.given())
     rule = debate.deferred
     return {
@@ -109,10 +109,7 @@ def _stage(debate: Debate, worth: Mapping[str | None, float]) -> dict[str, Any]:
         "stop": debate.stop,
         "agents": [_agent(agent) for agent in debate.agents],
         "debaters": list(view.debaters),
-        "turns": [
-            _turn(turn, models.get(turn.turn) if turn.step in debate.step_models else None, worth)
-            for turn in debate.turns
-        ],
+        "turns": [_turn(turn, models.get(turn.turn), worth) for turn in debate.turns],
         "graphs": [_graph(graph) for graph in debate.graphs],
         "choices": [asdict(choice) for choice in debate.choices],
         "changes": changes(view, is_graded=is_graded),

@@ -22,6 +22,7 @@ from cortexdsl.explorer.indexer import Indexer
 from cortexdsl.explorer.overview import overview
 from cortexdsl.explorer.store import IndexStore, debate_table
 from cortexdsl.models.call_log.folder import LogFolder
+from cortexdsl.plan.layout import Layout
 
 _FAULTS = 20  # messages shown
 _MOST_WORDS = 20
@@ -49,7 +50,7 @@ class OpenExperiment:
         self.generation = 0
         self.is_ready = False
         self._indexer = Indexer(place, self.store)
-        self._calls = RecordedCalls(place)
+        self._calls = RecordedCalls()
         self._run: tuple[float, WatchedRun] | None = None
         self._unknown = ""
         self._planned = -1.0
@@ -209,10 +210,9 @@ _REPLIED = ("reply",)
 
 
 class RecordedCalls:
-    """The recorded calls of one experiment; opens call logs on demand. For one thread at a time."""
+    """The recorded calls of debates; opens call logs on demand. For one thread at a time."""
 
-    def __init__(self, place: ResultsFolder) -> None:
-        self._place = place
+    def __init__(self) -> None:
         self._open: dict[Path, LogFolder] = {}
 
     def of(self, records: str, keys: list[str], asides: Sequence[str] = ()) -> dict[str, Mapping[str, Any] | None]:
@@ -226,8 +226,9 @@ class RecordedCalls:
         asides : sequence of str
             Calls whose replies are not in the record: those that measured a confidence.
         """
-        path = Path(records)
-        folder = Path(self._place.layout.calls(path.parent.parent.name, path.stem))
+        path = Path(records).absolute()
+        dataset = path.parent.parent
+        folder = Path(Layout(dataset.parent.parent.as_posix()).calls(dataset.name, path.stem))
         logs = self._open.pop(folder, None) or LogFolder(folder)
         self._open[folder] = logs
         while len(self._open) > _FOLDERS:

@@ -104,20 +104,20 @@ def whatif_of(cell: Cell, left_out: Sequence[str], shapley: ShapleyText, seed: i
     InputError
         There is no such thing to leave out, the debate cannot run without it, or the cell grows to a budget.
     """
-    _check_length(cell)
+    if reason := _why_fixed(cell):
+        raise InputError(f"{reason[0]}\n    {reason[1]}")
     without: dict[Without, None] = {}
     for text in left_out:
         without |= dict.fromkeys(_without(parse_left_out(text), cell))
     return Whatif(cell.name, tuple(without), None if shapley is None else _coalitions(cell, shapley, seed))
 
 
-def _check_length(cell: Cell) -> None:
-    """Refuse a cell whose length depends on what is left out."""
-    if cell.match is not None and cell.match.grow:
-        raise InputError(
-            f"{cell.name} grows to the budget of {cell.match.cell}, which a debate without something would change\n"
-            "    name a cell that is not matched by grow"
-        )
+def _why_fixed(cell: Cell) -> tuple[str, str] | None:
+    """Return why nothing can be left out of a cell, and the remedy; None if something can."""
+    if cell.match is None or not cell.match.grow:
+        return None
+    what = f"{cell.name} grows to the budget of {cell.match.cell}, which a debate without something would change"
+    return what, "name a cell that is not matched by grow"
 
 
 def resolve_whatifs(
@@ -134,11 +134,8 @@ def resolve_whatifs(
             what, remedy = f"whatif: there is no cell {name!r}", nearest(name, named, say="cells")
             problems.append(spec.problem(("whatif", name), what, remedy))
             continue
-        try:
-            _check_length(named[name])
-        except InputError as error:
-            what, _, remedy = str(error).partition("\n")
-            problems.append(spec.problem(("whatif", name), f"whatif: {what}", remedy.strip()))
+        if reason := _why_fixed(named[name]):
+            problems.append(spec.problem(("whatif", name), f"whatif: {reason[0]}", reason[1]))
             continue
         parts, wrong = _parts(spec, name, text, named[name])
         problems += wrong

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from cortexdsl.core import Debate, Graph, Measured, Model, Placebo, Question, Turn
@@ -55,8 +55,8 @@ def printable(text: str) -> str:
     )
 
 
-Prompt: TypeAlias = Sequence[tuple[str, str]]
-"""The messages of a call: roles and texts."""
+Prompts: TypeAlias = Mapping[str, Sequence[Mapping[str, str]] | None]
+"""The messages of calls, each with `role` and `content`, by the calls' keys; None: the call is in no log."""
 
 
 def transcript_text(
@@ -64,7 +64,7 @@ def transcript_text(
     width: int = 100,
     question: Question | None = None,
     gold: Sequence[str] = (),
-    prompt_of: Callable[[Turn], Prompt | None] | None = None,
+    prompts: Prompts | None = None,
 ) -> str:
     """Return a debate turn by turn: who heard whom, the text, the answer, the confidence.
 
@@ -77,10 +77,10 @@ def transcript_text(
         Records do not hold the question; None if it is not known.
     gold : sequence of str
         Its right answers.
-    prompt_of : function of a turn, optional
-        Returns the messages that the turn replies to, None if they are not known; without it, no prompts are shown.
+    prompts : mapping, optional
+        To show the prompt of each turn, too.
     """
-    return "\n".join(_lines(record, width, () if question is None else _asked(question, gold), prompt_of)) + "\n"
+    return "\n".join(_lines(record, width, () if question is None else _asked(question, gold), prompts)) + "\n"
 
 
 def debate_line(record: Record) -> tuple[str, ...]:
@@ -96,28 +96,26 @@ def debate_line(record: Record) -> tuple[str, ...]:
     )
 
 
-def _lines(
-    record: Record, width: int, asked: Iterable[str], prompt_of: Callable[[Turn], Prompt | None] | None
-) -> Iterator[str]:
+def _lines(record: Record, width: int, asked: Iterable[str], prompts: Prompts | None) -> Iterator[str]:
     header, debate = record.header, record.debate
     place = (header.dataset, header.cell, f"replicate {header.replicate}", f"question {debate.question_id}")
     yield " / ".join(map(_word, place)) + (f" / wording {debate.wording}" if debate.wording else "")
     yield from asked
-    yield from _stage(debate, width, prompt_of)
+    yield from _stage(debate, width, prompts)
     if debate.deferred is not None:
         stages = debate.stages[1:]
         for rule, stage in zip((each.deferred for each in debate.stages), stages, strict=False):
             yield ""
             yield f"══ {_word(rule.to) if rule else ''} ".ljust(width, "═")
-            yield from _stage(stage, width, prompt_of)
+            yield from _stage(stage, width, prompts)
 
 
-def _stage(debate: Debate, width: int, prompt_of: Callable[[Turn], Prompt | None] | None) -> Iterator[str]:
+def _stage(debate: Debate, width: int, prompts: Prompts | None) -> Iterator[str]:
     """Yield the lines of a debate, without those that its question was handed on to."""
     names = ", ".join(f"{_word(a.name)} ({_word(a.model.model)})" for a in debate.agents)
     yield from textwrap.wrap(f"agents: {names}", width, subsequent_indent=_INDENT)
     shown, heads, graphs = None, headings(debate.turns), graphs_by_execution(debate)
-    models = debate.models_of_turns()
+    models = debate.models_of_steps()
     for turn in debate.turns:
         if turn.execution != shown:
             shown = turn.execution
@@ -125,10 +123,9 @@ def _stage(debate: Debate, width: int, prompt_of: Callable[[Turn], Prompt | None
             yield ""
             yield f"── {_word(heads[turn.execution])} ".ljust(width, "─")
         yield ""
-        model = models.get(turn.turn) if turn.step in debate.step_models else None
-        yield _speaker(turn, model) + _hears(turn, debate, graphs.get(turn.execution))
-        if prompt_of is not None and turn.call:
-            yield from _prompt(prompt_of(turn))
+        yield _speaker(turn, models.get(turn.turn)) + _hears(turn, debate, graphs.get(turn.execution))
+        if prompts is not None and turn.call:
+            yield from _prompt(prompts[turn.call])
         yield _INDENT + _read(turn)
         for placebo in turn.placebos:
             yield _INDENT + _instead(debate.turns[placebo.turn].speaker, placebo)
@@ -149,13 +146,13 @@ def _stage(debate: Debate, width: int, prompt_of: Callable[[Turn], Prompt | None
         yield f"not sure enough (below {debate.deferred.below:g}): handed on to {_word(debate.deferred.to)}"
 
 
-def _prompt(messages: Prompt | None) -> Iterator[str]:
+def _prompt(messages: Sequence[Mapping[str, str]] | None) -> Iterator[str]:
     if messages is None:
         yield f"{_INDENT}(its prompt is in no call log)"
         return
-    for role, text in messages:
-        yield f"{_INDENT}< [{_word(role)}]"
-        yield from (f"{_INDENT}< {line}".rstrip() for line in printable(text).split("\n"))
+    for message in messages:
+        yield f"{_INDENT}< [{_word(message['role'])}]"
+        yield from (f"{_INDENT}< {line}".rstrip() for line in printable(message["content"]).split("\n"))
 
 
 def _sureness(measured: Measured) -> str:

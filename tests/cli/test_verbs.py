@@ -360,7 +360,8 @@ def test_show_prints_the_prompt_of_each_turn_as_the_call_log_has_it(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A turn whose call is in no log says so: logs may be removed or archived."""
-    record = json.loads(debated("vote").read_text().partition("\n")[0])
+    line = debated("vote").read_text().partition("\n")[0]
+    record = json.loads(line)
     shown = ["show", "x", "--question", record["question_id"], "--prompts"]
     logs = list(Path("results/x/calls").rglob("*.jsonl"))
     calls = {call["key"]: call for log in logs for call in map(json.loads, log.read_text().splitlines())}
@@ -377,6 +378,9 @@ def test_show_prints_the_prompt_of_each_turn_as_the_call_log_has_it(
     for log in logs:
         log.unlink()
     assert main(shown) == 0
+    assert "    (its prompt is in no call log)\n" in capsys.readouterr().out
+    Path("alone.jsonl").write_text(f"{line}\n")
+    assert main(["show", "alone.jsonl", *shown[2:]]) == 0
     assert "    (its prompt is in no call log)\n" in capsys.readouterr().out
     assert main(["show", "x", "--prompts"]) == 2
     assert "say which: --question ID" in capsys.readouterr().err
