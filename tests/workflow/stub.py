@@ -151,7 +151,7 @@ def main() -> None:
             web.get("/stats", stub.stats),
         ]
     )
-    web.run_app(app, host="127.0.0.1", port=args.port, print=None, access_log=None)
+    web.run_app(app, host="127.0.0.1", port=args.port, print=None, access_log=None, shutdown_timeout=0.1)
 
 
 if __name__ == "__main__":
