@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -259,6 +260,10 @@ class LogHandler(LogHandlerBase):
             self._say_failure(end)
         else:
             self._unexplained.append(end)
+            # Other jobs may run for hours before Snakemake's next message.
+            timer = threading.Timer(STOP_FOLLOWS_WITHIN, self.handle, [logging.makeLogRecord({})])
+            timer.daemon = True
+            timer.start()
 
     def _say_unexplained(self, since: float = 0.0) -> None:
         """Report the jobs that ended without an error of their own at least so many seconds ago."""
