@@ -4,6 +4,7 @@
 from cortexdsl.plan.jobs.consent import check_consent, permit, request_of
 from cortexdsl.plan.jobs.schedule import lift_default_rate, ways
 from cortexdsl.plan.persistence.history import refuse_other_questions
+from cortexdsl.plan.persistence.manifest import mark_removed
 from cortexdsl.jobs.serve import (
     refuse_paid,
     refuse_unseeded,
@@ -116,6 +117,10 @@ onerror:
     )  # a run that ends well need not pay for it
 
     for name in RUNNING:
+        mark_removed(
+            Layout(f"results/{name}"),
+            [path for job in workflow.scheduler.failed for path in job.output],
+        )
         message = last_words(name)
         if message:
             logger.info(message, extra={"is_last_word": True})

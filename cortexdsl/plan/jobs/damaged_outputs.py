@@ -20,6 +20,7 @@ from cortexdsl.plan.layout import PARTS, TABLES, Layout
 from cortexdsl.plan.persistence.declaration import write_declared
 from cortexdsl.plan.persistence.ledger import LACKS_FIRST, Ledger, read_ledger
 from cortexdsl.plan.persistence.manifest import (
+    MISSING,
     Entry,
     Manifest,
     damage_of,
@@ -82,7 +83,9 @@ def repair_results(plan: Plan) -> Repair:
     if Path(layout.plan).name in wrong:  # jobs and checks that read it would take it for the plan of the results
         Path(layout.plan).unlink(missing_ok=True)
     states = {tally.job: tally.state for tally in Tallies(Path(layout.ledgers)).read()}
-    stopped = set(_stopped(plan, states))  # a job that was stopped removes its earlier output: nobody damaged it
+    # Snakemake removes what a stopped job had written, and what it would have written again: nobody damaged these.
+    stopped = set(_stopped(plan, states))
+    stopped |= {f"{layout.root}/{path}" for path in again if manifest.files[path].is_removed and again[path] == MISSING}
     told = [f"{layout.root}/{path} ({what})" for path, what in again.items() if f"{layout.root}/{path}" not in stopped]
     if told:
         more = [f"{len(told) - SHOWN} more"] if len(told) > SHOWN else []

@@ -20,7 +20,7 @@ from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.jobs.damaged_outputs import repair_results, restore_cut
 from cortexdsl.plan.jobs.schedule import job_outputs
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.manifest import is_log, is_page, read_manifest
+from cortexdsl.plan.persistence.manifest import is_log, is_page, mark_removed, read_manifest
 from cortexdsl.plan.persistence.verification import verify_results
 from tests.workflow.bench import Bench
 
@@ -109,6 +109,25 @@ def test_a_missing_output_of_a_job_that_was_stopped_is_not_called_damage(home: P
     repair = repair_results(plan)
     assert output in repair.outputs
     assert [output in sentence for sentence in repair.sentences] == ([True] if state == "done" else [])
+    for path, content in kept.items():
+        path.write_bytes(content)
+
+
+@pytest.mark.parametrize("is_told", [False, True], ids=["removed", "deleted"])
+def test_what_snakemake_removed_with_a_stopped_job_is_made_again_without_a_word(
+    is_told: bool, home: Path, plan: Plan
+) -> None:
+    """Ctrl-C came after a job had written its tables and before its end."""
+    tables = [Path(plan.layout.table("scores")), Path(plan.layout.declared)]
+    kept = {path: path.read_bytes() for path in (*tables, Path(plan.layout.manifest))}
+    for path in tables:
+        path.unlink()
+    if not is_told:
+        mark_removed(plan.layout, tables)
+    repair = repair_results(plan)
+    assert plan.layout.table("scores") in repair.outputs
+    assert any("scores.csv (missing)" in sentence for sentence in repair.sentences) is is_told
+    assert is_told or not repair.sentences
     for path, content in kept.items():
         path.write_bytes(content)
 
