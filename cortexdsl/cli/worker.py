@@ -92,13 +92,14 @@ def _imports() -> Iterator[str]:
 def _job_server(files: Sequence[int], ways: Sequence[str]) -> socket.socket:
     """Fork the process that runs all jobs which wait for model servers; return the channel to it."""
     channel, other = socket.socketpair()
+    parent = os.getpid()
     if os.fork():
         other.close()
         return channel
     channel.close()
     for file in files:
         os.close(file)
-    end_with_parent()
+    end_with_parent(parent)
     status = 1
     try:
         if LITELLM in ways:

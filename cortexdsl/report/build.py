@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -50,6 +52,7 @@ from cortexdsl.report.tables.training import LearnedPhase, kept_table, learning_
 from cortexdsl.report.tables.whatif import whatif_tables
 from cortexdsl.report.unfinished import read_unfinished, stopped_page, stopped_run
 from cortexdsl.symlinks import refuse_symlinks
+from cortexdsl.worker.process import end_with_parent
 
 T = TypeVar("T")
 
@@ -151,7 +154,7 @@ def in_forks(makers: Sequence[Callable[[], T]], threads: int) -> list[T]:
     """Return what each of some functions returns, in order, with up to `threads` of them at work at once.
 
     Each works in a fork of this process, which has the data and the drawing library already. Results are sent back
-    pickled; arguments are not.
+    pickled; arguments are not. The forks end with this process, also if it is killed, and at Ctrl-C without a word.
 
     Raises
     ------
@@ -161,14 +164,16 @@ def in_forks(makers: Sequence[Callable[[], T]], threads: int) -> list[T]:
     if threads < 2 or len(makers) < 2 or "fork" not in multiprocessing.get_all_start_methods():
         return [make() for make in makers]
     context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(min(threads, len(makers)), context, _remember, (makers,)) as pool:
+    with ProcessPoolExecutor(min(threads, len(makers)), context, _begin, (makers, os.getpid())) as pool:
         return list(pool.map(_made, range(len(makers))))
 
 
 _makers: Sequence[Callable[[], object]] = ()
 
 
-def _remember(makers: Sequence[Callable[[], object]]) -> None:
+def _begin(makers: Sequence[Callable[[], object]], parent: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    end_with_parent(parent)
     global _makers  # noqa: PLW0603 (each fork has its own: it gets them when it begins, and numbers after that)
     _makers = makers
 

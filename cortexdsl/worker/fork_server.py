@@ -69,6 +69,7 @@ class ForkServer:
         prepare: Callable[[Sequence[str]], None] | None = None,
     ) -> None:
         self._listener, self._lifeline, self._job_server, self._prepare = listener, lifeline, job_server, prepare
+        self._process = os.getpid()
         self._home = os.getcwd()  # noqa: PTH109 (as clients send it)
         self._clients: dict[int, socket.socket] = {}  # by the process id of their job
 
@@ -149,7 +150,7 @@ class ForkServer:
         this process has ended, too.
         """
         os.setpgid(0, 0)
-        end_with_parent()
+        end_with_parent(self._process)
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)

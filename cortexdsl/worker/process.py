@@ -66,17 +66,22 @@ def end_with_run() -> None:
     threading.Thread(target=wait, name="end with the run", daemon=True).start()
 
 
-def end_with_parent() -> None:
-    """Have the system kill this process when its parent has ended, where it can (Linux)."""
+def end_with_parent(parent: int) -> None:
+    """Have the system kill this fork when its parent has ended, where it can (Linux).
+
+    Parameters
+    ----------
+    parent : int
+        Process id of the parent, taken before the fork: it may end before this call.
+    """
     import ctypes  # only forks need it
     import signal
 
-    parent = os.getppid()
     try:
         ctypes.CDLL(None).prctl(_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
     except (OSError, AttributeError):
         return
-    if os.getppid() != parent:  # it ended before the call above
+    if os.getppid() != parent:  # it has ended already
         os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
 
@@ -35,3 +39,37 @@ def test_what_one_raises_is_raised(threads: int) -> None:
     """As if there were no forks."""
     with pytest.raises(ValueError, match="no ink"):
         in_forks([partial(made, 1), failing, partial(made, 2)], threads)
+
+
+PROGRAM = """
+import os, signal, time
+from cortexdsl.report.build import in_forks
+
+def wait():
+    os.write(1, b"at work\\n")
+    time.sleep(600)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+in_forks([wait, wait], 2)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda number: number.name)
+def test_forks_end_with_the_report(number: signal.Signals) -> None:
+    """Ctrl-C reaches all of them; the worker kills only the job itself. Output ends when the last process has ended."""
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as report:
+        assert report.stdout is not None
+        try:
+            assert [report.stdout.readline() for _ in range(2)] == ["at work\n"] * 2
+            (os.killpg if number == signal.SIGINT else os.kill)(report.pid, number)
+            _, errors = report.communicate(timeout=60)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(report.pid, signal.SIGKILL)
+    assert "ForkProcess" not in errors
