@@ -2,9 +2,9 @@
 # (docs/decisions/002-model-servers.md) and the worker (docs/decisions/017-warm-worker.md).
 
 from cortexdsl.plan.jobs.consent import check_consent, permit, request_of
+from cortexdsl.plan.jobs.damaged_outputs import mark_removed
 from cortexdsl.plan.jobs.schedule import lift_default_rate, ways
 from cortexdsl.plan.persistence.history import refuse_other_questions
-from cortexdsl.plan.persistence.manifest import mark_removed
 from cortexdsl.jobs.serve import (
     refuse_paid,
     refuse_unseeded,

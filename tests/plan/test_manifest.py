@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.errors import DataError
+from cortexdsl.plan.jobs.damaged_outputs import mark_removed
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.ledger import read_ledger
 from cortexdsl.plan.persistence.manifest import (
     check_complete,
     find_damage,
-    mark_removed,
     read_manifest,
     record_files,
     refresh_manifest,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,9 +18,8 @@ from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.jobs.schedule import job_outputs
 from cortexdsl.plan.layout import PARTS, TABLES, Layout
 from cortexdsl.plan.persistence.declaration import write_declared
-from cortexdsl.plan.persistence.ledger import LACKS_FIRST, Ledger, read_ledger
+from cortexdsl.plan.persistence.ledger import LACKS_FIRST, Ledger, ledger_lock, read_ledger
 from cortexdsl.plan.persistence.manifest import (
-    MISSING,
     Entry,
     Manifest,
     damage_of,
@@ -85,7 +84,9 @@ def repair_results(plan: Plan) -> Repair:
     states = {tally.job: tally.state for tally in Tallies(Path(layout.ledgers)).read()}
     # Snakemake removes what a stopped job had written, and what it would have written again: nobody damaged these.
     stopped = set(_stopped(plan, states))
-    stopped |= {f"{layout.root}/{path}" for path in again if manifest.files[path].is_removed and again[path] == MISSING}
+    stopped |= {
+        f"{layout.root}/{path}" for path in again if manifest.files[path].is_removed and again[path] == "missing"
+    }
     told = [f"{layout.root}/{path} ({what})" for path, what in again.items() if f"{layout.root}/{path}" not in stopped]
     if told:
         more = [f"{len(told) - SHOWN} more"] if len(told) > SHOWN else []
@@ -93,6 +94,18 @@ def repair_results(plan: Plan) -> Repair:
     outputs = {output for path in again for output in _output(layout, path)}
     outputs |= set(_untallied(plan, states, manifest.files))
     return Repair(frozenset(outputs), (*sentences, *_said_of_logs(layout, manifest, wrong)))
+
+
+def mark_removed(layout: Layout, paths: Iterable[str]) -> None:
+    """Note which of these files are missing because Snakemake removed what a stopped or failed job had written."""
+    below = {path.removeprefix(f"{layout.root}/") for path in map(str, paths)}
+    with ledger_lock(Path(layout.ledger)):
+        manifest = read_manifest(layout)
+        known = {path: one for path, one in manifest.files.items() if path in below and not one.is_removed}
+        missing = [path for path in known if not Path(layout.root, path).exists()]
+        gone = {path: replace(known[path], is_removed=True) for path in missing}
+        if gone:
+            write_manifest(layout, replace(manifest, later={**manifest.later, **gone}))
 
 
 def _find(root: Path, files: Mapping[str, Entry]) -> tuple[dict[str, str], dict[str, int]]:

@@ -33,8 +33,6 @@ ALWAYS = ("scores", "metrics", "comparisons", "omnibus", "bounds", "ranks", "hyp
 PAGES = ("report.html", "view.html", "figures", "tables")
 """What the report writes: files and folders."""
 OF_CELLS = ("debates", "judgements", "parts", "pools", "train")
-MISSING = "missing"
-"""What is wrong with a file that is not there."""
 _BLOCK = 1 << 20
 
 
@@ -53,7 +51,7 @@ class Entry:
     program : str
         Version of the program that wrote it; empty if it is not known. No seal covers it: no verdict depends on it.
     is_removed : bool
-        Whether Snakemake removed the file, because its job was stopped or failed. Nobody has damaged it then.
+        Whether Snakemake removed the file because its job was stopped or failed.
     """
 
     size: int
@@ -180,21 +178,19 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
 
 
 def _entry(record: Mapping[str, Any]) -> Entry | None:
-    path, size = record["path"], record["size"]
+    path, size, program = record["path"], record["size"], str(record.get("program", ""))
     if not isinstance(path, str):
         raise TypeError(path)
     if size is None:
         return None
-    program, is_removed = str(record.get("program", "")), record.get("removed") is True
-    return Entry(int(size), str(record["sha256"]), int(record["modified"]), program, is_removed)
+    return Entry(int(size), str(record["sha256"]), int(record["modified"]), program, "removed" in record)
 
 
 def _line(path: str, entry: Entry | None) -> str:
     size, digest, modified = (entry.size, entry.digest, entry.modified) if entry else (None, None, None)
     record = {"path": path, "size": size, "sha256": digest, "modified": modified}
     program = {"program": entry.program} if entry and entry.program else {}
-    removed = {"removed": True} if entry and entry.is_removed else {}
-    return with_checksum(json.dumps(record | program | removed))
+    return with_checksum(json.dumps(record | program | ({"removed": True} if entry and entry.is_removed else {})))
 
 
 def record_files(layout: Layout, paths: Iterable[str | Path]) -> None:
@@ -207,14 +203,6 @@ def record_files(layout: Layout, paths: Iterable[str | Path]) -> None:
     if is_experiment(layout):
         program = program_version()
         _append(layout, (_line(name, _new_entry(Path(layout.root, name), program)) for name in named))
-
-
-def mark_removed(layout: Layout, paths: Iterable[str | Path]) -> None:
-    """Note which of these files are missing because Snakemake removed what a stopped or failed job had written."""
-    root, known = Path(layout.root), read_manifest(layout).files
-    named = [name for name in sorted({_below(path, root) for path in paths}) if name in known]
-    gone = [name for name in named if not (known[name].is_removed or (root / name).exists())]
-    _append(layout, (_line(name, replace(known[name], is_removed=True)) for name in gone))
 
 
 def record_pages(layout: Layout) -> None:
@@ -322,7 +310,7 @@ def damage_of(root: Path, path: str, entry: Entry, *, is_quick: bool = False) ->
             if is_whole and _digest(file, entry.size) == entry.digest:
                 return None
     except FileNotFoundError:
-        return MISSING
+        return "missing"
     except OSError as error:
         return f"cannot be read ({error.strerror})"
     return _change(place) if is_sealed(path) else "changed"
@@ -367,7 +355,7 @@ def _below(path: str | Path, root: Path) -> str:
 
 def edited_tables(layout: Layout) -> tuple[Path, ...]:
     """Return the tables that differ from what a job wrote, without missing ones."""
-    return tuple(Path(layout.root, one.path) for one in find_damage(layout) if one.what != MISSING)
+    return tuple(Path(layout.root, one.path) for one in find_damage(layout) if one.what != "missing")
 
 
 def check_files(layout: Layout, paths: Iterable[str | Path] | None = None, *, is_complete: bool = False) -> None:
@@ -385,7 +373,7 @@ def check_files(layout: Layout, paths: Iterable[str | Path] | None = None, *, is
     DataError
         Names the files and says how to get them back.
     """
-    wrong = [one for one in find_damage(layout, paths) if is_complete or one.what != MISSING]
+    wrong = [one for one in find_damage(layout, paths) if is_complete or one.what != "missing"]
     if wrong:
         names = ", ".join(f"{layout.root}/{one.path} ({one.what})" for one in wrong[:5])
         more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""

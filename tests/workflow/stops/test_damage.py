@@ -17,10 +17,10 @@ import pytest
 
 from cortexdsl.cli.main import main
 from cortexdsl.plan import Plan, compile_spec
-from cortexdsl.plan.jobs.damaged_outputs import repair_results, restore_cut
+from cortexdsl.plan.jobs.damaged_outputs import mark_removed, repair_results, restore_cut
 from cortexdsl.plan.jobs.schedule import job_outputs
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.manifest import is_log, is_page, mark_removed, read_manifest
+from cortexdsl.plan.persistence.manifest import is_log, is_page, read_manifest
 from cortexdsl.plan.persistence.verification import verify_results
 from tests.workflow.bench import Bench
 
