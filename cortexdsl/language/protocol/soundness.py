@@ -25,14 +25,16 @@ SCORES = ("peer_score", "score")
 """Names whose values come from the reviews about an agent."""
 
 
-def unaddressed_turns(text: ProtocolText) -> Iterator[tuple[Route, str, tuple[str, ...]]]:
+def unaddressed_turns(text: ProtocolText) -> Iterator[tuple[Route, str, str, tuple[str, ...]]]:
     """Yield uses of turns about an agent (such as a review) in protocols in which no turn is about an agent.
+
+    A step with `each: group` is told what is about groups, other steps what is about agents.
 
     Yields
     ------
-    (route, what, steps)
-        The use, the problem, and the steps whose turns would be about agents if they had `each:`; empty if no step
-        hears anybody.
+    (route, what, each, steps)
+        The use, the problem, the value of `each:` that is missing, and the steps that probably should have it; empty if
+        no step hears anybody.
     """
     for name, step in text.steps.items():
         for told in step.tells:
@@ -40,15 +42,20 @@ def unaddressed_turns(text: ProtocolText) -> Iterator[tuple[Route, str, tuple[st
                 is_needed, steps = told.about == "me", tuple(one for one in told.step if one in text.steps)
             else:
                 is_needed, steps = told == "about_me", ()
-            if is_needed and not any(text.steps[one].kind in EACH for one in steps or text.steps):
-                which = "no turn is" if not steps else f"no turn of {' or '.join(steps)} is"
-                what = f"{name} is told what is about it, and {which} about anybody"
-                yield ("steps", name, "tells"), what, steps or _likely_steps(text, name)
+            kinds = {text.steps[one].kind for one in steps or text.steps}
+            if not is_needed or any(kind in EACH and (kind == "group") == (step.kind == "group") for kind in kinds):
+                continue
+            which = f"turn of {' or '.join(steps)}" if steps else "turn"
+            whom = "an agent" if "group" in kinds else "a group" if kinds & {*EACH} else "anybody"
+            what = f"{name} is told what is about it, and no {which} is about {whom}"
+            each = "group" if step.kind == "group" else "edge"
+            yield ("steps", name, "tells"), what, each, steps or _likely_steps(text, name)
     reviews = tuple(name for name, step in text.steps.items() if "review" in step.reads)
     if reviews and not any(text.steps[name].kind in EACH for name in reviews):
         for expression, route in walks.expressions(text):
             for factor in sorted(evaluation.parse(expression).names & {*SCORES}):
-                yield route, f"{factor} needs reviews of somebody, and {' and '.join(reviews)} is about nobody", reviews
+                what = f"{factor} needs reviews of somebody, and {' and '.join(reviews)} is about nobody"
+                yield route, what, "edge", reviews
 
 
 def _likely_steps(text: ProtocolText, using: str) -> tuple[str, ...]:
@@ -270,11 +277,10 @@ def _step_references(text: ProtocolText, problem_at: ProblemAt) -> Iterator[Plac
 
 
 def _steps(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
-    for route, what, could in unaddressed_turns(text):
+    for route, what, missing, could in unaddressed_turns(text):
         places = ", or of ".join(f"step {name} ({problem_at(('steps', name), '', key=True)[0]})" for name in could)
-        yield problem_at(
-            route, what, f"write each: edge in the words of {places}" if could else "let a step have each: edge"
-        )
+        remedy = f"write each: {missing} in the words of {places}" if could else f"let a step have each: {missing}"
+        yield problem_at(route, what, remedy)
     for name, step in text.steps.items():
         if "chooses" in step.model_fields_set and "choice" not in step.reads:
             what = "chooses says what a choice names, and no choice is read"

@@ -151,6 +151,25 @@ def test_a_review_that_lost_its_each_is_named_by_whoever_needs_it(
     protocol_of("reviewed", parse(text.replace("reads: review", "reads: review, each: edge"), "p.yaml"))
 
 
+@pytest.mark.parametrize(
+    ("reviewed", "tells", "what", "each"),
+    [
+        ("group", "{step: review, about: me}", "no turn of review is about an agent", "edge"),
+        ("edge", "{step: review, about: me}, each: group", "no turn of review is about a group", "group"),
+    ],
+)
+def test_what_is_about_groups_is_not_about_their_agents(reviewed: str, tells: str, what: str, each: str) -> None:
+    """Such a prompt would show nothing."""
+    text = REVIEWED.replace("TELLS", f"tells: {tells}").replace("DECIDE", "majority")
+    text = text.replace("everyone, reads: review", f"{{groups: 2}}, reads: review, each: {reviewed}")
+    with pytest.raises(SpecError) as caught:
+        protocol_of("reviewed", parse(text, "p.yaml"))
+    (problem,) = caught.value.problems
+    assert problem.what == f"steps.refine.tells: refine is told what is about it, and {what}"
+    assert problem.remedy == f"write each: {each} in the words of step review (p.yaml:5:3)"
+    protocol_of("reviewed", parse(text.replace(f"each: {reviewed}", f"each: {each}"), "p.yaml"))
+
+
 def test_a_protocol_without_answers_is_refused() -> None:
     text = "roles: {j: first}\nsteps: {a: {role: j, prompt: a.j2, reads: comment}}\nschedule: [a]\ndecide: first\n"
     with pytest.raises(SpecError, match="no step reads an answer"):
