@@ -14,7 +14,7 @@ NOUNS = "calls|replies reused|rows written|rows appear|counterfactuals|debate jo
 PLURAL_ALWAYS = re.compile(rf"\bf\"[^\"]*\{{[^{{}}]*(asked|shared|sent|known|len\([^{{}}]*\))[^{{}}]*\}} ({NOUNS})\b")
 
 
-@pytest.mark.parametrize("count, text", [(0, "0 calls"), (1, "1 call"), (1200, "1,200 calls")])
+@pytest.mark.parametrize(("count", "text"), [(0, "0 calls"), (1, "1 call"), (1200, "1,200 calls")])
 def test_counted(count, text):
     """One is singular, everything else is plural."""
     assert counted(count, "call") == text
