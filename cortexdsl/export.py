@@ -25,6 +25,7 @@ from cortexdsl.errors import InputError
 from cortexdsl.metrics.scores import read_rows
 from cortexdsl.models.call_log.append_log import whole_lines
 from cortexdsl.models.call_log.records import read_call
+from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.history import recorded_tasks
 from cortexdsl.plan.persistence.store import read_plan
@@ -245,7 +246,9 @@ def _usage(debate: Debate) -> dict[str, dict[str, int]]:
 def _explanation(record: Record) -> str:
     votes = ", ".join(f"{answer}: {weight:g}" for answer, weight in record.debate.votes.items())
     tied = "; the vote was tied" if record.debate.was_tied else ""
-    return f"votes {votes or 'none'}{tied}; ended by {record.debate.stop} after {record.debate.rounds} rounds"
+    return (
+        f"votes {votes or 'none'}{tied}; ended by {record.debate.stop} after {counted(record.debate.rounds, 'round')}"
+    )
 
 
 def _log(source: ExportSource, dataset: str, cell: Mapping[str, Any], samples: list[dict[str, Any]]) -> dict[str, Any]:
@@ -340,16 +343,16 @@ def card(plan: Mapping[str, Any], counts: Mapping[str, int]) -> str:
         head += [f"- config_name: {name}", f"  data_files: data/{name}.parquet"]
         head += ["  default: true"] if name == "debates" else []
     models = ", ".join(dict.fromkeys(f"`{agent['model']}`" for agent in plan["agents"]))
-    datasets = ", ".join(f"{label} ({len(ids):,} questions)" for label, ids in plan["questions"].items())
+    datasets = ", ".join(f"{label} ({counted(len(ids), 'question')})" for label, ids in plan["questions"].items())
     body = [
         "---", "", f"# {_line(title)}", "",
         "Debates of language models on questions, with who heard whom, what each said and which answer was taken.", "",
-        f"- Questions: {datasets}; {plan['replicates']} replicates, seed {plan['seed']}",
+        f"- Questions: {datasets}; {counted(plan['replicates'], 'replicate')}, seed {plan['seed']}",
         f"- Agents: {models}",
         f"- Cells: {', '.join(_line(str(cell['cell'])) for cell in plan['cells'])}",
         f"- Spec digest: `{plan.get('spec_digest', '')}`", "", "## Tables", "",
     ]  # fmt: skip
-    body += [f"- `{name}` ({count:,} rows): {_CONTENTS[name]}" for name, count in counts.items()]
+    body += [f"- `{name}` ({counted(count, 'row')}): {_CONTENTS[name]}" for name, count in counts.items()]
     body += [
         "",
         "```python",

@@ -14,6 +14,7 @@ from cortexdsl.errors import InputError, Problem, SpecError
 from cortexdsl.jobs.serve import unseeded_line, unset_keys, unset_variables
 from cortexdsl.language.spec import Spec
 from cortexdsl.models.probe import Probe, probe
+from cortexdsl.numbers import counted
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.compiler import Compilation, validate_experiment
 from cortexdsl.plan.forecast.cost import template_problems
@@ -130,7 +131,7 @@ def _unmeasurable(plan: Plan) -> Iterator[Problem]:
         free = sum(item.kind == "free" for item in task.items)
         for source, method in sources:
             if free and source in _ONLY_SHORT:
-                free_texts = f"{free:,} of {len(task.items):,} questions of {task.label} ask for free texts"
+                free_texts = f"{free:,} of {counted(len(task.items), 'question')} of {task.label} ask for free texts"
                 what = f"{method}: confidence: {source}, and {free_texts}: {_ONLY_SHORT[source]}"
                 yield Problem(plan.spec_path, what, "use verifier or stated there, or another dataset")
 

@@ -16,7 +16,7 @@ from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import Claim
 from cortexdsl.core import Family
 from cortexdsl.errors import DataError, InputError
-from cortexdsl.numbers import THIN
+from cortexdsl.numbers import THIN, counted
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.manifest import check_files, check_own_files
 from cortexdsl.report.frames import ClaimRow, read_row
@@ -264,7 +264,7 @@ def _print_ranks(table: ScoreTable, metrics: Sequence[str]) -> None:
             continue
         ranks = ", ".join(f"{cell} {rank:.2f}" for cell, rank in ranking.ranks.sort_values().items())
         print(
-            f"ranks of {metric} over {ranking.datasets} datasets (the unit is the dataset): {ranks}; "
+            f"ranks of {metric} over {counted(ranking.datasets, 'dataset')} (the unit is the dataset): {ranks}; "
             f"Iman-Davenport F {ranking.iman_davenport:.4g}, p {ranking.p:.4g}; differences of ranks above "
             f"{critical_difference(len(ranking.ranks), ranking.datasets):.2f} are significant (Nemenyi)"
         )
@@ -279,8 +279,10 @@ def _print_stopping(stopping: Stopping) -> None:
         else ""
     )
     print(
-        f"stopping early: {decided} of {len(stopping.verdicts)} claims are decided after {sum(questions.values())} of "
-        f"{sum(planned.values())} questions{f' ({each})' if each else ''}, {stopping.saved:.0%} of calls saved; "
+        f"stopping early: {decided} of {counted(len(stopping.verdicts), 'claim is', 'claims are')} "
+        f"decided after {sum(questions.values())} of "
+        f"{counted(sum(planned.values()), 'question')}{f' ({each})' if each else ''}, "
+        f"{stopping.saved:.0%} of calls saved; "
         "verdicts that hold at any time:"
     )
     print(stopping.verdicts[["claim", "verdict", "estimate", "p_adjusted", "test"]].to_string(index=False))
@@ -292,7 +294,10 @@ def _print_bounds(bounds: pd.DataFrame) -> None:
     if bounds.empty:
         return
     rows = int(bounds[["missing", "unparsed"]].to_numpy().sum())
-    print(f"missing or unreadable answers in {len(bounds)} comparisons ({rows} rows, counted as 0)", end="")
+    print(
+        f"missing or unreadable answers in {counted(len(bounds), 'comparison')} ({counted(rows, 'row')}, counted as 0)",
+        end="",
+    )
     if not bounds["changes"].any():
         print("; none could change whether a difference is significant")
         return

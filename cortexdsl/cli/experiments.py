@@ -31,6 +31,7 @@ from cortexdsl.errors import InputError
 from cortexdsl.import_path import python_command
 from cortexdsl.jobs.arguments import add_trust
 from cortexdsl.models.control import read_controls
+from cortexdsl.numbers import counted
 from cortexdsl.plan import compile_spec
 from cortexdsl.plan.jobs.consent import PermissionRequest, is_permitted, permit, refusal, remember, request_of
 from cortexdsl.plan.layout import Layout, selected_experiments, spec_path
@@ -283,7 +284,9 @@ def _remarks(shown: RunProgress, *, is_open: bool, is_finished: bool) -> list[st
     lines = []
     if shown.others.jobs:
         calls = shown.others.calls.get("asked", 0)
-        lines.append(f"others: {calls:,} calls by a judge, a knowledge pool, or cells of earlier plans")
+        lines.append(
+            f"others: {counted(calls, 'call')} by a judge, a knowledge pool, what-if debates, or cells of earlier plans"
+        )
     if shown.silent:
         named = ", ".join(shown.silent[:3]) + (f" and {len(shown.silent) - 3} more" if len(shown.silent) > 3 else "")
         why = "probably of an earlier run" if is_open else "probably killed"

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from cortexdsl.errors import DataError, InputError
+from cortexdsl.numbers import counted
 from cortexdsl.records import read_transcripts
 from cortexdsl.tasks.reading.kinds import KINDS
 from cortexdsl.tasks.replies import grade_rows, summarise
@@ -87,7 +88,8 @@ def run_import(args: argparse.Namespace) -> int:
         turns = [turn for record in each.records for turn in record.debate.turns]
         unread = sum(turn.answer is None for turn in turns)
         print(
-            f"{each.dataset}: {len(each.records)} debates, {len(turns)} turns, {unread} without a readable answer"
+            f"{each.dataset}: {counted(len(each.records), 'debate')}, "
+            f"{counted(len(turns), 'turn')}, {unread} without a readable answer"
             f" (read as {each.kind})" + ("" if each.task else "; no gold answers, so no scores")
         )
     print(f"written to {args.out}")

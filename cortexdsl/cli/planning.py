@@ -90,10 +90,11 @@ def run_plan(args: argparse.Namespace) -> int:
 def _table(plan: Plan, total: CostEstimate, by_cell: dict[str, CostEstimate]) -> str:
     questions = ", ".join(f"{len(task.questions)} of {label}" for label, task in plan.tasks.items())
     width = max(len(name) for name in [*by_cell, "of these asked"])
-    replicates = f"{plan.replicates} replicate{'s' * (plan.replicates != 1)}"
+    replicates = counted(plan.replicates, "replicate")
     lines = [
         f"{plan.title}",
-        f"{len(plan.cells)} cells x {replicates} x questions ({questions}); {plan.jobs:,} debate jobs",
+        f"{counted(len(plan.cells), 'cell')} x {replicates} x "
+        f"questions ({questions}); {counted(plan.jobs, 'debate job')}",
         "",
         f"{'cell':{width}} {'calls':>12} {'shared':>12} {'input tokens':>14} {'output tokens':>14} {'dollars':>10}",
         *(_line(name, estimate, width) for name, estimate in by_cell.items()),
@@ -194,7 +195,8 @@ def _known_sizes(plan: Plan) -> list[str]:
 def _sent(plan: Plan, total: CostEstimate) -> str:
     """Return how many calls are sent, and whether a limit stops them."""
     calls = total.calls - total.shared_calls
-    sent, shared = f"{calls:,} calls are sent", f"{total.shared_calls:,} are shared"
+    sent = f"{counted(calls, 'call is', 'calls are')} sent"
+    shared = counted(total.shared_calls, "is shared", "are shared")
     if is_bound(plan):
         text = f"At most {sent}: {shared} between cells and sent once."
     else:
@@ -296,7 +298,8 @@ def _report(plan: Plan, power_table: pd.DataFrame, power: float) -> str:
     questions = sum(len(task.questions) for task in plan.tasks.values())
     sent, at_most = total.calls - total.shared_calls, "at most" if is_bound(plan) else "about"
     lines = [
-        f"{plan.title}: {questions} questions x {counted(plan.replicates, 'replicate')}, {at_most} {sent:,} calls; "
+        f"{plan.title}: {counted(questions, 'question')} x "
+        f"{counted(plan.replicates, 'replicate')}, {at_most} {counted(sent, 'call')}; "
         f"each claim at alpha {power_table['alpha'][0]:.3g}, asked power {power:.0%}",
     ]
     for record in power_table.to_dict("records"):
@@ -310,7 +313,9 @@ def _report(plan: Plan, power_table: pd.DataFrame, power: float) -> str:
                 if total.dollars is None
                 else f", about {total.dollars * row['needed'] / row['questions']:,.2f} dollars"
             )
-            lines.append(f"    WARNING: needs {row['needed']:,.0f} questions ({at_most} {calls:,.0f} calls{price})")
+            lines.append(
+                f"    WARNING: needs {counted(round(row['needed']), 'question')} ({at_most} {calls:,.0f} calls{price})"
+            )
         elif row["answerable"] is False and float(row["replicates_needed"]) < float("inf"):
             lines.append(f"    WARNING: needs {row['replicates_needed']:,.0f} replicates of these questions")
         elif row["answerable"] is False:
@@ -347,7 +352,7 @@ def _splits(plan: Plan, earlier: ScoreTable) -> list[str]:
             lines.append("    On these questions only replicates make it more precise.")
             continue
         splits = splits_of(parts, debates, debates, counts)
-        lines.append(f"    {debates:,} debates of each cell, split into questions and replicates:")
+        lines.append(f"    {counted(debates, 'debate')} of each cell, split into questions and replicates:")
         lines += [
             f"      {counted(split.questions, 'question')} x {counted(split.replicates, 'replicate')}: "
             f"standard error {split.error:.4g}{' (best)' * (split is splits[0])}"

@@ -21,6 +21,7 @@ from cortexdsl.display.console import counting
 from cortexdsl.errors import InputError, RecordError
 from cortexdsl.jobs.arguments import results_place
 from cortexdsl.metrics.scores import read_rows, write_rows
+from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.manifest import check_own_files
 from cortexdsl.plan.persistence.store import read_plan
@@ -203,7 +204,7 @@ def run_export(args: argparse.Namespace) -> int:
         )
     rows = _scores(args.place) if args.table == "scores" else _records(args.place, args.table)
     WRITERS[form](args.out, rows)
-    print(f"{len(rows)} rows written to {args.out}")
+    print(f"{counted(len(rows), 'row')} written to {args.out}")
     _publish_ledger(args.place, args.out.with_name(f"{args.out.stem}.ledger.jsonl"))
     return 0
 

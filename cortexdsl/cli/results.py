@@ -224,7 +224,10 @@ def run_view(args: argparse.Namespace) -> int:
         from cortexdsl.explorer.static_site import write_static
 
         count = write_static(places, args.static)
-        print(f"{args.static}/index.html: {count:,} debates; serve the folder: python -m http.server -d {args.static}")
+        print(
+            f"{args.static}/index.html: {counted(count, 'debate')}; "
+            f"serve the folder: python -m http.server -d {args.static}"
+        )
         return 0
     for path in (path for place in places for path in edited_tables(place.layout)):
         print(f"warning: {path} was edited after the experiment wrote it; its numbers are not its own", file=sys.stderr)

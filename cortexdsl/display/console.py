@@ -36,6 +36,7 @@ from cortexdsl.display.wording import (
     waves_on_their_way,
     with_earlier,
 )
+from cortexdsl.numbers import counted
 from cortexdsl.records.unread import unread_sentences
 
 ORDER = ("running", "paused", "failed", "stopped", "silent", "waiting", "done")
@@ -205,8 +206,8 @@ class Display:
             self._said |= {(shown.experiment, row.dataset, row.cell) for row in shown.rows if row.state == "done"}
             if self._live is None:
                 left = shown.all.total - shown.all.done
-                cells = "1 cell" if len(shown.rows) == 1 else f"{len(shown.rows)} cells"
-                self.say(f"{shown.experiment}: {cells}, {left:,} of {shown.all.total:,} debates to do")
+                cells = counted(len(shown.rows), "cell")
+                self.say(f"{shown.experiment}: {cells}, {left:,} of {counted(shown.all.total, 'debate')} to do")
         if self._live is not None:
             self._live.start()
 
@@ -239,8 +240,9 @@ class Display:
         calls = shown.all.spent.calls
         known = calls.get("shared", 0) + calls.get("replayed", 0)
         parts = [
-            f"{shown.experiment}: {shown.all.done:,} of {shown.all.total:,} debates",
-            f"{calls.get('asked', 0):,} calls sent" + (f", {known:,} replies reused" if known else ""),
+            f"{shown.experiment}: {shown.all.done:,} of {counted(shown.all.total, 'debate')}",
+            f"{counted(calls.get('asked', 0), 'call')} sent"
+            + (f", {counted(known, 'reply', 'replies')} reused" if known else ""),
             f"{short(shown.all.spent.input_tokens)} + {short(shown.all.spent.output_tokens)} tokens",
             *([money(shown.all.spent)] if shown.all.spent.dollars else []),
             f"{duration(self._clock() - self._began)}",

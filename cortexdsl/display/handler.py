@@ -27,6 +27,7 @@ from cortexdsl.display.expected import ExpectedRun
 from cortexdsl.display.launch import user_command
 from cortexdsl.display.progress import WatchedRun
 from cortexdsl.files import UNKEPT, is_disk_full
+from cortexdsl.numbers import counted
 
 MARK = "error: "
 LINES = 12  # of one message
@@ -120,7 +121,7 @@ def _first_paragraph(text: str) -> str:
         if "Warning: " in line or line.startswith("Traceback"):
             break
         lines.append(line)
-    more = [f"    and {len(lines) - LINES} lines more, in the log"] if len(lines) > LINES else []
+    more = [f"    and {counted(len(lines) - LINES, 'more line')}, in the log"] if len(lines) > LINES else []
     return "\n".join([*lines[:LINES], *more])
 
 
@@ -311,7 +312,7 @@ class LogHandler(LogHandlerBase):
     def _steps(self) -> str:
         rules = Counter(self._running.values())
         named = ", ".join(f"{rule} x{n}" if n > 1 else rule for rule, n in rules.items())
-        return f"{self._done} of {self._total} steps done" + (f"; now: {named}" if named else "")
+        return f"{self._done} of {counted(self._total, 'step')} done" + (f"; now: {named}" if named else "")
 
     def _say(self, text: str) -> None:
         if self._display is not None:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from cortexdsl.display.progress import CellProgress, RunProgress
+from cortexdsl.numbers import counted
 from cortexdsl.records.tallies import TallySum
 
 MOST_KINDS = 3  # of failures or retries, named in one line
@@ -115,12 +116,20 @@ def paused_line(shown: RunProgress) -> str:
 def waves_on_their_way(shown: RunProgress) -> list[str]:
     """Return a line for each batch on its way: whose, how far it is, since when; the first ones only."""
     lines = [
-        f"batch of {wave.model}: {wave.done:,} of {wave.calls:,} calls, {wave.word.replace('_', ' ') or 'sent'}, "
+        f"batch of {wave.model}: {wave.done:,} of {counted(wave.calls, 'call')}, "
+        f"{wave.word.replace('_', ' ') or 'sent'}, "
         f"{duration(shown.now - wave.since)} ({wave.batch})"
         for wave in shown.waves
     ]
     rest = shown.waves[MOST_WAVES:]
-    more = [f"and {len(rest)} more batches with {sum(wave.calls for wave in rest):,} calls"] if rest else []
+    more = (
+        [
+            f"and {counted(len(rest), 'more batch', 'more batches')} "
+            f"with {counted(sum(wave.calls for wave in rest), 'call')}"
+        ]
+        if rest
+        else []
+    )
     return [*lines[:MOST_WAVES], *more]
 
 
@@ -131,7 +140,7 @@ def with_earlier(shown: RunProgress) -> str:
         return ""
     dollars = now.dollars + before.dollars
     parts = [
-        f"{now.calls.get('asked', 0) + before.calls['asked']:,} calls",
+        counted(now.calls.get("asked", 0) + before.calls["asked"], "call"),
         f"{short(now.input_tokens + before.input_tokens)} + {short(now.output_tokens + before.output_tokens)} tokens",
         *([f"${dollars:,.2f}{'' if now.is_priced and before.is_priced else '+'}"] if dollars else []),
     ]
@@ -152,8 +161,8 @@ def in_a_line(row: CellProgress, name: str) -> str:
     """Return a row as one line of text."""
     spent = row.spent
     parts = [
-        f"{name}: {row.done:,}/{row.total:,} debates",
-        f"{short(spent.calls.get('asked', 0))} calls",
+        f"{name}: {row.done:,}/{counted(row.total, 'debate')}",
+        f"{short(spent.calls.get('asked', 0))} {'call' if spent.calls.get('asked') == 1 else 'calls'}",
         f"{short(spent.input_tokens)} + {short(spent.output_tokens)} tokens{cached_share(spent)}",
         *([price] if (price := money(spent)) != "-" else []),
     ]

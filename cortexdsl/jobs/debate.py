@@ -57,6 +57,7 @@ from cortexdsl.models.client import Client, open_client
 from cortexdsl.models.job_tally import CallCounts, JobInfo
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.similarity.embeddings import Embedder
+from cortexdsl.numbers import counted
 from cortexdsl.plan import Plan
 from cortexdsl.plan.cells import templates_of
 from cortexdsl.plan.jobs.consent import check_consent
@@ -149,7 +150,7 @@ async def attend(args: argparse.Namespace, shared: SharedState | None = None) ->
     job = plan, args.dataset, args.cell, args.shard, args.out, limits_of(plan, args, shared)
     counts = await _debate(*job, errors_again=args.errors_again, shared=shared)
     return (
-        f"{args.dataset} {args.cell} {args.shard}: {counts.asked} calls sent, {counts.replayed} replayed, "
+        f"{args.dataset} {args.cell} {args.shard}: {counted(counts.asked, 'call')} sent, {counts.replayed} replayed, "
         f"{counts.failed} failed"
     )
 

@@ -28,6 +28,7 @@ from cortexdsl.jobs.arguments import (
 from cortexdsl.models.client import open_client
 from cortexdsl.models.job_tally import CallCounts, JobInfo
 from cortexdsl.models.shared_state import SharedState
+from cortexdsl.numbers import counted
 from cortexdsl.plan import Plan
 from cortexdsl.plan.analysis import Judging
 from cortexdsl.plan.jobs.consent import check_consent
@@ -61,8 +62,9 @@ async def attend(args: argparse.Namespace, shared: SharedState | None = None) ->
     judgements, counts = await _judge(*job, errors_again=args.errors_again, shared=shared)
     unread = sum(one.is_right is None for one in judgements)
     return (
-        f"{args.dataset} {args.cell}: {len(judgements)} different answers judged, {unread} judgements unreadable; "
-        f"{counts.asked} calls sent, {counts.replayed} replayed, {counts.failed} failed"
+        f"{args.dataset} {args.cell}: {counted(len(judgements), 'different answer')} judged, "
+        f"{counted(unread, 'judgement')} unreadable; "
+        f"{counted(counts.asked, 'call')} sent, {counts.replayed} replayed, {counts.failed} failed"
     )
 
 

@@ -12,6 +12,7 @@ from cortexdsl.claims.arms import GridArm
 from cortexdsl.errors import InputError
 from cortexdsl.language.grammar.experiment import ExpectedText
 from cortexdsl.language.spec import load_spec
+from cortexdsl.numbers import counted
 from cortexdsl.plan import Plan
 from cortexdsl.plan.persistence.declaration import declaration_of
 from cortexdsl.plan.persistence.ledger import declare
@@ -97,6 +98,6 @@ def check_answerable(plan: Plan, expected: ExpectedText, power: pd.DataFrame) ->
     if expected.refuse and len(lacking):
         claims = "; ".join(f"{row.claim} (power {row.power:.2f})" for row in lacking.itertuples())
         raise InputError(
-            f"{plan.spec_path}: this plan cannot answer {len(lacking)} of {len(power)} claims: {claims}\n"
+            f"{plan.spec_path}: this plan cannot answer {len(lacking)} of {counted(len(power), 'claim')}: {claims}\n"
             "    more questions or replicates, or `expected: {refuse: false}` to run all the same"
         )

@@ -17,6 +17,7 @@ from cortexdsl.models.client import open_client
 from cortexdsl.models.job_tally import JobInfo
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.similarity.embeddings import Embedder
+from cortexdsl.numbers import counted
 from cortexdsl.plan import Plan
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.persistence.manifest import record_files
@@ -77,4 +78,7 @@ async def _build(
             await client.sync()
     write_lines(args.out, lines)
     record_files(plan.layout, [args.out, log, args.out.parent / "calls" / args.out.name])
-    return f"{args.dataset} {entry.name}: {len(lines)} questions, {len(searches)} searches kept before"
+    return (
+        f"{args.dataset} {entry.name}: {counted(len(lines), 'question')}, "
+        f"{counted(len(searches), 'search', 'searches')} kept before"
+    )

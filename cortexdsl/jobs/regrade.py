@@ -25,6 +25,7 @@ from cortexdsl.jobs.debate import ask_failures_again
 from cortexdsl.jobs.join import join
 from cortexdsl.jobs.judge import ask_failures_again as judge_failures_again
 from cortexdsl.jobs.score import score_cell
+from cortexdsl.numbers import counted
 from cortexdsl.plan import PARTS, Plan, compile_spec
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.jobs.schedule import failed_jobs, failed_judgements
@@ -104,9 +105,14 @@ def run(args: argparse.Namespace) -> int:
     skipped = len(cells) - done
     scores = "; scores are written again" if done else ""
     print(
-        f"{answers} answers and {decisions} decisions changed{scores}\n"
-        + (f"{skipped} of {len(cells)} cells are as they were when they were last read again\n" if skipped else "")
-        + (f"{waiting} cells with new answers are scored after the judge has judged these\n" if waiting else "")
+        f"{counted(answers, 'answer')} and {counted(decisions, 'decision')} changed{scores}\n"
+        + (f"{skipped} of {counted(len(cells), 'cell')} unchanged since the last regrade\n" if skipped else "")
+        + (
+            f"{counted(waiting, 'cell')} with new answers "
+            f"{'is' if waiting == 1 else 'are'} scored after the judge has judged these\n"
+            if waiting
+            else ""
+        )
         + f"next: cortexdsl run {args.spec}, which tests them again"
     )
     return 0
@@ -150,7 +156,7 @@ def _ask_failures_again(plan: Plan) -> None:
     for cell in failed_judgements(plan):
         counts = judge_failures_again(plan, *cell)
         sent, failed = sent + counts.asked, failed + counts.failed
-    print(f"{sent} calls sent, {failed} of them failed again")
+    print(f"{counted(sent, 'call')} sent, {failed} of them failed again")
 
 
 def _again(plan: Plan, dataset: str, slug: str, record: Record) -> Record:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from cortexdsl.jobs import debate, judge
 from cortexdsl.jobs.arguments import add_spec
+from cortexdsl.numbers import counted
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.persistence.store import batches_of
 
@@ -33,7 +34,8 @@ def run(args: argparse.Namespace) -> int:
                 differing += 1
                 print(f"differs: {recorded}" if recorded.exists() else f"missing: {recorded}")
     print(
-        f"{len(jobs) - differing} of {len(jobs)} jobs replayed from their call logs byte for byte; no model was called"
+        f"{len(jobs) - differing} of {counted(len(jobs), 'job')} "
+        "replayed from their call logs byte for byte; no model was called"
     )
     return 1 if differing else 0
 

@@ -29,6 +29,7 @@ from cortexdsl.metrics.view import Grade, grade_together
 from cortexdsl.models.client import open_client
 from cortexdsl.models.job_tally import CallCounts, JobInfo
 from cortexdsl.models.similarity.embeddings import Embedder
+from cortexdsl.numbers import counted
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.analysis import JUDGED
 from cortexdsl.plan.forecast.cost import rehearse_whatifs
@@ -87,8 +88,8 @@ def run(args: argparse.Namespace) -> int:
     limits = limits_of(plan, args)
     counts = asyncio.run(_debate(plan, whatifs, limits))
     print(
-        f"{sum(len(one.debated) for one in whatifs)} counterfactuals of {len(whatifs)} cells: "
-        f"{counts.asked} calls sent, {counts.replayed} replayed, {counts.failed} failed",
+        f"{counted(sum(len(one.debated) for one in whatifs), 'counterfactual')} of {counted(len(whatifs), 'cell')}: "
+        f"{counted(counts.asked, 'call')} sent, {counts.replayed} replayed, {counts.failed} failed",
         file=sys.stderr,
     )
     asyncio.run(_judge(plan, whatifs, limits))
@@ -156,7 +157,7 @@ def _planned(plan: Plan, whatifs: Sequence[Whatif]) -> str:
     spent = sum(known, 0.0) if len(known) == len(dollars) else 0.0
     price = f", {spent:,.2f} dollars if none were shared" if spent else ""
     lines += _handed_on(plan, whatifs)
-    return "\n".join([*lines, f"at most {total:,} calls are sent{price}, if no debate ends early"])
+    return "\n".join([*lines, f"at most {counted(total, 'call is', 'calls are')} sent{price}, if no debate ends early"])
 
 
 def _handed_on(plan: Plan, whatifs: Sequence[Whatif]) -> Iterator[str]:

@@ -21,6 +21,7 @@ from cortexdsl.models.endpoints.refusals import Refusals
 from cortexdsl.models.endpoints.retry import Outages
 from cortexdsl.models.job_tally import seconds_of
 from cortexdsl.models.spending import Spending, SpendingLedger, ahead_of
+from cortexdsl.numbers import counted
 
 EMBEDDINGS = "embeddings"
 """The folder of the logs of embedding calls, next to the call logs."""
@@ -162,7 +163,8 @@ class Budget:
         for name, limit, spent, more in sums:
             if limit is not None and spent + more > limit:
                 return (
-                    f"a batch of {wave.calls:,} calls may cost {_said(name, more)} {name}, and of the limit of "
+                    f"a batch of {counted(wave.calls, 'call')} may cost "
+                    f"{_said(name, more)} {name}, and of the limit of "
                     f"{limit:,} {_said(name, spent)} are spent: it was not sent, and nothing finished is lost; raise "
                     f"`limits: {name}` in the spec (or lower `max_tokens`, which replies are booked with) and run again"
                 )

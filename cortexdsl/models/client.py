@@ -35,6 +35,7 @@ from cortexdsl.models.transports.failures import Failure, FailureKind, kind_of
 from cortexdsl.models.transports.interface import Raw, Transport
 from cortexdsl.models.transports.prices import dollars_of, saved_by_cache
 from cortexdsl.models.transports.registry import transport_type, way_of
+from cortexdsl.numbers import counted
 
 
 class _LeftError(ModelError):
@@ -338,7 +339,7 @@ class Client:
                 await self._shared.close()
                 self.budget.close()
         if self._unkept and isinstance(error, RecordError):
-            replies = "1 reply" if self._unkept == 1 else f"{self._unkept:,} replies"
+            replies = counted(self._unkept, "reply", "replies")
             raise RecordError(f"{error}\n    {replies} {UNKEPT}: the next run sends and pays for these calls again")
         if fault is not None and error is None:
             raise fault

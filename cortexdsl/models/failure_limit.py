@@ -8,6 +8,7 @@ from cortexdsl.core import Model, Reply
 from cortexdsl.errors import BudgetError
 from cortexdsl.models.budget import Budget, is_too_many
 from cortexdsl.models.job_tally import CallCounts
+from cortexdsl.numbers import counted
 
 
 class FailureLimit:
@@ -56,7 +57,8 @@ class FailureLimit:
             if is_too_many(failed, calls, share, is_end=is_end):
                 enough = min(100, math.floor(100 * failed / calls) + 1)
                 raise BudgetError(
-                    f"{failed:,} of {calls:,} calls {whose} brought no reply, and `limits: failed` allows {share:.3g} "
+                    f"{failed:,} of {counted(calls, 'call')} {whose} brought "
+                    f"no reply, and `limits: failed` allows {share:.3g} "
                     f"of them; the last: {self._last}\n"
                     "    see what is wrong with the model or its address; then ask the failed calls again: "
                     f"cortexdsl run {self._spec} --errors-again (or, if they are data to you, raise the "

@@ -30,6 +30,7 @@ from cortexdsl.language.error_recovery import Doubtful
 from cortexdsl.language.nodes import Route, dotted
 from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.spec import Spec
+from cortexdsl.numbers import counted
 from cortexdsl.tasks.judging import PROMPT, can_be_judged, text_scores
 from cortexdsl.tasks.task import Task
 
@@ -324,7 +325,10 @@ def resolve_stopping(spec: Spec, tasks: Mapping[str, Task]) -> StoppingRule | No
             raise SpecError([spec.problem(("stopping",), what, "remove stopping")])
     questions = max(len(task.questions) for task in tasks.values())
     if text.fewest >= questions:
-        what = f"stopping cannot stop anything: there are {questions} questions, and the first look comes after"
+        what = (
+            f"stopping cannot stop anything: there {'is' if questions == 1 else 'are'} "
+            f"{counted(questions, 'question')}, and the first look comes after"
+        )
         is_written = "fewest" in text.model_fields_set
         remedy = f"fewer than {questions}" if is_written else f"write fewest: below {questions}"
         route: Route = ("stopping", "fewest") if is_written else ("stopping",)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from cortexdsl.core import Debate, Graph, Measured, Model, Placebo, Question, Turn
+from cortexdsl.numbers import counted
 from cortexdsl.records.debates import Record
 
 
@@ -225,7 +226,7 @@ def _read(turn: Turn) -> str:
 
 
 def _end(debate: Debate) -> str:
-    rounds = "1 round" if debate.rounds == 1 else f"{debate.rounds} rounds"
+    rounds = counted(debate.rounds, "round")
     ends = {
         "consensus": "consensus",
         "agreed": "the judge's verdict",

@@ -212,10 +212,12 @@ def columns(names: Any) -> str:
 
 
 def _lacks(entry: DatasetEntry, row: Mapping[str, Any], place: str, what: str) -> DataError:
-    return DataError(
-        f"dataset {entry.name}, {place}: no {what} (column {columns(getattr(entry, what))})\n"
-        f"    the row has: {', '.join(map(str, row))}; name the column: {what}: COLUMN"
-    )
+    names = names_of(getattr(entry, what))
+    if present := [name for name in names if name in row]:
+        remedy = f"the cell of column {columns(present)} is empty: fill it in, or remove the row"
+    else:
+        remedy = f"the row has: {', '.join(map(str, row))}; name the column: {what}: COLUMN"
+    return DataError(f"dataset {entry.name}, {place}: no {what} (column {columns(getattr(entry, what))})\n    {remedy}")
 
 
 def names_of(names: Any) -> list[str]:

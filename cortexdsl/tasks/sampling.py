@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from cortexdsl.errors import DataError
+from cortexdsl.numbers import counted
 from cortexdsl.tasks.task import Item
 
 
@@ -44,7 +45,9 @@ def choose_items(
         return [by_id[identity] for identity in ids][:size]
     if size is not None and not 1 <= size <= len(items):
         raise DataError(
-            f"{size} questions are asked for and {len(items)} are there\n    ask for 1 to {len(items)}", word="size"
+            f"{counted(size, 'question is', 'questions are')} asked for and "
+            f"{counted(len(items), 'is', 'are')} there\n    ask for 1 to {len(items)}",
+            word="size",
         )
     ordered = sorted(items, key=lambda item: _rank(seed, item.question.id))
     if stratify is not None:

@@ -233,6 +233,6 @@ def test_batches_on_their_way_are_shown_the_oldest_first(tmp_path: Path) -> None
     lines = waves_on_their_way(shown)
     assert lines[0].startswith("batch of gpt: 300 of 1,200 calls, in progress, ")
     assert [line.rpartition("(")[2] for line in lines[:3]] == ["batch_1)", "batch_2)", "batch_3)"]
-    assert lines[3:] == ["and 1 more batches with 1,200 calls"]
+    assert lines[3:] == ["and 1 more batch with 1,200 calls"]
     assert plain_values(shown)["waves"][0]["batch"] == "batch_1"
     assert "waves" not in plain_values(at(tmp_path / "other", said()))

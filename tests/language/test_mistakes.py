@@ -101,6 +101,8 @@ MISTAKES = [  # what of the small spec is replaced ("": added at its end), by wh
     ("{name: bob, model: small}", "{name: ^ann, model: small}", "a second agent is called ann", "rename"),
     ("{name: ann, model: small}", "{name: ^a/b, model: small}", "agents[1].name is 'a/b'", "a name has"),
     ("{protocol: cortexdebate, rounds: 2}", "^{rounds: 2}", "either a protocol or like: another method", ""),
+    ("{protocol: cortexdebate, rounds: 2}", "^{protcol: cortexdebate}", "either a protocol or like: another method",
+     "did you mean protocol instead of protcol?"),
     ("cortexdebate, rounds", "^cortexdebte, rounds", "there is no protocol cortexdebte", "cortexdebate?"),
     ("cortexdebate, rounds: 2", "cortexdebate, ^ruonds: 2", "no setting ruonds", "did you mean rounds?"),
     ("cortexdebate, rounds: 2", "cortexdebate, rounds: ^-1", "methods.sparse.rounds is -1", "at least 0"),

@@ -216,7 +216,7 @@ def test_power_on_the_command_line_warns_or_refuses(
     said = " ".join(printed.out.split())
     assert "points or more beyond the claim's bound, the claim is supported with a probability of 80% (discord" in said
     assert "If the truth is a difference of 5 points, the claim is supported with a probability of " in said
-    assert ("cannot answer 1 of 1 claims" in printed.err) == (refuse == "true")
+    assert ("cannot answer 1 of 1 claim" in printed.err) == (refuse == "true")
 
 
 def test_the_questions_that_an_undecided_claim_needs_are_those_for_its_estimate() -> None:

@@ -299,4 +299,4 @@ def test_stopping_on_the_command_line(tmp_path: object, capsys: pytest.CaptureFi
     path = f"{tmp_path}/s.csv"
     _table(0.3).to_csv(path, index=False)
     assert main(["compare", path, "--to", "b", "--claim", "score(a) > score(b)", "--stopping", "100"]) == 0
-    assert "stopping early: 1 of 1 claims are decided after" in capsys.readouterr().out
+    assert "stopping early: 1 of 1 claim is decided after" in capsys.readouterr().out

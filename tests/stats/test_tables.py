@@ -101,7 +101,7 @@ def test_clusters_gather_questions() -> None:
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        (lambda f: pd.concat([f, f.iloc[[1]]]), r"1 rows appear twice; the first is row 5.*question_id 'q1'"),
+        (lambda f: pd.concat([f, f.iloc[[1]]]), r"1 row appears twice; the first is row 5.*question_id 'q1'"),
         (lambda f: f.drop(columns="replicate"), "no column replicate"),
         (lambda f: f.assign(question_id=None), "question_id is empty"),
         (lambda f: f.assign(score="good"), "score is 'good', which is not a number"),
@@ -134,7 +134,7 @@ def _three_rows(**columns: object) -> pd.DataFrame:
         (_three_rows(question_id=["q0", "q1", None]), "row 3: question_id is empty$"),
         (_three_rows(cell=["", "a", "a"]), "row 1: cell is empty$"),
         (_three_rows(question_id=["q0", "q1", "q1"]),
-         "^the scores table: 1 rows appear twice; the first is row 3: dataset 'data', cell 'a', replicate '1', "
+         "^the scores table: 1 row appears twice; the first is row 3: dataset 'data', cell 'a', replicate '1', "
          "question_id 'q1'; keep one row per dataset, cell, replicate and question$"),
         (_three_rows(question_id="q"), "2 rows appear twice; the first is row 2: "),
         (pd.concat([_three_rows(), _three_rows()["cell"]], axis=1), "^the scores table: a column appears twice; "),

@@ -276,7 +276,7 @@ def test_two_jobs_that_wait_share_one_question_and_write_what_each_writes_alone(
     until(lambda: tally.is_file() and json.loads(tally.read_text())["calls"]["shared"] == 1)
     home.server.answer(asked)
     said = [one.communicate()[1] for one in (first, second)]
-    assert b"1 calls sent" in said[0]
+    assert b"1 call sent" in said[0]
     assert b"0 calls sent" in said[1]
     records = sorted(Path("results/sharing/debates").rglob("*.jsonl"))
     warm = [path.read_bytes() for path in records]
@@ -300,7 +300,7 @@ def test_a_killed_job_that_waits_is_stopped_and_its_loop_goes_on(home: Home) -> 
     assert is_cut(asked)
     again = start(command)
     home.server.answer(home.server.asked())
-    assert b"1 calls sent" in again.communicate()[1]
+    assert b"1 call sent" in again.communicate()[1]
     assert again.returncode == 0
 
 
@@ -316,7 +316,7 @@ def test_a_job_whose_command_is_none_says_so_itself_and_the_loop_of_the_others_g
     warm = subprocess.run(wrong, env=environment(), capture_output=True, check=False)
     assert warm.returncode == 2
     home.server.answer(asked)
-    assert b"1 calls sent" in waiting.communicate()[1]
+    assert b"1 call sent" in waiting.communicate()[1]
     assert waiting.returncode == 0
     monkeypatch.setenv(ADDRESS, "")
     cold = subprocess.run(wrong, capture_output=True, check=False)

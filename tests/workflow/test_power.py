@@ -17,7 +17,7 @@ def test_a_claim_that_cannot_be_answered_stops_the_run_before_any_debate(fresh: 
     fresh.write("specs/small.yaml", SPEC + HOPELESS)
     run = fresh.snakemake()
     assert run.status == 1
-    assert "this plan cannot answer 1 of 1 claims: accuracy(high) > accuracy(low) (power 0.00)" in run.text
+    assert "this plan cannot answer 1 of 1 claim: accuracy(high) > accuracy(low) (power 0.00)" in run.text
     assert run.finished["debate"] == 0
     assert not (fresh.results("small") / "declared.json").exists()
     said = fresh.cortexdsl("plan", "specs/small.yaml", "--declare")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
@@ -150,8 +151,13 @@ class MethodText(StrictEntry, extra="allow"):
     @model_validator(mode="after")
     def _source(self) -> Self:
         if (self.protocol is None) == (self.like is None):
+            # All unknown keys are settings, so a misspelled `protocol` is not refused as an unknown key.
+            misspelled = self.protocol is None and difflib.get_close_matches(
+                "protocol", list(self.model_extra or {}), 1, 0.7
+            )
+            hint = f"; did you mean protocol instead of {misspelled[0]}?" if misspelled else ""
             raise invalid(
-                "a method has either a protocol or like: another method", "write protocol: NAME or like: METHOD"
+                "a method has either a protocol or like: another method", f"write protocol: NAME or like: METHOD{hint}"
             )
         if self.team is not None and self.agents is not None:
             raise invalid("a method has either a team or agents", "remove one of them")

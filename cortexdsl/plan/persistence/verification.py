@@ -262,7 +262,7 @@ def _notes(plan: Mapping[str, Any], ledger: Ledger, manifest: Manifest, entries:
         yield f"the spec has changed since: {'; '.join(differs)}"
     earlier = sum(not _is_of(plan, path) for path in entries)
     if earlier:
-        yield f"{earlier} files are of cells or datasets of an earlier plan"
+        yield f"{counted(earlier, 'file is', 'files are')} of cells or datasets of an earlier plan"
     if not ledger.manifest_seal and manifest.lines:
         yield "no verdict yet: the run is not finished, or was stopped"
 
@@ -270,4 +270,7 @@ def _notes(plan: Mapping[str, Any], ledger: Ledger, manifest: Manifest, entries:
 def _unrecorded(number: int, manifest: Manifest) -> Iterator[str]:
     if number:
         what = "an earlier version of cortexdsl wrote them" if not manifest.lines else "their entries were lost"
-        yield f"{number} files have no digest: {what}, and only the checksums of their lines are known"
+        yield (
+            f"{counted(number, 'file has', 'files have')} no digest: "
+            f"{what}, and only the checksums of their lines are known"
+        )

@@ -165,7 +165,9 @@ def twin_in_words(twin: Twin) -> str:
 
 
 def _sizes(declaration: Declaration) -> str:
-    return ", ".join(f"{one['questions']} questions of {label}" for label, one in declaration["datasets"].items())
+    return ", ".join(
+        f"{counted(one['questions'], 'question')} of {label}" for label, one in declaration["datasets"].items()
+    )
 
 
 def _joined(words: Sequence[str]) -> str:

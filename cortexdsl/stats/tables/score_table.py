@@ -20,6 +20,7 @@ from cortexdsl.claims.values import Quantity, bound_of
 from cortexdsl.core import EMPTY, Bools, Floats
 from cortexdsl.core.metrics import ALIASES, METRICS, Metric
 from cortexdsl.errors import DataError, InputError
+from cortexdsl.numbers import counted
 
 Ints: TypeAlias = NDArray[np.int64]
 TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
@@ -346,7 +347,7 @@ def score_table(frame: pd.DataFrame, source: str = "the scores table") -> ScoreT
     if (twice := key.duplicated()).any():
         row = int(np.flatnonzero(twice)[0])
         raise DataError(
-            f"{source}: {int(twice.sum())} rows appear twice; the first is row {row + 1}: "
+            f"{source}: {counted(int(twice.sum()), 'row appears', 'rows appear')} twice; the first is row {row + 1}: "
             + ", ".join(f"{c} {names[c][codes[c][row]]!r}" for c in codes)
             + "; keep one row per dataset, cell, replicate and question"
         )

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.errors import DataError
+from cortexdsl.numbers import counted
 
 _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _SHOWN = {"utf-8-sig": "UTF-8", "utf-16": "UTF-16"}
@@ -164,7 +165,8 @@ def csv_rows(
             continue
         if len(cells) != len(header):
             raise DataError(
-                f"{path}:{reader.line_num + first_line}: {len(cells)} cells where {len(header)} are expected "
+                f"{path}:{reader.line_num + first_line}: {counted(len(cells), 'cell')} "
+                f"where {len(header)} {'is' if len(header) == 1 else 'are'} expected "
                 f"(divided by {delimiter!r})\n    put a cell that holds {delimiter!r} or a quotation mark in quotes; "
                 f"if something else divides the cells, name it: delimiter: {_other(delimiter)!r}"
             )
