@@ -66,7 +66,7 @@ def run_check(args: argparse.Namespace) -> int:
         _show_datasets(validated.spec, plan, is_json=args.json)
         _show_permissions(plan, is_json=args.json)
         if not args.json:
-            cells, claims = _counted(len(plan.cells), "cell"), _counted(len(plan.hypotheses), "claim")
+            cells, claims = counted(len(plan.cells), "cell"), counted(len(plan.hypotheses), "claim")
             unset = unset_variables(plan)
             when = f" once the environment has {', '.join(unset)}" if unset else ""
             print(f"{spec}: {cells}, {claims}; it can run{when}")
@@ -92,10 +92,6 @@ def _validated(spec: str) -> Compilation:
     except InputError as error:  # the spec does not exist
         what, _, remedy = str(error).partition("\n")
         return Compilation(None, None, (Problem(spec, what.removeprefix(f"{spec}: "), remedy.strip()),))
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _warnings(plan: Plan) -> list[Problem]:

@@ -15,6 +15,7 @@ from cortexdsl.language.inheritance import SOURCES
 from cortexdsl.language.nodes import Route
 from cortexdsl.language.reader import read_part
 from cortexdsl.language.spec import Spec, load_spec
+from cortexdsl.numbers import counted
 from cortexdsl.tasks.load import load
 from cortexdsl.tasks.reading.kinds import KINDS
 from cortexdsl.tasks.registry import DatasetEntry, entry_named, nearest, registry
@@ -90,18 +91,18 @@ class DatasetLine:
         task, origin = self.task, self.task.origin
         used, rows = len(task.items), origin.rows
         if origin.source == "generated":
-            yield f"{_counted(used, 'question')}, generated; answers are {ANSWERS[task.kind]}"
+            yield f"{counted(used, 'question')}, generated; answers are {ANSWERS[task.kind]}"
         else:
             limit = f" ({self.size})" if self.size and used < rows else ""
-            read = f"{_counted(rows, 'row')}, {'all' if used == rows else f'{used:,}'} used{limit}"
+            read = f"{counted(rows, 'row')}, {'all' if used == rows else f'{used:,}'} used{limit}"
             yield f"{read}, answers are {ANSWERS[task.kind]}, gold column {origin.columns['answer']!r}"
         if origin.source.startswith("hub: "):
             yield f"{origin.source}, revision {origin.revision or 'unknown'}"
         if origin.unanswered:
-            yield f"{_counted(origin.unanswered, 'row')} without an answer left out"
+            yield f"{counted(origin.unanswered, 'row')} without an answer left out"
         if origin.repeated:
             first = " and ".join(f"{row:,}" for row in origin.repeated[0])
-            yield f"{_counted(len(origin.repeated), 'question')} asked more than once (rows {first}, ...)"
+            yield f"{counted(len(origin.repeated), 'question')} asked more than once (rows {first}, ...)"
         if origin.delimiter not in (None, ",", "\t"):
             yield f"cells are divided by {origin.delimiter!r}"
         if origin.decimal == ",":
@@ -150,10 +151,6 @@ def _left(spec: Spec, route: Route) -> tuple[str, ...]:
             if word not in SOURCES and spec.node.find((*route, word)) is None:
                 keys.append(f"{word} of {node.mark.file}:{node.mark.line}")
     return tuple(keys)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _shortened(text: str) -> str:

@@ -94,24 +94,27 @@ def job_end(job: str, logs: Sequence[str], otherwise: str = "") -> JobEnd:
 
     `otherwise` is Snakemake's message, for a job without a log, such as one that could not be submitted.
     """
-    now = time.monotonic()
+    message, log, is_own_error = _message(logs, otherwise)
+    return JobEnd(job, message, log, is_own_error, time.monotonic())
+
+
+def _message(logs: Sequence[str], otherwise: str) -> tuple[str, str, bool]:
+    """Return what there is to say of the end of a job, the log that has it, and whether the job said it itself."""
     for log in logs:
         text = _tail(Path(log))
         if not text.strip():
             continue
         start = text.rfind(f"\n{MARK}")
         if start >= 0:
-            return JobEnd(job, _first_paragraph(text[start + 1 :].removeprefix(MARK)), log, True, now)
+            return _first_paragraph(text[start + 1 :].removeprefix(MARK)), log, True
         killed = KILLED.search(text)
         if killed:
-            return JobEnd(job, killed[1], log, True, now)
-        return JobEnd(job, f"{text.strip().splitlines()[-1]} (the whole of it is in the log)", log, False, now)
+            return killed[1], log, True
+        return f"{text.strip().splitlines()[-1]} (the whole of it is in the log)", log, False
     if any(is_disk_full(Path(log)) for log in logs):  # then its error could not be written either
-        message = "the disk is full\n    free some space, then run again: what is finished is kept"
-        return JobEnd(job, message, "", True, now)
-    if otherwise.strip():
-        return JobEnd(job, otherwise.strip(), logs[0] if logs else "", True, now)
-    return JobEnd(job, "the job ended without a word", logs[0] if logs else "", False, now)
+        return "the disk is full\n    free some space, then run again: what is finished is kept", "", True
+    said = otherwise.strip()
+    return said or "the job ended without a word", logs[0] if logs else "", bool(said)
 
 
 def _first_paragraph(text: str) -> str:
@@ -331,7 +334,7 @@ class LogHandler(LogHandlerBase):
             self._say(message)
         if self._stopped_by or self._failures.count:
             count = self._failures.count
-            what = f"stopped by {self._stopped_by}" if self._stopped_by else f"{count} job{'s' * (count != 1)} failed"
+            what = f"stopped by {self._stopped_by}" if self._stopped_by else f"{counted(count, 'job')} failed"
             replies = "every reply that came (none is asked or paid for again)"
             if any(UNKEPT in message for message in messages):
                 replies = "every other reply that came"

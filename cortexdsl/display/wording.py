@@ -122,15 +122,11 @@ def waves_on_their_way(shown: RunProgress) -> list[str]:
         for wave in shown.waves
     ]
     rest = shown.waves[MOST_WAVES:]
-    more = (
-        [
-            f"and {counted(len(rest), 'more batch', 'more batches')} "
-            f"with {counted(sum(wave.calls for wave in rest), 'call')}"
-        ]
-        if rest
-        else []
-    )
-    return [*lines[:MOST_WAVES], *more]
+    lines = lines[:MOST_WAVES]
+    if rest:
+        calls = counted(sum(wave.calls for wave in rest), "call")
+        lines.append(f"and {counted(len(rest), 'more batch', 'more batches')} with {calls}")
+    return lines
 
 
 def with_earlier(shown: RunProgress) -> str:

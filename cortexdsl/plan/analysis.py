@@ -170,7 +170,7 @@ def _design_problems(design: Design, cells: dict[str, Cell]) -> Iterator[tuple[s
 def _quantity_problems(quantity: Quantity, cell: Cell) -> Iterator[tuple[str, str]]:
     last = max_rounds(cell.debate)
     if quantity.round is not None and quantity.round > last:
-        rounds = f"{last} round{'s' * (last != 1)}" if last else "no round"
+        rounds = counted(last, "round") if last else "no round"
         remedy = f"write {replace(quantity, round=None)}: at the end"
         yield f"{cell.name} has {rounds} after its opening, so that there is no round {quantity.round}", remedy
     debaters = _debaters(cell)

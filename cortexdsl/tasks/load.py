@@ -11,6 +11,7 @@ from typing import Any
 
 from cortexdsl.core import Dataset
 from cortexdsl.errors import DataError
+from cortexdsl.numbers import counted
 from cortexdsl.tasks.grading.metrics import check_metric
 from cortexdsl.tasks.items import Items, columns, name_rows, names_of, read_items
 from cortexdsl.tasks.reading.kinds import KINDS
@@ -116,7 +117,7 @@ def _kind(label: str, answers: Sequence[tuple[str, str]]) -> str:
     shown = ", ".join(f"{place}: {value[:40]!r}" for place, value in odd[:3]) + (", ..." if len(odd) > 3 else "")
     are, are_not = ("is a number" if numbers == 1 else "are numbers"), ("is" if len(others) == 1 else "are")
     raise DataError(
-        f"dataset {label}: {numbers} answer{'s' * (numbers != 1)} {are} and {len(others)} {are_not} not ({shown})\n"
+        f"dataset {label}: {counted(numbers, 'answer')} {are} and {len(others)} {are_not} not ({shown})\n"
         "    mend them, or say what is asked for: kind: number, or kind: text",
         word="file",
     )

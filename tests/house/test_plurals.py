@@ -15,12 +15,12 @@ PLURAL_ALWAYS = re.compile(rf"\bf\"[^\"]*\{{[^{{}}]*(asked|shared|sent|known|len
 
 
 @pytest.mark.parametrize(("count", "text"), [(0, "0 calls"), (1, "1 call"), (1200, "1,200 calls")])
-def test_counted(count, text):
+def test_counted(count: int, text: str) -> None:
     """One is singular, everything else is plural."""
     assert counted(count, "call") == text
 
 
-def test_messages_use_counted():
+def test_messages_use_counted() -> None:
     """Messages write counts by `counted`, not as a number before a fixed plural."""
     lines = [
         f"{path.relative_to(PACKAGE)}:{number}: {line.strip()}"

@@ -36,6 +36,7 @@ from cortexdsl.engine.run import run_debate
 from cortexdsl.errors import DebateError
 from cortexdsl.metrics.budgets import longest_chain
 from cortexdsl.metrics.replies import debate_calls
+from cortexdsl.numbers import counted
 from cortexdsl.plan.rehearsal.conditions import without_effect
 from cortexdsl.plan.rehearsal.estimate import AgreeingRehearsal, Rehearsal
 from cortexdsl.plan.rehearsal.full_length import (
@@ -222,8 +223,9 @@ def explain(method: Method, *, draws: str = "") -> str:
 
 
 def _cap_in_words(rounds: int) -> str:
-    counted = "1 round" if rounds == 1 else f"{rounds} rounds"
-    return f"loops end after at most {counted} of answers, the opening included, even if steps are left"
+    return (
+        f"loops end after at most {counted(rounds, 'round')} of answers, the opening included, even if steps are left"
+    )
 
 
 def _is_measured(method: Method) -> bool:
