@@ -2,7 +2,7 @@
 # because most of its calls are in the logs.
 
 PRODUCTS.append(
-    lambda plan: [plan.layout.effects, plan.layout.shapley] if plan.whatifs else []
+    lambda plan: [plan.layout.effects] if plan.whatifs else []
 )
 
 
@@ -12,7 +12,6 @@ rule whatif:
         plan=Layout("results/{experiment}").plan,
     output:
         effects=Layout("results/{experiment}").effects,
-        shapley=Layout("results/{experiment}").shapley,
     log:
         "results/{experiment}/logs/whatif.log",
     conda:

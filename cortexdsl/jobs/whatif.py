@@ -1,6 +1,6 @@
 """Rule and verb `whatif`: debates branched from finished ones with one thing left out, and their effects.
 
-Reads the debates and plan.json. Writes the effects and Shapley values; its calls are logged next to those of the run.
+Reads the debates and plan.json. Writes the effects; its calls are logged next to those of the run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from cortexdsl.errors import InputError
 from cortexdsl.jobs.arguments import add_connections, add_spec, add_trust, limits_of
 from cortexdsl.jobs.debate import debate_shard, shard_work, with_tools
 from cortexdsl.jobs.judge import judge_records
-from cortexdsl.language.grammar.counterfactuals import PermutationsForm, ShapleyText
 from cortexdsl.metrics.counterfactuals import branch_rows, whole_rows
 from cortexdsl.metrics.scores import Row
 from cortexdsl.metrics.view import Grade, grade_together
@@ -41,7 +40,7 @@ from cortexdsl.plan.persistence.manifest import record_files, seal_manifest
 from cortexdsl.plan.persistence.store import batches_of, read_plan
 from cortexdsl.plan.whatif import Whatif, whatif_of, whatif_slug
 from cortexdsl.records import Record, read_debates
-from cortexdsl.stats.whatif import Coalition, Removal, effects, name_without, shapley_table
+from cortexdsl.stats.whatif import Removal, effects, name_without
 from cortexdsl.symlinks import refuse_symlinks
 from cortexdsl.tasks.judging import Judgements, text_grade, text_scores
 
@@ -58,14 +57,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what is left out: agent=NAME, edge=SPEAKER:LISTENER, round=2 or step=NAME. The word agent, edge, "
         "round or step alone leaves out each of them in turn. The entries of whatif in the spec are also "
         "computed. Repeatable",
-    )
-    parser.add_argument(
-        "--shapley",
-        nargs="?",
-        const="exact",
-        metavar="ORDERS",
-        help="also compute what each agent contributes (Shapley values). With a number, they are estimated "
-        "from this many random orders of the agents; without one, computed from all subsets",
     )
     parser.add_argument("--plan", action="store_true", help="only print which calls would be sent")
     parser.add_argument("--json", action="store_true", help="print JSON: one row per line")
@@ -88,36 +79,31 @@ def run(args: argparse.Namespace) -> int:
     limits = limits_of(plan, args)
     counts = asyncio.run(_debate(plan, whatifs, limits))
     print(
-        f"{counted(sum(len(one.debated) for one in whatifs), 'counterfactual')} of {counted(len(whatifs), 'cell')}: "
+        f"{counted(sum(len(one.without) for one in whatifs), 'counterfactual')} of {counted(len(whatifs), 'cell')}: "
         f"{counted(counts.asked, 'call')} sent, {counts.replayed} replayed, {counts.failed} failed",
         file=sys.stderr,
     )
     asyncio.run(_judge(plan, whatifs, limits))
-    effect_table, shapley = _tables(plan, whatifs)
-    _write(Path(plan.layout.effects), effect_table)
-    _write(Path(plan.layout.shapley), shapley)
-    record_files(plan.layout, [plan.layout.effects, plan.layout.shapley])
+    table = _effects(plan, whatifs)
+    # In pandas' own lines: to_csv writes floats so that they are read back exactly.
+    write_lines(Path(plan.layout.effects), table.to_csv(index=False, lineterminator="\n").splitlines())
+    record_files(plan.layout, [plan.layout.effects])
     seal_manifest(plan.layout)
     for note in _handed_on(plan, whatifs):
         print(note, file=sys.stderr)
-    for table in (effect_table, shapley):
-        if args.json:
-            sys.stdout.write(table.to_json(orient="records", lines=True, double_precision=15) if len(table) else "")
-        elif len(table):
-            print(_shown(table))
+    print(table.to_json(orient="records", lines=True, double_precision=15).rstrip() if args.json else _shown(table))
     return 0
 
 
 def _with_arguments(plan: Plan, args: argparse.Namespace) -> list[Whatif]:
     """Return what the spec leaves out, and what the command line adds."""
     whatifs = {one.cell: one for one in plan.whatifs}
-    if args.without or args.shapley:
+    if args.without:
         for name in args.of or _only_cell(plan):
             cell = plan.cell_named(name)
-            more = whatif_of(cell, args.without, _shapley(args.shapley), plan.seed)
+            more = whatif_of(cell, args.without)
             declared = whatifs.get(cell.name, Whatif(cell.name, ()))
-            merged = tuple(dict.fromkeys([*declared.without, *more.without]))
-            whatifs[cell.name] = Whatif(cell.name, merged, more.coalitions or declared.coalitions)
+            whatifs[cell.name] = Whatif(cell.name, tuple(dict.fromkeys([*declared.without, *more.without])))
     elif args.of:
         raise InputError("--of names a cell, and nothing says what to leave out of it\n    add --without agent")
     if not whatifs:
@@ -134,14 +120,6 @@ def _only_cell(plan: Plan) -> list[str]:
         names = ", ".join(cell.name for cell in plan.cells)
         raise InputError(f"{plan.spec_path} has several cells\n    say which: --of CELL; cells: {names}")
     return [plan.cells[0].name]
-
-
-def _shapley(orders: str | None) -> ShapleyText:
-    if orders is None or orders == "exact":
-        return None if orders is None else "exact"
-    if not orders.isdecimal() or int(orders) < 2:
-        raise InputError(f"--shapley {orders}: this is not a number of orders\n    write --shapley, or --shapley 20")
-    return PermutationsForm(permutations=int(orders))
 
 
 def _planned(plan: Plan, whatifs: Sequence[Whatif]) -> str:
@@ -201,7 +179,7 @@ async def _debate(plan: Plan, whatifs: Sequence[Whatif], limits: Limits) -> Call
         for one in whatifs:
             slug = plan.cell_named(one.cell).slug
             for label in _labels(plan, dataset, slug):
-                done = await _shard(plan, one.debated, dataset, slug, label, limits)
+                done = await _shard(plan, one.without, dataset, slug, label, limits)
                 total.asked, total.replayed = total.asked + done.asked, total.replayed + done.replayed
                 total.failed += done.failed
     return total
@@ -251,23 +229,14 @@ def _metrics(plan: Plan) -> list[str]:
     return [metric for metric in named if metric not in further] or ["accuracy"]
 
 
-def _tables(plan: Plan, whatifs: Sequence[Whatif]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the effects of everything that is left out, and the Shapley values of agents."""
+def _effects(plan: Plan, whatifs: Sequence[Whatif]) -> pd.DataFrame:
+    """Return the effects of everything that is left out."""
     declared = {one.cell: set(one.without) for one in plan.whatifs}
-    correction, tables, worth = plan.analysis.get("correction", "holm"), [], []
+    correction, tables = plan.analysis.get("correction", "holm"), []
     for one in whatifs:
-        rows = _rows(plan, one)
-        if one.without:
-            left_out = [Removal(str(w), w in declared.get(one.cell, ())) for w in one.without]
-            tables.append(effects(rows, one.cell, left_out, plan.seed, correction, metrics=_metrics(plan)))
-        if one.coalitions:
-            cells = {
-                Coalition(names): name_without(one.cell, str(one.coalitions.without(names)))
-                for names in one.coalitions.fewer
-            }  # fmt: skip
-            players, orders = one.coalitions.players, one.coalitions.orders
-            worth.append(shapley_table(rows, one.cell, players, cells, orders, plan.seed, metrics=_metrics(plan)))
-    return (*(pd.concat(found, ignore_index=True) if found else pd.DataFrame() for found in (tables, worth)),)  # type: ignore[return-value]
+        left_out = [Removal(str(w), w in declared.get(one.cell, ())) for w in one.without]
+        tables.append(effects(_rows(plan, one), one.cell, left_out, plan.seed, correction, metrics=_metrics(plan)))
+    return pd.concat(tables, ignore_index=True)
 
 
 def _rows(plan: Plan, one: Whatif) -> list[Row]:
@@ -291,22 +260,17 @@ def _records(plan: Plan, dataset: str, one: Whatif) -> tuple[list[Record], list[
     slug = plan.cell_named(one.cell).slug
     labels = _labels(plan, dataset, slug)
     whole = _read([Path(path) for path in _debates(plan, dataset, slug)])
-    return whole, [_read([_path(plan, dataset, slug, label, w) for label in labels]) for w in one.debated]
+    return whole, [_read([_path(plan, dataset, slug, label, w) for label in labels]) for w in one.without]
 
 
 def _read(paths: Sequence[Path]) -> list[Record]:
     return [record for path in paths for record in read_debates(path)]
 
 
-def _write(path: Path, table: pd.DataFrame) -> None:
-    """Write a table atomically; an empty one as an empty file, which is an output of the rule."""
-    write_lines(path, table.to_csv(index=False, lineterminator="\n").splitlines() if len(table) else [])
-
-
 def _shown(table: pd.DataFrame) -> str:
     """Return a table for a terminal, with shares in percent, and the metric if there are several."""
-    shares = ["whole", "left_out", "effect", "value", "ci_low", "ci_high", "order_error", "changed"]
-    named = ("dataset", "cell", "without", "agent", "metric")
+    shares = ["whole", "left_out", "effect", "ci_low", "ci_high", "changed"]
+    named = ("dataset", "cell", "without", "metric")
     columns = [
         name
         for name in (*named, *shares, "p", "p_adjusted", "asked", "n_questions")

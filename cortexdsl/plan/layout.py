@@ -255,11 +255,6 @@ class Layout:
         """The effects of leaving something out on a cell's score."""
         return f"{self.root}/whatif/effects.csv"
 
-    @property
-    def shapley(self) -> str:
-        """The Shapley values of a cell's agents."""
-        return f"{self.root}/whatif/shapley.csv"
-
     def phase(self, training: str, phase: str) -> str:
         """The folder of one phase of a training: `1-critic`."""
         return f"{self.root}/train/{training}/{phase}"

@@ -2,60 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations, permutations
-from typing import Literal
+from itertools import permutations
 
 from cortexdsl.core import Cell, Debate, Method, RandomEdges, Sparse, Without
 from cortexdsl.engine.ablation import why_needed
 from cortexdsl.engine.methods import debating_agents
-from cortexdsl.engine.seeds import seeded_random
 from cortexdsl.errors import InputError, Problem, nearest
 from cortexdsl.language.error_recovery import Doubtful
-from cortexdsl.language.grammar.counterfactuals import (
-    LeftOut,
-    PermutationsForm,
-    ShapleyText,
-    WhatifText,
-    parse_left_out,
-)
+from cortexdsl.language.grammar.counterfactuals import LeftOut, WhatifText, parse_left_out
 from cortexdsl.language.methods.grid import point_slug
 from cortexdsl.language.spec import Spec
 from cortexdsl.plan.rehearsal.explain import rehearse_example
-
-MOST_EXACT = 8
-"""The largest number of agents for which all coalitions debate (8 have 255); for more, a sample is drawn."""
-
-
-@dataclass(frozen=True, slots=True)
-class Coalitions:
-    """The coalitions of agents that debate, for the Shapley value of each agent.
-
-    Attributes
-    ----------
-    players : tuple of str
-        The principal role's agents.
-    orders : tuple of tuple of str
-        Random orders in which agents join; empty: all coalitions.
-    """
-
-    players: tuple[str, ...]
-    orders: tuple[tuple[str, ...], ...] = ()
-
-    @property
-    def fewer(self) -> tuple[tuple[str, ...], ...]:
-        """The coalitions that are neither empty nor complete, each once, in the players' order."""
-        if not self.orders:
-            sizes = range(1, len(self.players))
-            return tuple(names for size in sizes for names in combinations(self.players, size))
-        drawn = {frozenset(order[:k]): None for order in self.orders for k in range(1, len(order))}
-        return tuple(tuple(name for name in self.players if name in names) for names in drawn)
-
-    def without(self, names: Iterable[str]) -> Without:
-        """Return what is left out when only a coalition debates."""
-        coalition = set(names)
-        return Without(agents=tuple(name for name in self.players if name not in coalition))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +26,11 @@ class Whatif:
     cell : str
         Its name.
     without : tuple of Without
-        Each in its own debates.
-    coalitions : Coalitions or None
+        Each in its own debates, each once.
     """
 
     cell: str
     without: tuple[Without, ...]
-    coalitions: Coalitions | None = None
-
-    @property
-    def debated(self) -> tuple[Without, ...]:
-        """Everything that is left out in a debate of its own, each once."""
-        alone = [self.coalitions.without(names) for names in self.coalitions.fewer] if self.coalitions else []
-        return tuple(dict.fromkeys([*self.without, *alone]))
 
 
 def whatif_slug(cell: Cell, without: Without) -> str:
@@ -87,7 +38,7 @@ def whatif_slug(cell: Cell, without: Without) -> str:
     return point_slug(cell.slug, {"without": str(without)})
 
 
-def whatif_of(cell: Cell, left_out: Sequence[str], shapley: ShapleyText, seed: int) -> Whatif:
+def whatif_of(cell: Cell, left_out: Sequence[str]) -> Whatif:
     """Return the counterfactuals of a cell.
 
     Parameters
@@ -95,9 +46,6 @@ def whatif_of(cell: Cell, left_out: Sequence[str], shapley: ShapleyText, seed: i
     cell : Cell
     left_out : sequence of str
         As in the spec: `agent`, `edge=ann:bob`.
-    shapley : `exact`, a form with permutations, or None
-    seed : int
-        Of the experiment: orders are drawn from it.
 
     Raises
     ------
@@ -109,7 +57,7 @@ def whatif_of(cell: Cell, left_out: Sequence[str], shapley: ShapleyText, seed: i
     without: dict[Without, None] = {}
     for text in left_out:
         without |= dict.fromkeys(_without(parse_left_out(text), cell))
-    return Whatif(cell.name, tuple(without), None if shapley is None else _coalitions(cell, shapley, seed))
+    return Whatif(cell.name, tuple(without))
 
 
 def _why_fixed(cell: Cell) -> tuple[str, str] | None:
@@ -141,20 +89,18 @@ def resolve_whatifs(
         problems += wrong
         if not wrong:
             merged = dict.fromkeys(without for part in parts for without in part.without)
-            drawn = next((part.coalitions for part in parts if part.coalitions), None)
-            whatifs.append(Whatif(named[name].name, tuple(merged), drawn))
+            whatifs.append(Whatif(named[name].name, tuple(merged)))
     return tuple(whatifs), tuple(problems)
 
 
 def _parts(spec: Spec, name: str, text: WhatifText, cell: Cell) -> tuple[list[Whatif], list[Problem]]:
     parts, wrong = [], []
-    words = [(("without", i), (left_out,), None) for i, left_out in enumerate(text.without)]
-    for below, left_out, shapley in [*words, (("shapley",), (), text.shapley)]:
+    for i, left_out in enumerate(text.without):
         try:
-            parts.append(whatif_of(cell, left_out, shapley, spec.text.seed))
+            parts.append(whatif_of(cell, (left_out,)))
         except InputError as error:
             what, _, remedy = str(error).partition("\n")
-            route = ("whatif", name, *below)
+            route = ("whatif", name, "without", i)
             at = route if spec.node.find(route) is not None else route[:3]
             wrong.append(spec.problem(at, f"whatif.{name}: {what}", remedy.strip()))
     return parts, wrong
@@ -221,22 +167,3 @@ def _absent(kind: str, name: str, method: Method) -> str:
 
 def _players(method: Method) -> tuple[str, ...]:
     return tuple(agent.name for agent in debating_agents(method))
-
-
-def _coalitions(cell: Cell, shapley: Literal["exact"] | PermutationsForm, seed: int) -> Coalitions:
-    players = _players(cell.debate)
-    if len(players) < 2:
-        raise InputError(f"{cell.name} has one debater, {players[0]}, who is worth all of it\n    remove shapley")
-    for player in players:
-        alone = Coalitions(players).without((player,))
-        if reason := why_needed(cell.debate, alone):
-            raise InputError(f"{cell.name} cannot do without {alone}: {reason[0]}\n    remove shapley")
-    if shapley == "exact":
-        if len(players) > MOST_EXACT:
-            raise InputError(
-                f"{len(players)} debaters have {2 ** len(players) - 2:,} coalitions besides all of them\n"
-                "    draw some: shapley: {permutations: 20}"
-            )
-        return Coalitions(players)
-    drawn = seeded_random("shapley", seed, 0, "")
-    return Coalitions(players, tuple(tuple(drawn.sample(players, len(players))) for _ in range(shapley.permutations)))

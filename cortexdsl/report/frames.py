@@ -358,18 +358,3 @@ class EffectRow:
     asked: int | None
     declared: bool
     metric: str = "accuracy"
-
-
-@dataclass(frozen=True, slots=True)
-class ShapleyRow:
-    """A row of whatif/shapley.csv: what an agent is worth."""
-
-    cell: str
-    dataset: str
-    agent: str
-    value: float | None
-    ci_low: float | None
-    ci_high: float | None
-    coalitions: int | None
-    order_error: float | None
-    metric: str = "accuracy"

@@ -27,7 +27,7 @@ from cortexdsl.report.tables.results import GRID
 from cortexdsl.report.tables.spending import RunCost
 from cortexdsl.report.tables.table import Table
 from cortexdsl.report.tables.training import KEPT, LEARNING
-from cortexdsl.report.tables.whatif import EFFECTS, SHAPLEY
+from cortexdsl.report.tables.whatif import EFFECTS
 from cortexdsl.report.templates import style, template
 from cortexdsl.report.unfinished import Unfinished, left_line
 
@@ -46,7 +46,6 @@ _DATA = {
 }
 _OWN_SECTIONS = (
     "hypotheses", "rounds", "agents", "agreement", "health", GRID, LEARNING, KEPT, PERSUASION, CALIBRATION, EFFECTS,
-    SHAPLEY,
 )  # fmt: skip
 """Tables that have a place of their own; all others stand with the metrics."""
 
@@ -93,7 +92,7 @@ def report_page(
         judge_table=named.get("agreement"),
         grid_table=named.get("grid"),
         learning_table=named.get(LEARNING),
-        whatif_tables=[named[name] for name in (EFFECTS, SHAPLEY) if name in named],
+        whatif_tables=[named[EFFECTS]] if EFFECTS in named else [],
         health_table=named.get("health"),
         kept_table=named.get(KEPT),
         health_line=health_line(data.health),

@@ -19,7 +19,7 @@ def asked(folder: Path, whatif: str) -> Plan:
 
 def left_out(folder: Path, whatif: str) -> list[str]:
     (one,) = asked(folder, whatif).whatifs
-    return [str(without) for without in one.debated]
+    return [str(without) for without in one.without]
 
 
 @pytest.mark.parametrize(
@@ -29,8 +29,6 @@ def left_out(folder: Path, whatif: str) -> list[str]:
         ("full: {without: [round]}", ["round=1"]),
         ("full: {without: step}", ["step=revise"]),
         ("full: {without: ['agent=first,third', edge=first:second]}", ["agent=first,third", "edge=first:second"]),
-        ("full: {without: [agent=first], shapley: exact}", ["agent=first", "agent=second,third", "agent=first,third",
-                                                            "agent=first,second", "agent=third", "agent=second"]),
     ],
 )  # fmt: skip
 def test_what_is_left_out(tmp_path: Path, whatif: str, found: list[str]) -> None:
@@ -39,13 +37,6 @@ def test_what_is_left_out(tmp_path: Path, whatif: str, found: list[str]) -> None
 
 def test_along_edges_that_depend_on_weights_anybody_may_hear_anybody(tmp_path: Path) -> None:
     assert len(left_out(tmp_path, "sparse: {without: edge}")) == 6
-
-
-def test_drawn_orders_are_those_of_the_seed(tmp_path: Path) -> None:
-    first, again = (asked(tmp_path / name, "full: {shapley: {permutations: 4}}").whatifs[0] for name in "ab")
-    assert first == again
-    assert first.coalitions is not None
-    assert [sorted(order) for order in first.coalitions.orders] == [["first", "second", "third"]] * 4
 
 
 @pytest.mark.parametrize(
@@ -61,8 +52,7 @@ def test_drawn_orders_are_those_of_the_seed(tmp_path: Path) -> None:
         ("full: {without: 'agent=first,second,third'}", "27:19", "nobody is left to debate as debater"),
         ("full: {without: 'agent=first,first'}", "27:19", "names one agent twice"),
         ("full: {}", "27:9", "nothing is left out"),
-        ("full: {shapley: {permutations: 1}}", "27:34", "at least 2"),
-        ("matched: {shapley: exact}", "27:22", "matched has one debater, third"),
+        ("full: {without: agent, shapley: exact}", "27:26", "Shapley values are no longer computed"),
         ("matched: {without: agent}", "27:22", "matched has no agent that it could do without"),
         ("matched: {without: edge}", "27:22", "matched has no edge that it could do without"),
     ],
@@ -84,7 +74,7 @@ def test_a_cell_that_grows_to_a_budget_is_refused_in_the_spec_and_by_the_command
         plan(tmp_path, f"{grown}whatif:\n  grown: {{without: agent}}\n")
     found = plan(tmp_path, grown)
     with pytest.raises(InputError, match=what):
-        whatif_of(found.cell_named("grown"), ["agent"], None, 0)
+        whatif_of(found.cell_named("grown"), ["agent"])
 
 
 def test_only_calls_whose_messages_change_are_counted(tmp_path: Path) -> None:

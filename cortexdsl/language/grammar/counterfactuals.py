@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from cortexdsl.errors import InputError, nearest
-from cortexdsl.language.grammar.entries import OneOf, StrictEntry, Text, Whole, invalid
+from cortexdsl.language.grammar.entries import StrictEntry, Text, invalid
 
 KINDS = ("agent", "edge", "round", "step")
 FORMS = "write agent, edge, round or step for each in turn; agent=NAME, edge=SPEAKER:LISTENER, round=2, step=NAME"
@@ -74,22 +75,13 @@ def _listed(value: Any) -> Any:
 LeftOutText: TypeAlias = Annotated[Text, BeforeValidator(_left_out, json_schema_input_type=Text)]
 
 
-class PermutationsForm(StrictEntry):
-    """`{permutations: 20}`: estimate Shapley values from this many random orders of the agents."""
-
-    permutations: Annotated[Whole, Field(ge=2, le=100_000)] = Field(description="The number of random orders.")
-
-
-ShapleyText: TypeAlias = Annotated[
-    None | Literal["exact"] | PermutationsForm,  # noqa: RUF036 - the order of the JSON Schema
-    OneOf(),
-]
-
-
 class WhatifText(StrictEntry):
-    """Counterfactuals of one cell: debates with something left out, and what each agent contributes."""
+    """Counterfactuals of one cell: debates with something left out."""
 
     example: ClassVar[str] = "{without: [agent, round=1]}"
+    hints: ClassVar[Mapping[str, str]] = {
+        "shapley": "Shapley values are no longer computed: remove the key, or write without: [agent]"
+    }
 
     without: Annotated[
         tuple[LeftOutText, ...], BeforeValidator(_listed, json_schema_input_type=LeftOutText | tuple[LeftOutText, ...])
@@ -98,14 +90,9 @@ class WhatifText(StrictEntry):
         description="Parts that are left out. agent=NAME leaves out this agent. The word agent alone leaves out each "
         "agent in turn. edge, round and step work alike.",
     )
-    shapley: ShapleyText = Field(
-        None,
-        description="Also compute what each agent contributes, as Shapley values. "
-        "exact: from all subsets of the agents.",
-    )
 
     @model_validator(mode="after")
     def _something(self) -> Self:
-        if not self.without and self.shapley is None:
-            raise invalid("nothing is left out", "write without: [agent], or shapley: exact")
+        if not self.without:
+            raise invalid("nothing is left out", "write without: [agent]")
         return self

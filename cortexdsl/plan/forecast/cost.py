@@ -141,7 +141,7 @@ async def _rehearse_whatifs(
             without=without,
         )
         for one in whatifs
-        for without in one.debated
+        for without in one.without
     }  # fmt: skip
 
 

@@ -1,25 +1,22 @@
-"""Counterfactuals: what was left out and what that changed; what each agent is worth."""
+"""Counterfactuals: what was left out, and what that changed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from pathlib import Path
-from typing import Any, TypeVar
 
 from cortexdsl.numbers import difference, estimate, interval, p_value
-from cortexdsl.report.frames import EffectRow, ShapleyRow, read_frame
+from cortexdsl.report.frames import EffectRow, read_frame
 from cortexdsl.report.phrasing.names import wording
-from cortexdsl.report.tables.table import Field, Table, TableEntry, column, count, group, share, tabulate, text, value
+from cortexdsl.report.tables.table import Table, TableEntry, column, count, group, share, tabulate, text, value
 from cortexdsl.stats.tables.score_table import ALL
 
-EFFECTS, SHAPLEY = "whatif", "shapley"
-RowType = TypeVar("RowType", EffectRow, ShapleyRow)
+EFFECTS = "whatif"
 
 
 def whatif_tables(folder: Path) -> tuple[Table, ...]:
     """Return the tables of a results folder's counterfactuals; none if nothing was left out."""
-    return tuple(table for table in (_effect_table(_effects(folder)), _shapley_table(_values(folder))) if table)
+    return tuple(filter(None, [_effect_table(_effects(folder))]))
 
 
 def whatif_lines(folder: Path) -> Iterator[str]:
@@ -33,24 +30,13 @@ def whatif_lines(folder: Path) -> Iterator[str]:
             f"instead of {estimate(row.whole, how.kind)}; its effect is {_effect(row)}, "
             f"p {p_value(row.p_adjusted)} ({correction})" + ("" if row.declared else ", asked for after the run")
         )
-    for (cell, dataset, metric), rows in groupby(
-        _means(_values(folder)), key=lambda row: (row.cell, row.dataset, row.metric)
-    ):
-        how = wording(metric)
-        worth = ", ".join(f"{row.agent} {estimate(row.value, how.kind)}" for row in rows)
-        to = "" if metric == "accuracy" else f" to {how.noun}"
-        yield f"what each agent of {cell} is worth{to}{_on(dataset)} (Shapley): {worth}"
 
 
 def _effects(folder: Path) -> Sequence[EffectRow]:
     return read_frame(folder / "whatif" / "effects.csv", EffectRow)
 
 
-def _values(folder: Path) -> Sequence[ShapleyRow]:
-    return read_frame(folder / "whatif" / "shapley.csv", ShapleyRow)
-
-
-def _means(rows: Sequence[RowType]) -> Sequence[RowType]:
+def _means(rows: Sequence[EffectRow]) -> Sequence[EffectRow]:
     """Return the rows of the mean over datasets if there are any, else all."""
     return [row for row in rows if row.dataset == ALL] or rows
 
@@ -62,16 +48,6 @@ def _on(dataset: str) -> str:
 def _effect(row: EffectRow) -> str:
     kind = wording(row.metric).kind
     return f"{difference(row.effect, kind)} {interval(row.ci_low, row.ci_high, kind, signed=True)}"
-
-
-def _estimate(title: str, name: str) -> Field[Any]:
-    """Declare a column of numbers in the units of their row's metric."""
-
-    def entry(row: Any) -> TableEntry:
-        number = getattr(row, name)
-        return TableEntry(estimate(number, wording(row.metric).kind), (number,))
-
-    return column(title, name, entry)
 
 
 def _effect_table(rows: Sequence[EffectRow]) -> Table | None:
@@ -108,29 +84,3 @@ def _effect_table(rows: Sequence[EffectRow]) -> Table | None:
         "cell."
     )
     return tabulate(EFFECTS, "What leaving something out changes.", fields, rows, note)
-
-
-def _shapley_table(rows: Sequence[ShapleyRow]) -> Table | None:
-    if not rows:
-        return None
-
-    def worth(row: ShapleyRow) -> TableEntry:
-        kind = wording(row.metric).kind
-        shown = f"{estimate(row.value, kind)} {interval(row.ci_low, row.ci_high, kind)}"
-        return TableEntry(shown, (row.value, row.ci_low, row.ci_high))
-
-    fields = [
-        text("Cell", "cell"),
-        text("Dataset", "dataset"),
-        group("Metric", "metric", lambda row: wording(row.metric).title),
-        text("Agent", "agent"),
-        column("Worth", ("value", "ci_low", "ci_high"), worth),
-        _estimate("Error of drawing", "order_error"),
-        count("Coalitions", "coalitions"),
-    ]
-    orders = "drawn orders" if any(row.order_error is not None for row in rows) else "all orders"
-    note = (
-        f"Shapley values: what an agent adds to the metric in debates among those before it, averaged over {orders} in "
-        "which agents come in; they add up to that of all. 95% intervals by question."
-    )
-    return tabulate(SHAPLEY, "What each agent is worth.", fields, rows, note)
