@@ -168,7 +168,7 @@ def test_a_search_and_a_question_are_answered(address: str) -> None:
 
 
 def test_every_file_that_a_report_links_to_is_there_and_no_other(tmp_path: Path) -> None:
-    linked = ("report.html", "metrics.csv", "tables/metrics.csv", "tables/metrics.md", "tables/metrics-wide.tex",
+    linked = ("report.html", "metrics.csv", "tables/metrics.csv", "tables/metrics.md", "tables/metrics.tex",
               "figures/cost.svg", "figures/cost.png", "figures/column/cost.pdf")  # fmt: skip
     others = ("calls/d/r1-s01/a.csv", "figures/column/deep/cost.pdf", "other/cost.svg")
     for name in (*linked, *others):

@@ -1,4 +1,4 @@
-"""Tables for LaTeX: set by LaTeX itself, in a column and on a page; its log says whether anything sticks out."""
+"""Tables for LaTeX: set by LaTeX itself, in one column and in two; its log says whether anything sticks out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.report.tables.files import COLUMN, PAGE, as_csv, latex, save_table
+from cortexdsl.report.tables.files import as_csv, as_latex, save_table
 from cortexdsl.report.tables.table import Column, Table, TableEntry, words
 
 LONG = "sparse[keep=drop_bottom-1, recalibration=cortexdebate, weight=credibility]"
@@ -67,48 +67,39 @@ def has(name: str) -> bool:
 
 def paper(head: str, tables: list[str]) -> str:
     body = "\n\\clearpage\n".join(tables)
-    return f"{head}\\usepackage{{booktabs}}\\begin{{document}}\n{body}\n\\end{{document}}\n"
+    return f"{head}\\usepackage{{booktabs,graphicx}}\\begin{{document}}\n{body}\n\\end{{document}}\n"
 
 
 @pytest.mark.latex
 @pytest.mark.parametrize("head", [ARTICLE, ACL, TIMES, STYLE], ids=["article", "acl", "acl-times", "acl.sty"])
 def test_no_table_sticks_out(head: str, tmp_path: Path) -> None:
-    """One to seven columns of intervals, long names and headings, many rows: in a column, and across a page."""
+    """One to seven columns of intervals, long names and headings, many rows; in `table`, and as they choose."""
     shapes = [(1, 3), (3, 4), (7, 5), (2, 60)]
-    tables = [*(table(*shape) for shape in shapes), headed(1), headed(3)]
-    made = [latex(one, width) for one in tables for width in (COLUMN, PAGE)]
+    chosen = [as_latex(one) for one in (*(table(*shape) for shape in shapes), headed(1), headed(3))]
+    made = [*chosen, *(one.replace("table*", "table") for one in chosen)]
     assert overfull(paper(head, made), tmp_path) == []
 
 
 @pytest.mark.latex
-def test_a_column_is_as_wide_as_acls(tmp_path: Path) -> None:
-    """acl.sty's own log, of a document that types its column's width, says 219.08614pt."""
-    said = log_of(paper(ACL, [r"\typeout{column \the\columnwidth}x"]), tmp_path)
-    assert "column 219.08614pt" in said
-    assert float(COLUMN) < 219.08614
-
-
-@pytest.mark.latex
 def test_the_log_would_say_so(tmp_path: Path) -> None:
-    """The check can fail: the same table for a page, put into a column, is reported."""
-    wide = latex(table(3, 2), PAGE).replace("table*", "table")
+    """The check can fail: the same table without what shrinks it is reported."""
+    wide = re.sub(r"\\resizebox.*", "{%", as_latex(table(7, 2)))
     assert overfull(paper(ACL, [wide]), tmp_path)
 
 
-def test_a_wide_table_goes_in_panels_that_repeat_the_cells() -> None:
-    """Seven columns with intervals do not fit beside each other in a column of 7.7 cm; none is left out."""
-    text = latex(table(7, 2), COLUMN)
-    assert text.count("\\begin{tabular}") > 1
-    assert text.count("sparse") >= text.count("\\begin{tabular}")
-    assert all(f"tokens\\\\{n}" in text for n in range(7))
-    assert "\\begin{table}" in text
-    assert "\\begin{table*}" in latex(table(7, 2), PAGE)
+def test_a_table_of_many_letters_has_the_width_of_the_page() -> None:
+    """In a document of two columns `table*` spans both; no column is left out."""
+    text = as_latex(table(7, 2))
+    assert "\\begin{table*}" in text
+    assert all(f"tokens {n}" in text for n in range(7))
+    brief = replace(table(1, 2), rows=((words("a"), words("m"), TableEntry("1", (1.0, 1.0, 1.0))),))
+    assert "\\begin{table}" in as_latex(brief)
 
 
 def test_a_long_table_goes_on_in_the_next_float() -> None:
     """60 rows are more than a page holds; each piece has its caption, and one label is enough."""
-    text = latex(table(2, 60), COLUMN)
-    assert text.count("\\begin{table}") == text.count("(continued).") + 1 > 1
+    text = as_latex(table(2, 60))
+    assert text.count("\\begin{table*}") == text.count("(continued).") + 1 > 1
     assert text.count("\\label") == 1
     assert text.count("sparse") >= 60
 
@@ -117,6 +108,6 @@ def test_groups_are_headings_in_print_and_columns_in_the_numbers(tmp_path: Path)
     """The CSV keeps the metric of each row; in LaTeX it stands once above its rows."""
     made = table(1, 4)
     assert as_csv(made).splitlines()[0] == "cell,metric,n0,n0_low,n0_high"
-    assert latex(made, PAGE).count("\\itshape metric") == 2
+    assert as_latex(made).count("\\itshape metric") == 2
     save_table(made, tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {"made.csv", "made.md", "made.tex", "made-wide.tex"}
+    assert {path.name for path in tmp_path.iterdir()} == {"made.csv", "made.md", "made.tex"}
