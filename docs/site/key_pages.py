@@ -58,7 +58,7 @@ KEY_PAGES: Mapping[str, KeyPage] = {
         "Keys of analysis and planning",
         "These are the keys of `analysis`, `expected`, `stopping` and `whatif`: what is tested, how sure you can be, "
         "and when a run may stop. A cell is a method with fixed settings: one combination of the values in its grid.",
-        ("AnalysisText", "FamilyText", "JudgeText", "ExpectedText", "StoppingText", "WhatifText", "PermutationsForm"),
+        ("AnalysisText", "FamilyText", "JudgeText", "ExpectedText", "StoppingText", "WhatifText"),
     ),
     "protocol": KeyPage(
         "Keys of a protocol",
