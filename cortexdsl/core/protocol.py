@@ -1,7 +1,4 @@
-"""A method: a protocol with every setting resolved and every role bound to agents. This is what the engine interprets.
-
-Digests of cells contain the names of these classes and of their fields: renaming one makes finished debates run again.
-"""
+"""A method: a protocol with every setting resolved and every role bound to agents. The engine interprets it."""
 
 from __future__ import annotations
 

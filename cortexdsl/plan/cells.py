@@ -1,55 +1,23 @@
-"""Cells, and the digests that identify them: only what can change a cell's records changes its digest.
-
-The names of classes and fields are part of a digest: a renamed one would run every finished debate again.
-"""
+"""Cells, and the digests that identify them: only what can change a cell's records changes its digest."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
-from functools import cache
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from cortexdsl.core import Agent, Cell, Choose, Decide, Keep, Match, Method, Model, Sparse, Step, Told
+from cortexdsl.core import Cell, Method
 from cortexdsl.engine.methods import expression_sites, pool_sources, principal_roles, scheduled_choices, stages_of
 from cortexdsl.errors import Problem
 from cortexdsl.expressions.evaluation import parse
 from cortexdsl.language.methods.arms import MethodArm
 from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.spec import Spec
+from cortexdsl.plan.digests import digest
 from cortexdsl.plan.models import tool_sources
 
 ENGINE_VERSION = 2
 """Increase this if the engine makes another record from the same replies; finished debates then run again."""
-
-LATER: dict[type, set[str]] = {
-    Agent: {"given"},
-    Choose: {"order"},
-    Step: {"beside", "by_agent", "by_role", "said", "of", "model", "sampling", "chooses", "placebo", "variants"},
-    Method: {"confidence", "debate_confidence", "debaters", "defer"},
-    Decide: {"weight", "otherwise", "share", "pool"},
-    Keep: {"floor"},
-    Sparse: {"within"},
-    Told: {"where"},
-    Match: {"grow", "values"},
-}
-"""Fields that were added later: with their default value a digest stays the same, and no finished debate runs again."""
-
-UNSEEN: dict[type, set[str]] = {
-    Model: {
-        "active_parameters", "api_key_env", "batch", "cache", "context", "needs_seeds", "price", "rate",
-        "reasoning_tokens", "refused", "stream", "timeout", "transport",
-    }
-}  # fmt: skip
-"""Fields of a model that no record depends on: prices, access, patience, and assumptions of the estimate."""
-
-
-def digest(*parts: Any) -> str:
-    """Return a digest of frozen values, mappings, sequences and scalars; 16 hexadecimal digits."""
-    text = json.dumps([_plain(part) for part in parts], sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def method_digest(method: Method, seed: int, prompt_digest: Callable[[str], str], *more: Any) -> str:
@@ -87,30 +55,6 @@ def _changed_meanings(method: Method) -> tuple[str, ...]:
         ("place",)
         if may_leave and any("place" in parse(site.expression).names for site, _ in expression_sites(method))
         else ()
-    )
-
-
-def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    if is_dataclass(value) and not isinstance(value, type):
-        values = ((name, getattr(value, name), absent) for name, absent in _digested_fields(type(value)))
-        return [type(value).__name__, {name: _plain(inner) for name, inner, absent in values if inner not in absent}]
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    raise TypeError(f"{type(value).__name__} has no digest")
-
-
-@cache
-def _digested_fields(kind: type) -> tuple[tuple[str, tuple[Any, ...]], ...]:
-    """Return the fields of a type that count for a digest, each with the values that leave it out."""
-    later, hidden = LATER.get(kind, set()), UNSEEN.get(kind, set())
-    return tuple(
-        (field.name, (field.default, "", (), {}) if field.name in later else ())
-        for field in fields(kind)
-        if field.name not in hidden
     )
 
 

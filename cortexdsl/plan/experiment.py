@@ -29,7 +29,8 @@ from cortexdsl.errors import InputError
 from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.models.known_models import parameters_per_token
 from cortexdsl.plan.analysis import Judging
-from cortexdsl.plan.cells import digest, method_digest
+from cortexdsl.plan.cells import method_digest
+from cortexdsl.plan.digests import digest
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.models import tool_files, tool_sources
 from cortexdsl.plan.permissions import Permission

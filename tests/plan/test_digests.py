@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from cortexdsl.core import Agent, Model
+from cortexdsl.core import Agent, Bin, Model
 from cortexdsl.language.methods.casting import MethodChoice
 from cortexdsl.language.methods.resolve import resolve
 from cortexdsl.language.protocol.loader import load_protocol
 from cortexdsl.language.reader import parse
-from cortexdsl.plan import Plan
-from cortexdsl.plan.cells import digest
+from cortexdsl.plan import Plan, digests
+from cortexdsl.plan.digests import COVERED, Coverage, digest
 from tests.plan.specs import PROMPT, SPEC, plan
 
 FIRST = {
@@ -133,3 +134,36 @@ def test_the_digest_of_a_value_is_that_of_its_meaning() -> None:
     assert len(digest(None)) == 16
     with pytest.raises(TypeError, match="set has no digest"):
         digest({1})
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """`Bin` under another name, with one field renamed and one more."""
+
+    low: float
+    high: float
+    becomes: float | None
+    low_open: bool = False
+    high_closed: bool = False
+    more: int = 0
+
+
+def test_a_renamed_class_and_field_keep_their_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    coverage = Coverage("Bin", "low high value=becomes low_open high_closed", later="more")
+    monkeypatch.setattr(digests, "COVERED", {**COVERED, Renamed: coverage})
+    assert digest(Renamed(0.1, 0.2, 0.3)) == digest(Bin(0.1, 0.2, 0.3))
+    assert digest(Renamed(0.1, 0.2, 0.3, more=1)) != digest(Bin(0.1, 0.2, 0.3))
+
+
+@pytest.mark.parametrize("always", ["low high value=becomes low_open", "low high value=becomes low_open low_open"])
+def test_a_field_that_no_coverage_names_is_an_error(monkeypatch: pytest.MonkeyPatch, always: str) -> None:
+    """A field that is forgotten would leave finished debates finished although they mean something else."""
+    monkeypatch.setattr(digests, "COVERED", {Renamed: Coverage("Bin", always, later="more")})
+    digests._covered_fields.cache_clear()
+    with pytest.raises(TypeError, match="does not name each field of Renamed once"):
+        digest(Renamed(0.1, 0.2, 0.3))
+
+
+def test_every_covered_class_names_its_fields() -> None:
+    for kind in COVERED:
+        digests._covered_fields(kind)

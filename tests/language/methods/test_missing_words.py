@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.core import Choose, Decide, Keep, Method, Model
-from cortexdsl.plan.cells import digest
+from cortexdsl.plan.digests import digest
 from tests.language.sheets import load_arms
 
 SPEC = """\

@@ -1,0 +1,166 @@
+"""Digests of values: a job runs again if, and only if, the digest of what it depends on has changed.
+
+A digest covers the classes and fields that `COVERED` names. The names in it are those of version 0.2.0 and stay, so
+that a class or a field can be renamed in the code and finished debates remain finished.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Any
+
+from cortexdsl.core import (
+    Agent,
+    Bin,
+    Choose,
+    DebateConfidence,
+    Decide,
+    Defer,
+    Edges,
+    Everyone,
+    Family,
+    Groups,
+    GrowthStep,
+    Keep,
+    Limits,
+    Match,
+    Measure,
+    Method,
+    Model,
+    NetworkX,
+    Nobody,
+    OfRole,
+    Price,
+    RandomEdges,
+    Repeat,
+    Ring,
+    Self,
+    Sparse,
+    Step,
+    StoppingRule,
+    Told,
+    Without,
+)  # fmt: skip
+from cortexdsl.plan.analysis import Judging
+from cortexdsl.plan.shards import Shard
+from cortexdsl.plan.whatif import Whatif
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What a digest covers of the values of a class.
+
+    A field is written `name`, or `name=attribute` if the attribute has another name now.
+
+    Attributes
+    ----------
+    name : str
+        The name of the class in digests.
+    always : str
+        Fields that are always in the digest, separated by spaces.
+    later : str
+        Fields that were added later: with their default value a digest stays as it was.
+    never : str
+        Fields that no result depends on: prices, access, patience, assumptions of the estimate.
+    former : mapping
+        Fields that are gone, with the value that they had in every digest.
+    """
+
+    name: str
+    always: str = ""
+    later: str = ""
+    never: str = ""
+    former: Mapping[str, Any] = field(default_factory=dict)
+
+
+COVERED: Mapping[type, Coverage] = {
+    Agent: Coverage("Agent", "name model persona", later="given"),
+    Bin: Coverage("Bin", "low high value low_open high_closed"),
+    Choose: Coverage("Choose", "role source weight keep", later="order"),
+    DebateConfidence: Coverage("DebateConfidence", "source verifier prompt"),
+    Decide: Coverage("Decide", "rule role fallback", later="weight otherwise share pool"),
+    Defer: Coverage("Defer", "below to method"),
+    Edges: Coverage("Edges", "pairs"),
+    Everyone: Coverage("Everyone"),
+    Family: Coverage("Family", "name compare to correction"),
+    Groups: Coverage("Groups", "count sizes"),
+    GrowthStep: Coverage("GrowthStep", "value method"),
+    Judging: Coverage("Judging", "model datasets prompt_digest"),
+    Keep: Coverage("Keep", "rule number", later="floor"),
+    Limits: Coverage("Limits", "calls tokens dollars seconds connections failed wait"),
+    Match: Coverage("Match", "unit cell", later="grow values"),
+    Measure: Coverage("Measure", "source samples verifier prompt"),
+    Method: Coverage(
+        "Method",
+        "protocol cast steps schedule decide rounds_cap recalibration participation similarity passes",
+        later="debaters confidence debate_confidence defer",
+    ),
+    Model: Coverage(
+        "Model",
+        "name model api_base options parameters tokens",
+        never="active_parameters api_key_env batch cache context needs_seeds price rate reasoning_tokens refused "
+        "stream timeout transport",
+    ),
+    NetworkX: Coverage("NetworkX", "generator arguments"),
+    Nobody: Coverage("Nobody"),
+    OfRole: Coverage("OfRole", "roles"),
+    Price: Coverage("Price", "input output cached cache_write cache_write_1h"),
+    RandomEdges: Coverage("RandomEdges", "p"),
+    Repeat: Coverage("Repeat", "times body until unless"),
+    Ring: Coverage("Ring", "reach"),
+    Self: Coverage("Self"),
+    Shard: Coverage("Shard", "replicate number first end"),
+    Sparse: Coverage("Sparse", "weight keep", later="within"),
+    Step: Coverage(
+        "Step",
+        "name role prompt hears tells own material order each draws reads",
+        later="by_agent beside by_role said of model sampling chooses placebo variants",
+    ),
+    StoppingRule: Coverage("StoppingRule", "fewest batch alpha rule"),
+    Told: Coverage("Told", "steps about_me last", later="where"),
+    Whatif: Coverage("Whatif", "cell without", former={"coalitions": None}),
+    Without: Coverage("Without", "agents edges rounds steps"),
+}
+
+
+def digest(*parts: Any) -> str:
+    """Return a digest of frozen values, mappings, sequences and scalars; 16 hexadecimal digits."""
+    text = json.dumps([_plain(part) for part in parts], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    coverage = COVERED.get(type(value))
+    if coverage is None:
+        raise TypeError(f"{type(value).__name__} has no digest; a class of this project needs an entry in COVERED")
+    covered = ((name, getattr(value, attribute), absent) for name, attribute, absent in _covered_fields(value.__class__))
+    values = {name: _plain(inner) for name, inner, absent in covered if inner not in absent}
+    return [coverage.name, values | {**coverage.former}]
+
+
+@cache
+def _covered_fields(kind: type) -> tuple[tuple[str, str, tuple[Any, ...]], ...]:
+    """Return the fields in the digests of a class: name, attribute, and the values that leave it out."""
+    coverage, defaults = COVERED[kind], {field.name: field.default for field in fields(kind)}
+    always, later, never = (
+        [(name, attribute or name) for name, _, attribute in (item.partition("=") for item in text.split())]
+        for text in (coverage.always, coverage.later, coverage.never)
+    )
+    declared = [attribute for _, attribute in (*always, *later, *never)]
+    if sorted(declared) != sorted(defaults):
+        wrong = ", ".join(sorted({*declared} ^ {*defaults})) or "a field named twice"
+        raise TypeError(f"COVERED does not name each field of {kind.__name__} once: {wrong}")
+    return (
+        *((name, attribute, ()) for name, attribute in always),
+        *((name, attribute, (defaults[attribute], "", (), {})) for name, attribute in later),
+    )
