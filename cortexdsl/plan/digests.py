@@ -143,8 +143,11 @@ def _plain(value: Any) -> Any:
     coverage = COVERED.get(type(value))
     if coverage is None:
         raise TypeError(f"{type(value).__name__} has no digest; a class of this project needs an entry in COVERED")
-    covered = ((name, getattr(value, attribute), absent) for name, attribute, absent in _covered_fields(value.__class__))
-    values = {name: _plain(inner) for name, inner, absent in covered if inner not in absent}
+    values = {}
+    for name, attribute, absent in _covered_fields(value.__class__):
+        inner = getattr(value, attribute)
+        if inner not in absent:
+            values[name] = _plain(inner)
     return [coverage.name, values | {**coverage.former}]
 
 
