@@ -12,6 +12,7 @@ from cortexdsl.engine.methods import with_all_models
 from cortexdsl.errors import InputError, ModelError
 from cortexdsl.models.endpoints.credentials import Secrets
 from cortexdsl.models.probe import listed_models
+from cortexdsl.models.servers.addresses import read_addresses
 from cortexdsl.models.transports.interface import WEIGHTS_OPTION
 from cortexdsl.models.transports.registry import weights_of
 from cortexdsl.models.transports.wire import mask_url
@@ -73,7 +74,7 @@ async def load_adapters(plan: PlanWithTrainings, models: Iterable[Model]) -> Non
 
 
 async def _serve(plan: PlanWithTrainings, training: Training, phase: Phase, model: Model) -> None:
-    secrets = Secrets()
+    secrets = Secrets(served=read_addresses(Path(plan.layout.addresses)))
     address, key = secrets.address(model), secrets.key(model)
     name = model.model.partition("/")[2]
     listed = await listed_models(address, key)

@@ -207,6 +207,7 @@ async def _debate(
         folder=log.parent,
         limits=limits,
         ledgers=Path(plan.layout.ledgers),
+        addresses=Path(plan.layout.addresses),
         job=JobInfo(*name, plan.spec_name, plan.debate_digest(dataset, slug, label)),
         offline=offline,
         errors_again=errors_again,

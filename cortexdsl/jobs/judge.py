@@ -162,6 +162,7 @@ async def judge_records(
         folder=folder,
         limits=limits,
         ledgers=Path(plan.layout.ledgers),
+        addresses=Path(plan.layout.addresses),
         job=JobInfo(
             f"{dataset}~{log}~judge", dataset, slug, spec=plan.spec_name, digest=plan.judge_digest(dataset, slug)
         ),

@@ -68,6 +68,7 @@ async def _build(
             args.out.parent / "calls" / args.out.name,
             limits=limits,
             ledgers=Path(plan.layout.ledgers),
+            addresses=Path(plan.layout.addresses),
             job=JobInfo(f"{args.dataset}~pool~{entry.name}", args.dataset, spec=plan.spec_name, digest=digest),
             shared=shared,
         )

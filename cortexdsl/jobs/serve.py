@@ -1,7 +1,7 @@
 """Functions that the workflow calls before the first job: checks of the environment, and model servers.
 
-Jobs get a server's address in an environment variable, which `api_base: env:NAME` reads. It is part of no digest, so
-that a server on another port is the same server.
+Jobs get a server's address from a file, by the name in `api_base: env:NAME`. The address is part of no digest, so that
+a server on another port is the same server.
 """
 
 from __future__ import annotations
@@ -21,11 +21,16 @@ from cortexdsl.core import Model
 from cortexdsl.engine.methods import pool_sources
 from cortexdsl.errors import InputError, ModelError
 from cortexdsl.language.grammar.experiment import ServerText
+from cortexdsl.language.grammar.questions import KnowledgeText
 from cortexdsl.language.grammar.speakers import LITELLMS_OWN
 from cortexdsl.models.endpoints.credentials import Unset, unset_variables_of
+from cortexdsl.models.endpoints.redirects import redirected
 from cortexdsl.models.servers import processes as servers
+from cortexdsl.models.servers.addresses import write_addresses
 from cortexdsl.models.servers.monitor import ServedModel, ServerMonitor, ServerStart, engine_of
+from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.transports.registry import transport_type
+from cortexdsl.models.transports.wire import is_address
 from cortexdsl.plan import Plan
 from cortexdsl.plan.forecast.warnings import models_of
 from cortexdsl.plan.jobs.schedule import LOCAL_SIMILARITIES
@@ -82,13 +87,19 @@ def unset_variables(plan: Plan) -> list[str]:
     hosted provider is in the provider's own variable, if the entry names no other.
     """
     searched = {name for cell in plan.cells for name in (*pool_sources(cell.debate), *tool_sources(cell.debate))}
-    entries = [*_models(plan), *(plan.knowledge[name] for name in searched)]
-    addresses = [(one.api_base or "").partition("env:") for one in entries]
-    needed = [name.strip() for before, mark, name in addresses if mark and not before]
-    needed += [one.api_key_env for one in entries if one.api_key_env]
-    needed += [unset.variable for _, unset in unset_keys(plan) if unset.is_needed]
+    sources = [plan.knowledge[name] for name in searched]
     served = {server.env for server in plan.servers.values() if server.command or server.url}
-    return sorted({name for name in needed if name not in served and not os.environ.get(name, "").strip()})
+    needed = [name for name in map(_address_variable, _models(plan)) if name and name not in served]
+    needed += filter(None, map(_address_variable, sources))
+    needed += [one.api_key_env for one in (*_models(plan), *sources) if one.api_key_env]
+    needed += [unset.variable for _, unset in unset_keys(plan) if unset.is_needed]
+    return sorted({name for name in needed if not os.environ.get(name, "").strip()})
+
+
+def _address_variable(entry: Model | KnowledgeText) -> str:
+    """Return the NAME of `api_base: env:NAME`; empty if the address is written in the spec, or there is none."""
+    before, mark, name = (entry.api_base or "").partition("env:")
+    return name.strip() if mark and not before else ""
 
 
 def _models(plan: Plan) -> list[Model]:
@@ -96,9 +107,8 @@ def _models(plan: Plan) -> list[Model]:
     models = [model for cell in plan.cells for model in cell.debate.models]
     models += [plan.judging.model] if plan.judging else []
     compared = dict.fromkeys(cell.debate.similarity for cell in plan.cells)
-    return models + [
-        plan.models.get(name) or Model(name, name) for name in compared if not name.startswith(LOCAL_SIMILARITIES)
-    ]
+    remote = [name for name in compared if not name.startswith(LOCAL_SIMILARITIES)]
+    return models + [plan.models.get(name) or redirected(Model(name, name), os.environ) for name in remote]
 
 
 def what_runs(experiments: Sequence[str]) -> str:
@@ -147,10 +157,24 @@ def refuse_unset(plans: Sequence[Plan]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A server that is up; `process` is None if this run did not start it."""
+    """A server that is up.
+
+    Attributes
+    ----------
+    process : Popen or None
+        None if this run did not start it.
+    watch : ServerMonitor
+    name, address : str
+        What models call it (`api_base: env:NAME`), and where it is.
+    files : tuple of Path
+        The files from which jobs read its address.
+    """
 
     process: Popen[bytes] | None
     watch: ServerMonitor
+    name: str
+    address: str
+    files: tuple[Path, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +195,7 @@ class _Declared:
 
 
 def start_servers(plans: Sequence[Plan]) -> list[Running]:
-    """Start the declared servers, wait until each answers, and put their addresses into the environment.
+    """Start the declared servers, wait until each answers, and write down their addresses for the jobs.
 
     A server that several experiments declare alike is started once. One without a command is only waited for. Each
     model is then sent a few small calls (`cortexdsl.models.probe`): a model that the server does not have ends the run
@@ -182,16 +206,22 @@ def start_servers(plans: Sequence[Plan]) -> list[Running]:
     ModelError
         A server that does not come up, or lacks a model; those started before are stopped.
     InputError
-        Two servers that would put their addresses into one variable.
+        Two servers that models would call by one name.
     """
     running: list[Running] = []
     try:
         for declared in _declared(plans):
             running.append(_start(declared))
+        _write_addresses(running)
     except BaseException:
         stop_servers(running)
         raise
     return running
+
+
+def _write_addresses(running: Sequence[Running]) -> None:
+    for file in dict.fromkeys(file for one in running for file in one.files):
+        write_addresses(file, {one.name: one.address for one in running if file in one.files})
 
 
 def _declared(plans: Sequence[Plan]) -> Iterator[_Declared]:
@@ -202,8 +232,8 @@ def _declared(plans: Sequence[Plan]) -> Iterator[_Declared]:
             other = declared.get(entry.env)
             if other is not None and other.entry != entry:
                 raise InputError(
-                    f"{plan.spec_path}: servers.{name} and servers.{other.name} of {other.plans[0].spec_path} both put "
-                    f"their address into {entry.env}\n    give one of them another variable, or run one spec at a time"
+                    f"{plan.spec_path}: servers.{name} and servers.{other.name} of {other.plans[0].spec_path} are both "
+                    f"called {entry.env}\n    give one of them another name, or run one spec at a time"
                 )
             declared[entry.env] = _Declared(name, entry, (*(other.plans if other else ()), plan))
     yield from declared.values()
@@ -219,29 +249,36 @@ def _start(declared: _Declared) -> Running:
         limit = entry.seconds or servers.READY_WITHIN
         process = servers.start(command, address + entry.ready, timeout=limit, log=declared.logs())
     else:
-        address = (entry.url or os.environ[entry.env]).rstrip("/")
+        address = (entry.url or os.environ.get(entry.env, "")).strip().rstrip("/")
+        if not is_address(address):
+            raise InputError(
+                f"servers.{declared.name}: the environment variable {entry.env} does not hold the address of a server\n"
+                f"    write it whole, for example: export {entry.env}=http://127.0.0.1:8000/v1"
+            )
         servers.wait_for(address + entry.ready, entry.seconds or ELSEWHERE_WITHIN)
-    os.environ[entry.env] = address
     try:
         ready = round(time.monotonic() - began, 1)
-        start = ServerStart(declared.name, engine_of(address), process is not None, ready, _probe_models(declared))
+        models = _probe_models(declared, address)
+        start = ServerStart(declared.name, engine_of(address), process is not None, ready, models)
         stamp = f"{declared.name}~{time.time_ns() // 1_000_000}"
-        return Running(
-            process, ServerMonitor(start, address, [Path(plan.layout.server(stamp)) for plan in declared.plans])
-        )
+        watch = ServerMonitor(start, address, [Path(plan.layout.server(stamp)) for plan in declared.plans])
+        files = tuple(Path(plan.layout.addresses) for plan in declared.plans)
+        return Running(process, watch, entry.env, address, files)
     except BaseException:
         if process is not None:
             servers.stop(process)
         raise
 
 
-def _probe_models(declared: _Declared) -> tuple[ServedModel, ...]:
+def _probe_models(declared: _Declared, address: str) -> tuple[ServedModel, ...]:
     """Send each model a few small calls, directly to the server: litellm would add parameters of its own."""
     from cortexdsl.models.probe import probe  # late: only a run with servers needs it
 
     models = [_straight(model) for model in declared.models()]
     connections = max(plan.limits.connections for plan in declared.plans)
-    probes = asyncio.run(probe(models, connections=connections))
+    shared = SharedState()
+    shared.secrets.add_served({declared.entry.env: address})
+    probes = asyncio.run(probe(models, shared, connections=connections))
     needing = {model.name for model in models if model.needs_seeds}
     for one in probes:
         if one.entry in needing and not one.problem and one.seed != "honoured":
@@ -302,6 +339,8 @@ def stop_servers(running: list[Running]) -> None:
     """Stop watching servers, and stop those that were started; may be called twice."""
     while running:
         one = running.pop()
+        for file in one.files:
+            file.unlink(missing_ok=True)
         one.watch.stop()
         if one.process is not None:
             servers.stop(one.process)

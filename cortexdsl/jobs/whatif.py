@@ -194,6 +194,7 @@ async def _shard(
         folder=log.parent,
         limits=limits,
         ledgers=Path(plan.layout.ledgers),
+        addresses=Path(plan.layout.addresses),
         job=JobInfo(f"{dataset}~{slug}~{label}~whatif", dataset, slug, spec=plan.spec_name),
     )
     async with client:

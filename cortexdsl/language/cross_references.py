@@ -98,13 +98,13 @@ def _names(spec: _References) -> Iterator[PlacedProblem]:
 
 
 def _servers(spec: _References) -> Iterator[PlacedProblem]:
-    """Yield servers that share a variable: jobs would use the second server for the models of both."""
+    """Yield servers that share a name: jobs would use the second server for the models of both."""
     by_variable: dict[str, str] = {}
     for name, entry in spec.text.servers.items():
         other = by_variable.setdefault(entry.env, name)
         if other != name:
-            what = f"the server {other} puts its address into {entry.env}, too"
-            yield from spec.problem(("servers", name, "env"), what, "give each a variable of its own")
+            what = f"the server {other} is called {entry.env}, too"
+            yield from spec.problem(("servers", name, "env"), what, "give each a name of its own")
 
 
 def _agents(spec: _References) -> Iterator[PlacedProblem]:

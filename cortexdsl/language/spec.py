@@ -24,6 +24,7 @@ from cortexdsl.language.inheritance import read_extended, resolve_like
 from cortexdsl.language.nodes import Mark, Node, PlacedProblem, Route
 from cortexdsl.language.problems import in_order
 from cortexdsl.language.shared_rates import conflicting_rates, with_shared_rates
+from cortexdsl.models.endpoints.redirects import redirected
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,7 @@ def validate_spec(
     report.problems += cross_check(node, text, report.doubtful)
     datasets = _datasets(text, node, os.environ if environment is None else environment, report)
     claims = _claims(text, node, report)
-    models = _models(text, root, report)
+    models = _models(text, root, os.environ if environment is None else environment, report)
     placeholder = next(iter(models.values()))
     agents = {
         entry.name: Agent(
@@ -180,9 +181,9 @@ def validate_spec(
     return spec, tuple(report.problems)
 
 
-def _models(text: SpecText, root: Node, report: _Report) -> dict[str, Model]:
-    """Return the models by name, with the rates of their keys."""
-    models = {name: model_of(name, entry) for name, entry in text.models.items()}
+def _models(text: SpecText, root: Node, environment: Mapping[str, str], report: _Report) -> dict[str, Model]:
+    """Return the models by name, with the rates of their keys, and with the addresses that the environment sets."""
+    models = {name: redirected(model_of(name, entry), environment) for name, entry in text.models.items()}
     for name, other in conflicting_rates(models):
         mark = root.where(("models", name, "rate"))
         what = f"models.{name}.rate: {other} has the same address and key, and another rate"

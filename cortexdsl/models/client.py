@@ -29,6 +29,7 @@ from cortexdsl.models.endpoints.retry import Delivery, GaveUp, Hooks
 from cortexdsl.models.failure_limit import FailureLimit
 from cortexdsl.models.job_tally import EVERY, CallCounts, JobInfo, TallyWriter
 from cortexdsl.models.sender import Request, Sender, check_reply, cost_of_reply, error_of
+from cortexdsl.models.servers.addresses import read_addresses
 from cortexdsl.models.shared_state import OpenFolder, SharedState
 from cortexdsl.models.spending import Spending
 from cortexdsl.models.transports.failures import Failure, FailureKind, kind_of
@@ -365,6 +366,7 @@ def open_client(
     hooks: Hooks = Hooks(),  # noqa: B008 (frozen)
     shared: SharedState | None = None,
     batch_http: Any = None,
+    addresses: Path | None = None,
 ) -> Client:
     """Open the client of one job.
 
@@ -388,6 +390,8 @@ def open_client(
         Of the shared state that this client creates for itself.
     shared : SharedState or None
         What this client shares with others of this process; by default nothing.
+    addresses : Path or None
+        The file with the addresses of the run's servers.
 
     Raises
     ------
@@ -401,6 +405,7 @@ def open_client(
             raise ValueError("an offline client needs the folder of the logs")
         folder = own_log.parent
     state = shared or SharedState(transports, hooks, batch_http)
+    state.secrets.add_served(read_addresses(addresses) if addresses else {})
     spent = None if offline else ledgers
     with ExitStack() as undo:
         budget = state.budget(limits, spent)

@@ -156,6 +156,11 @@ class Layout:
         """The record of one start of a model server; `start` is its name in the spec and the time."""
         return f"{self.root}/servers/{start}.json"
 
+    @property
+    def addresses(self) -> str:
+        """The addresses of the model servers of a run, while it lasts."""
+        return f"{self.root}/.addresses.json"
+
     def debates(self, dataset: str, cell: str, shard: str) -> str:
         """The debate records of one job."""
         return f"{self.root}/debates/{dataset}/{cell}/{shard}.jsonl"

@@ -25,6 +25,7 @@ from cortexdsl.language.nodes import Route
 from cortexdsl.language.prompts.templates import Templates, shipped_prompts
 from cortexdsl.language.spec import Spec
 from cortexdsl.models.endpoints.credentials import key_variables
+from cortexdsl.models.endpoints.redirects import proxy_of, redirected
 from cortexdsl.models.transports.registry import runs_here, weights_of
 from cortexdsl.models.transports.tool import PYTHON, identity_of, source_of
 from cortexdsl.models.transports.wire import is_loopback, mask_url
@@ -84,6 +85,7 @@ def permissions_of(
     found = [
         *_servers(spec),
         *_models(spec),
+        *_redirects(spec, similarities),
         *_functions(spec),
         *_sentence_models(spec, similarities),
         *_searches(spec),
@@ -130,11 +132,11 @@ def _models(spec: Spec) -> Iterator[Permission]:
         if runs_here(model):
             yield from _weights(spec, model, where)
             continue
-        address = model.api_base
+        address = spec.text.models[name].api_base
         variable = _variable(address)
         if variable is not None and variable in given:  # the spec itself says what will be in the variable
             address, variable = given[variable].url, None if given[variable].url else variable
-        key = model.api_key_env
+        key = spec.text.models[name].api_key_env
         sends_other = key is not None and key not in _provider_keys(model) and not _is_named_alike(key, variable)
         is_elsewhere = address is not None and variable is None and not _is_local(address)
         is_here = address is not None and variable is None and _is_local(address)
@@ -148,6 +150,27 @@ def _models(spec: Spec) -> Iterator[Permission]:
             for option, value in model.options.items():
                 if _OPTIONS.search(option) or _VALUES.search(str(value)):
                     yield Permission(f"give litellm the option {printable(f'{option}: {value}')}", where)
+
+
+def _redirects(spec: Spec, similarities: Iterable[str]) -> Iterator[Permission]:
+    """Yield what the environment sends elsewhere than to a provider, also to this machine."""
+    written = spec.text.models
+    asked: dict[str, tuple[Model, Route]] = {
+        name: (model, ("models", name)) for name, model in spec.models.items() if written[name].api_base is None
+    }
+    for name in similarities:
+        if name not in spec.models and "/" in name and not name.startswith(SENTENCE_MODELS):
+            asked[name] = redirected(Model(name, name), os.environ), ("methods",)
+    for model, route in asked.values():
+        if variable := _variable(model.api_base):
+            key = f" and the value of the variable {model.api_key_env}" if model.api_key_env else ""
+            place = f"{_shown(os.environ.get(variable, ''))}, the address in {variable}"
+            yield Permission(f"send prompts{key} to {place}", spec.where(route))
+    proxy = proxy_of(os.environ)
+    for model, route in asked.values():
+        if proxy and not model.is_tool and not runs_here(model) and model.api_base is None:
+            place = f"{_shown(os.environ[proxy])}, the proxy in {proxy}"
+            yield Permission(f"send calls through {place}", spec.where(route))
 
 
 def _searches(spec: Spec) -> Iterator[Permission]:

@@ -69,6 +69,7 @@ async def _collect(
         folder=log.parent,
         limits=limits,
         ledgers=Path(layout.ledgers),
+        addresses=Path(layout.addresses),
         job=JobInfo(f"{slug}~{label}", training.task.label, slug, label, plan.spec_name, phase.digest),
         errors_again=errors_again,
     )

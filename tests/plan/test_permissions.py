@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import io
 import json
 import os
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,9 @@ import pytest
 from cortexdsl.cli.experiments import add_run_arguments, run_run
 from cortexdsl.cli.main import main
 from cortexdsl.errors import InputError
+from cortexdsl.models.endpoints.credentials import known_providers, provider_of
+from cortexdsl.models.endpoints.redirects import address_variables
+from cortexdsl.models.transports.prices import known_price
 from cortexdsl.plan import compile_spec
 from cortexdsl.plan.jobs.consent import VARIABLE, check_consent, is_permitted, remember, request_of
 from cortexdsl.plan.jobs.schedule import LOCAL_SIMILARITIES
@@ -110,6 +116,73 @@ def test_what_needs_no_permission(here: Path, entry: str) -> None:
 )
 def test_addresses_and_variables(here: Path, entry: str, said: str) -> None:
     assert asked_for(model(entry)) == [said]
+
+
+REDIRECTS = [
+    ("openai/gpt-4o", "OPENAI_BASE_URL", "OPENAI_API_KEY"),
+    ("openai/gpt-4o", "OPENAI_API_BASE", "OPENAI_API_KEY"),
+    ("ft:gpt-4o:mine", "OPENAI_BASE_URL", "OPENAI_API_KEY"),
+    ("anthropic/claude-3-5-haiku-latest", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"),
+    ("azure/mine", "AZURE_API_BASE", "AZURE_API_KEY"),
+    ("gemini/gemini-2.0-flash", "GEMINI_API_BASE", "GEMINI_API_KEY"),
+    ("ollama/llama3", "OLLAMA_API_BASE", ""),
+    ("bedrock/anthropic.claude-3-haiku-20240307-v1:0", "AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID"),
+    ("groq/llama-3.1-8b-instant", "GROQ_API_BASE", "GROQ_API_KEY"),
+    ("together_ai/meta-llama/Llama-3-8b", "TOGETHER_AI_API_BASE", "TOGETHERAI_API_KEY"),
+]
+
+
+@pytest.mark.parametrize(("name", "variable", "key"), REDIRECTS)
+def test_what_the_environment_redirects_is_asked_with_the_key_that_would_go_there(
+    here: Path, monkeypatch: pytest.MonkeyPatch, name: str, variable: str, key: str
+) -> None:
+    """Also to loopback. The call log then has the variable, and no price of the provider counts."""
+    asked = model(f"model: {name}")
+    assert asked_for(asked) == []
+    monkeypatch.setenv(variable, "http://127.0.0.1:1/v1")
+    if key:
+        monkeypatch.setenv(key, "sk-of-mine-0123456789")
+    sent = f"send prompts and the value of the variable {key}" if key else "send prompts"
+    assert asked_for(asked) == [f"{sent} to http://127.0.0.1:1/v1, the address in {variable}"]
+    found = compile_spec("x").models["one"]
+    assert (found.api_base, found.api_key_env) == (f"env:{variable}", key or None)
+    assert known_price(replace(found, price=None)) is None or name.startswith(("azure", "bedrock"))
+    assert asked_for(model(f'model: {name}, api_base: "http://127.0.0.1:2/v1"')) == []  # the entry's own address counts
+
+
+def test_a_proxy_is_asked_once(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://user:secret@proxy:3128")
+    assert asked_for(model("model: openai/gpt-4o")) == [
+        "send calls through http://proxy:3128, the proxy in HTTPS_PROXY"
+    ]
+    assert asked_for(f"models: {{one: {{model: builtin/solver}}}}\n{AGENTS}{SUMS}") == []
+
+
+NOT_FOR_CHAT = re.compile(
+    r"SERPER|TAVILY|EXA|BRAVE|SEARCH|JINA|FIRECRAWL|LINKUP|PARALLEL|DATAFORSEO|DUCKDUCKGO|PSE|NIMBLE|SERPENT|YOUCOM|CRW"
+    r"|TINYFISH|FAL_AI|BFL|STABILITY|RECRAFT|RUNWAY|TOPAZ|ELEVENLABS|DEEPGRAM|SONIOX|SPEECH|RIVA|_IMAGE|VECTOR|MILVUS"
+    r"|LANGTRACE|LOGFIRE|A2A|COMETAPI|AGENTCORE|CHATGPT|COPILOT|LITELLM_USE|_ANTHROPIC_API_BASE|ANTHROPIC_AWS"
+)
+"""Searches, pictures, sound, tracing, and logins by a browser: no call of a debate goes there."""
+
+
+REFUSED = {"ALEPH_ALPHA_API_BASE": "aleph_alpha", "GDC_API_BASE": "gdc", "LANGFLOW_API_BASE": "langflow",
+           "NADIR_API_BASE": "nadir"}  # fmt: skip
+"""Variables of providers that `check` does not know, so that no model of theirs runs."""
+
+
+def test_every_variable_with_an_address_that_litellm_reads_is_known() -> None:
+    """Its own source, in the version that is installed, is searched for variables that end as these do."""
+    root = Path(importlib.util.find_spec("litellm").origin).parent  # type: ignore[union-attr, arg-type]
+    read = re.compile(
+        r"""(?:get_secret(?:_str)?|environ\.get|getenv)\(\s*["']([A-Z0-9_]+_(?:API_BASE|BASE_URL|ENDPOINT))["']"""
+    )
+    files = [*(root / "llms").rglob("*.py"), root / "main.py", *(root / "litellm_core_utils").rglob("*.py")]
+    found = {name for file in files for name in read.findall(file.read_text(encoding="utf-8"))}
+    assert {"OPENAI_BASE_URL", "ANTHROPIC_API_BASE", "GROQ_API_BASE"} <= found
+    known = {name for provider in known_providers() for name in address_variables(provider)}
+    assert {name for name in found - known if not NOT_FOR_CHAT.search(name)} == {*REFUSED}
+    assert [provider_of(f"{provider}/x") for provider in REFUSED.values()] == [None] * len(REFUSED)
 
 
 def test_servers(here: Path) -> None:

@@ -311,7 +311,7 @@ def _variable_of(value: str) -> str:
 def _address(value: str) -> str:
     if value.startswith("env:"):
         _variable_of(value)
-    elif not re.match(r"https?://[^/\s]", value) or not _has_host(value):
+    elif not re.fullmatch(r"https?://[!-~]+", value) or not _has_host(value):
         raise invalid("this is not an address", "write http://HOST:PORT/v1, or env:NAME")
     elif "@" in value.split("/")[2]:
         raise invalid("the address holds a password", "write env:NAME, and put the address into that variable")

@@ -48,11 +48,9 @@ class ServerText(StrictEntry):
     url: Address | None = Field(
         None,
         description="The server's address. Default with a command: http://127.0.0.1:{port}/v1. Default without: "
-        "the address in the environment variable that `env` names.",
+        "the address in your environment variable of the name in `env`.",
     )
-    env: Variable = Field(
-        description="The environment variable with the address. A model uses it by api_base: env:NAME."
-    )
+    env: Variable = Field(description="What models call the server: api_base: env:NAME.")
     ready: Text = Field(
         "/models", description="The path below the address that is requested to see whether the server is ready."
     )

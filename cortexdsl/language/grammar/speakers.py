@@ -62,6 +62,13 @@ def _options(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
+def _without_address(name: str) -> str:
+    """Refuse a name with an address, such as `oobabooga/http://...`: litellm would send prompts there unasked."""
+    if "://" in name:
+        raise invalid("the name of a model holds an address", "write api_base: and the address, and model: openai/NAME")
+    return name
+
+
 class ModelText(StrictEntry):
     """A model: its name, its address, and how it samples."""
 
@@ -78,7 +85,7 @@ class ModelText(StrictEntry):
 
     example: ClassVar[str] = "{model: openai/NAME}"
 
-    model: Text | None = Field(
+    model: Annotated[Text, AfterValidator(_without_address)] | None = Field(
         None,
         description="PROVIDER/NAME, such as openai/NAME; tiny/NAME or tiny/./PATH for a small model that "
         "runs in the process; or builtin/solver.",

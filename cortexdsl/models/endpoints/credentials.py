@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from cortexdsl.core import Model
@@ -204,10 +205,15 @@ class Secrets:
     environment : mapping
         Values of variables that are named like keys (`..._API_KEY`, `..._TOKEN` ...) are secret, and those that
         a model entry names.
+    served : mapping
+        Addresses of the servers of the spec, by the names in `env:NAME`. They come before the environment.
     """
 
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, environment: Mapping[str, str] | None = None, served: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         self._environment = os.environ if environment is None else environment
+        self._served = dict(served)
         by_name = (value for name, value in self._environment.items() if _NAMES.search(name))
         self._values = _longest_first({value for value in by_name if len(value) >= _SHORTEST})
 
@@ -223,6 +229,10 @@ class Secrets:
         for value in self._values:
             text = text.replace(value, REDACTED)
         return _PATTERNS.sub(REDACTED, text)
+
+    def add_served(self, addresses: Mapping[str, str]) -> None:
+        """Add addresses of servers that a run has started."""
+        self._served.update(addresses)
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -253,7 +263,7 @@ class Secrets:
         value = model.api_base
         if value is not None and value.startswith(_ENVIRONMENT):
             name = value.removeprefix(_ENVIRONMENT).strip()
-            value = self._environment.get(name, "").strip()
+            value = (self._served.get(name) or self._environment.get(name, "")).strip()
             if not value:
                 raise ModelError(
                     f"model {model.name} ({model.model}): its address is in the environment variable {name}, which "

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import re
 import zlib
 from collections import OrderedDict
@@ -21,6 +22,7 @@ import numpy as np
 from cortexdsl.core import Floats, Model
 from cortexdsl.errors import ModelError
 from cortexdsl.models.client import Client
+from cortexdsl.models.endpoints.redirects import redirected
 from cortexdsl.models.similarity.embedding_log import EmbeddingCalls
 from cortexdsl.models.similarity.local_models import NLI, Entailment, load_sentence_model
 
@@ -151,7 +153,7 @@ class Embedder:
             async with self._one_at_a_time:  # a model in this process gains nothing from running twice at once
                 encoded = await asyncio.to_thread(self._encoder(embedding), texts)
             return [unit_vector(np.asarray(vector, dtype=np.float64)) for vector in encoded]
-        model = self._models.get(embedding) or Model(embedding, embedding)
+        model = self._models.get(embedding) or redirected(Model(embedding, embedding), os.environ)
         return [unit_vector(vector) for vector in await self._opened(embedding).embed(model, texts)]
 
     def _opened(self, embedding: str) -> EmbeddingCalls:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -106,10 +107,24 @@ def listed_batch_price(model: str) -> Price | None:
     )
 
 
+_OF_AN_ACCOUNT = ("azure/", "azure_ai/", "bedrock/", "databricks/", "sagemaker/", "vertex_ai/", "watsonx/")
+"""Prefixes of providers at which each account has its own address: such an address is still the provider's."""
+
+
+_REDIRECT = re.compile(r"env:\w+_(BASE_URL|API_BASE|ENDPOINT\w*)")
+"""Addresses from variables that redirect the calls of a provider, such as OPENAI_BASE_URL."""
+
+
 def known_price(model: Model) -> Price | None:
-    """Return the price of a model entry: the spec's, else that of litellm's list (for batches or not), else None."""
+    """Return the price of a model entry: the spec's, else that of litellm's list (for batches or not), else None.
+
+    The list has the prices of providers, so that it says nothing about a model that a variable of its provider sends to
+    another server.
+    """
     if model.price is not None:
         return model.price
+    if _REDIRECT.fullmatch(model.api_base or "") and not model.model.startswith(_OF_AN_ACCOUNT):
+        return None
     return listed_batch_price(model.model) if model.is_batched else listed_price(model.model)
 
 

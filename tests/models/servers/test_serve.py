@@ -14,6 +14,7 @@ import pytest
 
 from cortexdsl.errors import InputError, ModelError
 from cortexdsl.jobs.serve import Running, refuse_paid, start_servers, stop_servers, unset_variables
+from cortexdsl.models.servers.addresses import read_addresses
 from cortexdsl.models.servers.processes import is_ready
 from cortexdsl.plan import Plan, compile_spec
 
@@ -56,18 +57,22 @@ def test_two_experiments_that_declare_one_server_share_it(started: list[Running]
     """One process, written down for both; each model of both is asked, and its questions are not counted."""
     started += start_servers([plan("x"), plan("y")])
     assert len(started) == 1
-    assert is_ready(f"{os.environ['A_SERVER']}/models")
+    address = started[0].address
+    assert is_ready(f"{address}/models")
+    files = [Path("results", name, ".addresses.json") for name in "xy"]
+    assert [read_addresses(file) for file in files] == [{"A_SERVER": address}] * 2
     stop_servers(started)
+    assert [read_addresses(file) for file in files] == [{}, {}]
     (one,), (other,) = starts("x"), starts("y")
     assert one == other
     assert [(model["entry"], model["seed"]) for model in one["models"]] == [("one", "honoured")] * 2
     assert one["counted"] == dict.fromkeys(one["counted"], 0)
-    assert not is_ready(f"{os.environ['A_SERVER']}/models")
+    assert not is_ready(f"{address}/models")
 
 
 def test_two_servers_for_one_variable_are_refused(started: list[Running]) -> None:
     """The jobs of one experiment would ask the server of the other."""
-    with pytest.raises(InputError, match=r"servers.own and servers.own of x.yaml both put their address into A_SERVER"):
+    with pytest.raises(InputError, match=r"servers.own and servers.own of x.yaml are both called A_SERVER"):
         start_servers([plan("x"), plan("y", "--latency 0.1")])
 
 
@@ -77,7 +82,7 @@ def test_a_server_that_lacks_a_model_ends_the_run_before_the_first_job(started: 
         ModelError, match=r"server own: model one \(openai/small\): not found(.|\n)*the server has: tall"
     ):
         start_servers([plan(flags="--model tall")])
-    assert not is_ready(f"{os.environ['A_SERVER']}/models")
+    assert not Path("results/x/.addresses.json").exists()
 
 
 def test_a_server_that_runs_elsewhere_is_waited_for_and_left_alone(
@@ -86,10 +91,12 @@ def test_a_server_that_runs_elsewhere_is_waited_for_and_left_alone(
     """Its address is the user's; without one the run does not begin."""
     started += start_servers([plan("x")])
     elsewhere = plan("y", command=None)
+    assert unset_variables(elsewhere) == ["A_SERVER"]
+    monkeypatch.setenv("A_SERVER", started[0].address)
     assert unset_variables(elsewhere) == []
     second = start_servers([elsewhere])
     stop_servers(second)
-    assert is_ready(f"{os.environ['A_SERVER']}/models")
+    assert is_ready(f"{started[0].address}/models")
     assert starts("y")[0]["is_own"] is False
     monkeypatch.delenv("A_SERVER")
     assert unset_variables(elsewhere) == ["A_SERVER"]
@@ -101,6 +108,28 @@ def test_a_server_elsewhere_that_is_not_there_is_told(started: list[Running]) ->
     os.environ["A_SERVER"] = "http://127.0.0.1:9/v1"
     with pytest.raises(ModelError, match=r"nothing answers at http://127.0.0.1:9/v1/models after 0 s"):
         start_servers([plan(command=None, seconds=0.1)])
+
+
+HARMFUL = ("BASH_ENV", "PYTHONPATH", "LD_PRELOAD", "OPENAI_BASE_URL", "HTTPS_PROXY", "PATH", "CORTEXDSL_WORKER")
+
+
+@pytest.mark.parametrize("name", HARMFUL)
+def test_the_name_of_a_server_becomes_no_variable(
+    started: list[Running], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A shell runs what BASH_ENV names, and a client sends its key to OPENAI_BASE_URL: a spec may set neither."""
+    before = dict(os.environ)
+    started += start_servers([plan("x", env=name)])
+    assert dict(os.environ) == before
+    assert read_addresses(Path("results/x/.addresses.json")) == {name: started[0].address}
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:9/$(id >made) ", "http://127.0.0.1:9/a b", "http://127.0.0.1:9/\u001b[2K"]
+)
+def test_an_address_with_a_space_or_a_control_character_is_refused(started: list[Running], url: str) -> None:
+    with pytest.raises(InputError, match="this is not an address"):
+        plan("x", url=url, command=None)
 
 
 PAID = SPEC + "limits: {calls: 10}\n"
