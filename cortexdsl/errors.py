@@ -10,9 +10,17 @@ import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from cortexdsl.plain_text import printable
+
 
 class CortexError(Exception):
-    """The base of all errors that cortexdsl raises."""
+    """The base of all errors that cortexdsl raises.
+
+    Messages may quote servers and files, so that they are made printable here, for every place that shows them.
+    """
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class InputError(CortexError, ValueError):

@@ -32,6 +32,7 @@ from cortexdsl.import_path import python_command
 from cortexdsl.jobs.arguments import add_trust
 from cortexdsl.models.control import read_controls
 from cortexdsl.numbers import counted
+from cortexdsl.plain_text import unwrapped
 from cortexdsl.plan import compile_spec
 from cortexdsl.plan.jobs.consent import PermissionRequest, is_permitted, permit, refusal, remember, request_of
 from cortexdsl.plan.layout import Layout, selected_experiments, spec_path
@@ -212,7 +213,7 @@ def run_status(args: argparse.Namespace) -> int:
         mixed = {"versions": versions} if versions else {}
         print(json.dumps(plain_values(shown) | learned | mixed))
     else:
-        console = Console(highlight=False)
+        console = Console(file=unwrapped(sys.stdout), highlight=False)
         if console.is_terminal:
             console.print(draw(shown, console.width))
         else:
@@ -249,7 +250,7 @@ def _has_spec(layout: Layout) -> bool:
 
 def _follow(watched: WatchedRun, root: Path, *, is_json: bool) -> RunProgress:
     """Show an experiment while it runs, and return its last state."""
-    console = Console(highlight=False)
+    console = Console(file=unwrapped(sys.stdout), highlight=False)
     moves = console.is_terminal and not is_json
 
     def table() -> RenderableType:

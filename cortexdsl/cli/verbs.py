@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from cortexdsl import __version__
 from cortexdsl.errors import CortexError, InputError
+from cortexdsl.plain_text import plain_output
 
 if TYPE_CHECKING:
     from cortexdsl.plan import Compiler
@@ -138,6 +139,11 @@ def run(arguments: Sequence[str], compiled: Compiler | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a terminal may lack some characters: escape them
             stream.reconfigure(errors="backslashreplace")
+    with plain_output():
+        return _run(arguments, compiled)
+
+
+def _run(arguments: Sequence[str], compiled: Compiler | None) -> int:
     try:
         parsed = parse(arguments, compiled)
         status: int = parsed.run(parsed)

@@ -6,6 +6,7 @@ The table has one row for each cell, as many as fit, and their sum.
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -37,6 +38,7 @@ from cortexdsl.display.wording import (
     with_earlier,
 )
 from cortexdsl.numbers import counted
+from cortexdsl.plain_text import printable, unwrapped
 from cortexdsl.records.unread import unread_sentences
 
 ORDER = ("running", "paused", "failed", "stopped", "silent", "waiting", "done")
@@ -219,7 +221,7 @@ class Display:
 
     def say(self, text: str) -> None:
         """Print a message above the rows."""
-        self._console.print(Text(text), soft_wrap=True)
+        self._console.print(Text(printable(text)), soft_wrap=True)
 
     def stop(self) -> None:
         """Print the last state."""
@@ -302,7 +304,7 @@ def counting(
     console : Console or None
         By default that of stderr. If it is not a terminal, a line is printed every ten seconds.
     """
-    output = console or Console(stderr=True, highlight=False)
+    output = console or Console(file=unwrapped(sys.stderr), highlight=False)
     if output.is_terminal:
         columns = TextColumn(doing), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(compact=True)
         with Progress(*columns, console=output, transient=True) as bar:

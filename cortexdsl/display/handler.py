@@ -28,6 +28,7 @@ from cortexdsl.display.launch import user_command
 from cortexdsl.display.progress import WatchedRun
 from cortexdsl.files import UNKEPT, is_disk_full
 from cortexdsl.numbers import counted
+from cortexdsl.plain_text import printable
 
 MARK = "error: "
 LINES = 12  # of one message
@@ -321,7 +322,7 @@ class LogHandler(LogHandlerBase):
         if self._display is not None:
             self._display.say(text)
         else:
-            self._console.print(text, markup=False, soft_wrap=True)
+            self._console.print(printable(text), markup=False, soft_wrap=True)
 
     def close(self) -> None:
         """Print the result of the run, what failed, and how to continue."""

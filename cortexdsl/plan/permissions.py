@@ -29,6 +29,7 @@ from cortexdsl.models.endpoints.redirects import proxy_of, redirected
 from cortexdsl.models.transports.registry import runs_here, weights_of
 from cortexdsl.models.transports.tool import PYTHON, identity_of, source_of
 from cortexdsl.models.transports.wire import is_loopback, mask_url
+from cortexdsl.plain_text import printable
 from cortexdsl.tasks.task import Task
 
 ENVIRONMENT = "env:"
@@ -106,9 +107,9 @@ def digest_of(permissions: Sequence[Permission]) -> str:
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def printable(text: str) -> str:
-    """Return a text of a spec on one line, with control and direction characters escaped."""
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape", "replace").decode() for sign in text)
+def _on_one_line(text: str) -> str:
+    """Return a text of a spec printable and on one line."""
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 # Commands and addresses
@@ -118,7 +119,7 @@ def _servers(spec: Spec) -> Iterator[Permission]:
     for name, server in spec.text.servers.items():
         where = spec.where(("servers", name))
         if server.command is not None:
-            yield Permission(f"run the command {printable(server.command)}", where)
+            yield Permission(f"run the command {_on_one_line(server.command)}", where)
         if server.url is not None and not _is_local(server.url):
             yield Permission(f"contact {_shown(server.url)}", where)
 
@@ -141,7 +142,7 @@ def _models(spec: Spec) -> Iterator[Permission]:
         is_elsewhere = address is not None and variable is None and not _is_local(address)
         is_here = address is not None and variable is None and _is_local(address)
         place = _shown(address) if is_elsewhere or is_here else f"the address in {variable}" if variable else (
-            f"the provider of {printable(model.model)}")  # fmt: skip
+            f"the provider of {_on_one_line(model.model)}")  # fmt: skip
         if key is not None and (sends_other or is_elsewhere or is_here):
             yield Permission(f"send prompts and the value of the variable {key} to {place}", where)
         elif is_elsewhere:
@@ -149,7 +150,7 @@ def _models(spec: Spec) -> Iterator[Permission]:
         if model.transport != "direct":
             for option, value in model.options.items():
                 if _OPTIONS.search(option) or _VALUES.search(str(value)):
-                    yield Permission(f"give litellm the option {printable(f'{option}: {value}')}", where)
+                    yield Permission(f"give litellm the option {_on_one_line(f'{option}: {value}')}", where)
 
 
 def _redirects(spec: Spec, similarities: Iterable[str]) -> Iterator[Permission]:
@@ -210,7 +211,7 @@ def _is_local(address: str) -> bool:
 
 
 def _shown(address: str | None) -> str:
-    return printable(mask_url(address))
+    return _on_one_line(mask_url(address))
 
 
 # Code
@@ -233,7 +234,7 @@ def _sentence_models(spec: Spec, similarities: Iterable[str]) -> Iterator[Permis
         prefix = next((prefix for prefix in SENTENCE_MODELS if similarity.startswith(prefix)), None)
         folder = Path(similarity.removeprefix(prefix or ""))
         if prefix is not None and folder.is_dir():
-            place = printable(str(folder.resolve()))
+            place = _on_one_line(str(folder.resolve()))
             what = f"load the model in the folder {place}, which may run Python that lies there"
             yield Permission(what, where, _folder_digest(folder))
 
@@ -293,11 +294,11 @@ def _datasets(spec: Spec) -> Iterator[Permission]:
 def _outside(path: Path, folders: Collection[Path], where: str) -> Iterator[Permission]:
     """Yield the path if it is not the spec's own; for a folder of its own, the links in it that lead out."""
     if not _is_own(path, folders):
-        yield Permission(f"read {printable(str(path.resolve()))}", where)
+        yield Permission(f"read {_on_one_line(str(path.resolve()))}", where)
     elif path.is_dir():
         for link in _links(path):
             if not _is_own(link, folders):
-                yield Permission(f"read {printable(str(link.resolve()))}", where)
+                yield Permission(f"read {_on_one_line(str(link.resolve()))}", where)
 
 
 def _links(folder: Path) -> Iterator[Path]:
@@ -324,7 +325,7 @@ def _pictures(spec: Spec, tasks: Iterable[Task]) -> Iterator[Permission]:
                 outside.append(str(path.resolve()))
         if outside:
             more = f" and {len(outside) - SHOWN} more" if len(outside) > SHOWN else ""
-            named = printable(", ".join(outside[:SHOWN])) + more
+            named = _on_one_line(", ".join(outside[:SHOWN])) + more
             digest = hashlib.sha256("\n".join(outside).encode("utf-8", "surrogatepass")).hexdigest()[:16]
             yield Permission(f"send models the pictures {named}", task.label, digest if more else "")
 
@@ -348,7 +349,7 @@ def _weights(spec: Spec, model: Model, where: str) -> Iterator[Permission]:
         return
     folders = (*own_folders(spec.path), Path("results").resolve(), Path("zoo").resolve())
     if weights is not None and not _is_own(weights.path, folders):
-        yield Permission(f"read the model in {printable(str(weights.path.resolve()))}", where)
+        yield Permission(f"read the model in {_on_one_line(str(weights.path.resolve()))}", where)
 
 
 def _prompts(spec: Path, templates: Templates) -> Iterator[Permission]:
@@ -357,7 +358,7 @@ def _prompts(spec: Path, templates: Templates) -> Iterator[Permission]:
     folders = (*own_folders(spec), *places)
     for folder in templates.own_folders:
         if folder not in places:
-            yield Permission(f"take prompts from {printable(str(folder))}", str(spec))
+            yield Permission(f"take prompts from {_on_one_line(str(folder))}", str(spec))
         for link in _links(folder):
             if not _is_own(link, folders):
-                yield Permission(f"read {printable(str(link.resolve()))} as a prompt", str(spec))
+                yield Permission(f"read {_on_one_line(str(link.resolve()))} as a prompt", str(spec))

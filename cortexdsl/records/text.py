@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from cortexdsl.core import Debate, Graph, Measured, Model, Placebo, Question, Turn
 from cortexdsl.numbers import counted
+from cortexdsl.plain_text import printable
 from cortexdsl.records.debates import Record
 
 
@@ -38,22 +38,7 @@ def graphs_by_execution(debate: Debate) -> Mapping[int, Graph]:
     return by_execution
 
 
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _INDENT = "    "
-
-
-def printable(text: str) -> str:
-    """Return text with all but visible characters, spaces, tabs and line ends written as escapes.
-
-    Terminal commands, characters that turn the reading direction and lone surrogates become `\\x1b`, `\\u202e`,
-    `\\ud800`.
-    """
-    return "".join(
-        character
-        if character in "\n\t" or unicodedata.category(character) not in _HIDDEN
-        else character.encode("unicode_escape").decode("ascii")
-        for character in text.replace("\r\n", "\n")
-    )
 
 
 Prompts: TypeAlias = Mapping[str, Sequence[Mapping[str, str]] | None]

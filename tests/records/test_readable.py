@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortexdsl.core import Graph, Model, Question
-from cortexdsl.records.text import debate_line, printable, transcript_text
+from cortexdsl.plain_text import printable
+from cortexdsl.records.text import debate_line, transcript_text
 from tests.stats.debates import made, record, with_extra
 
 DEBATE = made([{"a": "R", "b": None}, {"a": "R", "b": "R"}], [[("a", "b")]], confidence=[{"a": 0.8}], stop="consensus")

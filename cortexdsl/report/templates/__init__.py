@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
+
+from cortexdsl.plain_text import printable
 
 _HERE = Path(__file__).parent
 
@@ -19,7 +22,19 @@ def template(name: str) -> Template:
 @cache
 def _environment() -> Environment:
     loader = FileSystemLoader(_HERE, encoding="utf-8")
-    return Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=loader)
+    return Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=loader,
+        finalize=_printable,
+    )
+
+
+def _printable(value: Any) -> Any:
+    """Return what a template writes; text is made printable, and stays markup if it is."""
+    return type(value)(printable(value)) if isinstance(value, str) else value
 
 
 def style() -> Markup:
