@@ -11,15 +11,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from cortexdsl.core import EMPTY
+from cortexdsl.core import EMPTY, Method
+from cortexdsl.engine.interim import decide_after
 from cortexdsl.engine.readings import reread_debate
 from cortexdsl.jobs.arguments import add_cell, add_spec
 from cortexdsl.jobs.costs import debate_costs
 from cortexdsl.metrics.registry import MEASURES, READINGS
 from cortexdsl.metrics.replies import count_other_language
-from cortexdsl.metrics.scores import Row, answer_rows, round_rows, score_rows, write_rows, write_scores
+from cortexdsl.metrics.scores import DecidedIn, Row, answer_rows, round_rows, score_rows, write_rows, write_scores
 from cortexdsl.metrics.tables import debate_tables
-from cortexdsl.metrics.view import Grade, grade_together, view_debate
+from cortexdsl.metrics.view import DecidedAfter, Grade, grade_together, view_debate
 from cortexdsl.plan import PARTS, Plan
 from cortexdsl.plan.analysis import JUDGED
 from cortexdsl.plan.persistence.manifest import record_files
@@ -61,7 +62,7 @@ def score_cell(plan: Plan, dataset: str, slug: str) -> None:
         planned = len(plan.question_ids(batches_of(plan, slug))[dataset])
         rows = [{**row, ASKED_COLUMN: planned} for row in rows]
     write_scores(part("scores"), rows)
-    write_rows(part("rounds"), round_rows(records, grade, clusters))
+    write_rows(part("rounds"), round_rows(records, grade, clusters, decided_by(plan.cell(slug).debate, plan.seed)))
     write_rows(part("answers"), answer_rows(records, grade))
     for table, frame in debate_tables(records, grade).items():
         frame.to_csv(part(table), index=False)
@@ -79,6 +80,7 @@ def cell_scores(
     rows = score_rows(
         records, grade, methods={cell.name: cell.method}, also={**also, **judged}, labels=labels,
         asked=plan.named_metrics, costs=debate_costs(plan, dataset, cell, records, plan.named_metrics),
+        decided=decided_by(plan.cell(slug).debate, plan.seed),
     )  # fmt: skip
     questions = {question.id: question for question in task.questions}
     for row, record in zip(rows, records, strict=True):
@@ -87,6 +89,16 @@ def cell_scores(
         for row, more in zip(rows, _read_otherwise(plan, dataset, slug, records, reading), strict=True):
             row.update(more)
     return rows
+
+
+def decided_by(method: Method, seed: int) -> DecidedIn:
+    """Return a function from a record and a round to the decision that its method would have made there."""
+
+    def decided(record: Record) -> DecidedAfter:
+        replicate = record.header.replicate
+        return lambda round_: decide_after(method, record.debate, round_, seed=seed, replicate=replicate)
+
+    return decided
 
 
 def _read_otherwise(

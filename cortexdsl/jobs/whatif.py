@@ -18,10 +18,12 @@ from cortexdsl.checksums import write_lines
 from cortexdsl.claims.values import range_of
 from cortexdsl.core import Limits, Without
 from cortexdsl.core.metrics import grouped
+from cortexdsl.engine.ablation import without_agents
 from cortexdsl.errors import InputError
 from cortexdsl.jobs.arguments import add_connections, add_spec, add_trust, limits_of
 from cortexdsl.jobs.debate import debate_shard, shard_work, with_tools
 from cortexdsl.jobs.judge import judge_records
+from cortexdsl.jobs.score import decided_by
 from cortexdsl.metrics.counterfactuals import branch_rows, whole_rows
 from cortexdsl.metrics.scores import Row
 from cortexdsl.metrics.view import Grade, grade_together
@@ -251,8 +253,11 @@ def _rows(plan: Plan, one: Whatif) -> list[Row]:
         if plan.is_judged(dataset):
             also[JUDGED] = Judgements(Path(plan.layout.whatif_judgements(dataset, slug)))
         grade = grade_together([*whole, *(record for branch in branches for record in branch)], task.grade_all)
-        rows += whole_rows(whole, grade, clusters, also)
-        rows += [row for branch in branches for row in branch_rows(whole, branch, grade, clusters, also)]
+        method = plan.cell(slug).debate
+        rows += whole_rows(whole, grade, clusters, also, decided_by(method, plan.seed))
+        for without, branch in zip(one.without, branches, strict=True):
+            decided = decided_by(without_agents(method, without), plan.seed)
+            rows += branch_rows(whole, branch, grade, clusters, also, decided)
     return rows
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from cortexdsl.core import EMPTY
 from cortexdsl.errors import RecordError
-from cortexdsl.metrics.scores import Row, score_rows
+from cortexdsl.metrics.scores import DecidedIn, Row, score_rows
 from cortexdsl.metrics.view import Grade
 from cortexdsl.records import Record
 from cortexdsl.stats.whatif import ANSWER_CHANGED, OWN_CALLS, name_without
@@ -21,9 +21,10 @@ def whole_rows(
     grade: Grade,
     clusters: Mapping[str, str | None],
     also: Mapping[str, Grade] = EMPTY,
+    decided: DecidedIn | None = None,
 ) -> list[Row]:
-    """Score the original debates of a cell on one dataset; `also` as in `score_rows`."""
-    return score_rows(records, grade, also=also, labels={"cluster": clusters})
+    """Score the original debates of a cell on one dataset; `also` and `decided` as in `score_rows`."""
+    return score_rows(records, grade, also=also, labels={"cluster": clusters}, decided=decided)
 
 
 def branch_rows(
@@ -32,6 +33,7 @@ def branch_rows(
     grade: Grade,
     clusters: Mapping[str, str | None],
     also: Mapping[str, Grade] = EMPTY,
+    decided: DecidedIn | None = None,
 ) -> Iterator[Row]:
     """Yield a row for each counterfactual debate of a cell; its cell is the `name_without` what is left out.
 
@@ -52,7 +54,8 @@ def branch_rows(
         named.append(
             replace(record, header=replace(header, cell=name_without(header.cell, header.without), without=""))
         )
-    for record, row in zip(named, score_rows(named, grade, also=also, labels={"cluster": clusters}), strict=True):
+    rows = score_rows(named, grade, also=also, labels={"cluster": clusters}, decided=decided)
+    for record, row in zip(named, rows, strict=True):
         debate = record.debate
         original = originals[record.header.replicate, debate.question_id]
         shared = {turn.call for turn in original.all_turns}

@@ -10,7 +10,7 @@ Cost of Consensus (arXiv 2605.00914) reports the gap between it and the vote.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from cortexdsl.core import Turn
 from cortexdsl.core.metrics import RIGHT
@@ -23,24 +23,42 @@ def score(view: DebateView) -> float:
     return view.worth(view.debate.answer)
 
 
-def score_after(view: DebateView, round_: int) -> float:
+def score_after(view: DebateView, round_: int) -> float | None:
     """Worth of the answer that the debate would have given, had it ended after a round.
 
     The last round and all that would have come later are worth what the debate was (CortexDebate Table 8 carries
-    final answers forward after an early stop; so do we). An earlier round is voted on as the last one was: one
-    vote an answer, or its recalibrated confidence where the recorded votes are confidences (where an expression
-    weighs all rounds, answers are counted). A tie is settled by the highest summed confidence, and what is tied even
-    then is worth its mean, the expectation of the draw.
+    final answers forward after an early stop; so do we). An earlier round is decided by the rule of the method, as if
+    the method had so many rounds.
 
     Parameters
     ----------
     view : DebateView
     round_ : int
         From 0, the opening.
+
+    Returns
+    -------
+    float or None
+        None if the rule needs turns that the debate does not have there, such as the verdict of a judge at its end.
     """
-    if round_ >= view.debate.rounds:
-        return score(view)
-    finalists = _finalists(view.answers[round_], _is_weighted(view))
+    return score(view) if round_ >= view.debate.rounds else _score_by_rule(view, round_)
+
+
+def _score_by_rule(view: DebateView, round_: int) -> float | None:
+    if view.decided is None:
+        return _score_of_majority(view, round_)
+    decision = view.decided(round_)
+    return None if decision is None else view.worth(decision.answer)
+
+
+def _score_of_majority(view: DebateView, round_: int) -> float:
+    """Worth of the majority of a round, for a debate of an unknown method.
+
+    A tie is settled by the highest summed confidence, and what is tied even then is worth its mean, the expectation of
+    the draw.
+    """
+    counts, confidence = tally(view.answers[round_])
+    finalists = highest(confidence, highest(counts, counts))
     return sum(map(view.worth, finalists)) / len(finalists) if finalists else 0.0
 
 
@@ -65,21 +83,21 @@ def co2(view: DebateView) -> float | None:
     return None if agreed is None else float(agreed == 1.0 and view.is_right(view.answers[-1][0].answer))
 
 
-def opening_score(view: DebateView) -> float:
-    """Worth of the vote over the opening answers: what the debate started from.
+def opening_score(view: DebateView) -> float | None:
+    """Worth of the decision over the opening answers: what the debate started from; None as in `score_after`.
 
     The same holds if no later round was debated, but a later step used the opening (matches, a conclusion).
     """
     opening = {turn.execution for turn in view.answers[0]}
     if view.debate.rounds == 0 and view.debate.turns[-1].execution not in opening:
-        finalists = _finalists(view.answers[0], _is_weighted(view))
-        return sum(map(view.worth, finalists)) / len(finalists) if finalists else 0.0
+        return _score_by_rule(view, 0)
     return score_after(view, 0)
 
 
-def gain(view: DebateView) -> float:
-    """Score less opening score, in [-1, 1]."""
-    return score(view) - opening_score(view)
+def gain(view: DebateView) -> float | None:
+    """Score less opening score, in [-1, 1]; None without an opening score."""
+    opening = opening_score(view)
+    return None if opening is None else score(view) - opening
 
 
 def agent_score(view: DebateView) -> float | None:
@@ -96,21 +114,6 @@ def agent_score_after(view: DebateView, round_: int) -> float | None:
 def rounds(view: DebateView) -> float:
     """Rounds used after the opening (MADKE's Figure 7 also counts the opening)."""
     return float(view.debate.rounds)
-
-
-def _is_weighted(view: DebateView) -> bool:
-    """Say whether the recorded votes are confidences rather than counts, or an expression's weights."""
-    counts, trust = tally(view.answers[-1])
-    votes = view.debate.votes
-    is_trust = votes.keys() == trust.keys() and all(abs(votes[a] - trust[a]) <= 1e-9 for a in trust)
-    return bool(votes) and is_trust and dict(votes) != counts
-
-
-def _finalists(turns: Sequence[Turn], is_weighted: bool) -> list[str]:
-    """Return the answers that win a vote, several where even the summed confidences are tied."""
-    counts, trust = tally(turns)
-    votes, other = (trust, counts) if is_weighted else (counts, trust)
-    return highest(other, highest(votes, votes))
 
 
 def oracle(view: DebateView) -> float:

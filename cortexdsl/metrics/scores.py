@@ -21,12 +21,13 @@ from cortexdsl.metrics.calibration import confidence_of
 from cortexdsl.metrics.influence import talk_density, talk_reciprocity
 from cortexdsl.metrics.outcome import agent_score_after, consensus_after, score_after
 from cortexdsl.metrics.registry import MEASURES, asked_measures
-from cortexdsl.metrics.view import DebateView, Grade, view_debate
+from cortexdsl.metrics.view import DebateView, DecidedAfter, Grade, view_debate
 from cortexdsl.records import Header, Record
 from cortexdsl.stats.tables.score_table import AFTER, WORDING_COLUMN
 
 Value: TypeAlias = str | int | float | None
 Row: TypeAlias = dict[str, Value]
+DecidedIn: TypeAlias = Callable[[Record], DecidedAfter]
 Key: TypeAlias = tuple[str, str, int, str]
 
 SCHEMA_VERSION = 1
@@ -47,6 +48,7 @@ def score_rows(
     labels: Mapping[str, Mapping[str, str | None]] = EMPTY,
     asked: Iterable[str] = (),
     costs: DebateCosts = NO_COSTS,
+    decided: DecidedIn | None = None,
 ) -> list[Row]:
     """Score the debates of one dataset.
 
@@ -66,6 +68,8 @@ def score_rows(
         Metrics whose groups of columns are not in every table (`cortexdsl.core.metrics.Metric.group`).
     costs : DebateCosts
         What these need besides the records.
+    decided : callable or None
+        Record -> (round -> decision after it), by the method of the records; None if it is unknown.
 
     Returns
     -------
@@ -82,7 +86,7 @@ def score_rows(
     for record in records:
         header, debate = record.header, record.debate
         _check(header, rows)
-        view = view_debate(debate, grade, costs)
+        view = view_debate(debate, grade, costs, decided and decided(record))
         row: Row = {
             "dataset": header.dataset,
             "cell": header.cell,
@@ -231,12 +235,18 @@ def _listed(what: str, keys: Sequence[Key]) -> str:
     return f"{len(keys)} {what} ({first}{', ...' if len(keys) > SHOWN else ''})"
 
 
-def round_rows(records: Iterable[Record], grade: Grade, clusters: Mapping[str, str | None] = EMPTY) -> list[Row]:
+def round_rows(
+    records: Iterable[Record],
+    grade: Grade,
+    clusters: Mapping[str, str | None] = EMPTY,
+    decided: DecidedIn | None = None,
+) -> list[Row]:
     """Return one row for each round that a debate had, the opening included.
 
     Columns `dataset, cell, replicate, question_id, cluster, round, score, consensus, agent_score, density,
     reciprocity`: what the debate would have scored, had it ended there, and how its debaters listened in that
-    round. `clusters` names what a question belongs to, where questions are not independent.
+    round. `clusters` names what a question belongs to, where questions are not independent; `decided` as in
+    `score_rows`.
     """
     return [
         {
@@ -252,7 +262,7 @@ def round_rows(records: Iterable[Record], grade: Grade, clusters: Mapping[str, s
             **_listening(view, round_),
         }
         for record in records
-        for view in [view_debate(record.debate, grade)]
+        for view in [view_debate(record.debate, grade, decided=decided and decided(record))]
         for round_ in range(record.debate.rounds + 1)
     ]
 

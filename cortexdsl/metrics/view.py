@@ -9,10 +9,14 @@ from typing import TypeAlias
 
 from cortexdsl.core import NO_COSTS, Bools, Debate, DebateCosts, Turn
 from cortexdsl.core.metrics import RIGHT
+from cortexdsl.engine.decisions import Decision
 from cortexdsl.records import Record
 
 Grade: TypeAlias = Callable[[str, str | None], float]
 """(question id, answer) -> score in [0, 1]; an answer of None (unreadable) scores 0."""
+
+DecidedAfter: TypeAlias = Callable[[int], Decision | None]
+"""Round -> decision by the rule of the debate's method; None if it is not defined there."""
 
 GradeAll: TypeAlias = Callable[[Sequence[tuple[str, str | None]]], Sequence[float]]
 """Many at once, in their order."""
@@ -64,6 +68,8 @@ class DebateView:
         Answer -> score in [0, 1].
     costs : DebateCosts
         What is known of its calls besides the record.
+    decided : callable or None
+        Round -> what the debate would have answered after it; None if its method is unknown (an imported transcript).
     """
 
     debate: Debate
@@ -72,6 +78,7 @@ class DebateView:
     talks: tuple[Talk, ...]
     worth: Callable[[str | None], float]
     costs: DebateCosts = NO_COSTS
+    decided: DecidedAfter | None = None
 
     def is_right(self, answer: str | None) -> bool:
         """Say whether an answer counts as right."""
@@ -110,7 +117,9 @@ def _revisions(view: DebateView) -> tuple[tuple[Turn, Turn], ...]:
     return tuple(pairs)
 
 
-def view_debate(debate: Debate, grade: Grade, costs: DebateCosts = NO_COSTS) -> DebateView:
+def view_debate(
+    debate: Debate, grade: Grade, costs: DebateCosts = NO_COSTS, decided: DecidedAfter | None = None
+) -> DebateView:
     """Return the view of a debate under a grade function; each different answer is graded once."""
     answers = _answers(debate)
     debaters = tuple(dict.fromkeys(turn.speaker for turns in answers for turn in turns))
@@ -122,7 +131,7 @@ def view_debate(debate: Debate, grade: Grade, costs: DebateCosts = NO_COSTS) -> 
         return known[answer]
 
     return DebateView(
-        debate, debaters, tuple(map(tuple, answers)), tuple(_talks(debate, debaters, answers)), worth, costs
+        debate, debaters, tuple(map(tuple, answers)), tuple(_talks(debate, debaters, answers)), worth, costs, decided
     )
 
 
@@ -183,6 +192,11 @@ def grade_together(records: Iterable[Record], grade_all: GradeAll) -> Grade:
     known = dict(zip(asked, grade_all(list(asked)), strict=True))
 
     def grade(question_id: str, answer: str | None) -> float:
-        return 0.0 if answer is None else known[(question_id, answer)]
+        if answer is None:
+            return 0.0
+        key = (question_id, answer)
+        if key not in known:  # a mean or median of an earlier round, which nobody gave
+            known[key] = grade_all([key])[0]
+        return known[key]
 
     return grade

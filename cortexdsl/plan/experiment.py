@@ -43,6 +43,8 @@ Value = TypeVar("Value")
 
 _COLUMNS = sorted({metric.column for metric in METRICS.values() if not metric.group})
 """Columns of every scores.csv. If a later version adds a column, the cells are scored again from their records."""
+_SCORING = 2
+"""Increase this if records get other scores; the cells are then scored again."""
 
 
 @dataclass(frozen=True)
@@ -274,7 +276,8 @@ class Plan:
         asked = grouped(self.named_metrics)
         sizes = [self.call_sizes(own)] if any(metric.group in ("compute", "log") for metric in asked) else []
         more = [[metric.column for metric in asked], *sizes] if asked else []
-        return digest(self.task(dataset).digest, own.name, own.method, shards, self.is_judged(dataset), _COLUMNS, *more)
+        scored = own.name, own.method, shards, self.is_judged(dataset)
+        return digest(self.task(dataset).digest, *scored, _COLUMNS, _SCORING, *more)
 
     def judge_digest(self, dataset: str, cell: str) -> str:
         """Return the digest of what one cell's judgements depend on, apart from the records."""

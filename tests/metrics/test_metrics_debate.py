@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cortexdsl.engine.decisions import Decision
 from cortexdsl.metrics import influence, outcome, replies
 from cortexdsl.metrics.registry import MEASURES
 from cortexdsl.metrics.view import grade_together, view_debate
@@ -113,13 +114,14 @@ def test_a_tie_that_only_a_draw_can_settle_is_worth_its_expectation() -> None:
     assert outcome.score_after(view, 0) == pytest.approx(1 / 3)
 
 
-def test_an_earlier_round_is_voted_on_by_confidence_where_the_recorded_vote_was() -> None:
-    # One sure R (0.9) against two doubtful W (0.3 each): a majority gives W, the weighted vote R.
-    rounds = [{"a": "R", "b": "W", "c": "W"}] * 2
-    belief = [{"a": 0.9, "b": 0.3, "c": 0.3}] * 2
-    weighted = view_debate(made(rounds, [[]], confidence=belief, votes={"R": 0.9, "W": 0.6}, answer="R"), grade)
-    counted = view_debate(made(rounds, [[]], confidence=belief, answer="W"), grade)
-    assert (outcome.score_after(weighted, 0), outcome.score_after(counted, 0)) == (1.0, 0.0)
+def test_an_earlier_round_is_decided_by_the_method_if_it_is_known() -> None:
+    """Three of four say W; the rule of the method takes the first answer, R. Without a method, the majority counts."""
+    debate = made([{"a": "R", "b": "W", "c": "W", "d": "W"}] * 2, [[]], answer="R")
+    known = view_debate(debate, grade, decided=lambda round_: Decision("R"))
+    unknown = view_debate(debate, grade)
+    never = view_debate(debate, grade, decided=lambda round_: None)
+    assert [outcome.score_after(view, 0) for view in (known, unknown, never)] == [1.0, 0.0, None]
+    assert [outcome.gain(view) for view in (known, unknown, never)] == [0.0, 1.0, None]
 
 
 def test_agreement_on_a_wrong_answer_is_consensus_but_not_co2() -> None:
