@@ -21,7 +21,8 @@ from cortexdsl.core import EMPTY_REPLY, Call, Floats
 from cortexdsl.errors import InputError
 from cortexdsl.models.call_keys import plain
 from cortexdsl.models.transports.completions import tokens_of
-from cortexdsl.models.transports.failures import Failure, FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import WEIGHTS_OPTION, Raw, Usage, wire_seed
 from cortexdsl_tiny.chat import Chat
 from cortexdsl_tiny.folder import find

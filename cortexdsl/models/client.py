@@ -32,7 +32,8 @@ from cortexdsl.models.sender import Request, Sender, check_reply, cost_of_reply,
 from cortexdsl.models.servers.addresses import read_addresses
 from cortexdsl.models.shared_state import OpenFolder, SharedState
 from cortexdsl.models.spending import Spending
-from cortexdsl.models.transports.failures import Failure, FailureKind, kind_of
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import Failure, kind_of
 from cortexdsl.models.transports.interface import Raw, Transport
 from cortexdsl.models.transports.prices import dollars_of, saved_by_cache
 from cortexdsl.models.transports.registry import transport_type, way_of

@@ -19,7 +19,7 @@ from cortexdsl.checksums import with_checksum
 from cortexdsl.files import write_file
 from cortexdsl.models.call_log.index import LogTotals
 from cortexdsl.models.call_log.records import CallSummary, is_amount, is_count
-from cortexdsl.models.transports.failures import FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.interface import MOST_TOKENS
 
 SCHEMA_VERSION = 2

@@ -13,7 +13,8 @@ from cortexdsl.errors import ModelError
 from cortexdsl.models.endpoints.refusals import Refusals
 from cortexdsl.models.sender import check_reply
 from cortexdsl.models.shared_state import SharedState
-from cortexdsl.models.transports.failures import REMEDIES, Failure, FailureKind
+from cortexdsl.models.transports.failure_kinds import REMEDIES, FailureKind
+from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw, Transport
 from cortexdsl.models.transports.prices import bills_itself, context_of, has_price
 from cortexdsl.models.transports.registry import window_of

@@ -19,7 +19,8 @@ from cortexdsl.models.endpoints.rates import RateMeter, Ticket
 from cortexdsl.models.endpoints.retry import Delivery, GaveUp, Hooks
 from cortexdsl.models.job_tally import TallyWriter
 from cortexdsl.models.spending import Spending
-from cortexdsl.models.transports.failures import REMEDIES, TOO_LARGE, Failure, FailureKind
+from cortexdsl.models.transports.failure_kinds import REMEDIES, FailureKind
+from cortexdsl.models.transports.failures import TOO_LARGE, Failure
 from cortexdsl.models.transports.interface import LARGEST_REPLY, Raw, Usage
 from cortexdsl.models.transports.prices import dollars_of, estimated_dollars
 from cortexdsl.models.transports.rate_headers import SERVER_HEADERS, allowances

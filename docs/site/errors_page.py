@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 
 from cortexdsl import errors
-from cortexdsl.models.transports.failures import REMEDIES, FailureKind
+from cortexdsl.models.transports.failure_kinds import REMEDIES, FailureKind
 
 TO_DO = {
     "CortexError": "Catch it to catch every error of cortexdsl.",

@@ -14,7 +14,8 @@ from cortexdsl.core import Call, Limits, Model
 from cortexdsl.models.call_keys import call_key
 from cortexdsl.models.client import open_client
 from cortexdsl.models.job_tally import JobInfo
-from cortexdsl.models.transports.failures import Failure, FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw, Usage
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.ledger import declare

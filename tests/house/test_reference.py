@@ -17,7 +17,7 @@ import pytest
 from cortexdsl.cli.verbs import JOBS, VERBS
 from cortexdsl.language.grammar.experiment import json_schema
 from cortexdsl.language.protocol.loader import builtin_names
-from cortexdsl.models.transports.failures import FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("cortexdsl", "cortexdsl_tiny", "cortexdsl_train", "snakemake_logger_plugin_cortexdsl")

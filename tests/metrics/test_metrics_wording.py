@@ -12,7 +12,7 @@ import pytest
 from cortexdsl.core import Question
 from cortexdsl.metrics.replies import calls_tool, count_other_language, empty, is_foreign, refused, refuses, tool_calls
 from cortexdsl.metrics.view import view_debate
-from cortexdsl.models.transports.failures import FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
 from tests.stats.debates import made
 
 

@@ -16,7 +16,8 @@ from cortexdsl.models.budget import Budget, is_too_many, spent_before
 from cortexdsl.models.call_log.records import call_record, summary_of
 from cortexdsl.models.client import open_client
 from cortexdsl.models.spending import LEDGER_FILE, Spending, spent_so_far
-from cortexdsl.models.transports.failures import Failure, FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw, Usage
 from tests.models.kit import Fake, Time, call_of
 from tests.models.stub import Stub, serving

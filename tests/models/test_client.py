@@ -18,7 +18,8 @@ from cortexdsl.errors import BudgetError, ModelError
 from cortexdsl.models.call_keys import call_key
 from cortexdsl.models.call_log import call_locks
 from cortexdsl.models.client import open_client
-from cortexdsl.models.transports.failures import Failure, FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw
 from tests.models.kit import Fake, Time, call_of, settle, texts
 

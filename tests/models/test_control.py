@@ -13,7 +13,8 @@ from cortexdsl.core import Limits, Model, Rate, RateLimit
 from cortexdsl.errors import BudgetError, RecordError
 from cortexdsl.models.client import open_client
 from cortexdsl.models.control import Controls, Pause, Replacement, read_controls, write_controls
-from cortexdsl.models.transports.failures import Failure, FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import Failure
 from tests.models.kit import Fake, Time, call_of, settle
 
 SLOW = Rate((RateLimit(60, 60.0),))

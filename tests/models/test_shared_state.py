@@ -15,7 +15,8 @@ from cortexdsl.models.call_log.call_locks import CallLocks
 from cortexdsl.models.client import open_client
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.spending import spent_so_far
-from cortexdsl.models.transports.failures import Failure, FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import Failure
 from tests.models.kit import Fake, Time, call_of, settle, texts
 
 

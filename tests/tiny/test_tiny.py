@@ -17,7 +17,8 @@ from cortexdsl.core import Call, Model
 from cortexdsl.errors import InputError
 from cortexdsl.models.client import open_client
 from cortexdsl.models.shared_state import SharedState
-from cortexdsl.models.transports.failures import Failure, FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw, Usage
 from cortexdsl_tiny.chat import Chat
 from cortexdsl_tiny.folder import Folder

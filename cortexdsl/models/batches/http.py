@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from cortexdsl.models.transports.failures import Failure, FailureKind, from_status
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import Failure, from_status
 from cortexdsl.models.transports.interface import LARGEST_REPLY
 from cortexdsl.models.transports.wire import refuse_page, refuse_redirect
 

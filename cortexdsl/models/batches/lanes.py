@@ -29,7 +29,8 @@ from cortexdsl.models.budget import Budget
 from cortexdsl.models.endpoints.retry import Hooks
 from cortexdsl.models.job_tally import TallyWriter, WaveInfo
 from cortexdsl.models.spending import Spending
-from cortexdsl.models.transports.failures import Failure, FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import Failure
 
 T = TypeVar("T")
 Sent: TypeAlias = tuple[Wave, Mapping[str, Outcome]]

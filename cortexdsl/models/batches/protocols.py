@@ -15,7 +15,8 @@ from typing import Any, Protocol, TypeAlias
 
 from cortexdsl.models.batches.http import LONGEST_LINE, BatchHttp, custom_id_in
 from cortexdsl.models.batches.requests import BatchRequest, BatchResponse
-from cortexdsl.models.transports.failures import TOO_LARGE, Failure, FailureKind, from_status
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import TOO_LARGE, Failure, from_status
 from cortexdsl.models.transports.interface import MOST_TOKENS
 
 WAVE = "cortexdsl_wave"

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple, Protocol
 from cortexdsl.core import Call, Model
 from cortexdsl.models.transports.completions import read_completion
 from cortexdsl.models.transports.direct import body_of
-from cortexdsl.models.transports.failures import Failure, FailureKind, from_status
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import Failure, from_status
 from cortexdsl.models.transports.interface import Raw
 from cortexdsl.models.transports.litellm import EXCHANGE, LitellmTransport
 from cortexdsl.models.transports.registry import way_of

@@ -20,7 +20,8 @@ from cortexdsl.models.call_keys import plain
 from cortexdsl.models.endpoints.credentials import Secrets
 from cortexdsl.models.endpoints.rates import RateFile, RateMeter, rate_path
 from cortexdsl.models.endpoints.retry import OUTAGE_SECONDS, PROBE_SECONDS, FirstCall, Hooks, Outages
-from cortexdsl.models.transports.failures import Failure, FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.wire import mask_url, place_of
 
 START = 20

@@ -14,7 +14,8 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from cortexdsl.files import write_file
-from cortexdsl.models.transports.failures import Failure, FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import Failure
 
 T = TypeVar("T")
 PROBE_SECONDS = 5.0

@@ -16,7 +16,8 @@ from cortexdsl.core import Call, Message
 from cortexdsl.errors import InputError
 from cortexdsl.models.solver.prompts import read_prompt
 from cortexdsl.models.solver.replies import SolverSettings, decide, malform, solver_settings, speak
-from cortexdsl.models.transports.failures import Failure, FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw, TransportType, Usage, wire_seed
 
 SOLVER = "builtin/solver"

@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from cortexdsl.core import TOOL_CALLED, Tokens
-from cortexdsl.models.transports.failures import NO_COMPLETION, Failure, FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import NO_COMPLETION, Failure
 from cortexdsl.models.transports.interface import MOST_TOKENS, Raw, Usage
 
 _CACHE_READS = ("cache_read_input_tokens", "prompt_cache_hit_tokens")

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from cortexdsl.core import Call
 from cortexdsl.models.transports.completions import read_completion
-from cortexdsl.models.transports.failures import Failure, FailureKind, from_status
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import Failure, from_status
 from cortexdsl.models.transports.interface import TIMEOUT, Raw, TransportType, is_streamed, timeout_of
 from cortexdsl.models.transports.rate_headers import note_headers
 from cortexdsl.models.transports.streams import STREAMED, is_stream, largest_body, merged_completion

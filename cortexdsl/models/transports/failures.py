@@ -1,4 +1,4 @@
-"""Kinds of failed calls: which are retried, which are data, and which end the run."""
+"""Failed attempts to call a model: what went wrong, whether to wait, and what the attempt may have cost."""
 
 from __future__ import annotations
 
@@ -7,72 +7,12 @@ import math
 import re
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
-from enum import Enum
 from typing import Any
 
+from cortexdsl.models.transports.failure_kinds import FailureKind, kind_of_error, kind_of_words
 from cortexdsl.models.transports.interface import Usage
 
 LONGEST_EXCERPT = 300
-
-
-class FailureKind(Enum):
-    """A class of failures. The value is how a message to the user begins."""
-
-    RATE_LIMIT = "rate limit"
-    TRANSIENT = "the server failed or could not be reached"
-    QUOTA = "the quota is spent"
-    CONTEXT_WINDOW = "context window exceeded"
-    CONTENT_FILTER = "content filter"
-    AUTHENTICATION = "authentication failed"
-    BAD_REQUEST = "the request was refused"
-    NOT_FOUND = "not found"
-    MALFORMED = "malformed reply"
-    FOREIGN = "no model answers there"
-    TOOL = "the tool failed"
-
-    @property
-    def slug(self) -> str:
-        """The kind as logs and tallies call it: `rate_limit`."""
-        return self.name.lower()
-
-    @property
-    def is_retried(self) -> bool:
-        """Whether the same request may succeed a little later."""
-        return self in (FailureKind.RATE_LIMIT, FailureKind.TRANSIENT, FailureKind.MALFORMED, FailureKind.FOREIGN)
-
-    @property
-    def is_outage(self) -> bool:
-        """Whether it may be the server that is gone, and not the call that is wrong."""
-        return self in (FailureKind.TRANSIENT, FailureKind.FOREIGN)
-
-    @property
-    def is_data(self) -> bool:
-        """Whether the failure is a fact about this call alone, to be logged and counted, and no end of the run."""
-        return self in (FailureKind.CONTEXT_WINDOW, FailureKind.CONTENT_FILTER, FailureKind.MALFORMED, FailureKind.TOOL)
-
-    @property
-    def is_refusal(self) -> bool:
-        """Whether every call to the model would fail alike, so that the run ends: a wrong key, an unknown parameter."""
-        return not self.is_retried and not self.is_data
-
-
-REMEDIES: Mapping[FailureKind, str] = {
-    FailureKind.CONTEXT_WINDOW: "send less, or use a model with a longer context",
-    FailureKind.TOOL: "correct the function, or give it more `seconds`",
-    FailureKind.CONTENT_FILTER: "use another model or provider for this text",
-    FailureKind.MALFORMED: "see that the address speaks the OpenAI protocol",
-    FailureKind.RATE_LIMIT: "lower `limits: connections`, or run again later: finished calls are kept",
-    FailureKind.TRANSIENT: "see that the server runs and answers at this address, then run again: finished "
-    "calls are kept",
-    FailureKind.QUOTA: "add credit at the provider, then run again: finished calls are kept",
-    FailureKind.AUTHENTICATION: "set the environment variable with the API key (`api_key_env: NAME` chooses another "
-    "variable)",
-    FailureKind.BAD_REQUEST: "correct the model entry of the spec (name and options); `drop: [NAME]` there leaves a "
-    "parameter out",
-    FailureKind.FOREIGN: "see that `api_base` is the address of a model server (it usually ends in /v1), and that "
-    "it is up",
-    FailureKind.NOT_FOUND: "correct `model` or `api_base` (an OpenAI-compatible address usually ends in /v1)",
-}
 
 
 def kind_of(error: str) -> str:
@@ -141,24 +81,8 @@ class Failure(Exception):  # noqa: N818 (it says what happened; the client decid
         return other
 
 
-_CONTEXT = (
-    "context_length_exceeded",
-    "context length",
-    "context window",
-    "maximum context",
-    "too many tokens",
-    "prompt is too long",
-)
-_FILTER = (
-    "content_filter",
-    "content_policy",
-    "content management policy",
-    "content policy",
-    "responsibleaipolicy",
-)
 _NO_KEY = re.compile(r"missing (?:\w+ )?(?:credentials|api[ _]key)|api[ _]key (?:\w+ ){,4}must be set", re.IGNORECASE)
 """Errors of clients that have no key and send nothing; litellm reports a server error (OpenAI, Gemini)."""
-_QUOTA = ("insufficient_quota", "exceeded your current quota", "credit balance", "billing", "payment required")
 
 
 def from_status(status: int, body: str, headers: Mapping[str, str], now: float) -> Failure:
@@ -175,8 +99,9 @@ def from_status(status: int, body: str, headers: Mapping[str, str], now: float) 
         Seconds since the epoch, for `Retry-After` as a date.
     """
     what = f"HTTP {status}: {_message(body)}"
-    delay = _delay(body)
-    return Failure(_kind_of(status, body.lower()), what, retry_after=retry_after(headers, now) or delay)
+    wait = retry_after(headers, now) or _delay(body)
+    kind = kind_of_error(status, body.lower(), is_to_wait=wait is not None)
+    return Failure(kind, what, retry_after=wait)
 
 
 def error_in(body: bytes) -> Failure | None:
@@ -200,55 +125,11 @@ def error_in(body: bytes) -> Failure | None:
     codes = [str(error.get(name)) for name in ("code", "status", "type")] if isinstance(error, dict) else []
     status = next((int(code) for code in codes if re.fullmatch("[45][0-9][0-9]", code)), None)
     words = " ".join([message, *codes]).lower()
-    kind = _kind_of(status, words) if status is not None else _kind_of_words(words)
+    kind = kind_of_error(status, words) if status is not None else kind_of_words(words)
     return Failure(kind, f"HTTP 200 with an error: {message}")
 
 
 _ERROR = b'"error"'
-_KINDS_BY_WORDS = (
-    (re.compile(r"rate.?limit|too many requests|throttl"), FailureKind.RATE_LIMIT),
-    (
-        re.compile(r"overloaded|unavailable|capacity|time.?out|timed out|try again|internal|server.error"),
-        FailureKind.TRANSIENT,
-    ),
-    (re.compile(r"api.?key|unauthorized|authenticat|permission"), FailureKind.AUTHENTICATION),
-    (re.compile(r"not.found|does not exist|no such model"), FailureKind.NOT_FOUND),
-    (re.compile(r"invalid|bad.request|unsupported|not supported|must be"), FailureKind.BAD_REQUEST),
-)
-
-
-def _kind_of_words(words: str) -> FailureKind:
-    """Return the kind of an error that names no status; one whose words say nothing may pass, so it is tried again."""
-    if any(word in words for word in _QUOTA):
-        return FailureKind.QUOTA
-    special = _kind_of(400, words)
-    if special is not FailureKind.BAD_REQUEST:
-        return special
-    return next((kind for pattern, kind in _KINDS_BY_WORDS if pattern.search(words)), FailureKind.TRANSIENT)
-
-
-def _kind_of(status: int, text: str) -> FailureKind:
-    if status == 429 and _delay(text) is not None:
-        return FailureKind.RATE_LIMIT
-    if any(word in text for word in _QUOTA) and status in (400, 402, 403, 429):
-        return FailureKind.QUOTA
-    if status in (400, 413, 422):
-        if any(word in text for word in _CONTEXT):
-            return FailureKind.CONTEXT_WINDOW
-        if any(word in text for word in _FILTER):
-            return FailureKind.CONTENT_FILTER
-        return FailureKind.BAD_REQUEST
-    by_status = {
-        401: FailureKind.AUTHENTICATION,
-        402: FailureKind.QUOTA,
-        403: FailureKind.AUTHENTICATION,
-        404: FailureKind.NOT_FOUND,
-        408: FailureKind.TRANSIENT,
-        409: FailureKind.TRANSIENT,
-        425: FailureKind.TRANSIENT,
-        429: FailureKind.RATE_LIMIT,
-    }
-    return by_status.get(status, FailureKind.TRANSIENT if status >= 500 else FailureKind.BAD_REQUEST)
 
 
 _DELAY = re.compile(r'"retrydelay":\s*"(\d+(?:\.\d+)?)s"|please retry in (\d+(?:\.\d+)?) ?s', re.IGNORECASE)
@@ -290,6 +171,13 @@ _BY_CLASS: Mapping[str, FailureKind] = {
 }
 
 
+_AS_WORDED = (
+    None, FailureKind.RATE_LIMIT, FailureKind.BAD_REQUEST, FailureKind.AUTHENTICATION, FailureKind.NOT_FOUND,
+    FailureKind.TRANSIENT,
+)  # fmt: skip
+"""Classes of litellm that say no more than the status: its words may say that the prompt is too long, or moderated."""
+
+
 def from_exception(error: BaseException, now: float) -> Failure:
     """Return the failure that an exception of litellm means: one of ours below it; else by class, status and text."""
     ours = _below(error)
@@ -298,21 +186,31 @@ def from_exception(error: BaseException, now: float) -> Failure:
     message = _NAMES.sub("", str(error))
     kind = next((_BY_CLASS[c.__name__] for c in type(error).__mro__ if c.__name__ in _BY_CLASS), None)
     status = getattr(error, "status_code", None)
-    if isinstance(status, int) and status >= 400 and kind in (None, FailureKind.RATE_LIMIT, FailureKind.BAD_REQUEST):
-        kind = _kind_of(status, message.lower())
-    if kind in (None, FailureKind.TRANSIENT) and _NO_KEY.search(message):
-        kind = FailureKind.AUTHENTICATION
     response = getattr(error, "response", None)
     # Exceptions of litellm have an empty response object of their own, and the server's headers as an attribute.
     of_server = getattr(error, "litellm_response_headers", None)
     headers: Mapping[str, str] = of_server or getattr(response, "headers", None) or {}
+    wait = retry_after(headers, now) or _delay(message)
+    if isinstance(status, int) and status >= 400 and kind in _AS_WORDED:
+        kind = kind_of_error(status, f"{message} {_codes(error)}".lower(), is_to_wait=wait is not None)
+    if kind in (None, FailureKind.TRANSIENT) and _NO_KEY.search(message):
+        kind = FailureKind.AUTHENTICATION
     is_late = any(c.__name__ in ("Timeout", "TimeoutError") for c in type(error).__mro__)
     return Failure(
         kind or FailureKind.BAD_REQUEST,
         _told(message),
-        retry_after=retry_after(headers, now) or _delay(message),
+        retry_after=wait,
         may_have_cost=is_late or None,
     )
+
+
+def _codes(error: BaseException | None) -> str:
+    """Return the codes and types of errors that an exception and its causes name; litellm's text leaves them out."""
+    found: list[str] = []
+    while error is not None and len(found) < 20:
+        found += [str(value) for name in ("code", "type") if (value := getattr(error, name, None))]
+        error = error.__cause__ or error.__context__
+    return " ".join(found)
 
 
 def _told(message: str) -> str:
@@ -334,8 +232,14 @@ def _below(error: BaseException | None) -> Failure | None:
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Return the seconds that a `Retry-After` header asks to wait, or None (also if it is unreadable)."""
-    header = next((value for name, value in headers.items() if name.lower() == "retry-after"), None)
+    """Return the seconds that a `Retry-After` header asks to wait, or None (also if it is unreadable).
+
+    OpenAI and Azure also send `retry-after-ms`, which is more exact.
+    """
+    named = {name.lower(): value for name, value in headers.items()}
+    if (header := named.get("retry-after-ms")) is not None and re.fullmatch(r"\d+(\.\d+)?", header):
+        return float(header) / 1000
+    header = named.get("retry-after")
     if header is None:
         return None
     try:

@@ -26,7 +26,8 @@ from cortexdsl.core import Call, Floats, Model
 from cortexdsl.models.call_keys import plain
 from cortexdsl.models.transports.caching import with_cache_marks
 from cortexdsl.models.transports.completions import completion, read_completion
-from cortexdsl.models.transports.failures import NO_COMPLETION, Failure, FailureKind, from_exception
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import NO_COMPLETION, Failure, from_exception
 from cortexdsl.models.transports.interface import TIMEOUT, Raw, TransportType, is_streamed, timeout_of
 from cortexdsl.models.transports.rate_headers import note_headers
 from cortexdsl.models.transports.streams import STREAMED, is_stream, largest_body, merged_completion, refuse_broken

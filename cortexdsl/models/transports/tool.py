@@ -21,7 +21,8 @@ from cortexdsl.core import AS_WRITTEN, Call
 from cortexdsl.errors import InputError
 from cortexdsl.import_path import python_command
 from cortexdsl.models.transports.calculator import NoNumberError, value_of, written
-from cortexdsl.models.transports.failures import Failure, FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import LARGEST_REPLY, Raw, TransportType, Usage
 
 TOOL = "tool"

@@ -18,7 +18,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 from cortexdsl.core import Call, Image
 from cortexdsl.models.call_keys import plain
-from cortexdsl.models.transports.failures import TOO_LARGE, Failure, FailureKind, error_in
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import TOO_LARGE, Failure, error_in
 from cortexdsl.models.transports.interface import LARGEST_REPLY, wire_seed
 
 

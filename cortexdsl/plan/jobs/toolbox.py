@@ -11,7 +11,8 @@ from cortexdsl.core import AS_WRITTEN, Cell, Model
 from cortexdsl.errors import KnowledgeError
 from cortexdsl.models.client import Client
 from cortexdsl.models.similarity.embeddings import Embedder
-from cortexdsl.models.transports.failures import Failure, FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.tool import CALCULATOR, PYTHON, SEARCH, TOOL, Function, ToolTransport, identity_of
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.models import tool_sources, tools_of

@@ -12,7 +12,8 @@ from cortexdsl.cli.main import main
 from cortexdsl.core import Call, Limits, Model
 from cortexdsl.models.client import open_client
 from cortexdsl.models.endpoints.refusals import REFUSALS_FILE
-from cortexdsl.models.transports.failures import Failure, FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw, Usage
 from cortexdsl.plan import compile_spec
 from tests.models.kit import Time, call_of

@@ -17,7 +17,8 @@ from cortexdsl.errors import BudgetError, ModelError
 from cortexdsl.models.client import open_client
 from cortexdsl.models.endpoints.retry import Outages
 from cortexdsl.models.spending import spent_so_far
-from cortexdsl.models.transports.failures import Failure, FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw, Usage
 from tests.models.kit import Fake, Time, call_of, settle
 

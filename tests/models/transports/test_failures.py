@@ -7,7 +7,8 @@ import json
 import pytest
 
 from cortexdsl.models.endpoints.retry import Patience
-from cortexdsl.models.transports.failures import FailureKind, from_exception, from_status, retry_after
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import from_exception, from_status, retry_after
 
 
 @pytest.mark.parametrize(

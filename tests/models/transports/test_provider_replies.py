@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from cortexdsl.core import Call, Model
-from cortexdsl.models.transports.failures import Failure, FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import PLACEHOLDER_KEY, Raw, Usage
 from cortexdsl.models.transports.litellm import LitellmTransport
 from tests.models.transports.wires import WIRES, Served, serving

@@ -13,7 +13,8 @@ from aiohttp import web
 
 from cortexdsl.core import Call, Model, Reply
 from cortexdsl.models.client import open_client
-from cortexdsl.models.transports.failures import Failure, FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import is_streamed
 from cortexdsl.models.transports.streams import merged_completion, refuse_broken
 from tests.models.kit import Time, call_of

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from cortexdsl.errors import InputError
 from cortexdsl.models.transports.calculator import NoNumberError, value_of, written
-from cortexdsl.models.transports.failures import Failure, FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.tool import Function, calculate, identity_of, requests, source_of
 
 

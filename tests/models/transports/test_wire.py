@@ -18,7 +18,8 @@ from cortexdsl.models.call_keys import call_key
 from cortexdsl.models.client import open_client
 from cortexdsl.models.endpoints.retry import Hooks
 from cortexdsl.models.shared_state import SharedState
-from cortexdsl.models.transports.failures import Failure, FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw, Transport
 from tests.models.kit import Time, call_of
 from tests.models.stub import Stub, serving
@@ -250,6 +251,302 @@ def test_an_error_is_taken_for_the_same(status: int, message: str, code: str) ->
     assert isinstance(litellm, Failure)
     assert isinstance(direct, Failure)
     assert (direct.kind, direct.retry_after) == (litellm.kind, litellm.retry_after)
+
+
+PROVIDER_ERRORS = [
+    # Limits per minute, whose words name billing; the wait is the header's.
+    (
+        "groq",
+        429,
+        {
+            "message": "Rate limit reached for model `llama-3.1-8b-instant` in organization `org_x` service tier "
+            "`on_demand` on tokens per minute (TPM): Limit 6000, Used 5900, Requested 300. Try again in 2s. Need more "
+            "tokens? Upgrade to Dev Tier today at https://console.groq.com/settings/billing",
+            "type": "tokens",
+            "code": "rate_limit_exceeded",
+        },
+        {"retry-after": "2"},
+        FailureKind.RATE_LIMIT,
+        2.0,
+    ),
+    (
+        "openai",
+        429,
+        {
+            "message": "Rate limit reached for gpt-4o in organization org-x on requests per min (RPM): Limit 3, "
+            "Used 3, Requested 1. Please try again in 20s. "
+            "You can increase your rate limit by adding a payment method to your account at "
+            "https://platform.openai.com/account/billing.",
+            "type": "requests",
+            "code": "rate_limit_exceeded",
+        },
+        {"retry-after-ms": "1500", "retry-after": "2"},
+        FailureKind.RATE_LIMIT,
+        1.5,
+    ),
+    (
+        "openai",
+        429,
+        {
+            "message": "You exceeded your current quota, please check your plan and billing details.",
+            "type": "insufficient_quota",
+            "code": "insufficient_quota",
+        },
+        {},
+        FailureKind.QUOTA,
+        None,
+    ),
+    (
+        "gemini",
+        429,
+        {
+            "code": 429,
+            "message": "You exceeded your current quota, please check your plan and billing "
+            "details. Please retry in 7.5s.",
+            "status": "RESOURCE_EXHAUSTED",
+        },
+        {},
+        FailureKind.RATE_LIMIT,
+        7.5,
+    ),
+    (
+        "anthropic",
+        400,
+        {
+            "type": "invalid_request_error",
+            "message": "Your credit balance is too low to access the "
+            "Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.",
+        },
+        {},
+        FailureKind.QUOTA,
+        None,
+    ),
+    (
+        "deepseek",
+        402,
+        {"message": "Insufficient Balance", "type": "unknown_error", "code": "invalid_request_error"},
+        {},
+        FailureKind.QUOTA,
+        None,
+    ),
+    (
+        "openrouter",
+        402,
+        {"message": "Insufficient credits. Add more using https://openrouter.ai/settings/credits", "code": 402},
+        {},
+        FailureKind.QUOTA,
+        None,
+    ),
+    # One question that is too long: that question alone fails.
+    (
+        "llama.cpp",
+        400,
+        {
+            "code": 400,
+            "message": "request (6020 tokens) exceeds the available context size (4096 tokens), try increasing it",
+            "type": "exceed_context_size_error",
+        },
+        {},
+        FailureKind.CONTEXT_WINDOW,
+        None,
+    ),
+    (
+        "ollama",
+        400,
+        {"message": "input length exceeds the context length", "type": "api_error"},
+        {},
+        FailureKind.CONTEXT_WINDOW,
+        None,
+    ),
+    (
+        "ollama",
+        500,
+        {"message": "the input length exceeds maximum context length", "type": "api_error"},
+        {},
+        FailureKind.CONTEXT_WINDOW,
+        None,
+    ),
+    (
+        "tgi",
+        422,
+        {
+            "message": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 6020 "
+            "`inputs` tokens and 512 `max_new_tokens`",
+            "type": "validation",
+        },
+        {},
+        FailureKind.CONTEXT_WINDOW,
+        None,
+    ),
+    (
+        "together",
+        422,
+        {
+            "message": "Input validation error: `inputs` must have less than 4096 tokens. Given: 6020",
+            "type": "invalid_request_error",
+        },
+        {},
+        FailureKind.CONTEXT_WINDOW,
+        None,
+    ),
+    (
+        "xai",
+        400,
+        {"message": "This model's maximum prompt length is 131072 but the request contains 140000 tokens."},
+        {},
+        FailureKind.CONTEXT_WINDOW,
+        None,
+    ),
+    (
+        "vllm",
+        400,
+        {
+            "message": "The decoder prompt (length 6020) is longer than the maximum model length of 4096. Make "
+            "sure that `max_model_len` is no smaller",
+            "type": "BadRequestError",
+            "code": 400,
+        },
+        {},
+        FailureKind.CONTEXT_WINDOW,
+        None,
+    ),
+    (
+        "vllm",
+        400,
+        {
+            "message": "This model's maximum context length is 4096 tokens. However, you requested 6020 tokens",
+            "type": "BadRequestError",
+            "code": 400,
+        },
+        {},
+        FailureKind.CONTEXT_WINDOW,
+        None,
+    ),
+    (
+        "groq",
+        413,
+        {
+            "message": "Request too large for model `llama-3.1-8b-instant` on tokens per minute (TPM): Limit 6000, "
+            "Requested 8000, please reduce your message size and try again. Visit https://console.groq.com/settings/billing",
+            "type": "tokens",
+            "code": "rate_limit_exceeded",
+        },
+        {},
+        FailureKind.CONTEXT_WINDOW,
+        None,
+    ),
+    (
+        "openai",
+        429,
+        {
+            "message": "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 50000.",
+            "type": "tokens",
+            "code": "rate_limit_exceeded",
+        },
+        {"retry-after": "1"},
+        FailureKind.CONTEXT_WINDOW,
+        1.0,
+    ),
+    # One question that is moderated: that question alone fails.
+    (
+        "deepseek",
+        400,
+        {"message": "Content Exists Risk", "type": "invalid_request_error", "code": "invalid_request_error"},
+        {},
+        FailureKind.CONTENT_FILTER,
+        None,
+    ),
+    (
+        "dashscope",
+        400,
+        {
+            "message": "Input data may contain inappropriate content.",
+            "type": "data_inspection_failed",
+            "code": "data_inspection_failed",
+        },
+        {},
+        FailureKind.CONTENT_FILTER,
+        None,
+    ),
+    (
+        "openai",
+        400,
+        {
+            "message": "Invalid prompt: your prompt was flagged as potentially violating our usage policy.",
+            "type": "invalid_request_error",
+            "code": "invalid_prompt",
+        },
+        {},
+        FailureKind.CONTENT_FILTER,
+        None,
+    ),
+    (
+        "openrouter",
+        403,
+        {"message": 'x/y requires moderation on Z. Your input was flagged for "violence".', "code": 403},
+        {},
+        FailureKind.CONTENT_FILTER,
+        None,
+    ),
+    (
+        "xai",
+        403,
+        {"message": "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO"},
+        {},
+        FailureKind.CONTENT_FILTER,
+        None,
+    ),
+    # What passes, and what does not.
+    (
+        "groq",
+        498,
+        {"message": "Flex tier capacity exceeded", "code": "capacity_exceeded"},
+        {},
+        FailureKind.TRANSIENT,
+        None,
+    ),
+    (
+        "tgi",
+        424,
+        {"message": "Request failed during generation: Server error", "type": "generation"},
+        {},
+        FailureKind.TRANSIENT,
+        None,
+    ),
+    ("anthropic", 529, {"type": "overloaded_error", "message": "Overloaded"}, {}, FailureKind.TRANSIENT, None),
+    (
+        "openai",
+        403,
+        {"message": "You are not allowed to sample from this model", "type": "invalid_request_error"},
+        {},
+        FailureKind.AUTHENTICATION,
+        None,
+    ),
+    (
+        "openai",
+        400,
+        {
+            "message": "Unsupported parameter: 'max_tokens' is not supported with this model.",
+            "code": "unsupported_parameter",
+        },
+        {},
+        FailureKind.BAD_REQUEST,
+        None,
+    ),
+]
+"""Errors in the formats of providers and servers, from their documentation and source."""
+
+
+@pytest.mark.parametrize(("provider", "status", "error", "headers", "kind", "wait"), PROVIDER_ERRORS)
+def test_providers_errors_mean_the_same_by_both_ways(
+    provider: str, status: int, error: dict[str, Any], headers: dict[str, str], kind: FailureKind, wait: float | None
+) -> None:
+    """One question that is too long or moderated is no end of the run, and a limit per minute is waited for."""
+    litellm, direct = both(Wire(status, json.dumps({"error": error}), list(headers.items())))
+    assert isinstance(direct, Failure)
+    assert isinstance(litellm, Failure)
+    assert (direct.kind, direct.retry_after) == (kind, wait)
+    assert (litellm.kind, litellm.retry_after) == (kind, wait)
 
 
 WAYS = ("direct", "openai")
