@@ -327,7 +327,7 @@ def _nested(row: Any, levels: list[str], outer: Row, place: str) -> Iterator[Row
         return
     inner = row.get(levels[0])
     if not isinstance(inner, list):
-        raise DataError(f"{place}: no list {levels[0]!r}\n    is this the dataset's official file?")
+        raise DataError(f"{place}: no list {levels[0]!r}\n    there is: {', '.join(map(str, row))}")
     plain = {key: value for key, value in row.items() if isinstance(value, str | int | float | bool)}
     for part in inner:
         yield from _nested(part, levels[1:], {**outer, **plain}, place)
