@@ -50,9 +50,11 @@ def test_specs_in_folders_outside_specs_and_several_at_once_are_planned_by_name_
         (TINY.replace("seed: 1", "seed: -1"), (), r"error: specs/tiny.yaml:2:7: seed is -1\n"),
         (TINY.replace("voting", "votng"), (), r"did you mean voting"),
         (TINY, ("--config", "spec=tinny"), r"error: there is no spec 'tinny'\n    did you mean tiny\? specs: tiny\n"),
+        (TINY, ("--config", "spc=tiny"), r"error: --config spc: unknown key\n    did you mean spec\? allowed: spec, "),
+        (TINY, ("--config", "spec=tiny"), r"error: prompts/own.j2:1:4: there is no variable qestion .used at specs/tiny"),
         (TINY, ("results/none/report.html",), r"error: there is no spec 'none'\n"),
     ],
-    ids=["a value", "a name", "no such spec", "no such result"],
+    ids=["a value", "a name", "no such spec", "no such key", "a prompt", "no such result"],
 )
 def test_a_mistake_is_one_message_without_a_traceback(
     fresh: Bench, text: str, arguments: tuple[str, ...], said: str
