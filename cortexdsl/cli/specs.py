@@ -37,13 +37,13 @@ models:                                     # any litellm model: {model: openai/
   weak:   {model: builtin/solver, skill: 0.4, parameters: 1.0e9, tokens: 2.0e12}
   strong: {model: builtin/solver, skill: 0.7, parameters: 7.0e9, tokens: 15e12}
 agents:
-  - {name: first, model: weak}
-  - {name: second, model: weak}
-  - {name: third, model: strong}
+  - {name: one, model: weak}
+  - {name: two, model: weak}
+  - {name: three, model: strong}
 
 methods:
   debate:  {protocol: cortexdebate, rounds: 2}
-  matched: {protocol: self-consistency, agents: [third], match: {calls: debate}}
+  matched: {protocol: self-consistency, agents: [three], match: {calls: debate}}
 
 analysis:
   families:

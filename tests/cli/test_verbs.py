@@ -22,9 +22,9 @@ dataset: {name: arithmetic, size: 3}
 models:
   one: {model: builtin/solver, skill: 0.4, parameters: 1.0e9, tokens: 2.0e12}
 agents:
-  - {name: first, model: one}
-  - {name: second, model: one}
-  - {name: third, model: one}
+  - {name: one, model: one}
+  - {name: two, model: one}
+  - {name: three, model: one}
 methods:
   sparse: {protocol: cortexdebate, rounds: 2}
   vote:   {protocol: voting}
@@ -241,12 +241,12 @@ def test_debates_of_an_agent_that_left_the_spec_are_not_decided_anew(
     """Its votes would be lost, and the records written anew without them."""
     out = debated("sparse")
     before = out.read_bytes()
-    text = SPEC.replace("  - {name: third, model: one}\n", "").replace("  vote:   {protocol: voting}\n", "")
+    text = SPEC.replace("  - {name: three, model: one}\n", "").replace("  vote:   {protocol: voting}\n", "")
     Path("specs/x.yaml").write_text(text)
     capsys.readouterr()
     assert main(["regrade", "x"]) == 2
     said = capsys.readouterr().err
-    assert "third spoke in the debates of sparse, and is not among its agents now" in said
+    assert "three spoke in the debates of sparse, and is not among its agents now" in said
     assert "run the experiment again first: cortexdsl run specs/x.yaml" in said
     assert out.read_bytes() == before
 
@@ -321,7 +321,7 @@ def test_explain_draws_a_matched_method_as_often_as_the_plan_counts(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The longest debate of `sparse`: three agents answer, and twice again. `samples` is not looked at."""
-    matched = "  matched: {protocol: self-consistency, agents: [third], match: {calls: sparse}}\n"
+    matched = "  matched: {protocol: self-consistency, agents: [three], match: {calls: sparse}}\n"
     Path("specs/x.yaml").write_text(SPEC + matched)
     assert main(["explain", "specs/x.yaml", "matched"]) == 0
     said = capsys.readouterr().out

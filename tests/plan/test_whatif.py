@@ -25,12 +25,12 @@ def left_out(folder: Path, whatif: str) -> list[str]:
 @pytest.mark.parametrize(
     ("whatif", "found"),
     [
-        ("full: {without: agent}", ["agent=first", "agent=second", "agent=third"]),
+        ("full: {without: agent}", ["agent=one", "agent=two", "agent=three"]),
         ("full: {without: [round]}", ["round=1"]),
         ("full: {without: step}", ["step=revise"]),
-        ("full: {without: ['agent=first,third', edge=first:second]}", ["agent=first,third", "edge=first:second"]),
-        ("full: {without: [agent=first], shapley: exact}", ["agent=first", "agent=second,third", "agent=first,third",
-                                                            "agent=first,second", "agent=third", "agent=second"]),
+        ("full: {without: ['agent=one,three', edge=one:two]}", ["agent=one,three", "edge=one:two"]),
+        ("full: {without: [agent=one], shapley: exact}", ["agent=one", "agent=two,three", "agent=one,three",
+                                                            "agent=one,two", "agent=three", "agent=two"]),
     ],
 )  # fmt: skip
 def test_what_is_left_out(tmp_path: Path, whatif: str, found: list[str]) -> None:
@@ -45,24 +45,24 @@ def test_drawn_orders_are_those_of_the_seed(tmp_path: Path) -> None:
     first, again = (asked(tmp_path / name, "full: {shapley: {permutations: 4}}").whatifs[0] for name in "ab")
     assert first == again
     assert first.coalitions is not None
-    assert [sorted(order) for order in first.coalitions.orders] == [["first", "second", "third"]] * 4
+    assert [sorted(order) for order in first.coalitions.orders] == [["one", "three", "two"]] * 4
 
 
 @pytest.mark.parametrize(
     ("whatif", "place", "what"),
     [
-        ("full: {without: [agent=frst]}", "27:20", "there is no agent frst in full\n    did you mean first?"),
-        ("full: {without: [agent, edge=first:fourth]}", "27:27", "there is no agent fourth"),
+        ("full: {without: [agent=oen]}", "27:20", "there is no agent oen in full\n    did you mean one?"),
+        ("full: {without: [agent, edge=one:fourth]}", "27:27", "there is no agent fourth"),
         ("vote: {without: agent}", "27:9", "there is no cell 'vote'"),
         ("full: {without: round=2}", "27:19", "there is no round 2 in full\n    rounds: 1"),
         ("full: {without: round=0}", "27:19", "round 0 is the opening"),
         ("full: {without: step=answer}", "27:19", "step answer opens the debate"),
         ("full: {without: [agents]}", "27:20", "'agents' is nothing that can be left out\n    did you mean agent?"),
-        ("full: {without: 'agent=first,second,third'}", "27:19", "nobody is left to debate as debater"),
-        ("full: {without: 'agent=first,first'}", "27:19", "names one agent twice"),
+        ("full: {without: 'agent=one,two,three'}", "27:19", "nobody is left to debate as debater"),
+        ("full: {without: 'agent=one,one'}", "27:19", "names one agent twice"),
         ("full: {}", "27:9", "nothing is left out"),
         ("full: {shapley: {permutations: 1}}", "27:34", "at least 2"),
-        ("matched: {shapley: exact}", "27:22", "matched has one debater, third"),
+        ("matched: {shapley: exact}", "27:22", "matched has one debater, three"),
         ("matched: {without: agent}", "27:22", "matched has no agent that it could do without"),
         ("matched: {without: edge}", "27:22", "matched has no edge that it could do without"),
     ],
@@ -90,15 +90,15 @@ def test_a_cell_that_grows_to_a_budget_is_refused_in_the_spec_and_by_the_command
 def test_only_calls_whose_messages_change_are_counted(tmp_path: Path) -> None:
     """By hand, of each question: without one of three, two open as they did and answer anew.
 
-    Without the round nothing is new. Along the edge that is left out `second` reads what it reads without `first`.
+    Without the round nothing is new. Along the edge that is left out `two` reads what it reads without `one`.
     """
-    found = asked(tmp_path, "full: {without: [agent=first, round=1, edge=first:second]}")
+    found = asked(tmp_path, "full: {without: [agent=one, round=1, edge=one:two]}")
     cost = rehearse_whatifs(found, found.whatifs)
     debates = 2 * 6
     assert {str(without): (one.calls, one.calls - one.shared_calls) for (_, without), one in cost.items()} == {
-        "agent=first": (4 * debates, 2 * debates),
+        "agent=one": (4 * debates, 2 * debates),
         "round=1": (3 * debates, 0),
-        "edge=first:second": (6 * debates, 0),
+        "edge=one:two": (6 * debates, 0),
     }
     total, by_cell = rehearse_plan(found)
     assert by_cell[WHAT_IF.format("full")].calls == 13 * debates
