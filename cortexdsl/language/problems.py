@@ -239,6 +239,8 @@ def _type_remedy(kind: str, value: Any) -> str:
         return f'if a text is meant, put it in quotes: "{shown(value)}"'
     if kind.startswith(("int", "float")) and isinstance(value, str):
         bare = value.replace("_", "").strip()
+        if re.fullmatch(r"\d{1,3}(,\d{3})+", bare):
+            return f"write it without commas: {bare.replace(',', '')}"
         if bare.lstrip("+-0").replace(".", "", 1).isdigit():
             return "write it without quotes and leading zeros"
         if bare.endswith("%") and kind.startswith("int"):
