@@ -21,6 +21,7 @@ from cortexdsl.plan.forecast.validation import validate
 from cortexdsl.plan.forecast.warnings import (
     models_of,
     prompts_too_long,
+    steps_that_show_nothing,
     unasked_caches,
     unclaimed_cells,
     unreadable_replies,
@@ -103,6 +104,7 @@ def _warnings(plan: Plan) -> list[Problem]:
     problems += _unmeasurable(plan)
     problems += _without_numbers(plan)
     problems += unreadable_replies(plan)
+    problems += steps_that_show_nothing(plan)
     if plan.jobs > MANY_JOBS:
         remedy = "Snakemake takes minutes to schedule so many: use a larger shard_size, or fewer replicates or cells"
         problems.append(Problem(plan.spec_path, f"{plan.jobs:,} debate jobs", remedy))

@@ -162,7 +162,10 @@ def _refuse_odd_space(event: Any, mark: Mark) -> None:
 
 
 def _of_odd_space(space: str) -> tuple[str, str]:
-    return f"U+{ord(space):04X}, {unicodedata.name(space).lower()}", "write an ordinary space; or put the text in quotes"
+    return (
+        f"U+{ord(space):04X}, {unicodedata.name(space).lower()}",
+        "write an ordinary space; or put the text in quotes",
+    )
 
 
 class _Builder:

@@ -220,7 +220,10 @@ def _read_named(entry: DatasetEntry, dataset: Dataset) -> tuple[DatasetEntry, It
     subsets = _subsets(entry, dataset)
     place, table = _Place(), None
     if dataset.path is not None:
-        source, rows = dataset.path, partial(_file_rows, entry, dataset, dataset.path, subsets, place)
+        source = dataset.path
+        rows: Callable[[], Iterator[Mapping[str, Any]]] = partial(
+            _file_rows, entry, dataset, dataset.path, subsets, place
+        )
     else:
         table = _table(entry, dataset, subsets)
         source, rows = f"hub: {table.id}", table.rows

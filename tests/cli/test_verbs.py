@@ -334,8 +334,11 @@ def test_explain_draws_protocols_and_methods(here: Path, capsys: pytest.CaptureF
     """A built-in protocol by name with a setting, and a method of a spec."""
     assert main(["explain", "group", "--agents", "4", "--set", "groups=2"]) == 0
     assert "group" in capsys.readouterr().out
-    assert main(["explain", "specs/x.yaml", "vote"]) == 0
-    assert capsys.readouterr().out.startswith("vote: ")
+    for spec in ("specs/x.yaml", "x"):
+        assert main(["explain", spec, "vote"]) == 0
+        assert capsys.readouterr().out.startswith("vote: ")
+    assert main(["explain"]) == 0
+    assert "mad-judge              Affirmative, negative and judge\n" in capsys.readouterr().out
     assert main(["explain", "specs/x.yaml", "vot"]) == 2
     assert main(["explain", "group", "--set", "groups"]) == 2
     assert main(["explain", "grup"]) == 2

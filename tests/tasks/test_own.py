@@ -318,7 +318,7 @@ def test_a_row_without_options_is_refused(tmp_path: Path, choices: Any) -> None:
 
 @pytest.mark.parametrize("answer", ["4", 4])
 def test_a_gold_that_counts_from_one_is_explained(tmp_path: Path, answer: Any) -> None:
-    with pytest.raises(DataError, match="one of A, B, C, D .numbers of JSON count the options from 0."):
+    with pytest.raises(DataError, match=r"one of A, B, C, D .numbers of JSON count the options from 0"):
         choice(tmp_path, ["Rome", "Oslo", "Bern", "Riga"], answer)
 
 
@@ -328,6 +328,16 @@ def test_rows_in_lists_of_an_object_are_pointed_out(tmp_path: Path, fields: dict
     assert "write records: data.qas" in refused(tmp_path, json.dumps(content), "a.json", fields=fields)
     said = refused(tmp_path, json.dumps(content), "a.json", fields={"records": "rows"})
     assert "no list 'rows'\n    there is: version, data" in said
+
+
+def test_a_file_of_the_current_folder_is_named_by_its_path_from_the_spec(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.csv").write_text("question,answer\n1+1?,2\n")
+    with pytest.raises(DataError, match=r"data/a.csv is in the current folder, .* folder of the spec"):
+        load(Dataset("a", path=str(tmp_path / "specs" / "data" / "a.csv")))
 
 
 def test_a_passage_of_unknown_parts_is_one_error(tmp_path: Path) -> None:

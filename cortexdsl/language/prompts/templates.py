@@ -227,15 +227,23 @@ class Templates:
 
     def _missing(self, prompt: str, error: TemplateNotFound) -> SpecError:
         name = str(error.name or "")
-        near = get_close_matches(name, self.shipped(), n=1)
+        near = self._nearest(name)
         looked = [_shown(folder) for folder in self.own_folders] or ["prompts/ beside the spec or above it"]
-        remedy = f"did you mean {near[0]}? " if near else ""
+        remedy = f"did you mean {near}? " if near else ""
         remedy += f"templates are looked for in {', '.join(looked)}, then among the shipped ones"
         where = prompt
         if name != prompt:  # an include: in the line that says so
             lines = self._source(prompt).splitlines()
             where = next((f"{self.path(prompt)}:{n}:1" for n, line in enumerate(lines, 1) if name in line), prompt)
         return SpecError([Problem(where, f"there is no template {name!r}", remedy)])
+
+    def _nearest(self, name: str) -> str:
+        """Return a similar template of the same folder, or of a folder with a similar name; empty if there is none."""
+        own = [path.relative_to(root).as_posix() for root in self.own_folders for path in sorted(root.rglob("*.j2"))]
+        known = dict.fromkeys((*own, *self.shipped()))
+        folders = get_close_matches(name.rpartition("/")[0], {each.rpartition("/")[0] for each in known}, 1, 0.81)
+        there = [each for each in known if each.rpartition("/")[0] in folders]
+        return next(iter(get_close_matches(name, there, 1)), "")
 
     def path(self, prompt: str) -> str:
         """Return the file of a template, as messages call it."""

@@ -68,7 +68,9 @@ def passage_of(value: Any) -> str:
         case {"title": titles, "sentences": pages} | {"title": titles, "content": pages} if len(titles) == len(pages):
             value = list(zip(titles, pages, strict=True))
         case Mapping():
-            raise DataError(f"a passage with the parts {', '.join(map(str, value))}\n    name one: context: COLUMN.PART")
+            raise DataError(
+                f"a passage with the parts {', '.join(map(str, value))}\n    name one: context: COLUMN.PART"
+            )
     if not isinstance(value, list | tuple):
         return "" if value is None else str(value)
     if value and all(isinstance(page, list | tuple) and len(page) == 2 for page in value):
