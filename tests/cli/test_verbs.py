@@ -344,6 +344,20 @@ def test_explain_draws_protocols_and_methods(here: Path, capsys: pytest.CaptureF
     assert main(["explain", "grup"]) == 2
 
 
+def test_run_starts_nothing_that_check_refuses(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Prompts are rendered before Snakemake starts, which would replace this process."""
+    Path("prompts").mkdir(exist_ok=True)
+    Path("prompts/slip.j2").write_text("{{ qestion.text }} {{ answer_format }}")
+    text = SPEC.replace("{protocol: voting}", "{protocol: voting, prompts: {answer: slip.j2}}")
+    Path("specs/slip.yaml").write_text(text)
+    said = []
+    for verb in ("check", "run"):
+        assert main([verb, "specs/slip.yaml"]) == 2
+        said.append(capsys.readouterr().err)
+    assert said[0] == said[1]
+    assert "prompts/slip.j2:1:4: there is no variable qestion" in said[0]
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

@@ -294,7 +294,8 @@ def choice(folder: Path, choices: Any, answer: Any = "A") -> Task:
 @pytest.mark.parametrize(
     "choices",
     [["one", "two"], {"A": "one", "B": "two"}, '["one", "two"]', '{"A": "one", "B": "two"}', "['one', 'two']",
-     {"label": ["A", "B"], "text": ["one", "two"]}, [{"label": "A", "text": "one"}, {"label": "B", "text": "two"}]],
+     {"A": "one", "B": "two", "C": None}, {"label": ["A", "B"], "text": ["one", "two"]},
+     [{"label": "A", "text": "one"}, {"label": "B", "text": "two"}]],
 )  # fmt: skip
 def test_options_are_read_from_lists_and_mappings(tmp_path: Path, choices: Any) -> None:
     assert choice(tmp_path, choices).questions[0].options == (("A", "one"), ("B", "two"))
@@ -303,7 +304,7 @@ def test_options_are_read_from_lists_and_mappings(tmp_path: Path, choices: Any) 
 @pytest.mark.parametrize(
     "choices",
     ["one|two|three", 3, [["one"], ["two"]], [{"id": 1}], [{"label": "A", "text": "one"}, {}], {"A": ["one"]},
-     {"label": ["A"], "text": ["one", "two"]}, True],
+     {"label": ["A"], "text": ["one", "two"]}, {"label": 1, "text": ["one"]}, True],
 )  # fmt: skip
 def test_options_that_cannot_be_read_are_one_error(tmp_path: Path, choices: Any) -> None:
     with pytest.raises(DataError, match=r"row 1: options .* cannot be read\n.*write a list"):

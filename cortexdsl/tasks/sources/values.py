@@ -65,7 +65,9 @@ def passage_of(value: Any) -> str:
     On disk pages are `[title, [sentence, ...]]`, on the hub `{title: [...], sentences: [[...], ...]}`.
     """
     match value:
-        case {"title": titles, "sentences": pages} | {"title": titles, "content": pages} if len(titles) == len(pages):
+        case {"title": [*titles], "sentences": [*pages]} | {"title": [*titles], "content": [*pages]} if len(
+            titles
+        ) == len(pages):
             value = list(zip(titles, pages, strict=True))
         case Mapping():
             raise DataError(
@@ -109,10 +111,10 @@ def options_of(row: Mapping[str, Any], where: Any) -> tuple[tuple[str, str], ...
     if hasattr(value, "tolist"):
         value = value.tolist()
     match value:
-        case {"label": labels, "text": texts} if len(labels) == len(texts):
+        case {"label": [*labels], "text": [*texts]} if len(labels) == len(texts):
             return tuple((str(label), str(text)) for label, text in zip(labels, texts, strict=True))
-        case Mapping() if all(isinstance(text, str | int | float) for text in value.values()):
-            return tuple((str(label), str(text)) for label, text in value.items())
+        case Mapping() if all(isinstance(text, str | int | float | None) for text in value.values()):
+            return tuple((str(label), str(text)) for label, text in value.items() if text is not None)
         case [{"label": _, "text": _}, *_] if all({"label", "text"} <= {*option} for option in value):
             return tuple((str(option["label"]), str(option["text"])) for option in value)
         case list() | None if not any(isinstance(text, list | Mapping) for text in value or ()):
