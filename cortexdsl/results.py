@@ -15,7 +15,7 @@ import pandas as pd
 from cortexdsl.claims.arms import arms_of, find_arm
 from cortexdsl.core import Correction, Family
 from cortexdsl.errors import DataError
-from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.layout import Layout, results_place
 from cortexdsl.plan.persistence.manifest import check_files, check_own_files
 from cortexdsl.plan.persistence.store import read_plan
 from cortexdsl.plan.persistence.verification import check_records
@@ -33,8 +33,8 @@ class Results:
 
     Parameters
     ----------
-    folder : path
-        `results/<experiment>`.
+    folder : path or str
+        `results/<experiment>`, or the name of the experiment.
 
     Raises
     ------
@@ -49,7 +49,7 @@ class Results:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+        self.folder = results_place(folder)
         if not self.folder.is_dir():
             raise DataError(f"{self.folder}: there is no such folder of results; run the experiment first")
         self._layout = Layout(self.folder.as_posix())

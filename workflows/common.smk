@@ -10,10 +10,11 @@ from types import SimpleNamespace
 
 from snakemake.io import IOFile
 
-from cortexdsl.errors import CortexError, InputError
+from cortexdsl.errors import CortexError, InputError, nearest
 from cortexdsl.import_path import protect_children
 from cortexdsl.plan import PARTS, TABLES, Layout, compile_spec, sound_experiments
 from cortexdsl.plan.layout import selected_experiments
+from cortexdsl.plan.forecast.validation import validated_plan
 from cortexdsl.plan.jobs.damaged_outputs import repair_results, restore_cut
 from cortexdsl.plan.jobs.schedule import failed_jobs, failed_judgements
 from cortexdsl.plan.jobs.schedule import outdated_outputs
@@ -67,8 +68,8 @@ def refuse(error):
     sys.exit(2 if isinstance(error, InputError) else 1)
 
 
-# A spec is compiled once when the workflow is parsed.
-compiled = cache(compile_spec)
+# A spec is compiled once when the workflow is parsed. The run refuses what `check` refuses; its jobs need not.
+compiled = cache(validated_plan if workflow.is_main_process else compile_spec)
 
 
 @cache
@@ -189,7 +190,11 @@ def to_train(wildcards):
     return [examples(training.name, phase.label), *before]
 
 
+CONFIG = ("spec", "worker", "errors_again", "trust")
 try:
+    for key in config:
+        if key not in CONFIG:
+            raise InputError(f"--config {key}: unknown key\n    {nearest(key, CONFIG)}")
     if workflow.is_main_process:
         for name in selected_experiments(config.get("spec")):
             restore_cut(Layout(f"results/{name}"))

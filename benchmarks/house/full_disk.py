@@ -27,9 +27,9 @@ dataset: {{name: arithmetic, size: {questions}}}
 models:
   one: {{model: direct/one, api_base: env:STUB_URL, parameters: 1.0e9, tokens: 2.0e12}}
 agents:
-  - {{name: first, model: one}}
-  - {{name: second, model: one}}
-  - {{name: third, model: one}}
+  - {{name: one, model: one}}
+  - {{name: two, model: one}}
+  - {{name: three, model: one}}
 methods:
   sparse: {{protocol: cortexdebate, rounds: 2}}
 limits: {{connections: 48}}

@@ -49,9 +49,9 @@ models:
   one: {model: direct/one, api_base: env:STUB_URL, parameters: 1.0e9, tokens: 2.0e12}
   two: {model: direct/two, api_base: env:STUB_URL, parameters: 7.0e9, tokens: 15e12}
 agents:
-  - {name: first, model: one}
-  - {name: second, model: one}
-  - {name: third, model: two}
+  - {name: one, model: one}
+  - {name: two, model: one}
+  - {name: three, model: two}
 methods:
   sparse: {protocol: cortexdebate, rounds: 2}
   full: {protocol: multi-llm, rounds: 2}

@@ -50,8 +50,8 @@ dataset: {{name: arithmetic, size: {size}}}
 models:
   one: {{model: openai/one, api_base: env:STUB_URL, transport: {way}, max_tokens: 40, price: {{input: 1, output: 2}}}}
 agents:
-  - {{name: first, model: one}}
-  - {{name: second, model: one}}
+  - {{name: one, model: one}}
+  - {{name: two, model: one}}
 methods:
   debate: {{protocol: multi-llm, rounds: 2}}
 limits: {{dollars: 50}}

@@ -26,8 +26,8 @@ dataset: {{name: arithmetic, size: {shards}}}
 models:
   weak: {{model: builtin/solver, skill: 0.4, parameters: 1.0e9, tokens: 2.0e12}}
 agents:
-  - {{name: first, model: weak}}
-  - {{name: second, model: weak}}
+  - {{name: one, model: weak}}
+  - {{name: two, model: weak}}
 methods:
   vote: {{protocol: voting}}
 """

@@ -159,12 +159,15 @@ def claims_digest(claims: Sequence[str]) -> str:
     return sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
+DATASET_WORDS = {EVERY: EVERY, "every": EVERY, NONE: NONE, "none": NONE, "no": NONE}
+"""What may follow `on` in a claim apart from the name of a dataset, and its meaning."""
+
+
 def _split_dataset(text: str) -> tuple[str, str | None]:
     head, word, tail = text.rpartition(" on ")
     if not word or ")" in tail or " is " in tail:
         return text, None
-    every = {EVERY: EVERY, "every": EVERY, NONE: NONE, "none": NONE, "no": NONE}
-    return head.strip(), every.get(tail.strip(), tail.strip())
+    return head.strip(), DATASET_WORDS.get(tail.strip(), tail.strip())
 
 
 def _split_over(text: str) -> tuple[str, Over | None]:

@@ -99,6 +99,13 @@ def nearest_claims(text: str) -> tuple[str, ...]:
     return tuple(sorted(forms, key=lambda form: -SequenceMatcher(None, form, plain, autojunk=False).ratio())[:SHOWN])
 
 
+_SPOKEN = re.compile(
+    r"(?P<a>[A-Za-z][\w.-]*) (?:is |are |performs )?(?:much |significantly )?"
+    r"(?:better|higher|greater|more accurate|(?P<less>worse|lower|less accurate|<)|beats|outperforms|>)"
+    r"(?: than)? (?P<b>[A-Za-z][\w.-]*)"
+)
+"""A claim in English, or without a metric."""
+
 _INSTEAD = {
     "!=": "a claim has a direction: write > or <",
     "or ": "write a claim for each of them: what one of several would show is not known beforehand",
@@ -112,7 +119,9 @@ def meant_by(rest: str) -> str:
 
 
 def advice(text: str) -> str:
-    """Return the remedy for a claim that cannot be read: the nearest correct claims."""
+    """Return the remedy for a claim that cannot be read: the claim that its words mean, or the nearest correct ones."""
+    if spoken := _SPOKEN.fullmatch(" ".join(text[:500].split())):
+        return f"write `accuracy({spoken['a']}) {'<' if spoken['less'] else '>'} accuracy({spoken['b']})`"
     return f"write for instance {', '.join(f'`{claim}`' for claim in nearest_claims(text))}"
 
 

@@ -16,18 +16,18 @@ from cortexdsl.language.spec import Spec
 from cortexdsl.models.probe import Probe, probe
 from cortexdsl.numbers import counted
 from cortexdsl.plan import Plan, compile_spec
-from cortexdsl.plan.compiler import Compilation, validate_experiment
-from cortexdsl.plan.forecast.cost import template_problems
+from cortexdsl.plan.compiler import Compilation
+from cortexdsl.plan.forecast.validation import validate
 from cortexdsl.plan.forecast.warnings import (
     models_of,
     prompts_too_long,
+    steps_that_show_nothing,
     unasked_caches,
     unclaimed_cells,
     unreadable_replies,
     words_without_effect,
 )
 from cortexdsl.plan.jobs.consent import check_consent, forget, is_permitted, remember, request_of
-from cortexdsl.plan.models import refused_options
 from cortexdsl.plan.persistence.controls import in_words
 
 MANY_JOBS = 3_000  # the greedy scheduler took 45 s for so many, and 356 s for 10,000
@@ -80,13 +80,9 @@ def run_check(args: argparse.Namespace) -> int:
 
 
 def _validated(spec: str) -> Compilation:
-    """Validate a spec, render all its prompts for real questions, and hold its options against the providers."""
+    """Validate a spec; a spec that cannot be read is one problem."""
     try:
-        validated = validate_experiment(spec)
-        problems = template_problems(validated)
-        if validated.spec is not None:
-            problems += refused_options(validated.spec, validated.cells)
-        return validated.with_problems(problems)
+        return validate(spec)
     except SpecError as error:
         return Compilation(None, None, error.problems)
     except InputError as error:  # the spec does not exist
@@ -108,6 +104,7 @@ def _warnings(plan: Plan) -> list[Problem]:
     problems += _unmeasurable(plan)
     problems += _without_numbers(plan)
     problems += unreadable_replies(plan)
+    problems += steps_that_show_nothing(plan)
     if plan.jobs > MANY_JOBS:
         remedy = "Snakemake takes minutes to schedule so many: use a larger shard_size, or fewer replicates or cells"
         problems.append(Problem(plan.spec_path, f"{plan.jobs:,} debate jobs", remedy))

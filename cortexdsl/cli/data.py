@@ -52,12 +52,24 @@ class DatasetLine:
         return f"{self._name()}: {'; '.join(self._facts())}"
 
     def text(self) -> str:
-        """Return the dataset in one line, and its first questions in a line each."""
-        return "\n".join([self.head(), *(f"    {question}" for question in self.questions())])
+        """Return the dataset in one line, and its first questions with their golds."""
+        lines = [self.head()]
+        for example in self.examples():
+            lines.append(f"    {_shortened(example['question'])} -> {_shortened(example['gold']) or '(no answer)'}")
+            lines += [f"        {_shortened(example[part])}" for part in ("options", "passage") if example[part]]
+        return "\n".join(lines)
 
-    def questions(self) -> list[str]:
-        """Return the first questions, each shortened to one line."""
-        return [_shortened(question.text) for question in self.task.questions[:EXAMPLES]]
+    def examples(self) -> list[dict[str, str]]:
+        """Return what an agent sees of the first questions, and their golds."""
+        return [
+            {
+                "question": question.text,
+                "options": " ".join(f"({label}) {text}" for label, text in question.options),
+                "passage": question.context,
+                "gold": " | ".join(self.task.gold(question.id)),
+            }
+            for question in self.task.questions[:EXAMPLES]
+        ]
 
     def record(self) -> dict[str, Any]:
         """Return the same as plain values."""
@@ -77,7 +89,7 @@ class DatasetLine:
             "delimiter": origin.delimiter,
             "decimal": origin.decimal,
             "questions_digest": task.questions_digest,
-            "questions": self.questions(),
+            "questions": self.examples(),
         }
 
     def _name(self) -> str:

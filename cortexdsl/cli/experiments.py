@@ -33,7 +33,7 @@ from cortexdsl.jobs.arguments import add_trust
 from cortexdsl.models.control import read_controls
 from cortexdsl.numbers import counted
 from cortexdsl.plain_text import unwrapped
-from cortexdsl.plan import compile_spec
+from cortexdsl.plan.forecast.validation import validated_plan
 from cortexdsl.plan.jobs.consent import PermissionRequest, is_permitted, permit, refusal, remember, request_of
 from cortexdsl.plan.layout import Layout, selected_experiments, spec_path
 from cortexdsl.plan.permissions import Permission
@@ -68,8 +68,7 @@ def run_run(args: argparse.Namespace) -> int:
     if args.cores not in (None, "all") and not (args.cores.isdecimal() and int(args.cores) > 0):
         raise InputError(f"--cores {args.cores}: this is not a number of jobs\n    write --cores 4, or --cores all")
     _check_folder()
-    # Compiling reports mistakes before Snakemake starts.
-    plans = [compile_spec(path, experiment) for experiment, path in selected_experiments(args.spec).items()]
+    plans = [validated_plan(path, experiment) for experiment, path in selected_experiments(args.spec).items()]
     settings = [f"spec={json.dumps(args.spec)}", *(["errors_again=true"] if args.errors_again else [])]
     settings += [f"trust={','.join(args.trust)}"] if args.trust else []
     profile = ["--profile", find_profile(args.profile)] if args.profile else []

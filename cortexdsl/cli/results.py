@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import results_place
 from cortexdsl.numbers import counted
-from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.layout import Layout, results_place
 from cortexdsl.plan.persistence.declaration import changes
 from cortexdsl.plan.persistence.history import find_twins, spec_changes
 from cortexdsl.plan.persistence.ledger import Ledger, LedgerEntry, read_ledger

@@ -12,16 +12,15 @@ from cortexdsl.cli import verbs
 from cortexdsl.core import Agent, Cell, Model, Scalar
 from cortexdsl.display.launch import workflow_folder
 from cortexdsl.engine.methods import with_draws
-from cortexdsl.errors import InputError
-from cortexdsl.jobs.arguments import results_place
+from cortexdsl.errors import InputError, nearest
 from cortexdsl.language.grammar.experiment import json_schema
 from cortexdsl.language.methods.casting import MethodChoice
 from cortexdsl.language.methods.resolve import resolve
 from cortexdsl.language.nodes import Mark, Node
-from cortexdsl.language.protocol.loader import load_protocol
+from cortexdsl.language.protocol.loader import builtin_names, load_protocol
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.jobs.compiled_workflow import workflow_text
-from cortexdsl.plan.layout import SPECS, check_name
+from cortexdsl.plan.layout import SPECS, check_name, results_place, spec_path
 from cortexdsl.plan.rehearsal.explain import calls_of, explain, rehearse_example
 
 SCHEMA_FILE = "spec.schema.json"
@@ -37,13 +36,13 @@ models:                                     # any litellm model: {model: openai/
   weak:   {model: builtin/solver, skill: 0.4, parameters: 1.0e9, tokens: 2.0e12}
   strong: {model: builtin/solver, skill: 0.7, parameters: 7.0e9, tokens: 15e12}
 agents:
-  - {name: first, model: weak}
-  - {name: second, model: weak}
-  - {name: third, model: strong}
+  - {name: left, model: weak}
+  - {name: middle, model: weak}
+  - {name: right, model: strong}
 
 methods:
   debate:  {protocol: cortexdebate, rounds: 2}
-  matched: {protocol: self-consistency, agents: [third], match: {calls: debate}}
+  matched: {protocol: self-consistency, agents: [right], match: {calls: debate}}
 
 analysis:
   families:
@@ -86,7 +85,7 @@ def _schema_for(spec: Path, *, is_checkout: bool) -> str:
 
 def add_explain_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("what", help="a built-in protocol, or a spec")
+    parser.add_argument("what", nargs="?", help="a built-in protocol, or a spec; without it, the protocols are listed")
     parser.add_argument("method", nargs="?", help="with a spec: one of its methods or cells")
     parser.add_argument("--agents", type=int, help="with a built-in protocol: the number of agents (default: 4)")
     parser.add_argument(
@@ -100,22 +99,21 @@ def add_explain_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_explain(args: argparse.Namespace) -> int:
     """Run the verb."""
-    if args.what.endswith((".yaml", ".yml")):
+    if args.what is None:
+        width = max(map(len, builtin_names()))
+        print("\n".join(f"{name:<{width}}  {load_protocol(name).text.title}" for name in builtin_names()))
+        return 0
+    if args.method or args.what not in builtin_names():
         if args.set or args.agents is not None:
             given = "--set" if args.set else "--agents"
             raise InputError(
                 f"{given} is for built-in protocols; a spec has settings and agents of its own\n"
                 f"    change {args.what}, or explain the protocol: cortexdsl explain PROTOCOL {given} ..."
             )
-        plan = compile_spec(args.what)
+        plan = compile_spec(_spec_of(args.what))
         cells = [plan.cell_named(args.method)] if args.method else plan.cells
         print("\n\n".join(f"{cell.name}: {_explanation(plan, cell)}" for cell in cells))
         return 0
-    if args.method:
-        raise InputError(
-            f"explain {args.what} {args.method}: only a spec has methods\n"
-            f"    write the file of the spec: cortexdsl explain specs/NAME.yaml {args.method}"
-        )
     # An example model: weights that use credibility need parameters and tokens.
     model = Model("example", "builtin/solver", parameters=1e9, tokens=1e12)
     tools = {"library": Model("library", "tool/search")}  # as shipped protocols call theirs
@@ -128,6 +126,22 @@ def run_explain(args: argparse.Namespace) -> int:
     )
     print(explain(resolve(load_protocol(args.what), choice)))
     return 0
+
+
+def _spec_of(name: str) -> str:
+    """Return the path of a spec.
+
+    Raises
+    ------
+    InputError
+        There is neither a spec nor a built-in protocol of that name.
+    """
+    try:
+        return spec_path(name).as_posix()
+    except InputError as error:
+        if name in builtin_names():
+            raise InputError(f"{name} is a protocol, and only a spec has methods\n    name the spec") from None
+        raise InputError(f"{error}\n    {nearest(name, builtin_names(), say='built-in protocols')}") from None
 
 
 def _explanation(plan: Plan, cell: Cell) -> str:

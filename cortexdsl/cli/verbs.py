@@ -82,7 +82,7 @@ VERBS: Mapping[str, Verb] = {
     "report": Verb(DAILY, "cortexdsl.cli.results", "write or print the report of an experiment"),
     "data": Verb(SPECS, "cortexdsl.cli.data", "list and sample datasets"),
     "power": Verb(SPECS, "cortexdsl.cli.planning", "compute which differences a spec can detect"),
-    "explain": Verb(SPECS, "cortexdsl.cli.specs", "draw the steps of a protocol, and who hears whom"),
+    "explain": Verb(SPECS, "cortexdsl.cli.specs", "list the protocols, or draw the steps of one and who hears whom"),
     "compile": Verb(SPECS, "cortexdsl.cli.specs", "print a Snakefile that runs a spec, with one rule per cell"),
     "schema": Verb(SPECS, "cortexdsl.cli.specs", "print the JSON Schema of specs or protocols"),
     "completion": Verb(
@@ -182,7 +182,7 @@ def parse(arguments: Sequence[str], compiled: Compiler | None = None) -> argpars
     end = words.index("--") if verb == "run" and "--" in words else len(words)
     parser = _parser(verb)
     if verb is not None and verb not in VERBS:
-        near = difflib.get_close_matches(verb, VERBS, n=1)
+        near = difflib.get_close_matches(verb, [name for name, one in VERBS.items() if one.group != JOBS], n=1)
         hint = f"did you mean {near[0]}?" if near else "cortexdsl --help lists all verbs"
         parser.error(f"there is no verb {verb!r}; {hint}")
     parsed = parser.parse_args(words[:end])

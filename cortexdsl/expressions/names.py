@@ -112,6 +112,15 @@ NAMES: Mapping[ExpressionPlace, tuple[str, ...]] = {
 """The names that have a value, by place. A vote weighs past answers: names of edges or of the next round have no value
 there."""
 
+SHARES = frozenset({
+    "reliability", "confidence", "peer_score", "support", "constancy", "changed", "chosen", "similarity", "intimacy",
+    "differs", "score", "belief", "agreement", "consensus", "agreed", "last", "dropped",
+})  # fmt: skip
+"""The names whose values may be exactly 0 (also if nothing was stated or readable) and exactly 1."""
+
+COUNTS = frozenset({"participation", "self_orientation", "changes"})
+"""The names whose values may be exactly 0: they count what happened."""
+
 _AGENTS = 4
 
 

@@ -89,9 +89,3 @@ def add_trust(parser: argparse.ArgumentParser) -> None:
         help="permit tools of the spec to call this function, package.module:function. It runs on this machine. "
         "Repeatable",
     )
-
-
-def results_place(text: str) -> Path:
-    """Return the folder of results that an argument names: a path, or the name of an experiment (`quickstart`)."""
-    named = Path("results") / text
-    return named if named.is_dir() and not Path(text).exists() else Path(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import get_args
 
 from cortexdsl.claims.meaning import impossible_value
 from cortexdsl.claims.parser import parse_claim
@@ -12,7 +13,8 @@ from cortexdsl.claims.values import CLAIMED_METRICS, KNOWN_METRICS
 from cortexdsl.errors import Problem, SpecError, nearest
 from cortexdsl.language.error_recovery import Doubtful, with_value
 from cortexdsl.language.grammar.entries import holds_secret
-from cortexdsl.language.grammar.experiment import SpecText
+from cortexdsl.language.grammar.experiment import CellsWord, SpecText
+from cortexdsl.language.grammar.reserved import reserved
 from cortexdsl.language.nodes import Node, PlacedProblem, Route, dotted
 
 _DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{k}" for port in ("com", "lpt") for k in range(1, 10))})
@@ -84,7 +86,14 @@ def redact(node: Node, routes: Iterable[Route]) -> tuple[Node, Doubtful]:
 
 
 def _names(spec: _References) -> Iterator[PlacedProblem]:
-    """Yield names that cannot be file names, or that differ in case alone, which is one file on some systems."""
+    """Yield words of the language, and names that cannot be file names or differ in case alone, which is one file."""
+    for i, agent in enumerate(spec.text.agents):
+        if problem := reserved("agents", agent.name):
+            yield from spec.problem(("agents", i, "name"), *problem)
+    for section in ("teams", "methods", "datasets"):
+        for name in getattr(spec.text, section) or ():
+            if problem := reserved(section, name):
+                yield from spec.problem((section, name), *problem, key=True)
     for section in ("methods", "datasets"):
         names: dict[str, str] = {}
         for name in getattr(spec.text, section) or ():
@@ -115,8 +124,6 @@ def _agents(spec: _References) -> Iterator[PlacedProblem]:
         if names.index(agent.name) < i:
             yield from spec.problem(("agents", i, "name"), f"a second agent is called {agent.name}", "rename one")
     for team, members in spec.text.teams.items():
-        if team == "everyone":
-            yield from spec.problem(("teams", team), "everyone is a word of the language", "rename the team", key=True)
         if isinstance(members, str):
             continue
         for i, member in enumerate(members):
@@ -172,7 +179,7 @@ def _analysis(spec: _References) -> Iterator[PlacedProblem]:
         route: Route = ("analysis", "families", name)
         compared = [] if isinstance(family.compare, str) else list(enumerate(family.compare))
         if isinstance(family.compare, str) and not (
-            family.compare in ("all", "grid") or family.compare.startswith("grid.")
+            family.compare in get_args(CellsWord) or family.compare.startswith("grid.")
         ):
             yield from spec.problem((*route, "compare"), f"{family.compare!r} is not a set of cells",
                 "write a list of methods, or all, grid, grid.AXIS",

@@ -170,8 +170,8 @@ def _worded(kind: str, name: str, parts: Route, value: Any, context: Mapping[str
     if kind == "no_such_form":
         return _no_such_form(subject, value, context)
     if kind in ("literal_error", "enum"):
-        allowed = [w.strip(" '") for w in str(context["expected"]).replace(" or ", ", ").split(",")]
-        return f"{subject} is {shown(value)}", nearest(value, allowed)
+        allowed = re.findall(r"'([^']*)'", context["expected"])
+        return f"{subject} is {shown(value)}", nearest(value, [w if w.isidentifier() else f'"{w}"' for w in allowed])
     if kind == "string_pattern_mismatch":
         return f"{subject} is {shown(value)}", PATTERNS.get(context["pattern"], f"pattern {context['pattern']}")
     if kind in _BOUNDS:
@@ -239,6 +239,8 @@ def _type_remedy(kind: str, value: Any) -> str:
         return f'if a text is meant, put it in quotes: "{shown(value)}"'
     if kind.startswith(("int", "float")) and isinstance(value, str):
         bare = value.replace("_", "").strip()
+        if re.fullmatch(r"\d{1,3}(,\d{3})+", bare):
+            return f"write it without commas: {bare.replace(',', '')}"
         if bare.lstrip("+-0").replace(".", "", 1).isdigit():
             return "write it without quotes and leading zeros"
         if bare.endswith("%") and kind.startswith("int"):

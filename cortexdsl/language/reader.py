@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
@@ -27,6 +28,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NUMBER = re.compile(
     r"[-+]?(?:(?:0|[1-9]\d*(?:_\d+)*)(?P<point>\.(?:\d+(?:_\d+)*)?)?|(?P<bare>\.\d+))(?P<exponent>[eE][-+]?\d+)?"
 )
+_THOUSANDS = re.compile(r"\d{3}")
 _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|nan)", re.IGNORECASE)
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _WORDS: Mapping[str, bool | None] = {
@@ -136,6 +138,8 @@ def _refuse_syntax(error: yaml.MarkedYAMLError, text: str, file: str) -> NoRetur
     lines = text.splitlines()
     here = lines[line][column : column + 1] if line < len(lines) else ""
     place, message = Mark(file, line + 1, column + 1), error.problem or "not YAML"
+    if line < len(lines) and (odd := _ODD_SPACE.search(lines[line])):
+        refuse(Mark(file, line + 1, odd.start() + 1), *_of_odd_space(odd[0]))
     if here == "\t" or (line < len(lines) and "\t" in lines[line][: len(lines[line]) - len(lines[line].lstrip())]):
         refuse(place, "a tab in the indentation", "indent with spaces")
     if "cannot start any token" in message:
@@ -146,6 +150,22 @@ def _refuse_syntax(error: yaml.MarkedYAMLError, text: str, file: str) -> NoRetur
             since = f" (it opened at {opened.line + 1}:{opened.column + 1})" if opened else ""
             refuse(place, what + since, remedy)
     refuse(place, f"not YAML: {message}", "quote texts that hold : # [ ] { } , & * ! | > ' \" % @")
+
+
+_ODD_SPACE = re.compile("[\u00a0\u2000-\u200b\u202f\u205f\u2060\u3000\ufeff]")
+
+
+def _refuse_odd_space(event: Any, mark: Mark) -> None:
+    """Refuse a space that only looks like one in a text without quotes."""
+    if not event.style and (odd := _ODD_SPACE.search(event.value)):
+        refuse(mark, *_of_odd_space(odd[0]))
+
+
+def _of_odd_space(space: str) -> tuple[str, str]:
+    return (
+        f"U+{ord(space):04X}, {unicodedata.name(space).lower()}",
+        "write an ordinary space; or put the text in quotes",
+    )
 
 
 class _Builder:
@@ -188,6 +208,7 @@ class _Builder:
             self.anchors[event.anchor] = None
         if isinstance(event, yaml.ScalarEvent):
             value = self.scalar(event.value, mark) if event.implicit[0] and not event.style else event.value
+            _refuse_odd_space(event, mark)
             node = Node(value, mark)
         elif isinstance(event, yaml.SequenceStartEvent):
             items = [self.node(item, depth + 1) for item in self.until(yaml.SequenceEndEvent)]
@@ -213,7 +234,10 @@ class _Builder:
             if not isinstance(event, yaml.ScalarEvent):
                 refuse(at, "a key must be a word", 'a text that begins with a brace needs quotes: "{{ name }}"')
             name = event.value
+            _refuse_odd_space(event, at)
             node = self.node(next(self.events), depth + 1)
+            if _THOUSANDS.fullmatch(name) and node.value is None and not event.style:
+                refuse(at, "a comma in a number separates entries here", "write 1000000, without commas")
             if name == "<<" and not event.style:
                 inherited += self.merged(node)
             elif name in own:

@@ -71,8 +71,10 @@ class Compilation:
         """Return the compilation with more problems, in the order of places."""
         problems = list(self.problems)
         add_new(problems, more)
+        is_text_right = self.is_text_right and len(problems) == len(self.problems)
         files = [] if self.spec is None else [self.spec.path, *self.spec.files]
-        return replace(self, plan=None if problems else self.plan, problems=sorted_by_place(problems, files))
+        plan = None if problems else self.plan
+        return replace(self, plan=plan, problems=sorted_by_place(problems, files), is_text_right=is_text_right)
 
 
 Compiler: TypeAlias = Callable[[str, str | None], Plan]
@@ -94,7 +96,17 @@ def compile_spec(spec: str, experiment: str | None = None) -> Plan:
     SpecError
         Everything that is wrong in the text, the templates and the data; a SpecDataError if only the data is wrong.
     """
-    compilation = validate_experiment(spec, experiment=experiment)
+    return plan_of(validate_experiment(spec, experiment=experiment))
+
+
+def plan_of(compilation: Compilation) -> Plan:
+    """Return the plan of a compilation.
+
+    Raises
+    ------
+    SpecError
+        There is none, as something is wrong; a SpecDataError if only the data is wrong.
+    """
     if compilation.plan is None:
         raise (SpecDataError if compilation.is_text_right else SpecError)(compilation.problems)
     return compilation.plan

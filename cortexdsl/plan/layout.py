@@ -60,6 +60,12 @@ def spec_path(name: str) -> Path:
     raise InputError(f"there is no spec {name!r}\n    {_specs_here(name)}")
 
 
+def results_place(text: str | Path) -> Path:
+    """Return the folder of results that an argument names: a path, or the name of an experiment (`quickstart`)."""
+    named = Path("results") / text
+    return named if named.is_dir() and not Path(text).exists() else Path(text)
+
+
 def _specs_here(wrong: str = "") -> str:
     """List the specs: the nearest spelling to a wrong name, those in specs/, and how many are in its subfolders."""
     paths = [path.relative_to(SPECS).with_suffix("") for path in SPECS.rglob("*.yaml")]

@@ -17,6 +17,7 @@ from cortexdsl.tasks.sources.values import (
     CONVERTERS,
     field,
     images_of,
+    is_latex,
     options_of,
     passage_of,
     split_options,
@@ -137,7 +138,12 @@ def _is_unanswered(entry: DatasetEntry, row: Mapping[str, Any]) -> bool:
 
 def _item(entry: DatasetEntry, row: Mapping[str, Any], place: str, folder: Path) -> Item:
     text = _required(entry, row, place, "question")
-    options = options_of(row, entry.options)
+    try:
+        options, context = options_of(row, entry.options), passage_of(field(row, entry.context))
+    except DataError as error:
+        raise DataError(f"dataset {entry.name}, {place}: {error}") from None
+    if entry.kind == "choice" and entry.options is not None and not options:
+        raise DataError(f"dataset {entry.name}, {place}: no options\n    fill in the cell, or remove the row")
     if isinstance(entry.options, Mapping) and "inside" in entry.options and options:
         text = split_options(text)[0]
     answer = field(row, entry.answer)
@@ -148,11 +154,8 @@ def _item(entry: DatasetEntry, row: Mapping[str, Any], place: str, folder: Path)
     said = CONVERTERS[entry.gold](answer, options)
     gold = tuple(dict.fromkeys(canonical for each in said if (canonical := kind.canonical(each)) is not None))
     if not gold:
-        raise DataError(
-            f"dataset {entry.name}, {place}: no {entry.kind} in its answer {str(answer)[-80:]!r}\n"
-            "    is this the right kind, and the right field?"
-        )
-    context = passage_of(field(row, entry.context))
+        what = f"dataset {entry.name}, {place}: no {entry.kind} in its answer {str(answer)[-80:]!r}"
+        raise DataError(f"{what}\n    {_gold_remedy(entry, str(answer), options)}")
     images = images_of(row, entry.images, folder, f"dataset {entry.name}, {place}")
     question = Question(
         id=_identity(entry, row, text, context, images),
@@ -167,6 +170,17 @@ def _item(entry: DatasetEntry, row: Mapping[str, Any], place: str, folder: Path)
     return Item(
         question, gold, entry.kind, entry.metric_name, labels, {k: v for k, v in plain.items() if k not in withheld}
     )
+
+
+def _gold_remedy(entry: DatasetEntry, answer: str, options: Sequence[tuple[str, str]]) -> str:
+    """Return what to do about an answer that is not of its dataset's kind."""
+    if entry.kind == "choice" and options:
+        labels = ", ".join(label for label, _ in options)
+        counting = " (numbers of JSON count the options from 0)" if answer.strip().isdecimal() else ""
+        return f"write the label of the right option, one of {labels}{counting}"
+    if entry.kind == "number" and is_latex(answer):
+        return "for mathematics in LaTeX write kind: expression"
+    return "is this the right kind, and the right field?"
 
 
 def _identity(entry: DatasetEntry, row: Mapping[str, Any], text: str, context: str, images: Sequence[Image]) -> str:
@@ -216,8 +230,20 @@ def _lacks(entry: DatasetEntry, row: Mapping[str, Any], place: str, what: str) -
     if present := [name for name in names if name in row]:
         remedy = f"the cell of column {columns(present)} is empty: fill it in, or remove the row"
     else:
-        remedy = f"the row has: {', '.join(map(str, row))}; name the column: {what}: COLUMN"
+        remedy = nested_rows(row) or f"the row has: {', '.join(map(str, row))}; name the column: {what}: COLUMN"
     return DataError(f"dataset {entry.name}, {place}: no {what} (column {columns(getattr(entry, what))})\n    {remedy}")
+
+
+def nested_rows(row: Mapping[str, Any]) -> str:
+    """Return what to write if the rows of a JSON file are in lists of its rows; empty if there are none."""
+    path: list[str] = []
+    inner: Any = row
+    while isinstance(inner, Mapping):
+        lists = ((str(name), value) for name, value in inner.items() if isinstance(value, list) and value)
+        name, rows = next(((name, rows) for name, rows in lists if isinstance(rows[0], Mapping)), ("", [None]))
+        path += [name] if name else []
+        inner = rows[0]
+    return f"if the rows are in its lists, write records: {'.'.join(path)}" if path else ""
 
 
 def names_of(names: Any) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,13 @@ from cortexdsl.core import Dataset
 from cortexdsl.errors import DataError
 from cortexdsl.numbers import counted
 from cortexdsl.tasks.grading.metrics import check_metric
-from cortexdsl.tasks.items import Items, columns, name_rows, names_of, read_items
+from cortexdsl.tasks.items import Items, columns, name_rows, names_of, nested_rows, read_items
 from cortexdsl.tasks.reading.kinds import KINDS
 from cortexdsl.tasks.registry import DatasetEntry, entry_named, nearest
-from cortexdsl.tasks.sampling import choose_items, with_shuffled_options
+from cortexdsl.tasks.sampling import check_field, choose_items, with_shuffled_options
 from cortexdsl.tasks.sources.files import delimiter_of, files_of, rows_of
 from cortexdsl.tasks.sources.hub import HubTable, hub_table
-from cortexdsl.tasks.sources.values import CONVERTERS, Mark, decimal_mark, field, is_number
+from cortexdsl.tasks.sources.values import CONVERTERS, Mark, decimal_mark, field, has_column, is_latex, is_number
 from cortexdsl.tasks.task import Item, Origin, Task
 
 # Numbers of GroupDebate's arithmetic task (arXiv 2409.14051) are drawn uniformly from this range; the paper says
@@ -47,7 +48,9 @@ def arithmetic_rows(seed: int) -> Iterator[dict[str, str]]:
 GENERATORS: Mapping[str, Callable[[int], Iterator[Mapping[str, Any]]]] = {"arithmetic": arithmetic_rows}
 """Rows without end, from a seed, of each dataset of the registry that is `generated`."""
 
-FIELDS = ("question", "answer", "id", "context", "choices", "cluster", "group", "labels", "gold", "records", "images")
+COLUMNS = ("question", "answer", "id", "context", "choices", "cluster", "group", "images")
+"""Words of a field map that name columns."""
+FIELDS = (*COLUMNS, "labels", "gold", "records")
 
 
 def own_entry(dataset: Dataset, rows: Sequence[Mapping[str, Any]], numbers: Sequence[int]) -> DatasetEntry:
@@ -67,7 +70,6 @@ def own_entry(dataset: Dataset, rows: Sequence[Mapping[str, Any]], numbers: Sequ
         if word not in FIELDS:
             raise DataError(f"dataset {dataset.label}: unknown field {word!r}{nearest(word, FIELDS)}")
     choices = words.get("choices")
-    options = {"columns": choices} if isinstance(choices, list | tuple) else choices
     labels = tuple(map(str, words.get("labels", ())))
     answer = words.get("answer", "answer")
     shape = "choice" if choices is not None else "labels" if labels else None
@@ -86,13 +88,28 @@ def own_entry(dataset: Dataset, rows: Sequence[Mapping[str, Any]], numbers: Sequ
         id=words.get("id", "id"),
         context=words.get("context"),
         cluster=words.get("cluster"),
-        options=options,
+        options=_options(choices),
         group=str(words.get("group", "")),
         gold=gold or KINDS[kind].gold,
         decimal=_decimal(dataset, values) if kind == "number" else ".",
         records=str(words.get("records", "")),
         images=tuple(words.get("images", ())),
     )
+
+
+def _options(choices: Any) -> Any:
+    """Return the words of an entry for `choices`: a column with a list, or one column for each option."""
+    return {"columns": choices} if isinstance(choices, list | tuple) else choices
+
+
+def _check_columns(dataset: Dataset, rows: Sequence[Mapping[str, Any]], source: str) -> None:
+    """Reject a column that the spec names and that no row has."""
+    for word in COLUMNS:
+        for column in names_of(dataset.fields.get(word) or ()):
+            if rows and not any(has_column(row, column) for row in rows):
+                known = nearest(column, dict.fromkeys(str(name) for row in rows for name in row), say="columns")
+                nested = f"\n    {remedy}" if (remedy := nested_rows(rows[0])) else ""
+                raise DataError(f"{source}: {word}: there is no column {column!r}{known}{nested}", word=word)
 
 
 def _known(dataset: Dataset, word: str, value: str, known: Collection[str]) -> None:
@@ -108,6 +125,12 @@ def _answers(values: Sequence[tuple[str, Any]], gold: str) -> list[tuple[str, st
 
 def _kind(label: str, answers: Sequence[tuple[str, str]]) -> str:
     others = [(place, value) for place, value in answers if not is_number(value)]
+    if latex := next((each for each in others if is_latex(each[1])), None):
+        raise DataError(
+            f"dataset {label}: {latex[0]}: {latex[1][:40]!r} looks like LaTeX\n"
+            "    write kind: expression for mathematics, or kind: text",
+            word="file",
+        )
     if not answers or len(others) == len(answers):
         return "text"
     if not others:
@@ -161,6 +184,8 @@ def load(dataset: Dataset) -> Task:
     else:
         entry, read, origin = _read_named(entry, dataset) if dataset.name else _read_own(dataset)
         items = choose_items(read.items, dataset.size, dataset.seed, dataset.stratify, dataset.ids)
+    if dataset.fields.get("group"):
+        check_field(items, "group", entry.group)
     shuffle = entry.shuffle if dataset.shuffle_options is None else dataset.shuffle_options or entry.shuffle
     if shuffle:
         items = [with_shuffled_options(item, dataset.seed) for item in items]
@@ -186,7 +211,8 @@ def _changed(entry: DatasetEntry, dataset: Dataset) -> DatasetEntry:
     gold = dataset.fields.get("gold", entry.gold)
     if gold not in CONVERTERS:
         raise DataError(f"dataset {dataset.label}: unknown gold {gold!r}{nearest(gold, CONVERTERS)}", word="gold")
-    return replace(entry, **{"options" if k == "choices" else k: v for k, v in dataset.fields.items()})
+    fields = {"options" if k == "choices" else k: v for k, v in dataset.fields.items()}
+    return replace(entry, **fields | ({"options": _options(fields["options"])} if "options" in fields else {}))
 
 
 def _read_named(entry: DatasetEntry, dataset: Dataset) -> tuple[DatasetEntry, Items, Origin]:
@@ -194,11 +220,16 @@ def _read_named(entry: DatasetEntry, dataset: Dataset) -> tuple[DatasetEntry, It
     subsets = _subsets(entry, dataset)
     place, table = _Place(), None
     if dataset.path is not None:
-        source, rows = dataset.path, _file_rows(entry, dataset, dataset.path, subsets, place)
+        source = dataset.path
+        rows: Callable[[], Iterator[Mapping[str, Any]]] = partial(
+            _file_rows, entry, dataset, dataset.path, subsets, place
+        )
     else:
         table = _table(entry, dataset, subsets)
-        source, rows = f"hub: {table.id}", table.rows()
-    read = read_items(entry, _selected(rows, entry.subset_field, subsets), place.of, place.folder)
+        source, rows = f"hub: {table.id}", table.rows
+    if dataset.fields:
+        _check_columns(dataset, list(rows()), source)
+    read = read_items(entry, _selected(rows(), entry.subset_field, subsets), place.of, place.folder)
     if not read.rows:
         raise DataError(f"dataset {entry.name}: no question in {source}\n    is the subset there?", word="file")
     _refuse_unanswered(entry, dataset, read, f"dataset {entry.name}, {source}")
@@ -323,6 +354,7 @@ def _read_own(dataset: Dataset) -> tuple[DatasetEntry, Items, Origin]:
         raise DataError(f"dataset {dataset.label}: neither a name nor a file\n    give `name:`, `file:` or `hub:`")
     numbers = [number for number, row in enumerate(rows, 1) if _is_of(row, "subset", dataset.subset)]
     selected = list(_selected(rows, "subset", dataset.subset))
+    _check_columns(dataset, selected, source)
     try:
         entry = own_entry(replace(dataset, delimiter=delimiter), selected, numbers)
     except DataError as error:

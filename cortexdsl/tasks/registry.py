@@ -121,7 +121,7 @@ def entry_named(name: str) -> DatasetEntry:
         raise DataError(f"no dataset {name!r}{nearest(name, registry())}", word="name") from None
 
 
-def nearest(word: str, known: Any) -> str:
+def nearest(word: str, known: Any, say: str = "known") -> str:
     """The remedy for an unknown word: the nearest known one and all of them."""
     close = difflib.get_close_matches(word, list(known), 1)
-    return (f"\n    did you mean {close[0]!r}?" if close else "") + f"\n    known: {', '.join(known)}"
+    return (f"\n    did you mean {close[0]!r}?" if close else "") + f"\n    {say}: {', '.join(known)}"

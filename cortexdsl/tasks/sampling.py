@@ -56,11 +56,7 @@ def choose_items(
 
 
 def _in_turns(items: Sequence[Item], stratify: str) -> list[Item]:
-    if any(stratify not in item.fields for item in items):
-        known = sorted({name for item in items for name in item.fields})
-        raise DataError(
-            f"stratify: not every question has a field {stratify!r}\n    fields: {', '.join(known)}", word="stratify"
-        )
+    check_field(items, "stratify", stratify)
     strata: dict[str, list[Item]] = {}
     for item in items:
         strata.setdefault(item.fields[stratify], []).append(item)
@@ -68,6 +64,18 @@ def _in_turns(items: Sequence[Item], stratify: str) -> list[Item]:
         (place, order, item) for order, stratum in enumerate(strata.values()) for place, item in enumerate(stratum)
     ]
     return [item for _, _, item in sorted(turns, key=lambda turn: turn[:2])]
+
+
+def check_field(items: Sequence[Item], word: str, name: str) -> None:
+    """Reject a field of questions that not every question has.
+
+    Raises
+    ------
+    DataError
+    """
+    if any(name not in item.fields for item in items):
+        known = sorted({field for item in items for field in item.fields})
+        raise DataError(f"{word}: not every question has a field {name!r}\n    fields: {', '.join(known)}", word=word)
 
 
 def with_shuffled_options(item: Item, seed: int) -> Item:

@@ -80,7 +80,24 @@ def test_a_question_is_one_line_without_control_characters(capsys: pytest.Captur
     """A terminal would obey some."""
     Path("a.jsonl").write_text(json.dumps({"question": "a\n\x1b[31m" + "b" * 200, "answer": "2"}))
     (question,) = checked(capsys, "{file: a.jsonl}")[1:2]
-    assert question == "    a [31m" + "b" * 67 + "..."
+    assert question == "    a [31m" + "b" * 67 + "... -> 2"
+
+
+def test_examples_show_options_a_cut_passage_and_the_gold(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is wrong with a file is seen in what an agent will be shown."""
+    row = {"question": "Where?", "answer": 1, "choices": {"A": "Rome", "B": "Oslo"}, "text": "It is " + "cold " * 30}
+    Path("a.jsonl").write_text(json.dumps(row))
+    _, *lines, _ = checked(capsys, "{file: a.jsonl, choices: choices, context: text}")
+    assert lines == ["    Where? -> B", "        (A) Rome (B) Oslo", "        It is " + "cold " * 13 + "co..."]
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [("#### 42", "-> #### 42"), ('["Bob","Robert"]', '-> ["Bob","Robert"]'), ("one|two", "-> one|two")],
+)
+def test_a_gold_is_shown_as_it_was_read(capsys: pytest.CaptureFixture[str], answer: str, shown: str) -> None:
+    Path("a.jsonl").write_text(json.dumps({"question": "1+1?", "answer": answer}))
+    assert checked(capsys, "{file: a.jsonl}")[1] == f"    1+1? {shown}"
 
 
 def test_json_says_the_same_as_values(capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,6 +108,7 @@ def test_json_says_the_same_as_values(capsys: pytest.CaptureFixture[str]) -> Non
     assert (line["rows"], line["used"], line["kind"], line["delimiter"]) == (30, 30, "number", ";")
     assert line["columns"] == {"question": "question", "answer": "Gold answer"}
     assert line["left"] == ["size of first.yaml:3"]
+    assert line["questions"][0].keys() == {"question", "options", "passage", "gold"}
     assert len(line["questions"]) == 3
     assert len(line["questions_digest"]) == 16
 

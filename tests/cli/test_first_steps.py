@@ -16,7 +16,7 @@ title: Over HTTP
 dataset: {name: arithmetic, size: 3}
 models:
   one: {model: openai/one, api_base: env:ONE_URL, api_key_env: ONE_KEY}
-agents: [{name: first, model: one}, {name: second, model: one}]
+agents: [{name: one, model: one}, {name: two, model: one}]
 methods:
   vote: {protocol: voting}
 """
@@ -51,7 +51,7 @@ knowledge:
   library: {retriever: search, api_base: env:LIBRARY_URL, api_key_env: LIBRARY_KEY}
   unused: {retriever: search, api_base: env:NOBODYS_URL, api_key_env: NOBODYS_KEY}
 tools: {lookup: {tool: search, source: library}}
-agents: [{name: first, model: one}, {name: second, model: one}]
+agents: [{name: one, model: one}, {name: two, model: one}]
 protocols:
   looked-up:
     roles: {debater: everyone, shelf: {tool: lookup}}

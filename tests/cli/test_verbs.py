@@ -22,9 +22,9 @@ dataset: {name: arithmetic, size: 3}
 models:
   one: {model: builtin/solver, skill: 0.4, parameters: 1.0e9, tokens: 2.0e12}
 agents:
-  - {name: first, model: one}
-  - {name: second, model: one}
-  - {name: third, model: one}
+  - {name: one, model: one}
+  - {name: two, model: one}
+  - {name: three, model: one}
 methods:
   sparse: {protocol: cortexdebate, rounds: 2}
   vote:   {protocol: voting}
@@ -241,12 +241,12 @@ def test_debates_of_an_agent_that_left_the_spec_are_not_decided_anew(
     """Its votes would be lost, and the records written anew without them."""
     out = debated("sparse")
     before = out.read_bytes()
-    text = SPEC.replace("  - {name: third, model: one}\n", "").replace("  vote:   {protocol: voting}\n", "")
+    text = SPEC.replace("  - {name: three, model: one}\n", "").replace("  vote:   {protocol: voting}\n", "")
     Path("specs/x.yaml").write_text(text)
     capsys.readouterr()
     assert main(["regrade", "x"]) == 2
     said = capsys.readouterr().err
-    assert "third spoke in the debates of sparse, and is not among its agents now" in said
+    assert "three spoke in the debates of sparse, and is not among its agents now" in said
     assert "run the experiment again first: cortexdsl run specs/x.yaml" in said
     assert out.read_bytes() == before
 
@@ -321,7 +321,7 @@ def test_explain_draws_a_matched_method_as_often_as_the_plan_counts(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The longest debate of `sparse`: three agents answer, and twice again. `samples` is not looked at."""
-    matched = "  matched: {protocol: self-consistency, agents: [third], match: {calls: sparse}}\n"
+    matched = "  matched: {protocol: self-consistency, agents: [three], match: {calls: sparse}}\n"
     Path("specs/x.yaml").write_text(SPEC + matched)
     assert main(["explain", "specs/x.yaml", "matched"]) == 0
     said = capsys.readouterr().out
@@ -334,11 +334,28 @@ def test_explain_draws_protocols_and_methods(here: Path, capsys: pytest.CaptureF
     """A built-in protocol by name with a setting, and a method of a spec."""
     assert main(["explain", "group", "--agents", "4", "--set", "groups=2"]) == 0
     assert "group" in capsys.readouterr().out
-    assert main(["explain", "specs/x.yaml", "vote"]) == 0
-    assert capsys.readouterr().out.startswith("vote: ")
+    for spec in ("specs/x.yaml", "x"):
+        assert main(["explain", spec, "vote"]) == 0
+        assert capsys.readouterr().out.startswith("vote: ")
+    assert main(["explain"]) == 0
+    assert "mad-judge              Affirmative, negative and judge\n" in capsys.readouterr().out
     assert main(["explain", "specs/x.yaml", "vot"]) == 2
     assert main(["explain", "group", "--set", "groups"]) == 2
     assert main(["explain", "grup"]) == 2
+
+
+def test_run_starts_nothing_that_check_refuses(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Prompts are rendered before Snakemake starts, which would replace this process."""
+    Path("prompts").mkdir(exist_ok=True)
+    Path("prompts/slip.j2").write_text("{{ qestion.text }} {{ answer_format }}")
+    text = SPEC.replace("{protocol: voting}", "{protocol: voting, prompts: {answer: slip.j2}}")
+    Path("specs/slip.yaml").write_text(text)
+    said = []
+    for verb in ("check", "run"):
+        assert main([verb, "specs/slip.yaml"]) == 2
+        said.append(capsys.readouterr().err)
+    assert said[0] == said[1]
+    assert "prompts/slip.j2:1:4: there is no variable qestion" in said[0]
 
 
 @pytest.mark.parametrize(

@@ -35,10 +35,10 @@ dataset: {{name: arithmetic, size: {size}}}
 models:
   one: {{model: direct/one, api_base: "http://127.0.0.1:9/v1", parameters: 1.0e9, tokens: 2.0e12}}
 agents:
-  - {{name: first, model: one}}
-  - {{name: second, model: one}}
+  - {{name: one, model: one}}
+  - {{name: two, model: one}}
 methods:
-  alone: {{protocol: cot, agents: [first], prompts: {{answer: own/answer.j2}}}}
+  alone: {{protocol: cot, agents: [one], prompts: {{answer: own/answer.j2}}}}
   talk: {{protocol: multi-llm, rounds: {rounds}}}
 hypotheses:
   - accuracy(talk) > accuracy(alone)

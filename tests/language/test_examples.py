@@ -84,14 +84,14 @@ dataset: {name: hotpotqa, size: 500}
 models:
   debater: {model: openai/large, api_base: env:VLLM_URL, temperature: 0.5}
   cheap: {model: openai/small, api_base: env:VLLM2_URL}
-agents: [{name: first, model: debater}, {name: second, model: debater}]
+agents: [{name: one, model: debater}, {name: two, model: debater}]
 knowledge:
   wiki: {retriever: dense, index: data/wikipedia, top: 5}
   web:  {retriever: search, api_key_env: SERPER_API_KEY, top: 5}
 methods:
   madke:      {protocol: madke, pool: [wiki, web], roles: {judge: {model: cheap}, summarizer: {model: cheap}}}
   madke-wiki: {like: madke, pool: [wiki]}
-  rag:        {protocol: rag, pool: [wiki, web], agents: [first]}
+  rag:        {protocol: rag, pool: [wiki, web], agents: [one]}
   mad:        {protocol: multi-llm, rounds: 3}
 analysis: {metrics: [f1, judged, co2, cons, output_tokens], judge: {model: cheap}}
 hypotheses: [f1(madke) > f1(mad), co2(madke) > co2(mad)]
@@ -126,7 +126,7 @@ def test_roles_with_models_of_their_own_and_pools(tmp_path: Path) -> None:
     found = {arm.name: arm.debate for arm in arms(load_spec(tmp_path / "k.yaml"))}
     cast = found["madke"].cast
     assert {role: [(agent.name, agent.model.name) for agent in agents] for role, agents in cast.items()} == {
-        "debater": [("first", "debater"), ("second", "debater")],
+        "debater": [("one", "debater"), ("two", "debater")],
         "judge": [("judge", "cheap")],
         "summarizer": [("summarizer", "cheap")],
     }

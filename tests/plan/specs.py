@@ -15,14 +15,14 @@ models:
   weak:   {model: builtin/solver, skill: 0.4, parameters: 1.0e9, tokens: 2.0e12}
   strong: {model: builtin/solver, skill: 0.7, parameters: 7.0e9, tokens: 15e12}
 agents:
-  - {name: first, model: weak}
-  - {name: second, model: weak}
-  - {name: third, model: strong}
+  - {name: one, model: weak}
+  - {name: two, model: weak}
+  - {name: three, model: strong}
 methods:
   sparse:  {protocol: cortexdebate, rounds: 2}
   full:    {protocol: multi-llm, rounds: 1}
   near:    {protocol: neighbor, rounds: 1, prompts: {answer: own/answer.j2}}
-  matched: {protocol: self-consistency, agents: [third], match: {calls: full}}
+  matched: {protocol: self-consistency, agents: [three], match: {calls: full}}
 grid:
   sparse:
     keep: [mean, {top: 1}]

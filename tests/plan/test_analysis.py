@@ -35,9 +35,9 @@ def told(folder: Path, claims: str, spec: str = SPEC) -> str:
         ("accuracy(full, round=1) >= accuracy(full) - 0.1", "its debates end after round 1 at the latest"),
         ("score(full) > accuracy(full)", "score(full) and accuracy(full) are the same"),
         ("ece_recalibrated(full) < ece(full)", "full does not recalibrate"),
-        ("brier_raw(full, agent=first) < brier(full, agent=first)", "full does not recalibrate"),
-        ("brier(full, agent=frist) < brier(near, agent=first)", "full has no debater frist\n    did you mean first?"),
-        ("accuracy(matched, agent=first) < accuracy(full, agent=first)", "matched has no debater first"),
+        ("brier_raw(full, agent=one) < brier(full, agent=one)", "full does not recalibrate"),
+        ("brier(full, agent=oen) < brier(near, agent=one)", "full has no debater oen\n    did you mean one?"),
+        ("accuracy(matched, agent=one) < accuracy(full, agent=one)", "matched has no debater one"),
         ("accuracy(sparse) > accuracy(full) over seeds", "over seeds, and there are 2\n    give at least 3 replicates"),
         (
             "accuracy(full) > 0.5 and accuracy(near, round=5) > 0.5",
@@ -64,9 +64,9 @@ def test_a_claim_that_can_is_not(tmp_path: Path, claim: str) -> None:
 
 
 def test_a_copy_of_an_agent_debates_under_its_own_name(tmp_path: Path) -> None:
-    """`third-2` is not an agent of the spec, and was once refused."""
-    spec = SPEC.replace("multi-llm, rounds: 1", "multi-llm, rounds: 1, agents: [third, third]")
-    claim = "accuracy(full, agent=third-2) > accuracy(full, agent=third)"
+    """`three-2` is not an agent of the spec, and was once refused."""
+    spec = SPEC.replace("multi-llm, rounds: 1", "multi-llm, rounds: 1, agents: [three, three]")
+    claim = "accuracy(full, agent=three-2) > accuracy(full, agent=three)"
     assert plan(tmp_path, spec.replace("accuracy(sparse) > accuracy(full)", claim)).hypotheses == (claim,)
 
 

@@ -23,7 +23,7 @@ def test_each_cell_is_a_rule_with_its_settings(small: Plan) -> None:
     sparse = _rule(text, "cell_sparse_keep_top_1")
     assert "        'results/small/parts/arithmetic/sparse~keep=top-1/scores.csv',\n" in sparse
     assert "        protocol='cortexdebate',\n" in sparse
-    assert "            'debater': ['first', 'second', 'third'],\n" in sparse
+    assert "            'debater': ['one', 'two', 'three'],\n" in sparse
     assert "            'keep': {'top': 1},\n" in sparse
     assert "            'rounds': 2,\n" in _rule(text, "cell_sparse")
     assert "        match='calls of full',\n" in _rule(text, "cell_matched")

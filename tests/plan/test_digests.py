@@ -61,7 +61,7 @@ def changed(before: Plan, after: Plan) -> set[str]:
         ("skill: 0.7", "skill: 0.71", CELLS),
         ("skill: 0.4", "skill: 0.41", CELLS),
         ("7.0e9", "7.1e9", CELLS),
-        ("name: first, model: weak", "name: first, model: weak, persona: bold", CELLS),
+        ("name: one, model: weak", "name: one, model: weak, persona: bold", CELLS),
         ("seed: 3", "seed: 4", CELLS),
         ("size: 6", "size: 7", CELLS),
     ],

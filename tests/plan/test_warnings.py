@@ -250,6 +250,60 @@ stopping: {rule: racing, fewest: 20, batch: 20}
 """
 
 
+SCREENED = """\
+    roles: {debater: everyone, judge: {model_of: first}}
+    steps:
+      answer: {role: debater, prompt: common/answer.j2}
+      screen: {role: judge, hears: {role: debater}, reads: [answer, verdict], prompt: mad-judge/judge.j2}
+      review: {role: judge, hears: {role: debater}, reads: [answer, verdict], prompt: mad-judge/judge.j2}
+      revise: {role: debater, hears: everyone, prompt: multi-llm/revise.j2}
+    schedule: [answer, screen, review,
+               {repeat: 1, unless: all(agreed(screen)) == 0 or agreed(review), do: [revise]}]
+    decide: majority
+methods: {own: {protocol: own}}
+"""
+
+
+def test_conditions_on_the_verdicts_of_two_steps_are_not_reported(tmp_path: Path) -> None:
+    """One judge may be content and the next one not: the loop runs for such verdicts alone."""
+    assert not told(tmp_path, SCREENED)
+
+
+@pytest.mark.parametrize(
+    ("text", "prompt", "expected"),
+    [
+        (
+            alone("[revise, answer]"),
+            "", "step revise hears others, and nobody has spoken before it",
+        ),
+        (
+            "methods: {own: {protocol: multi-llm, rounds: 0}, two: {protocol: voting}}\n",
+            "", "step revise is never spoken, as its loop runs 0 times",
+        ),
+        (
+            "methods: {own: {protocol: voting, prompts: {answer: own.j2}}}\n",
+            "What do you think? {{ answer_format }}",
+            "step answer reads an answer, and prompts/own.j2 does not show the question",
+        ),
+    ],
+)  # fmt: skip
+def test_steps_that_show_nothing_are_reported(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    text: str,
+    prompt: str,
+    expected: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("prompts").mkdir()
+    Path("prompts/own.j2").write_text(prompt)
+    head = HEAD if text.startswith(" ") else HEAD.replace("protocols:\n  own:\n", "")
+    Path("own.yaml").write_text(head + text)
+    assert main(["check", "own.yaml"]) == 0
+    assert f"warning: own.yaml: methods.own: {expected}" in capsys.readouterr().err
+
+
 def test_cells_that_a_race_stops_at_once_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`full` stands in no claim, but its budget is that of one that does."""
     path = tmp_path / "own.yaml"

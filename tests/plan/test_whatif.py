@@ -25,10 +25,10 @@ def left_out(folder: Path, whatif: str) -> list[str]:
 @pytest.mark.parametrize(
     ("whatif", "found"),
     [
-        ("full: {without: agent}", ["agent=first", "agent=second", "agent=third"]),
+        ("full: {without: agent}", ["agent=one", "agent=two", "agent=three"]),
         ("full: {without: [round]}", ["round=1"]),
         ("full: {without: step}", ["step=revise"]),
-        ("full: {without: ['agent=first,third', edge=first:second]}", ["agent=first,third", "edge=first:second"]),
+        ("full: {without: ['agent=one,three', edge=one:two]}", ["agent=one,three", "edge=one:two"]),
     ],
 )  # fmt: skip
 def test_what_is_left_out(tmp_path: Path, whatif: str, found: list[str]) -> None:
@@ -42,15 +42,15 @@ def test_along_edges_that_depend_on_weights_anybody_may_hear_anybody(tmp_path: P
 @pytest.mark.parametrize(
     ("whatif", "place", "what"),
     [
-        ("full: {without: [agent=frst]}", "27:20", "there is no agent frst in full\n    did you mean first?"),
-        ("full: {without: [agent, edge=first:fourth]}", "27:27", "there is no agent fourth"),
+        ("full: {without: [agent=oen]}", "27:20", "there is no agent oen in full\n    did you mean one?"),
+        ("full: {without: [agent, edge=one:fourth]}", "27:27", "there is no agent fourth"),
         ("vote: {without: agent}", "27:9", "there is no cell 'vote'"),
         ("full: {without: round=2}", "27:19", "there is no round 2 in full\n    rounds: 1"),
         ("full: {without: round=0}", "27:19", "round 0 is the opening"),
         ("full: {without: step=answer}", "27:19", "step answer opens the debate"),
         ("full: {without: [agents]}", "27:20", "'agents' is nothing that can be left out\n    did you mean agent?"),
-        ("full: {without: 'agent=first,second,third'}", "27:19", "nobody is left to debate as debater"),
-        ("full: {without: 'agent=first,first'}", "27:19", "names one agent twice"),
+        ("full: {without: 'agent=one,two,three'}", "27:19", "nobody is left to debate as debater"),
+        ("full: {without: 'agent=one,one'}", "27:19", "names one agent twice"),
         ("full: {}", "27:9", "nothing is left out"),
         ("full: {without: agent, shapley: exact}", "27:26", "Shapley values are no longer computed"),
         ("matched: {without: agent}", "27:22", "matched has no agent that it could do without"),
@@ -80,15 +80,15 @@ def test_a_cell_that_grows_to_a_budget_is_refused_in_the_spec_and_by_the_command
 def test_only_calls_whose_messages_change_are_counted(tmp_path: Path) -> None:
     """By hand, of each question: without one of three, two open as they did and answer anew.
 
-    Without the round nothing is new. Along the edge that is left out `second` reads what it reads without `first`.
+    Without the round nothing is new. Along the edge that is left out `two` reads what it reads without `one`.
     """
-    found = asked(tmp_path, "full: {without: [agent=first, round=1, edge=first:second]}")
+    found = asked(tmp_path, "full: {without: [agent=one, round=1, edge=one:two]}")
     cost = rehearse_whatifs(found, found.whatifs)
     debates = 2 * 6
     assert {str(without): (one.calls, one.calls - one.shared_calls) for (_, without), one in cost.items()} == {
-        "agent=first": (4 * debates, 2 * debates),
+        "agent=one": (4 * debates, 2 * debates),
         "round=1": (3 * debates, 0),
-        "edge=first:second": (6 * debates, 0),
+        "edge=one:two": (6 * debates, 0),
     }
     total, by_cell = rehearse_plan(found)
     assert by_cell[WHAT_IF.format("full")].calls == 13 * debates

@@ -30,6 +30,12 @@ def test_frames_have_a_row_for_each_thing(scored: Path) -> None:
     assert run.scores.question_id.iloc[0] == "q-1"
 
 
+def test_an_experiment_is_opened_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_scored(tmp_path / "results" / "quickstart", "quickstart")
+    monkeypatch.chdir(tmp_path)
+    assert cx.open("quickstart").cells == cx.open("results/quickstart").cells
+
+
 def test_compare_is_the_test_of_the_workflow(scored: Path) -> None:
     """sparse is right on q-3 where full is wrong, and else they agree: a quarter, on one of four questions."""
     found = cx.open(scored).compare("sparse", to="full").iloc[0]

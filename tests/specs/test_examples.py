@@ -143,7 +143,7 @@ def test_words_that_were_missing_do_what_they_say(results: Path) -> None:
         assert float(record["answer"]) == statistics.median(last)
         assert all(len(turn["heard"]) == 3 for turn in record["turns"][-4:] if len(last) == 4)
     turns = [turn for record in debates("pairs") for turn in record["turns"]]
-    partners = {turn["heard"][0] % 4 for turn in turns if turn["step"] == "discuss" and turn["speaker"] == "first"}
+    partners = {turn["heard"][0] % 4 for turn in turns if turn["step"] == "discuss" and turn["speaker"] == "one"}
     assert len(partners) > 1
     picks = [turn["answer"] for record in debates("arguments") for turn in record["turns"] if turn["step"] == "rank"]
     assert any(str(pick).startswith("turn ") for pick in picks)

@@ -249,3 +249,104 @@ def test_a_number_of_json_is_what_it_is(tmp_path: Path) -> None:
     """Only texts are read by a decimal comma."""
     lines = [{"question": "a?", "answer": 1.234}, {"question": "b?", "answer": "2,5"}]
     assert golds(own(tmp_path, "\n".join(map(json.dumps, lines)), "a.jsonl")) == ["1.234", "2.5"]
+
+
+# ---------------------------------------------------------------- columns, options and golds
+@pytest.mark.parametrize("word", ["question", "answer", "id", "context", "choices", "cluster", "group", "images"])
+@pytest.mark.parametrize("several", [False, True])
+def test_a_named_column_that_no_row_has_is_refused(tmp_path: Path, word: str, several: bool) -> None:
+    column = ["question", "questoin"] if several and word in ("choices", "images") else "questoin"
+    with pytest.raises(DataError) as caught:
+        own(tmp_path, table(SUMS), fields={word: column})
+    assert f"a.csv: {word}: there is no column 'questoin'" in str(caught.value)
+    assert "did you mean 'question'?" in str(caught.value)
+    assert "columns: question, answer" in str(caught.value)
+    assert caught.value.word == word
+
+
+def test_a_column_that_one_row_has_is_there(tmp_path: Path) -> None:
+    """Rows of JSON Lines may leave out what is empty."""
+    lines = [{"question": "1+1?", "answer": 2}, {"question": "1+2?", "answer": 3, "about": {"text": "Sums."}}]
+    task = own(tmp_path, "\n".join(map(json.dumps, lines)), "a.jsonl", fields={"context": "about.text"})
+    assert sorted(question.context for question in task.questions) == ["", "Sums."]
+
+
+def test_a_column_of_a_listed_dataset_is_looked_for_too(tmp_path: Path) -> None:
+    path = tmp_path / "test.jsonl"
+    path.write_text(json.dumps({"question": "1+1?", "answer": "#### 2"}))
+    with pytest.raises(DataError, match="context: there is no column 'passage'"):
+        load(Dataset("a", name="gsm8k", path=str(path), fields={"context": "passage"}))
+
+
+def test_groups_are_short_fields_of_every_question(tmp_path: Path) -> None:
+    """Means over groups need the value of every question; a number with a fraction and an answer are no groups."""
+    assert "group: not every question has a field 'answer'" in refused(
+        tmp_path, table(SUMS), fields={"group": "answer"}
+    )
+
+
+def choice(folder: Path, choices: Any, answer: Any = "A") -> Task:
+    """Load one question with these options."""
+    row = {"question": "Which?", "answer": answer, "choices": choices}
+    return own(folder, json.dumps(row), "a.jsonl", fields={"choices": "choices"})
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [["one", "two"], {"A": "one", "B": "two"}, '["one", "two"]', '{"A": "one", "B": "two"}', "['one', 'two']",
+     {"A": "one", "B": "two", "C": None}, {"label": ["A", "B"], "text": ["one", "two"]},
+     [{"label": "A", "text": "one"}, {"label": "B", "text": "two"}]],
+)  # fmt: skip
+def test_options_are_read_from_lists_and_mappings(tmp_path: Path, choices: Any) -> None:
+    assert choice(tmp_path, choices).questions[0].options == (("A", "one"), ("B", "two"))
+
+
+@pytest.mark.parametrize(
+    "choices",
+    ["one|two|three", 3, [["one"], ["two"]], [{"id": 1}], [{"label": "A", "text": "one"}, {}], {"A": ["one"]},
+     {"label": ["A"], "text": ["one", "two"]}, {"label": 1, "text": ["one"]}, True],
+)  # fmt: skip
+def test_options_that_cannot_be_read_are_one_error(tmp_path: Path, choices: Any) -> None:
+    with pytest.raises(DataError, match=r"row 1: options .* cannot be read\n.*write a list"):
+        choice(tmp_path, choices)
+
+
+@pytest.mark.parametrize("choices", [[], None, ""])
+def test_a_row_without_options_is_refused(tmp_path: Path, choices: Any) -> None:
+    with pytest.raises(DataError, match="row 1: no options"):
+        choice(tmp_path, choices)
+
+
+@pytest.mark.parametrize("answer", ["4", 4])
+def test_a_gold_that_counts_from_one_is_explained(tmp_path: Path, answer: Any) -> None:
+    with pytest.raises(DataError, match=r"one of A, B, C, D .numbers of JSON count the options from 0"):
+        choice(tmp_path, ["Rome", "Oslo", "Bern", "Riga"], answer)
+
+
+@pytest.mark.parametrize("fields", [{}, {"question": "q"}])
+def test_rows_in_lists_of_an_object_are_pointed_out(tmp_path: Path, fields: dict[str, str]) -> None:
+    content = {"version": 1, "data": [{"title": "Sums", "qas": [{"q": "1+1?", "answer": 2}]}]}
+    assert "write records: data.qas" in refused(tmp_path, json.dumps(content), "a.json", fields=fields)
+    said = refused(tmp_path, json.dumps(content), "a.json", fields={"records": "rows"})
+    assert "no list 'rows'\n    there is: version, data" in said
+
+
+def test_a_file_of_the_current_folder_is_named_by_its_path_from_the_spec(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.csv").write_text("question,answer\n1+1?,2\n")
+    with pytest.raises(DataError, match=r"data/a.csv is in the current folder, .* folder of the spec"):
+        load(Dataset("a", path=str(tmp_path / "specs" / "data" / "a.csv")))
+
+
+def test_a_passage_of_unknown_parts_is_one_error(tmp_path: Path) -> None:
+    row = json.dumps({"question": "1+1?", "answer": 2, "about": {"body": "Sums."}})
+    assert "row 1: a passage with the parts body" in refused(tmp_path, row, "a.jsonl", fields={"context": "about"})
+
+
+@pytest.mark.parametrize("kind", [None, "number"])
+@pytest.mark.parametrize("other", ["3", "\\pi"])
+def test_answers_in_latex_are_told_the_kind(tmp_path: Path, kind: str | None, other: str) -> None:
+    assert "kind: expression" in refused(tmp_path, table([("1?", other), ("2?", "\\sqrt{2}")]), kind=kind)

@@ -39,14 +39,14 @@ models:
   weak:   {model: builtin/solver, skill: 0.4, parameters: 1.0e9, tokens: 2.0e12}
   strong: {model: builtin/solver, skill: 0.7, parameters: 7.0e9, tokens: 15e12}
 agents:
-  - {name: first, model: weak}
-  - {name: second, model: weak}
-  - {name: third, model: strong}
+  - {name: one, model: weak}
+  - {name: two, model: weak}
+  - {name: three, model: strong}
 methods:
   sparse:  {protocol: cortexdebate, rounds: 3}
   full:    {protocol: multi-llm, rounds: 1}
   near:    {protocol: neighbor, rounds: 1, prompts: {answer: own/answer.j2}}
-  matched: {protocol: self-consistency, agents: [third], match: {calls: full}}
+  matched: {protocol: self-consistency, agents: [three], match: {calls: full}}
 grid:
   sparse:
     keep: [mean, {top: 1}]
@@ -72,11 +72,11 @@ models:
   weak:   {model: builtin/solver, skill: 0.3, parameters: 1.0e9, tokens: 2.0e12}
   strong: {model: builtin/solver, skill: 0.8, parameters: 7.0e9, tokens: 15e12}
 agents:
-  - {name: first, model: weak}
-  - {name: second, model: strong}
+  - {name: one, model: weak}
+  - {name: two, model: strong}
 methods:
-  low:  {protocol: cot, agents: [first]}
-  high: {protocol: cot, agents: [second]}
+  low:  {protocol: cot, agents: [one]}
+  high: {protocol: cot, agents: [two]}
 hypotheses:
   - accuracy(high) > accuracy(low)
 """
@@ -91,9 +91,9 @@ models:
   one: {model: direct/one, api_base: env:STUB_URL, parameters: 1.0e9, tokens: 2.0e12}
   two: {model: direct/two, api_base: env:STUB_URL, parameters: 7.0e9, tokens: 15e12}
 agents:
-  - {name: first, model: one}
-  - {name: second, model: one}
-  - {name: third, model: two}
+  - {name: one, model: one}
+  - {name: two, model: one}
+  - {name: three, model: two}
 methods:
   sparse: {protocol: cortexdebate, rounds: 2}
 grid:

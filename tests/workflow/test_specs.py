@@ -20,8 +20,8 @@ dataset: {name: arithmetic, size: 2}
 models:
   one: {model: builtin/solver}
 agents:
-  - {name: first, model: one}
-  - {name: second, model: one}
+  - {name: one, model: one}
+  - {name: two, model: one}
 methods:
   vote: {protocol: voting}
 """
@@ -50,15 +50,22 @@ def test_specs_in_folders_outside_specs_and_several_at_once_are_planned_by_name_
         (TINY.replace("seed: 1", "seed: -1"), (), r"error: specs/tiny.yaml:2:7: seed is -1\n"),
         (TINY.replace("voting", "votng"), (), r"did you mean voting"),
         (TINY, ("--config", "spec=tinny"), r"error: there is no spec 'tinny'\n    did you mean tiny\? specs: tiny\n"),
+        (TINY, ("--config", "spc=tiny"), r"error: --config spc: unknown key\n    did you mean spec\? allowed: spec, "),
+        (
+            TINY.replace("voting", "voting, prompts: {answer: own.j2}"),
+            ("--config", "spec=tiny"),
+            r"error: prompts/own.j2:2:4: there is no variable qestion .used at specs/tiny",
+        ),
         (TINY, ("results/none/report.html",), r"error: there is no spec 'none'\n"),
     ],
-    ids=["a value", "a name", "no such spec", "no such result"],
+    ids=["a value", "a name", "no such spec", "no such key", "a prompt", "no such result"],
 )
 def test_a_mistake_is_one_message_without_a_traceback(
     fresh: Bench, text: str, arguments: tuple[str, ...], said: str
 ) -> None:
     """Where, what, the remedy; nothing of the rules' insides; the exit status is not 0."""
     fresh.write("specs/tiny.yaml", text)
+    fresh.write("prompts/own.j2", "{{ question.text }} {{ answer_format }}\n{{ qestion }}")
     run = fresh.snakemake("--dry-run", *arguments)
     assert run.status == 2
     assert re.search(said, run.text), run.text
@@ -126,9 +133,7 @@ def test_the_protocol_of_the_readme_runs_as_it_is_written_there(fresh: Bench) ->
     section = text.partition("## A protocol of your own")[2]
     protocol, template = re.findall(r"```(?:yaml|jinja)\n(.*?)```", section, re.DOTALL)[:2]
     spec = TINY.partition("methods:")[0].replace("size: 2", "size: 12")
-    spec = spec.replace(
-        "  - {name: second, model: one}\n", "".join(f"  - {{name: a{k}, model: one}}\n" for k in range(3))
-    )
+    spec = spec.replace("  - {name: two, model: one}\n", "".join(f"  - {{name: a{k}, model: one}}\n" for k in range(3)))
     fresh.write("specs/mine.yaml", spec + "methods: {vote: {protocol: voting}}\n")
     fresh.write("specs/loudest.yaml", protocol)
     fresh.write("prompts/my/revise.j2", template)

@@ -195,6 +195,10 @@ GridText: TypeAlias = Annotated[
 
 
 # ---------------------------------------------------------------- the analysis
+CellsWord: TypeAlias = Literal["all", "grid"]
+"""Sets of cells that a family may compare."""
+
+
 class FamilyText(StrictEntry):
     """Comparisons whose p-values are corrected together: each of `compare` against `to`."""
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 from pydantic import AfterValidator
 
 from cortexdsl.errors import nearest
 from cortexdsl.expressions.evaluation import ParsedExpression, earlier_key, evaluate, parse, side_calls, split_key
-from cortexdsl.expressions.names import ALIASES, HAVE_EARLIER, NAMES, ExpressionPlace, sample_values
+from cortexdsl.expressions.names import ALIASES, COUNTS, HAVE_EARLIER, NAMES, SHARES, ExpressionPlace, sample_values
 from cortexdsl.expressions.spellings import as_kept
 from cortexdsl.language.grammar.entries import Text, invalid
 
@@ -121,9 +121,22 @@ def expression(place: ExpressionPlace) -> Callable[[str], str]:
             )
         if not any(np.isfinite(value).any() for value in values):
             raise invalid(f"{text!r} is not a number for any reply", "is something divided by 0, or too large?")
+        _check_ends(parsed, samples[0])
         return text
 
     return check
+
+
+def _check_ends(parsed: ParsedExpression, sample: Mapping[str, Any]) -> None:
+    """Refuse an expression that has no value if names are exactly 0 or 1, each alone or all of them together."""
+    for end, reach in ((0.0, SHARES | COUNTS), (1.0, SHARES)):
+        keys = [key for key in sorted(parsed.keys) if split_key(key)[0] in reach]
+        for ended in [*([key] for key in keys), keys]:
+            values = {**sample, **{key: np.full_like(sample[key], end) for key in ended}}
+            if not np.isfinite(evaluate(parsed, values)).all():
+                what = f"{parsed.text!r} is not a number if {' and '.join(ended)} {'is' if len(ended) == 1 else 'are'}"
+                remedy = "add a small number such as 0.01 to what it divides by or takes the logarithm of"
+                raise invalid(f"{what} {end:g}", remedy)
 
 
 Weight: TypeAlias = Annotated[Text, AfterValidator(expression("weight"))]

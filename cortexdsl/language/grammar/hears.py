@@ -177,8 +177,9 @@ class WhereForm(StrictEntry):
     within: LayoutText = Field("everyone", description="Only edges of this graph are considered.")
 
 
+HearsWord: TypeAlias = Literal["nobody", "everyone", "self"]
 HearsText: TypeAlias = Annotated[
-    Literal["nobody", "everyone", "self"]
+    HearsWord
     | Setting
     | RingForm
     | GroupsForm

@@ -290,6 +290,9 @@ class AgentText(StrictEntry):
     """An agent: a model with a name and perhaps a persona."""
 
     example: ClassVar[str] = "{name: NAME, model: MODEL}"
+    hints: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("temperature", "top_p", "max_tokens"), "write it in an entry of models, and name that entry: model: NAME"
+    )
 
     name: Name = Field(description="The agent's name in claims, records and prompts.")
     model: Annotated[Name, BeforeValidator(_model_entry, json_schema_input_type=Name)] = Field(

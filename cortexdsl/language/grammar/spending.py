@@ -149,8 +149,8 @@ Percentage: TypeAlias = Annotated[
 class LimitsText(StrictEntry):
     """Limits on spending and on failures. Calls, tokens, dollars and seconds have no limit by default."""
 
-    calls: Annotated[Whole, Field(ge=0)] | None = Field(None, description="The most requests.")
-    tokens: Annotated[Whole, Field(ge=0)] | None = Field(None, description="The most tokens, of prompts and replies.")
+    calls: Annotated[Whole, Field(ge=1)] | None = Field(None, description="The most requests.")
+    tokens: Annotated[Whole, Field(ge=1)] | None = Field(None, description="The most tokens, of prompts and replies.")
     dollars: Annotated[float, Field(ge=0, strict=True)] | None = Field(
         None, description="The most dollars; every model needs a price."
     )

@@ -196,8 +196,8 @@ def deal_templates(
     ----------
     prompt : template, `{say: ...}`, `{variants: ...}`, sequence of these, or mapping of agent or role to these
         A list is dealt in the agents' order, and repeats if there are more agents. In a mapping `else` is for all
-        agents that it does not name; `first` and `second` are places, unless agents have these names; a role means
-        the agents that play it when the step is spoken.
+        agents that it does not name; `first` and `second` are places; a role means the agents that play it when the
+        step is spoken.
     agents : sequence of str
         Agents of the role, in their order.
     roles : collection of str
@@ -230,7 +230,7 @@ def _in_turn(prompts: Sequence[str], agents: Sequence[str]) -> TemplateDeal:
 
 def _by_name(prompts: Mapping[str, str], agents: Sequence[str], roles: Collection[str]) -> TemplateDeal:
     places = dict(zip(PLACES, agents, strict=False))
-    prompts = {name if name in agents else places.get(name, name): prompt for name, prompt in prompts.items()}
+    prompts = {places.get(name, name): prompt for name, prompt in prompts.items()}
     known = (*agents, *roles, ELSE)
     problems: list[DealProblem] = [
         ((name,), f"no agent of the role, and no role, is called {name}", nearest(name, known, say="agents and roles"))

@@ -149,10 +149,16 @@ def items_of(value: Any) -> int:
 
 
 def shown(value: Any) -> Any:
-    """Return a value that a template writes out; refuse one whose text would be too long."""
-    if type(value) not in _SHORT and not isinstance(value, str):
+    """Return a value that a template writes out; refuse one that has no text of its own, or one too long."""
+    if type(value) not in _SHORT and not isinstance(value, str | Undefined):
         check_length(length_of(value))
+        if not isinstance(value, int | float):
+            raise TypeError(f"{_KINDS.get(type(value), 'this')} is not a text: write {_PARTS}")
     return value
+
+
+_KINDS: Mapping[type, str] = {dict: "a mapping", list: "a list", tuple: "a list", Question: "the question"}
+_PARTS = "one of its parts, such as question.text or turn.text, or join a list: names | join(', ')"
 
 
 def read(*values: Any) -> None:

@@ -10,11 +10,19 @@ import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
+from linecache import getline
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
 
-from jinja2 import Template, TemplateError, TemplateNotFound, TemplateSyntaxError, UndefinedError, nodes
+from jinja2 import (
+    ChainableUndefined,
+    Template,
+    TemplateError,
+    TemplateNotFound,
+    TemplateSyntaxError,
+    UndefinedError,
+)
 from jinja2.exceptions import SecurityError
 
 from cortexdsl.core import Message, Question
@@ -185,21 +193,22 @@ class Templates:
             raise SpecError([Problem(_line(error) or self.path(prompt), what, "mend the template")]) from error
 
     def _undefined(self, prompt: str, variables: Mapping[str, Any], error: UndefinedError) -> list[Problem]:
-        """Return the variables that a template and its includes use and its step does not have."""
-        known = {*variables, *self._environment.globals}
-        unknown: dict[str, Problem] = {}
-        for name in self._included(prompt):
-            source = self._source(name)
-            names = list(self._environment.parse(source).find_all(nodes.Name))
-            for variable in sorted(template_facts(source).variables - known):
-                line = min(node.lineno for node in names if node.name == variable)
-                text = source.splitlines()[line - 1]
-                column = max(0, text.find(variable)) + 1
-                what = f"there is no variable {variable}"
-                where = f"{self.path(name)}:{line}:{column}"
-                unknown.setdefault(variable, Problem(where, what, nearest(variable, variables, say=_OF_STEP)))
+        """Return the variables that the step does not have, by rendering again with those found so far."""
+        problems: dict[str, Problem] = {}
+        found = dict(variables)
+        while (unknown := _UNKNOWN.fullmatch(str(error))) and unknown[1] not in problems:
+            name = unknown[1]
+            problems[name] = _unknown(name, _line(error) or f"{self.path(prompt)}:1:1", variables)
+            found[name] = ChainableUndefined(name=name)
+            try:
+                with WorkBudget():
+                    render_text(self._load(prompt), found)
+            except UndefinedError as another:
+                error = another
+            except (*_FAULTS, RecursionError):
+                break
         what = f"the template cannot be rendered: {error}"
-        return list(unknown.values()) or [
+        return list(problems.values()) or [
             Problem(_line(error) or self.path(prompt), what, f"{_OF_STEP}: {', '.join(sorted(variables))}")
         ]
 
@@ -218,15 +227,23 @@ class Templates:
 
     def _missing(self, prompt: str, error: TemplateNotFound) -> SpecError:
         name = str(error.name or "")
-        near = get_close_matches(name, self.shipped(), n=1)
+        near = self._nearest(name)
         looked = [_shown(folder) for folder in self.own_folders] or ["prompts/ beside the spec or above it"]
-        remedy = f"did you mean {near[0]}? " if near else ""
+        remedy = f"did you mean {near}? " if near else ""
         remedy += f"templates are looked for in {', '.join(looked)}, then among the shipped ones"
         where = prompt
         if name != prompt:  # an include: in the line that says so
             lines = self._source(prompt).splitlines()
             where = next((f"{self.path(prompt)}:{n}:1" for n, line in enumerate(lines, 1) if name in line), prompt)
         return SpecError([Problem(where, f"there is no template {name!r}", remedy)])
+
+    def _nearest(self, name: str) -> str:
+        """Return a similar template of the same folder, or of a folder with a similar name; empty if there is none."""
+        own = [path.relative_to(root).as_posix() for root in self.own_folders for path in sorted(root.rglob("*.j2"))]
+        known = dict.fromkeys((*own, *self.shipped()))
+        folders = get_close_matches(name.rpartition("/")[0], {each.rpartition("/")[0] for each in known}, 1, 0.81)
+        there = [each for each in known if each.rpartition("/")[0] in folders]
+        return next(iter(get_close_matches(name, there, 1)), "")
 
     def path(self, prompt: str) -> str:
         """Return the file of a template, as messages call it."""
@@ -311,6 +328,19 @@ _OF_STEP = "variables of this step"
 _FAULTS = (
     TemplateError, SecurityError, TypeError, ValueError, ArithmeticError, AttributeError, LookupError, MemoryError,
 )  # fmt: skip
+
+
+_UNKNOWN = re.compile(r"'(\w+)' is undefined")
+
+
+def _unknown(name: str, line: str, variables: Mapping[str, Any]) -> Problem:
+    """Return the problem of a variable in a line of a template, `FILE:LINE:1`."""
+    file, number, _ = line.rsplit(":", 2)
+    found = re.search(rf"\b{name}\b", getline(file, int(number)))
+    where = f"{file}:{number}:{found.start() + 1 if found else 1}"
+    if name in variables:
+        return Problem(where, f"an imported template does not see {name}", "import it `with context`")
+    return Problem(where, f"there is no variable {name}", nearest(name, variables, say=_OF_STEP))
 
 
 def render_text(template: Template, variables: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from cortexdsl.language.error_recovery import Doubtful, protocol_placeholders, r
 from cortexdsl.language.grammar.experiment import METHOD_WORDS
 from cortexdsl.language.grammar.hears import GroupsForm, RoleForm, SparseForm
 from cortexdsl.language.grammar.protocol import OtherwiseText, ProtocolText
+from cortexdsl.language.grammar.reserved import reserved
 from cortexdsl.language.grammar.schedule import CaseText, ChooseText, LoopText
 from cortexdsl.language.grammar.steps import StepText, ToldText
 from cortexdsl.language.nodes import Node, PlacedProblem, Route, dotted, shown
@@ -165,6 +166,10 @@ def _settings(node: Node, text: ProtocolText, problem_at: ProblemAt) -> Iterator
 
 
 def _roles(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
+    for section, names in (("roles", text.roles), ("steps", text.steps)):
+        for name in names:
+            if problem := reserved(section, name):
+                yield problem_at((section, name), *problem, key=True)
     for name, step in text.steps.items():
         if step.role not in text.roles:
             remedy = nearest(step.role, text.roles, say="roles")

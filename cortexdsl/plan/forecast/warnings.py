@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from cortexdsl.claims.arms import GridArm
 from cortexdsl.claims.designs import Design, design_of
 from cortexdsl.claims.parser import parse_claim
-from cortexdsl.core import AS_WRITTEN, Call, Cell, Debate, Method, Model, OtherQuestion, Reply, SiteWord
-from cortexdsl.engine.methods import expression_sites, in_each_wording, with_pool
+from cortexdsl.core import (
+    AS_WRITTEN,
+    Call,
+    Cell,
+    Debate,
+    Method,
+    Model,
+    Nobody,
+    OtherQuestion,
+    Repeat,
+    Reply,
+    SchedulePart,
+    Self,
+    SiteWord,
+)
+from cortexdsl.engine.methods import expression_sites, in_each_wording, scheduled_steps, with_pool
 from cortexdsl.engine.run import run_debate
 from cortexdsl.errors import DebateError, Problem
 from cortexdsl.language.nodes import Mark
@@ -73,6 +87,42 @@ def unasked_caches(plan: Plan) -> list[Problem]:
         for model in models_of(plan)
         if model.cache is not None and not caches_on_request(model)
     ]
+
+
+def steps_that_show_nothing(plan: Plan) -> list[Problem]:
+    """Warn of steps that are never spoken, that hear nobody as nobody has spoken, and that do not show the question."""
+    problems: dict[str, Problem] = {}
+    for cell in plan.cells:
+        for what, remedy in _of_steps(cell, plan):
+            problems.setdefault(what, Problem(plan.spec_path, f"methods.{cell.method}: {what}", remedy))
+    return list(problems.values())
+
+
+def _of_steps(cell: Cell, plan: Plan) -> Iterator[tuple[str, str]]:
+    method, spoken = cell.debate, [*_spoken(cell.debate.schedule)]
+    has_zero = not cell.axes and any(type(value) is int and value == 0 for value in cell.settings.values())
+    for name in dict.fromkeys(scheduled_steps(method.schedule)):
+        if name not in spoken and has_zero:
+            yield f"step {name} is never spoken, as its loop runs 0 times", "let the loop run, or use another protocol"
+    first = method.steps[spoken[0]]
+    is_once = method.schedule[0] == first.name and spoken.count(first.name) == 1
+    if is_once and not isinstance(first.hears, Nobody | Self) and first.order == "simultaneous":
+        yield f"step {first.name} hears others, and nobody has spoken before it", "put a step before it"
+    for step in method.steps.values():
+        for prompt in step.prompts if step.name in spoken and step.reads == "answer" else ():
+            used = plan.templates.uses(prompt)
+            if used is not None and "question" not in used and prompt not in step.said:
+                what = f"step {step.name} reads an answer, and {plan.templates.path(prompt)} does not show the question"
+                yield what, "write {% include 'common/question.j2' %}"
+
+
+def _spoken(schedule: Sequence[SchedulePart]) -> Iterator[str]:
+    """Yield the steps of a schedule whose loops run at least once."""
+    for part in schedule:
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, Repeat) and part.times:
+            yield from _spoken(part.body)
 
 
 def _shape(method: Method) -> Any:

@@ -73,8 +73,9 @@ SCRIPTS: tuple[Script, ...] = (
         Script(answers, sure, agree)
         for answers, sure, agree in product(_ANSWERS, ((0.95, 1.0), (0.0, 0.05), (0.4, 0.9)), (0.0, 1.0))
     ),
+    *(Script(answers, (0.0, 1.0), 0.5) for _ in range(3) for answers in _ANSWERS),  # verdicts that differ by step
 )
-"""Thirty-five scripts, the most different ones first: often the first few show that every condition can change."""
+"""Fifty scripts, the most different ones first: often the first few show that every condition can change."""
 
 
 class ScriptedReplies:

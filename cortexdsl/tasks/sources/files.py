@@ -214,6 +214,15 @@ SUFFIXES = (".jsonl", ".json", *CSV, ".parquet")
 _FROM = "give the path of the dataset's file or folder; in a spec, paths start at the folder of the spec"
 
 
+def _elsewhere(path: Path) -> str:
+    """Return where a missing file lies if it is named by its path from the current folder; empty if it is not there."""
+    tails = (Path(*path.parts[-count:]) for count in range(1, len(path.parts)))
+    here = next((tail for tail in tails if tail.exists()), None)
+    if here is None:
+        return ""
+    return f"{here} is in the current folder, and in a spec paths start at the folder of the spec: write it from there"
+
+
 def rows_of(
     path: Path,
     records: str = "",
@@ -243,7 +252,7 @@ def rows_of(
     if path.is_dir():
         raise DataError(f"{path}: this is a folder\n    name one of the files in it")
     if not path.is_file():
-        raise DataError(f"{path}: no such file\n    {_FROM}")
+        raise DataError(f"{path}: no such file\n    {_elsewhere(path) or _FROM}")
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise DataError(f"{path}: unknown kind of file\n    known: {', '.join(SUFFIXES)}")
@@ -296,7 +305,7 @@ def files_of(folder: Path, patterns: Sequence[str]) -> list[tuple[Path, dict[str
                 return [(folder, named.groupdict())]
         return [(folder, {})]
     if not folder.is_dir():
-        raise DataError(f"{folder}: no such file or folder\n    {_FROM}")
+        raise DataError(f"{folder}: no such file or folder\n    {_elsewhere(folder) or _FROM}")
     for pattern in patterns:
         glob = re.sub(r"\{\w+\}", "*", pattern)
         found = []
@@ -327,7 +336,7 @@ def _nested(row: Any, levels: list[str], outer: Row, place: str) -> Iterator[Row
         return
     inner = row.get(levels[0])
     if not isinstance(inner, list):
-        raise DataError(f"{place}: no list {levels[0]!r}\n    is this the dataset's official file?")
+        raise DataError(f"{place}: no list {levels[0]!r}\n    there is: {', '.join(map(str, row))}")
     plain = {key: value for key, value in row.items() if isinstance(value, str | int | float | bool)}
     for part in inner:
         yield from _nested(part, levels[1:], {**outer, **plain}, place)

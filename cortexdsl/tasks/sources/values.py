@@ -42,6 +42,11 @@ def field(row: Mapping[str, Any], names: Any, default: Any = None) -> Any:
     return default
 
 
+def has_column(row: Mapping[str, Any], name: str) -> bool:
+    """Tell whether a row has a column or dotted path, also with an empty value."""
+    return _at(row, name) is not _MISSING
+
+
 def _at(row: Any, path: str) -> Any:
     if isinstance(row, Mapping) and path in row:
         return row[path]
@@ -59,8 +64,15 @@ def passage_of(value: Any) -> str:
 
     On disk pages are `[title, [sentence, ...]]`, on the hub `{title: [...], sentences: [[...], ...]}`.
     """
-    if isinstance(value, Mapping):
-        value = list(zip(value["title"], value.get("sentences", value.get("content")), strict=True))
+    match value:
+        case {"title": [*titles], "sentences": [*pages]} | {"title": [*titles], "content": [*pages]} if len(
+            titles
+        ) == len(pages):
+            value = list(zip(titles, pages, strict=True))
+        case Mapping():
+            raise DataError(
+                f"a passage with the parts {', '.join(map(str, value))}\n    name one: context: COLUMN.PART"
+            )
     if not isinstance(value, list | tuple):
         return "" if value is None else str(value)
     if value and all(isinstance(page, list | tuple) and len(page) == 2 for page in value):
@@ -78,6 +90,11 @@ def options_of(row: Mapping[str, Any], where: Any) -> tuple[tuple[str, str], ...
         None: no options. A field that holds a list of texts, a list of {label, text}, or {label: [...], text:
         [...]}. `{columns: [...]}`: one option a column. `{inside: field}`: `(A) ...` lines that end a text. A
         list: the first of these that gives options.
+
+    Raises
+    ------
+    DataError
+        The field holds something else, or more than 26 options.
     """
     if where is None:
         return ()
@@ -86,18 +103,26 @@ def options_of(row: Mapping[str, Any], where: Any) -> tuple[tuple[str, str], ...
     if isinstance(where, Mapping):
         if "inside" in where:
             return split_options(str(field(row, where["inside"], "")))[1]
-        texts = [row.get(column) for column in where["columns"]]
+        texts = [field(row, column) for column in where["columns"]]
         return _lettered([text for text in texts if text is not None])
     value = field(row, where)
     if isinstance(value, str):
-        value = _parsed_list(value)
+        value = _parsed(value)
     if hasattr(value, "tolist"):
         value = value.tolist()
-    if isinstance(value, Mapping):
-        return tuple((str(label), str(text)) for label, text in zip(value["label"], value["text"], strict=True))
-    if isinstance(value, list) and value and isinstance(value[0], Mapping):
-        return tuple((str(option["label"]), str(option["text"])) for option in value)
-    return _lettered(value or [])
+    match value:
+        case {"label": [*labels], "text": [*texts]} if len(labels) == len(texts):
+            return tuple((str(label), str(text)) for label, text in zip(labels, texts, strict=True))
+        case Mapping() if all(isinstance(text, str | int | float | None) for text in value.values()):
+            return tuple((str(label), str(text)) for label, text in value.items() if text is not None)
+        case [{"label": _, "text": _}, *_] if all({"label", "text"} <= {*option} for option in value):
+            return tuple((str(option["label"]), str(option["text"])) for option in value)
+        case list() | None if not any(isinstance(text, list | Mapping) for text in value or ()):
+            return _lettered(value or [])
+    raise DataError(
+        f"options {str(field(row, where))[:60]!r} cannot be read\n"
+        '    write a list such as ["one", "two"], or name one column for each option: choices: [A, B, C]'
+    )
 
 
 def split_options(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -117,16 +142,16 @@ def _lettered(texts: Sequence[Any]) -> tuple[tuple[str, str], ...]:
     return tuple(zip(string.ascii_uppercase, kept, strict=False))
 
 
-def _parsed_list(text: str) -> Any:
-    """A list that a CSV cell holds as JSON or as Python writes it."""
+def _parsed(text: str) -> Any:
+    """A list or mapping that a CSV cell holds as JSON or as Python writes it; the text if it holds neither."""
     for parse in (json.loads, ast.literal_eval):
         try:
             value = parse(text)
         except (ValueError, SyntaxError):
             continue
-        if isinstance(value, list):
+        if isinstance(value, list | dict):
             return value
-    return []
+    return text if text.strip() else None
 
 
 Options: TypeAlias = tuple[tuple[str, str], ...]
@@ -213,6 +238,11 @@ def with_point(text: str) -> str:
 def is_number(text: str) -> bool:
     """Tell whether a text is a number, with a decimal point or a decimal comma."""
     return canonical_number(text) is not None or canonical_number(with_point(text)) is not None
+
+
+def is_latex(text: str) -> bool:
+    """Tell whether a text has a command or a power of LaTeX, such as `\\frac{1}{2}`."""
+    return re.search(r"\\[a-zA-Z]|\^", text) is not None
 
 
 def decimal_mark(answers: Sequence[tuple[str, str]], *, has_semicolons: bool) -> Mark:

@@ -90,7 +90,7 @@ def test_a_plan_counts_each_question_as_handed_on(tmp_path: Path) -> None:
     """3 agents in 2 rounds of 6 questions, twice: 72. The expert's three samples: the first is that of its opening in
     the debate, two more of 6 questions, twice, are 24.
     """
-    text = SPEC.replace("methods:\n", "methods:\n  expert: {protocol: self-consistency, agents: [third], samples: 3}\n")
+    text = SPEC.replace("methods:\n", "methods:\n  expert: {protocol: self-consistency, agents: [three], samples: 3}\n")
     found = plan(tmp_path, text.replace("grid:\n", "grid:\n  full:\n    defer: [{below: 0.7, to: expert}]\n"))
     cell = next(cell for cell in found.cells if cell.debate.defer is not None)
     _, by_cell = rehearse_plan(found)

@@ -58,6 +58,9 @@ def test_what_a_model_said_is_never_rendered_again(tmp_path: Path) -> None:
         ("a\n{{ one }} {{ two }}\n{{ three }}", "bad.j2:3:4: there is no variable three"),
         ("{% for %}", "template error"),
         ("{% include 'gone.j2' %}", "no template 'gone.j2'"),
+        ("{{ question }}", "the question is not a text: write one of its parts, such as question.text"),
+        ("{{ agent }}", "a mapping is not a text"),
+        ("{{ question.options }}", "a list is not a text: write one of its parts, such as question.text or turn.text,"),
         ("{{ question.__class__.__mro__ }}", "cannot be rendered"),
         ("{{ ().__class__.__bases__[0].__subclasses__() }}", "cannot be rendered"),
         ("{{ 1 / 0 }}", "cannot be rendered"),
@@ -69,6 +72,35 @@ def test_a_template_that_cannot_be_rendered_says_which_and_why(tmp_path: Path, t
     with pytest.raises(SpecError, match=r"bad\.j2") as caught:
         write(tmp_path, bad=text).render("bad.j2", VIEW)
     assert complaint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("{% include 'common/heard.j2' %}\n{{ quesiton.text }}", "bad.j2:2:4: there is no variable quesiton"),
+        ("{% for turn in heard %}\n{% include 'common/name.j2' %}{{ trun.text }}{% endfor %}",
+         "bad.j2:2:34: there is no variable trun"),
+        ("{% extends 'base.j2' %}\n{% block body %}{{ qestion }}{% endblock %}",
+         "bad.j2:2:20: there is no variable qestion"),
+        ("{% import 'macros.j2' as m %}\n{{ m.said(1) }}{{ qestion }}", "bad.j2:2:19: there is no variable qestion"),
+        ("{% from 'macros.j2' import wrong %}\n{{ wrong() }}", "macros.j2:2:25: there is no variable nothing"),
+        ("{% from 'macros.j2' import outer %}\n{{ outer() }}",
+         "macros.j2:3:25: an imported template does not see question\n    import it `with context`"),
+        ("{% if question.text %}\n{% set a = 1 %}{{ tilte }}{% endif %}", "bad.j2:2:19: there is no variable tilte"),
+    ],
+)  # fmt: skip
+def test_a_misspelt_variable_is_reported_in_its_own_file(tmp_path: Path, text: str, place: str) -> None:
+    """Templates that it includes, extends or imports use variables of their own loops and optional ones."""
+    macros = (
+        "{% macro said(n) %}{{ n }}{% endmacro %}\n{% macro wrong() %}<<{{ nothing }}{% endmacro %}\n"
+        "{% macro outer() %}<<{{ question.text }}{% endmacro %}"
+    )
+    templates = write(tmp_path, bad=text, base="{% block body %}{% endblock %}", macros=macros)
+    turn = {"reads": "answer", "about": None, "number": 1, "speaker": "ann", "text": "2", "trust": None}
+    with pytest.raises(SpecError) as caught:
+        templates.render("bad.j2", VIEW | {"heard": [turn]})
+    (problem,) = caught.value.problems
+    assert place in str(problem)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,9 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+import yaml
+
 from cortexdsl.language.protocol.loader import BUILTIN_FOLDER, builtin_names
 
 PACKAGE = BUILTIN_FOLDER.parent
@@ -59,3 +62,12 @@ def test_no_method_needs_more_than_thirty_lines() -> None:
 def test_no_protocol_has_python_of_its_own() -> None:
     modules = {path.stem for path in (PACKAGE / "language").rglob("*.py")}
     assert not modules & {name.replace("-", "_") for name in builtin_names()}
+
+
+SHIPPED = [*BUILTIN_FOLDER.rglob("*.yaml"), *(PACKAGE.parent / "specs").rglob("*.yaml")]
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.relative_to(PACKAGE.parent).as_posix())
+def test_other_programs_can_read_what_is_shipped(path: Path) -> None:
+    """PyYAML's own parser refuses some texts that libyaml accepts, such as a question mark in braces."""
+    assert isinstance(yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader), dict)

@@ -33,8 +33,8 @@ dataset: {name: arithmetic, size: 5}
 models:
   one: {model: MODEL, max_tokens: 40, transport: batch}
 agents:
-  - {name: first, model: one}
-  - {name: second, model: one}
+  - {name: one, model: one}
+  - {name: two, model: one}
 methods:
   full: {protocol: multi-llm, rounds: 1}
 limits: {dollars: 5}

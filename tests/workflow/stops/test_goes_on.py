@@ -35,7 +35,7 @@ shard_size: 3
 models:
   one: {model: direct/one, api_base: env:STUB_URL}
 agents:
-  - {name: first, model: one, persona: PERSONA}
+  - {name: one, model: one, persona: PERSONA}
 methods:
   once:  {protocol: cot}
   twice: {protocol: self-consistency, samples: 2}

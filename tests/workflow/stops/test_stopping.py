@@ -22,13 +22,13 @@ models:
   weak:   {model: builtin/solver, skill: 0.05, parameters: 1.0e9, tokens: 2.0e12}
   strong: {model: builtin/solver, skill: 0.95, parameters: 7.0e9, tokens: 15e12}
 agents:
-  - {name: first, model: weak}
-  - {name: second, model: strong}
-  - {name: third, model: strong}
+  - {name: one, model: weak}
+  - {name: two, model: strong}
+  - {name: three, model: strong}
 methods:
-  low:  {protocol: cot, agents: [first]}
-  high: {protocol: cot, agents: [second]}
-  same: {protocol: cot, agents: [third]}
+  low:  {protocol: cot, agents: [one]}
+  high: {protocol: cot, agents: [two]}
+  same: {protocol: cot, agents: [three]}
 analysis:
   families:
     main: {compare: [high], to: low}
