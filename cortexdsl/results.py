@@ -24,6 +24,7 @@ from cortexdsl.records.rows import edge_rows, turn_rows
 from cortexdsl.stats.inference.bootstrap import DRAWS
 from cortexdsl.stats.inference.families import compare_families
 from cortexdsl.stats.tables.score_table import read_table
+from cortexdsl.symlinks import opened_results
 
 _TEXT = ("question_id", "cluster", "group")  # ids that look like numbers stay text
 
@@ -52,6 +53,7 @@ class Results:
         self.folder = Path(folder)
         if not self.folder.is_dir():
             raise DataError(f"{self.folder}: there is no such folder of results; run the experiment first")
+        opened_results(self.folder)
         self._layout = Layout(self.folder.as_posix())
 
     def __repr__(self) -> str:

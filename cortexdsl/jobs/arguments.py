@@ -10,8 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from cortexdsl.core import Limits
+from cortexdsl.errors import RecordError
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.symlinks import opened_results
 
 
 def add_spec(parser: argparse.ArgumentParser, which: str = "the spec") -> None:
@@ -94,4 +96,7 @@ def add_trust(parser: argparse.ArgumentParser) -> None:
 def results_place(text: str) -> Path:
     """Return the folder of results that an argument names: a path, or the name of an experiment (`quickstart`)."""
     named = Path("results") / text
-    return named if named.is_dir() and not Path(text).exists() else Path(text)
+    try:
+        return opened_results(named if named.is_dir() and not Path(text).exists() else Path(text))
+    except RecordError as error:  # argparse replaces the text of other errors
+        raise argparse.ArgumentTypeError(str(error)) from None

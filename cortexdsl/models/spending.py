@@ -298,7 +298,7 @@ class SpendingLedger:
 
 def _is_named(file: int, path: Path) -> bool:
     try:
-        return os.path.samestat(os.fstat(file), os.lstat(path))  # noqa: PTH116 (the link itself, if it is one)
+        return os.path.samestat(os.fstat(file), os.lstat(path))
     except FileNotFoundError:
         return False
 
