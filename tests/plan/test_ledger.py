@@ -17,7 +17,6 @@ from cortexdsl.models.spending import Spending, SpendingLedger
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import binding_changes, changes, declaration_of
 from cortexdsl.plan.persistence.ledger import LATE, declare, read_ledger, record_verdicts
-from cortexdsl.report.frames import ClaimRow
 from cortexdsl.report.phrasing.ledger import read_history
 from tests.plan.specs import SPEC, plan
 
@@ -174,14 +173,14 @@ def test_entries_cut_from_the_end_are_missed_beside_the_plan_and_the_verdicts(tm
     layout = _called(tmp_path)
     declare(layout, {**FIRST, "alpha": 0.25})
     seal = record_verdicts(layout, 1, [VERDICT], "questions: 100").seal
-    verdicts = [ClaimRow(CLAIM, None, None, None, None, None, "supported", ledger=seal)]
+    Path(layout.hypotheses).write_text(f"claim,ledger\n{CLAIM},{seal}\n")
     record = {"seed": 1, "replicates": 1, "analysis": {"alpha": 0.25, "correction": "holm"}, "hypotheses": [CLAIM]}
-    assert not any("broken" in sentence for sentence in read_history(tmp_path, record, verdicts).said)
+    assert not any("broken" in sentence for sentence in read_history(tmp_path, record).said)
     lines = Path(layout.ledger).read_text().splitlines()
     Path(layout.ledger).write_text(lines[0] + "\n")
-    said = " ".join(read_history(tmp_path, record, verdicts).said)
+    said = " ".join(read_history(tmp_path, record).said)
     assert "the plan here is not the last one in the ledger (alpha: 0.05, then 0.25)" in said
-    assert "the verdicts here are not in the ledger" in said
+    assert "entries at the end of the ledger are missing: hypotheses.csv names one" in said
 
 
 def test_a_rerun_with_another_seed_is_another_run(tmp_path: Path) -> None:

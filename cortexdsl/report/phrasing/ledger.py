@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from cortexdsl.plan.persistence.history import Twin, find_twins, plan_changes, s
 from cortexdsl.plan.persistence.ledger import ONLY_CLAIMS, Ledger, LedgerEntry, read_ledger
 from cortexdsl.plan.persistence.manifest import read_manifest
 from cortexdsl.plan.persistence.verification import record_faults, versions_in_words
-from cortexdsl.report.frames import ClaimRow
 
 SEALED = ("scores.csv", "hypotheses.csv")
 
@@ -37,7 +36,7 @@ class History:
     ledger: Ledger = field(default_factory=lambda: Ledger(()))
 
 
-def read_history(folder: Path, plan: Mapping[str, Any], claims: Iterable[ClaimRow]) -> History:
+def read_history(folder: Path, plan: Mapping[str, Any]) -> History:
     """Read the ledger of a results folder, and compare it with the plan, the verdicts, the spec and its neighbours."""
     layout = Layout(folder.as_posix())
     ledger = read_ledger(layout)
