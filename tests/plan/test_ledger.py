@@ -191,7 +191,7 @@ def test_a_rerun_with_another_seed_is_another_run(tmp_path: Path) -> None:
     declare(layout, {**FIRST, "seed": 2})
     ledger = record_verdicts(layout, 2, [{**VERDICT, "verdict": "undecided"}], "questions: 100 of sums")
     assert (len(ledger.runs), ledger.seeds) == (2, (1, 2))
-    said = read_history(tmp_path, {"hypotheses": [CLAIM]}, ()).said
+    said = read_history(tmp_path, {"hypotheses": [CLAIM]}).said
     assert said[1] == "After the first call: run again with seed 2 after results existed."
     assert said[2:-1] == (
         "Verdicts were given 2 times, with seeds 1, 2:",
@@ -207,7 +207,7 @@ def test_an_earlier_version_s_declaration_is_taken_over(tmp_path: Path) -> None:
     _call(tmp_path)
     ledger = declare(layout, {**FIRST, "claims": [CLAIM, OTHER]})
     assert (ledger.claims, ledger.since, ledger.faults) == ((CLAIM,), (f"claim added: {OTHER}",), ())
-    said = " ".join(read_history(tmp_path, {"hypotheses": [CLAIM, OTHER]}, ()).said)
+    said = " ".join(read_history(tmp_path, {"hypotheses": [CLAIM, OTHER]}).said)
     assert "Of this the claims alone are sure: an earlier version" in said
 
 
