@@ -15,7 +15,7 @@ import pandas as pd
 from cortexdsl.claims.arms import arms_of, find_arm
 from cortexdsl.core import Correction, Family
 from cortexdsl.errors import DataError
-from cortexdsl.plan.layout import Layout, results_place
+from cortexdsl.plan.layout import Layout, results_folder
 from cortexdsl.plan.persistence.manifest import check_files, check_own_files
 from cortexdsl.plan.persistence.store import read_plan
 from cortexdsl.plan.persistence.verification import check_records
@@ -24,6 +24,7 @@ from cortexdsl.records.rows import edge_rows, turn_rows
 from cortexdsl.stats.inference.bootstrap import DRAWS
 from cortexdsl.stats.inference.families import compare_families
 from cortexdsl.stats.tables.score_table import read_table
+from cortexdsl.symlinks import opened_results
 
 _TEXT = ("question_id", "cluster", "group")  # ids that look like numbers stay text
 
@@ -49,9 +50,10 @@ class Results:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = results_place(folder)
+        self.folder = results_folder(folder)
         if not self.folder.is_dir():
             raise DataError(f"{self.folder}: there is no such folder of results; run the experiment first")
+        opened_results(self.folder)
         self._layout = Layout(self.folder.as_posix())
 
     def __repr__(self) -> str:

@@ -12,6 +12,24 @@ from pathlib import Path
 
 from cortexdsl.errors import RecordError
 
+_OWN = ("ledger.jsonl", "plan.json", "manifest.jsonl")
+
+
+def opened_results(place: Path) -> Path:
+    """Return a place in results, or the folder itself, after refusing links in the whole folder of its experiment.
+
+    Every verb that reads or writes results finds their place through this function.
+
+    Raises
+    ------
+    RecordError
+    """
+    places = (folder for folder in (place, *place.parents) if any(os.path.lexists(folder / name) for name in _OWN))
+    folder = next(places, place)
+    if folder.is_dir():
+        refuse_symlinks(folder)
+    return place
+
 
 def refuse_symlinks(folder: Path) -> None:
     """Refuse a folder of results that holds a link which leads out of it; the folder itself may be a link.

@@ -18,7 +18,10 @@ from cortexdsl.core import Family
 from cortexdsl.errors import DataError, InputError
 from cortexdsl.numbers import THIN, counted
 from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.persistence.declaration import binding_changes
+from cortexdsl.plan.persistence.ledger import read_ledger
 from cortexdsl.plan.persistence.manifest import check_files, check_own_files
+from cortexdsl.plan.persistence.verification import record_faults
 from cortexdsl.report.frames import ClaimRow, read_row
 from cortexdsl.report.phrasing.claims import answer
 from cortexdsl.report.phrasing.comparisons import claims_tested, differences_tested
@@ -33,6 +36,7 @@ from cortexdsl.stats.sequential.sequential import Stopping, stopping_point
 from cortexdsl.stats.tables.answers import answers_for, with_answers
 from cortexdsl.stats.tables.score_table import ScoreTable, absent_in_words, absent_of, read_table
 from cortexdsl.stats.verdicts import evaluate_claims
+from cortexdsl.symlinks import opened_results
 
 SHOWN = (
     "metric", "cell", "difference", "ci_low_simultaneous", "ci_high_simultaneous", "ci_low", "ci_high", "p",
@@ -113,7 +117,9 @@ def run(args: argparse.Namespace) -> int:
     families = [Family("comparison", cells, reference, args.correction)]
     metrics = tuple(dict.fromkeys(args.metric or ["score"]))
     comparisons = compare_families(table, families, metrics, args.seed, draws=args.draws)
-    verdicts = evaluate_claims(table, claims, args.seed, correction=args.correction, draws=args.draws)
+    verdicts = evaluate_claims(
+        table, claims, args.seed, declared=_declared(args), correction=args.correction, draws=args.draws
+    )
     if args.out:
         _write(args.out, comparisons)
     if args.json:
@@ -136,7 +142,9 @@ def run(args: argparse.Namespace) -> int:
         _print_stopping(early)
     if args.claim:
         print(f"claims, p {how_adjusted(args.correction, len(claims))}:")
-        columns = ["claim", "verdict", "estimate", *HEADS, "p_adjusted"]
+        columns = ["claim", "verdict", "exploratory", "estimate", *HEADS, "p_adjusted"]
+        if not verdicts["exploratory"].any():
+            columns.remove("exploratory")
         print(verdicts[columns].rename(columns=HEADS).to_string(index=False))
         needed = questions_needed(table, verdicts, arms, alpha=0.05, correction=args.correction)
         _print_notes(_claims_in_words(verdicts.assign(questions_needed=needed)))
@@ -183,8 +191,18 @@ def _with_bounds(table: ScoreTable, stated: Sequence[str]) -> ScoreTable:
     return table.with_most(most) if bounds else table
 
 
+def _declared(args: argparse.Namespace) -> list[str] | None:
+    """Return those claims that were declared before the first call; None for tables of other programs."""
+    layout = Layout(_scores(args.scores[0]).parent.as_posix())
+    ledger = read_ledger(layout)
+    if not ledger.entries and not ledger.faults:
+        return None
+    is_unsure = record_faults(layout, ledger) or binding_changes(ledger.since)
+    return [] if is_unsure else [claim for claim in args.claim if " ".join(claim.split()) in ledger.claims]
+
+
 def _scores(path: Path) -> Path:
-    return path / "scores.csv" if path.is_dir() else path
+    return opened_results(path / "scores.csv" if path.is_dir() else path)
 
 
 def _pool(args: argparse.Namespace) -> int:

@@ -141,10 +141,10 @@ def _layout(experiment: str) -> Layout:
     InputError
     """
     if experiment.endswith((".yaml", ".yml")):
-        return Layout(f"results/{experiment_name(spec_path(experiment))}")
+        return layout_in(experiment_name(spec_path(experiment)))
     layout = layout_in(experiment)
     if not Path(layout.root).is_dir():
-        return Layout(f"results/{experiment_name(spec_path(_name(layout)))}")
+        return layout_in(experiment_name(spec_path(_name(layout))))
     return layout
 
 

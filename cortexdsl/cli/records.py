@@ -19,9 +19,10 @@ from cortexdsl.checksums import write_lines
 from cortexdsl.core import Debate, Question
 from cortexdsl.display.console import counting
 from cortexdsl.errors import InputError, RecordError
+from cortexdsl.jobs.arguments import results_place
 from cortexdsl.metrics.scores import read_rows, write_rows
 from cortexdsl.numbers import counted
-from cortexdsl.plan.layout import Layout, results_place
+from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.manifest import check_own_files
 from cortexdsl.plan.persistence.store import read_plan
 from cortexdsl.plan.persistence.verification import check_records

@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cortexdsl.errors import InputError
+from cortexdsl.jobs.arguments import results_place
 from cortexdsl.numbers import counted
-from cortexdsl.plan.layout import Layout, results_place
+from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import changes
 from cortexdsl.plan.persistence.history import find_twins, spec_changes
 from cortexdsl.plan.persistence.ledger import Ledger, LedgerEntry, read_ledger
 from cortexdsl.plan.persistence.manifest import check_files, edited_tables, read_manifest
-from cortexdsl.plan.persistence.verification import versions_in_words
+from cortexdsl.plan.persistence.verification import record_faults, versions_in_words
 from cortexdsl.report.phrasing.ledger import change_of, changes_in_words, declaration_in_words, twin_in_words
 
 if TYPE_CHECKING:
@@ -87,10 +88,8 @@ def run_ledger(args: argparse.Namespace) -> int:
         raise InputError(f"{layout.ledger}: there is no ledger; `cortexdsl plan SPEC --declare` or a run writes it")
     if args.verify is not None:
         return _verify(ledger, args.verify.strip().lower())
-    problems = [*ledger.faults, *(f"{path} was edited after it was written" for path in edited_tables(layout))]
-    manifest = read_manifest(layout)
-    if fault := manifest.problem(ledger.manifest_seal):
-        problems.append(f"{layout.manifest}: {fault}")
+    edited = (f"{path} was edited after it was written" for path in edited_tables(layout))
+    problems, manifest = [*record_faults(layout, ledger), *edited], read_manifest(layout)
     lines = [f"{layout.root}: what was declared, run and changed", ""]
     for number, entry in enumerate((one for one in ledger.entries if not one.is_of_files), 1):
         lines += [f"{number}. {entry.at}", *_wrapped(_entry(entry, ledger))]

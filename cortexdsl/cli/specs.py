@@ -13,6 +13,7 @@ from cortexdsl.core import Agent, Cell, Model, Scalar
 from cortexdsl.display.launch import workflow_folder
 from cortexdsl.engine.methods import with_draws
 from cortexdsl.errors import InputError, nearest
+from cortexdsl.jobs.arguments import results_place
 from cortexdsl.language.grammar.experiment import json_schema
 from cortexdsl.language.methods.casting import MethodChoice
 from cortexdsl.language.methods.resolve import resolve
@@ -20,7 +21,7 @@ from cortexdsl.language.nodes import Mark, Node
 from cortexdsl.language.protocol.loader import builtin_names, load_protocol
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.jobs.compiled_workflow import workflow_text
-from cortexdsl.plan.layout import SPECS, check_name, results_place, spec_path
+from cortexdsl.plan.layout import SPECS, check_name, spec_path
 from cortexdsl.plan.rehearsal.explain import calls_of, explain, rehearse_example
 
 SCHEMA_FILE = "spec.schema.json"

@@ -10,8 +10,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from cortexdsl.errors import InputError
+from cortexdsl.jobs.arguments import results_place
 from cortexdsl.numbers import counted
-from cortexdsl.plan.layout import Layout, results_place
+from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.ledger import is_experiment
 from cortexdsl.plan.persistence.store import spec_of
 from cortexdsl.plan.persistence.verification import Verification, verify_results

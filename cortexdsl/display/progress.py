@@ -17,6 +17,7 @@ from cortexdsl.plan import Layout
 from cortexdsl.plan.persistence.store import read_plan
 from cortexdsl.records.tallies import JobTally, Tallies, TallySum, WaveTally, tally_since, total_of
 from cortexdsl.records.unread import UnreadStep, mostly_unread_steps
+from cortexdsl.symlinks import opened_results
 
 SILENT_AFTER = 60.0  # seconds without a new tally until a running job counts as silent; jobs write every few seconds
 
@@ -292,7 +293,7 @@ def layout_in(experiment: str) -> Layout:
             f"{experiment}: an experiment of another folder\n    change to that folder first: it is {here}"
         )
     name = place.as_posix().removeprefix("results/")
-    return Layout(f"results/{name}")
+    return Layout(opened_results(Path(f"results/{name}")).as_posix())
 
 
 def expected_in(experiment: str) -> ExpectedRun:

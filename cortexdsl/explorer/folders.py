@@ -11,6 +11,7 @@ from typing import Any
 from cortexdsl.errors import InputError, RecordError
 from cortexdsl.plan import Layout
 from cortexdsl.plan.persistence.store import read_plan
+from cortexdsl.symlinks import opened_results
 
 RESULTS = Path("results")
 
@@ -58,7 +59,7 @@ def find_results(experiments: Sequence[str]) -> list[ResultsFolder]:
     """
     roots = [_root(experiment) for experiment in experiments] if experiments else _all()
     folders: dict[str, ResultsFolder] = {}
-    for root in dict.fromkeys(roots):
+    for root in map(opened_results, dict.fromkeys(roots)):
         name = root.relative_to(RESULTS).as_posix() if root.is_relative_to(RESULTS) else root.name
         name = name if name not in folders else root.as_posix()
         folders[name] = ResultsFolder(name, root)

@@ -10,8 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from cortexdsl.core import Limits
+from cortexdsl.errors import RecordError
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.plan import Plan, compile_spec
+from cortexdsl.plan.layout import results_folder
+from cortexdsl.symlinks import opened_results
 
 
 def add_spec(parser: argparse.ArgumentParser, which: str = "the spec") -> None:
@@ -89,3 +92,11 @@ def add_trust(parser: argparse.ArgumentParser) -> None:
         help="permit tools of the spec to call this function, package.module:function. It runs on this machine. "
         "Repeatable",
     )
+
+
+def results_place(text: str) -> Path:
+    """Return the folder of results that an argument names: a path, or the name of an experiment (`quickstart`)."""
+    try:
+        return opened_results(results_folder(text))
+    except RecordError as error:  # argparse replaces the text of other errors
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -31,7 +31,7 @@ from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.jobs.schedule import failed_jobs, failed_judgements
 from cortexdsl.plan.persistence.manifest import record_files
 from cortexdsl.records import Record, read_debates, write_debates
-from cortexdsl.symlinks import refuse_symlinks
+from cortexdsl.symlinks import opened_results
 
 NOTE = ".regraded"
 
@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     plan = compile_spec(args.spec, experiment=args.experiment)
-    refuse_symlinks(Path(plan.layout.root))
+    opened_results(Path(plan.layout.root))
     if args.errors_again:
         check_consent(plan, args.trust)
         _ask_failures_again(plan)

@@ -14,6 +14,7 @@ from cortexdsl.jobs.arguments import add_spec
 from cortexdsl.numbers import counted
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.persistence.store import batches_of
+from cortexdsl.symlinks import opened_results
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the verb; the exit status is 0 if every record is equal byte by byte, else 1."""
     plan = compile_spec(args.spec, experiment=args.experiment)
+    opened_results(Path(plan.layout.root))
     differing = 0
     jobs = list(_jobs(plan))
     with tempfile.TemporaryDirectory() as folder:

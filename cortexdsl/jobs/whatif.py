@@ -43,7 +43,7 @@ from cortexdsl.plan.persistence.store import batches_of, read_plan
 from cortexdsl.plan.whatif import Whatif, whatif_of, whatif_slug
 from cortexdsl.records import Record, read_debates
 from cortexdsl.stats.whatif import Removal, effects, name_without
-from cortexdsl.symlinks import refuse_symlinks
+from cortexdsl.symlinks import opened_results
 from cortexdsl.tasks.judging import Judgements, text_grade, text_scores
 
 
@@ -69,12 +69,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     plan = compile_spec(args.spec, experiment=args.experiment)
+    opened_results(Path(plan.layout.root))
     whatifs = _with_arguments(plan, args)
     if args.plan:
         print(_planned(plan, whatifs))
         return 0
     check_consent(plan, args.trust)
-    refuse_symlinks(Path(plan.layout.root))
     for one in whatifs:
         _check_finished(plan, one.cell)
     declare(plan.layout, declaration_of(plan))

@@ -105,7 +105,7 @@ class SpendingLedger:
     folder : Path or None
         The folder of the file; None keeps the sum to this process.
     logged : callable
-        What the call logs know to be spent; called once.
+        What the call logs know to be spent; called at the start, and after damage.
     ahead : callable or None
         The promise for a sum; None if the spending has no limit.
 
@@ -168,12 +168,24 @@ class SpendingLedger:
         self._lock(fcntl.LOCK_EX)
         try:
             try:
+                self._reopen()
                 self._read()
             except OSError as error:
                 raise self._error(error) from error
             yield self._write
         finally:
             self._lock(fcntl.LOCK_UN)
+
+    def _reopen(self) -> None:
+        """Open the file again if its name is gone or names another file; the sum in the old file still counts."""
+        assert self._path is not None
+        while not _is_named(self._file, self._path):
+            known = read_spent(os.pread(self._file, _LENGTH, 0))
+            self._sum = _larger(self._sum, known) if known else self._sum
+            file = open_to_write(self._path)
+            os.close(self._file)
+            self._file = file
+            self._lock(fcntl.LOCK_EX)
 
     def _add(self, cost: Spending) -> None:
         # Rounding, and a ledger that was rebuilt in the meantime, may leave a little below zero.
@@ -235,10 +247,17 @@ class SpendingLedger:
 
     def _read(self) -> None:
         content = os.pread(self._file, _LENGTH, 0)
-        total = read_spent(content)
-        if total is None:  # deleted or damaged while this process runs
-            total = _larger(self._sum, self._logged())
-        self._sum, self._promised = total, _promised(content)
+        total, promised = read_spent(content), _promised(content)
+        # Only a batch that was not sent lowers the sum: the few calls of one in another process may count twice.
+        if total is None or total.calls < self._sum.calls:
+            total, promised = self._restored(), 0
+            _say.warning("%s: deleted, damaged or replaced by an earlier copy; %d calls count", self._path, total.calls)
+        self._sum, self._promised = total, promised
+
+    def _restored(self) -> Spending:
+        """Return the most that may be spent: what was promised ahead of this process's last look, or is logged."""
+        seen = self._ahead(self._sum) if self._ahead is not None else self._sum
+        return _larger(seen, self._logged())
 
     def _lock(self, operation: int) -> None:
         try:
@@ -275,6 +294,13 @@ class SpendingLedger:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+
+def _is_named(file: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file), os.lstat(path))
+    except FileNotFoundError:
+        return False
 
 
 def _put(file: int, mark: bytes, spending: Spending, rest: bytes, place: int) -> None:

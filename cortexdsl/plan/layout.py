@@ -60,7 +60,7 @@ def spec_path(name: str) -> Path:
     raise InputError(f"there is no spec {name!r}\n    {_specs_here(name)}")
 
 
-def results_place(text: str | Path) -> Path:
+def results_folder(text: str | Path) -> Path:
     """Return the folder of results that an argument names: a path, or the name of an experiment (`quickstart`)."""
     named = Path("results") / text
     return named if named.is_dir() and not Path(text).exists() else Path(text)

@@ -108,7 +108,7 @@ def build_report(
         figures,
         tables,
         versions() if provenance is None else provenance,
-        read_history(folder, data.plan, data.claims),
+        read_history(folder, data.plan),
         cost,
         read_unfinished(folder, data.plan, data.tallies),
         unread_line(data),

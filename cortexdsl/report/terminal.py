@@ -48,7 +48,7 @@ def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
     if stopped is not None:
         return stopped_text(stopped, COLUMNS).replace(THIN, " ").replace(HARD, " ")
     data = read_data(folder)
-    history = read_history(folder, data.plan, data.claims)
+    history = read_history(folder, data.plan)
     tests = read_tests_of_all_cells(folder, data.alpha, data.primary)
     lines = [provenance.title(data.plan), "=" * min(COLUMNS, len(provenance.title(data.plan)))]
     if left := left_line(read_unfinished(folder, data.plan, data.tallies)):

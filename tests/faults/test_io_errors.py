@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import re
 import signal
+import threading
 from pathlib import Path
-from types import FrameType
 
 import pytest
 
+from cortexdsl import files
 from cortexdsl.errors import RecordError
-from cortexdsl.models.call_log.append_log import SYNC_EVERY, AppendLog, whole_lines
+from cortexdsl.models.call_log.append_log import SYNC_EVERY
 from cortexdsl.models.call_log.folder import CallLogs
 from cortexdsl.models.call_log.records import call_record
 from cortexdsl.models.call_log.syncing import LogSyncs
@@ -145,24 +147,51 @@ def test_short_writes_are_completed(fast_folder: Path, undisturbed: tuple[dict[s
         assert server.requests == REQUESTS
 
 
-def test_signals_amid_writes_cut_no_line(tmp_path: Path) -> None:
-    """A timer signals every 0.2 ms while 2,000 lines are written and synced (EINTR)."""
-    signals = 0
+@pytest.mark.parametrize("kind", ["write", "pwrite"])
+def test_a_short_write_is_continued_where_it_ended(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each system call takes seven bytes at most, as POSIX allows; the file then has all of the data."""
+    writes = []
 
-    def count(number: int, frame: FrameType | None) -> None:
-        nonlocal signals
-        signals += 1
+    def short(file: int, data: bytes, *offset: int) -> int:
+        writes.append(len(data))
+        return real(file, data[:7], *offset)
 
-    before = signal.signal(signal.SIGALRM, count)
-    signal.setitimer(signal.ITIMER_REAL, 2e-4, 2e-4)
+    real = getattr(os, kind)
+    data, path = bytes(range(100)), tmp_path / "file"
+    file = files.open_to_write(path)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, kind, short)
+        if kind == "write":
+            files.append(file, data, 0)
+        else:
+            files.overwrite(file, data, 50)
+    os.close(file)
+    assert path.read_bytes() == (data if kind == "write" else b"\0" * 50 + data)
+    assert len(writes) == 15  # of seven bytes each, and the last of two
+
+
+def test_a_signal_amid_a_write_loses_no_byte() -> None:
+    """A pipe takes 64 kB and then blocks: the signal ends the system call there, and only then somebody reads."""
+    reads, writes = os.pipe()
+    interrupted, received = threading.Event(), bytearray()
+
+    def read() -> None:
+        interrupted.wait()
+        while block := os.read(reads, 1 << 16):
+            received.extend(block)
+
+    reader = threading.Thread(target=read)
+    before = signal.signal(signal.SIGALRM, lambda *_: interrupted.set())
+    reader.start()
+    signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+    data = bytes(range(256)) * 4096
     try:
-        with AppendLog(tmp_path / "own.jsonl") as log:
-            for number in range(2000):
-                log.append({"schema_version": 2, "key": str(number), "text": "x" * 1000})
-                if number % 100 == 0:
-                    log.sync()
+        files.append(writes, data, 0)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert signals > 0
-    assert sum(1 for _ in whole_lines(tmp_path / "own.jsonl")) == 2000
+        os.close(writes)
+        reader.join()
+        os.close(reads)
+    assert interrupted.is_set()
+    assert received == data

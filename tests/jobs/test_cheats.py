@@ -16,7 +16,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import cortexdsl as cx
+from cortexdsl.checksums import with_checksum
 from cortexdsl.cli.main import main
+from cortexdsl.errors import DataError
+from cortexdsl.plan import compile_spec
+from cortexdsl.plan.jobs.damaged_outputs import repair_results
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.ledger import read_ledger
 from cortexdsl.plan.persistence.manifest import record_files
@@ -322,6 +327,90 @@ def test_a_plan_is_replaced(place: Path, capsys: pytest.CaptureFixture[str]) -> 
     record_files(Layout(str(RESULTS)), [RESULTS / "plan.json"])
     text = said(capsys, "report", NAME, "--text")[1]
     assert "The record is broken: the plan here is not the last one in the ledger" in text
+
+
+def faulty(capsys: pytest.CaptureFixture[str], fault: str) -> None:
+    """`ledger`, `verify` and the report say it."""
+    status, text = said(capsys, "ledger", NAME)
+    assert (status, fault in text) == (1, True), text
+    status, text = said(capsys, "verify", NAME)
+    assert (status, fault in text) == (1, True), text
+
+
+MISSING = "entries at the end of the ledger are missing: manifest.jsonl names one"
+
+
+def cut_ledger() -> None:
+    edit_lines(RESULTS / "ledger.jsonl", lambda lines: lines[:1])
+
+
+def test_entries_at_the_end_of_the_ledger_are_removed(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With hypotheses.csv, which names the last entry; a run does not heal it, as the ledger keeps that it was so."""
+    cut_ledger()
+    assert MISSING in said(capsys, "report", NAME, "--text")[1]
+    (RESULTS / "hypotheses.csv").unlink()
+    faulty(capsys, MISSING)
+    (RESULTS / "plan.json").unlink()
+    run_jobs("specs/small.yaml")
+    faulty(capsys, MISSING)
+    text = said(capsys, "report", NAME, "--text")[1]
+    assert MISSING in text
+    assert "(exploratory)" in text
+
+
+def test_an_earlier_ledger_is_put_back(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    earlier = (RESULTS / "ledger.jsonl").read_bytes()
+    run_edited((CLAIM, "accuracy(low) > 0.1"))
+    (RESULTS / "ledger.jsonl").write_bytes(earlier)
+    faulty(capsys, MISSING)
+    assert MISSING in said(capsys, "report", NAME, "--text")[1]
+
+
+@pytest.mark.parametrize("lines", [0, 3])
+def test_scores_are_edited_and_the_manifest_removed_or_cut(
+    lines: int, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    right_everywhere("scores.csv")
+    if lines:
+        edit_lines(RESULTS / "manifest.jsonl", lambda all_lines: all_lines[:lines])
+    else:
+        (RESULTS / "manifest.jsonl").unlink()
+    for verb in (["report", NAME, "--text"], ["export", str(RESULTS), "--out", "out.csv"],
+                 ["compare", str(RESULTS), "--to", "low"], ["view", NAME, "--static", "site"]):  # fmt: skip
+        status, text = said(capsys, *verb)
+        assert (status, "results/small/scores.csv (manifest.jsonl has no digest of it)" in text) == (2, True), text
+    with pytest.raises(DataError, match="no digest of it"):
+        _ = cx.open(RESULTS).scores
+    faulty(capsys, "it is missing, cut or has no seal")
+
+
+def test_a_claim_of_compare_that_was_not_declared_is_exploratory(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for claim, is_exploratory in ((CLAIM, False), (f"{CLAIM} + 0.1", True)):
+        arguments = ["compare", str(RESULTS), "--to", "low", "--claim", claim, "--draws", "100"]
+        assert ("exploratory" in said(capsys, *arguments)[1]) is is_exploratory
+        text = said(capsys, *arguments, "--json")[1]
+        assert ('"exploratory":true' in text, '"exploratory":false' in text) == (is_exploratory, not is_exploratory)
+
+
+def test_a_reply_is_edited_with_a_checksum_of_its_own(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Or a log removed, to draw its cell again. A run makes the debates from what is there; the ledger tells of it."""
+    logs = sorted((RESULTS / "calls").rglob("*.jsonl"))
+    lines = logs[0].read_text().splitlines()
+    record = json.loads(lines[-1])
+    record.pop("crc", None)
+    logs[0].write_text("\n".join([*lines[:-1], with_checksum(json.dumps(record | {"text": "42"}))]) + "\n")
+    logs[1].unlink()
+    compiled = compile_spec("specs/small.yaml")
+    repair_results(compiled)
+    repair_results(compiled)
+    for log, what in ((logs[0], "c"), (logs[1], "missing when a run began")):
+        sentence = f"{log.relative_to(RESULTS).as_posix()}: {what}"
+        for verb in ("ledger", "verify"):
+            assert sentence in " ".join(said(capsys, verb, NAME)[1].split())
+        assert sentence in " ".join(said(capsys, "report", NAME, "--text")[1].split())
+    assert len(read_ledger(Layout(str(RESULTS))).lost_logs) == 2
 
 
 # ------------------------------------------------------------ honest uses

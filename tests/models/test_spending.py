@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import shutil
 import struct
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -167,3 +169,70 @@ def test_a_ledger_that_was_not_brought_to_disk_stops_all_further_calls(
     with pytest.raises(RecordError, match="Input/output error"):
         budget.check()
     budget.close()
+
+
+def _deleted(path: Path, earlier: bytes) -> None:
+    path.unlink()
+
+
+def _cut(path: Path, earlier: bytes) -> None:
+    path.write_bytes(b"")
+
+
+def _overwritten(path: Path, earlier: bytes) -> None:
+    path.write_bytes(b"x" * 100)
+
+
+def _rolled_back(path: Path, earlier: bytes) -> None:
+    path.write_bytes(earlier)
+
+
+def _replaced(path: Path, earlier: bytes) -> None:
+    path.with_name("copy").write_bytes(earlier)
+    path.with_name("copy").replace(path)
+
+
+@pytest.mark.parametrize("attack", [_deleted, _cut, _overwritten, _rolled_back, _replaced])
+@pytest.mark.parametrize("repeats", [1, 4])
+def test_a_limit_holds_if_its_file_is_changed_during_a_run(
+    spent: Path, attack: Callable[[Path, bytes], None], repeats: int
+) -> None:
+    """Two processes, each with one descriptor, send in turn; no call is in a log. Together they send 60 at most."""
+    pipes = [os.pipe() for _ in range(4)]
+    child = os.fork()
+    if child == 0:
+        _reserve_when_told(spent, pipes[0][0], pipes[1][1])
+    other = os.fork()
+    if other == 0:
+        _reserve_when_told(spent, pipes[2][0], pipes[3][1])
+    sent, earlier = 0, b""
+    try:
+        for turn in range(80):
+            to, answer = (pipes[0][1], pipes[1][0]) if turn % 2 else (pipes[2][1], pipes[3][0])
+            os.write(to, b"1")
+            sent += int(os.read(answer, 1))
+            if turn == 10:
+                earlier = (spent / LEDGER_FILE).read_bytes()
+            if 20 <= turn < 20 + 3 * repeats and (turn - 20) % 3 == 0:
+                attack(spent / LEDGER_FILE, earlier)
+    finally:
+        for to in (pipes[0][1], pipes[2][1]):
+            os.write(to, b"0")
+        for process in (child, other):
+            os.waitpid(process, 0)
+        for end in (end for pipe in pipes for end in pipe):
+            os.close(end)
+    assert 30 <= sent <= 60
+
+
+def _reserve_when_told(folder: Path, told: int, answer: int) -> None:
+    try:
+        budget = Budget(Limits(calls=60), folder)
+        while os.read(told, 1) == b"1":
+            try:
+                budget.reserve()
+                os.write(answer, b"1")
+            except BudgetError:
+                os.write(answer, b"0")
+    finally:
+        os._exit(0)  # also after an error: this fork never returns to the test runner

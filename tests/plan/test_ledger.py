@@ -17,7 +17,6 @@ from cortexdsl.models.spending import Spending, SpendingLedger
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import binding_changes, changes, declaration_of
 from cortexdsl.plan.persistence.ledger import LATE, declare, read_ledger, record_verdicts
-from cortexdsl.report.frames import ClaimRow
 from cortexdsl.report.phrasing.ledger import read_history
 from tests.plan.specs import SPEC, plan
 
@@ -174,14 +173,14 @@ def test_entries_cut_from_the_end_are_missed_beside_the_plan_and_the_verdicts(tm
     layout = _called(tmp_path)
     declare(layout, {**FIRST, "alpha": 0.25})
     seal = record_verdicts(layout, 1, [VERDICT], "questions: 100").seal
-    verdicts = [ClaimRow(CLAIM, None, None, None, None, None, "supported", ledger=seal)]
+    Path(layout.hypotheses).write_text(f"claim,ledger\n{CLAIM},{seal}\n")
     record = {"seed": 1, "replicates": 1, "analysis": {"alpha": 0.25, "correction": "holm"}, "hypotheses": [CLAIM]}
-    assert not any("broken" in sentence for sentence in read_history(tmp_path, record, verdicts).said)
+    assert not any("broken" in sentence for sentence in read_history(tmp_path, record).said)
     lines = Path(layout.ledger).read_text().splitlines()
     Path(layout.ledger).write_text(lines[0] + "\n")
-    said = " ".join(read_history(tmp_path, record, verdicts).said)
+    said = " ".join(read_history(tmp_path, record).said)
     assert "the plan here is not the last one in the ledger (alpha: 0.05, then 0.25)" in said
-    assert "the verdicts here are not in the ledger" in said
+    assert "entries at the end of the ledger are missing: hypotheses.csv names one" in said
 
 
 def test_a_rerun_with_another_seed_is_another_run(tmp_path: Path) -> None:
@@ -192,7 +191,7 @@ def test_a_rerun_with_another_seed_is_another_run(tmp_path: Path) -> None:
     declare(layout, {**FIRST, "seed": 2})
     ledger = record_verdicts(layout, 2, [{**VERDICT, "verdict": "undecided"}], "questions: 100 of sums")
     assert (len(ledger.runs), ledger.seeds) == (2, (1, 2))
-    said = read_history(tmp_path, {"hypotheses": [CLAIM]}, ()).said
+    said = read_history(tmp_path, {"hypotheses": [CLAIM]}).said
     assert said[1] == "After the first call: run again with seed 2 after results existed."
     assert said[2:-1] == (
         "Verdicts were given 2 times, with seeds 1, 2:",
@@ -208,7 +207,7 @@ def test_an_earlier_version_s_declaration_is_taken_over(tmp_path: Path) -> None:
     _call(tmp_path)
     ledger = declare(layout, {**FIRST, "claims": [CLAIM, OTHER]})
     assert (ledger.claims, ledger.since, ledger.faults) == ((CLAIM,), (f"claim added: {OTHER}",), ())
-    said = " ".join(read_history(tmp_path, {"hypotheses": [CLAIM, OTHER]}, ()).said)
+    said = " ".join(read_history(tmp_path, {"hypotheses": [CLAIM, OTHER]}).said)
     assert "Of this the claims alone are sure: an earlier version" in said
 
 

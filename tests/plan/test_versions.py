@@ -49,7 +49,7 @@ def test_parts_by_two_versions_are_told_everywhere(
     first, second = "1 file of debates", "1 file of debates, 1 file of tables"
     assert f"{__version__} (code aaaaaaaaaaaa): {first}; {__version__} (code bbbbbbbbbbbb): {second}." in said
     assert "delete results/made/debates and run the same command" in said
-    assert said in read_history(Path(layout.root), {}, ()).said
+    assert said in read_history(Path(layout.root), {}).said
     main(["ledger", layout.root])
     main(["verify", layout.root])
     assert capsys.readouterr().out.count("Different versions of the program") == 2

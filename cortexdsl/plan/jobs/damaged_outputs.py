@@ -18,7 +18,7 @@ from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.jobs.schedule import job_outputs
 from cortexdsl.plan.layout import PARTS, TABLES, Layout
 from cortexdsl.plan.persistence.declaration import write_declared
-from cortexdsl.plan.persistence.ledger import LACKS_FIRST, Ledger, ledger_lock, read_ledger
+from cortexdsl.plan.persistence.ledger import LACKS_FIRST, Ledger, ledger_lock, read_ledger, record_damage
 from cortexdsl.plan.persistence.manifest import (
     Entry,
     Manifest,
@@ -27,6 +27,7 @@ from cortexdsl.plan.persistence.manifest import (
     is_log,
     is_page,
     is_sealed,
+    missing_entries,
     read_manifest,
     refresh_manifest,
     seal_of,
@@ -62,6 +63,7 @@ def repair_results(plan: Plan) -> Repair:
     A file with the size and time of its entry is believed; others are read. A folder that was copied is read once.
     """
     layout = plan.layout
+    note_damage(layout)
     manifest, ledger = read_manifest(layout), read_ledger(layout)
     if not manifest.lines and not ledger.manifest_seal:
         return Repair()
@@ -94,6 +96,18 @@ def repair_results(plan: Plan) -> Repair:
     outputs = {output for path in again for output in _output(layout, path)}
     outputs |= set(_untallied(plan, states, manifest.files))
     return Repair(frozenset(outputs), (*sentences, *_said_of_logs(layout, manifest, wrong)))
+
+
+def note_damage(layout: Layout) -> None:
+    """Write into the ledger which of its entries are missing, and which call logs are not as they were written.
+
+    A run makes files again, so that nothing but these entries tells of the damage afterwards.
+    """
+    if missing := missing_entries(layout):
+        record_damage(layout, "damage", missing)
+    logs = _logs_of(read_manifest(layout))
+    if wrong := _find(Path(layout.root), logs)[0]:
+        record_damage(layout, "logs", [f"{path}: {what} when a run began" for path, what in wrong.items()])
 
 
 def mark_removed(layout: Layout, paths: Iterable[str]) -> None:

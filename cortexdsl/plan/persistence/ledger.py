@@ -54,7 +54,9 @@ class LedgerEntry:
     kind : str
         `declared` (a declaration; `said` names what changed since the one before), `verdicts`, `manifest` (the seal of
         the manifest), `tables` (digests of tables: earlier versions wrote these), `control` (a pause, or a limit that
-        was changed while the spec stayed the same), or `opened` (by a verdict, if there was no ledger).
+        was changed while the spec stayed the same), `damage` (entries that other files name and that are missing
+        here), `logs` (call logs that were not as they were written when a run began), or `opened` (by a verdict, if
+        there was no ledger).
     said : tuple of str
         The entry in words.
     after_calls : bool
@@ -87,7 +89,7 @@ class LedgerEntry:
 
     @property
     def is_of_files(self) -> bool:
-        """Whether it is about files alone: not a step in the history of the experiment."""
+        """Whether it has digests of files alone: not a step in the history of the experiment."""
         return self.kind in ("tables", "manifest")
 
 
@@ -226,7 +228,7 @@ class Ledger:
     @property
     def verdict_seal(self) -> str:
         """The seal of the last entry that verdicts depend on: hypotheses.csv holds it, and is sealed after it."""
-        relevant = (entry for entry in reversed(self.entries) if not entry.is_of_files and entry.kind != "control")
+        relevant = (entry for entry in reversed(self.entries) if entry.kind in ("declared", "verdicts"))
         return next((entry.seal for entry in relevant), "")
 
     @property
@@ -276,6 +278,11 @@ class Ledger:
         return {path: digest for entry in self.entries for path, digest in entry.tables.items()}
 
     @property
+    def lost_logs(self) -> tuple[str, ...]:
+        """Call logs that were missing or changed when a run began, in words."""
+        return tuple(said for entry in self.entries if entry.kind == "logs" for said in entry.said)
+
+    @property
     def manifest_seal(self) -> str:
         """The last seal of the manifest; empty if there is none."""
         return next((entry.manifest for entry in reversed(self.entries) if entry.kind == "manifest"), "")
@@ -294,7 +301,7 @@ class Ledger:
 def read_ledger(layout: Layout) -> Ledger:
     """Read and verify an experiment's ledger; empty if it has none."""
     entries, chain = read_entries(Path(layout.ledger))
-    faults = [*chain]
+    faults = [*chain, *(said for entry in entries if entry.kind == "damage" for said in entry.said)]
     if not entries and has_calls(layout):
         faults.append("the ledger is missing, though calls were made")
     first = first_seal(layout)
@@ -351,6 +358,14 @@ def record_control(layout: Layout, said: str) -> None:
     known, called = read_ledger(layout), has_calls(layout)
     ledger = _opened(layout, known) if called else known
     _append(layout, ledger, {"kind": "control", "after_calls": called, "seed": None, "said": [said]})
+
+
+def record_damage(layout: Layout, kind: str, said: Sequence[str]) -> None:
+    """Append what is wrong with files of the experiment, once: an entry of the kind `damage` or `logs`."""
+    with _writing(layout) as known:
+        new = sorted(set(said) - {each for entry in known.entries if entry.kind == kind for each in entry.said})
+        if new:
+            _append(layout, known, {"kind": kind, "after_calls": True, "seed": None, "said": new})
 
 
 def is_experiment(layout: Layout) -> bool:

@@ -11,6 +11,7 @@ wrote it, or another program. Such versions kept digests of tables in the ledger
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 from collections import Counter
@@ -83,6 +84,8 @@ class Manifest:
         The seal that counts: the one in the ledger, else the last; empty if there is none.
     newest_seal : str
         The last seal.
+    ledger_entry : str
+        The seal of the ledger's last entry when the last seal was written; empty in manifests of earlier versions.
     faults : tuple of str
         Lines that cannot be read, in words.
     lines : int
@@ -92,6 +95,7 @@ class Manifest:
     later: Mapping[str, Entry | None] = field(default_factory=dict)
     seal: str = ""
     newest_seal: str = ""
+    ledger_entry: str = ""
     faults: tuple[str, ...] = ()
     lines: int = 0
 
@@ -162,7 +166,8 @@ def read_manifest(layout: Layout) -> Manifest:
     )
     sealed = {path: entry for path, entry in before.items() if entry is not None}
     seal, newest = (str((records[each] or {})["seal"]) if each >= 0 else "" for each in (place, (seals or [-1])[-1]))
-    return Manifest(sealed, after, seal, newest, faults, len(lines))
+    entry = next((str(record.get("ledger", "")) for record in reversed(records) if record and "seal" in record), "")
+    return Manifest(sealed, after, seal, newest, entry, faults, len(lines))
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
@@ -228,8 +233,35 @@ def seal_manifest(layout: Layout) -> None:
     manifest = read_manifest(layout)
     seal = seal_of({**manifest.sealed, **manifest.later})
     if manifest.seal != seal or manifest.unsealed:
-        _append(layout, [with_checksum(json.dumps({"seal": seal}))])
+        _append(layout, [_seal_line(seal, read_ledger(layout).seal)])
     record_seal(layout, seal)
+
+
+def _seal_line(seal: str, ledger_entry: str) -> str:
+    return with_checksum(json.dumps({"seal": seal} | ({"ledger": ledger_entry} if ledger_entry else {})))
+
+
+def missing_entries(layout: Layout) -> list[str]:
+    """Return in words which entries the ledger lacks, by the seals of entries that other files name.
+
+    The manifest names the last entry at its seal, and hypotheses.csv the entry of its verdicts. A verdict is in the
+    ledger before either is written, so that a kill leaves no such seal.
+    """
+    known = {entry.seal for entry in read_ledger(layout).entries}
+    by_file = {"manifest.jsonl": {read_manifest(layout).ledger_entry}, "hypotheses.csv": _verdict_seals(layout)}
+    return [
+        f"entries at the end of the ledger are missing: {name} names one"
+        for name, seals in by_file.items()
+        if seals - known - {""}
+    ]
+
+
+def _verdict_seals(layout: Layout) -> set[str]:
+    try:
+        with Path(layout.hypotheses).open(newline="", encoding="utf-8") as file:
+            return {row.get("ledger") or "" for row in csv.DictReader(file)}
+    except (OSError, ValueError, csv.Error):  # missing or damaged: it has an entry
+        return set()
 
 
 def _append(layout: Layout, lines: Iterable[str]) -> None:
@@ -261,7 +293,7 @@ def _at(entry: Entry, modified: int | None) -> Entry:
 def write_manifest(layout: Layout, manifest: Manifest) -> None:
     """Write a manifest, atomically."""
     sealed = [_line(path, entry) for path, entry in manifest.sealed.items()]
-    seal = [with_checksum(json.dumps({"seal": manifest.seal}))] if manifest.seal else []
+    seal = [_seal_line(manifest.seal, manifest.ledger_entry)] if manifest.seal else []
     later = [_line(path, entry) for path, entry in manifest.later.items()]
     write_lines(Path(layout.manifest), [*sealed, *seal, *later])
 
@@ -342,10 +374,14 @@ def find_damage(layout: Layout, paths: Iterable[str | Path] | None = None) -> It
     """
     root, entries = Path(layout.root), known_entries(layout)
     of_all = [path for path in entries if path.count("/") < 2 and path.partition("/")[0] not in OF_CELLS]
-    named = [path for path in of_all if is_sealed(path)] if paths is None else [_below(path, root) for path in paths]
+    tables = {Path(layout.table(name)).name for name in ALWAYS} | {path for path in of_all if is_sealed(path)}
+    named = tables if paths is None else [_below(path, root) for path in paths]
+    has_seal = bool(read_ledger(layout).manifest_seal)
     for path in named:
         if path in entries and (what := damage_of(root, path, entries[path])):
             yield Damage(path, what)
+        elif path not in entries and has_seal and is_sealed(path) and (root / path).is_file():
+            yield Damage(path, f"{Path(layout.manifest).name} has no digest of it")
 
 
 def _below(path: str | Path, root: Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -24,6 +23,7 @@ from cortexdsl.plan.persistence.manifest import (
     is_page,
     is_sealed,
     known_entries,
+    missing_entries,
     read_manifest,
 )
 from cortexdsl.plan.persistence.store import read_plan
@@ -98,6 +98,14 @@ def verify_results(layout: Layout, command: str) -> Verification:
     versions = filter(None, [versions_in_words(layout)])
     notes = [*_notes(plan, ledger, manifest, entries), *versions, *_unrecorded(len(unknown) - len(stray), manifest)]
     return Verification(len(entries), sum(entry.size for entry in entries.values()), tuple(findings), tuple(notes))
+
+
+def record_faults(layout: Layout, ledger: Ledger) -> tuple[str, ...]:
+    """Return why the history of an experiment is not reliable, in words: `ledger`, `verify` and the report say it."""
+    manifest = read_manifest(layout)
+    problem = manifest.problem(ledger.manifest_seal)
+    of_manifest = [f"{Path(layout.manifest).name}: {problem}"] if problem else []
+    return tuple(dict.fromkeys([*ledger.faults, *missing_entries(layout), *of_manifest]))
 
 
 def versions_in_words(layout: Layout) -> str:
@@ -196,20 +204,11 @@ def _of_ledger(layout: Layout, ledger: Ledger, plan: Mapping[str, Any], command:
     if ledger.now is not None and plan and (differs := plan_changes(ledger.now, plan)):
         what = f"not the plan that the ledger declares ({'; '.join(differs)})"
         yield FileFinding(Path(layout.plan).name, what, f"delete it, then {command}")
-    if _verdict_seals(Path(layout.hypotheses)) - {entry.seal for entry in ledger.entries}:
-        yield FileFinding(name, "the verdicts in hypotheses.csv are not in it: entries at its end are missing", RESTORE)
-
-
-def _verdict_seals(path: Path) -> set[str]:
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            return {row.get("ledger") or "" for row in csv.DictReader(file)} - {""}
-    except (OSError, ValueError, csv.Error):  # missing or damaged: it has an entry
-        return set()
+    yield from (FileFinding(name, missing, RESTORE) for missing in missing_entries(layout))
 
 
 def _of_manifest(manifest: Manifest, ledger: Ledger, command: str) -> Iterator[FileFinding]:
-    if manifest.newest_seal and manifest.newest_seal != ledger.manifest_seal:
+    if manifest.newest_seal and not manifest.ledger_entry and manifest.newest_seal != ledger.manifest_seal:
         what = "the seal of the manifest is not in it: entries at its end are missing"
         yield FileFinding("ledger.jsonl", what, RESTORE)
     problem = manifest.problem(ledger.manifest_seal)
@@ -263,6 +262,7 @@ def _notes(plan: Mapping[str, Any], ledger: Ledger, manifest: Manifest, entries:
     earlier = sum(not _is_of(plan, path) for path in entries)
     if earlier:
         yield f"{counted(earlier, 'file is', 'files are')} of cells or datasets of an earlier plan"
+    yield from ledger.lost_logs
     if not ledger.manifest_seal and manifest.lines:
         yield "no verdict yet: the run is not finished, or was stopped"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,7 @@ from cortexdsl.plan.persistence.declaration import SEED, Declaration
 from cortexdsl.plan.persistence.history import Twin, find_twins, plan_changes, spec_changes
 from cortexdsl.plan.persistence.ledger import ONLY_CLAIMS, Ledger, LedgerEntry, read_ledger
 from cortexdsl.plan.persistence.manifest import read_manifest
-from cortexdsl.plan.persistence.verification import versions_in_words
-from cortexdsl.report.frames import ClaimRow
+from cortexdsl.plan.persistence.verification import record_faults, versions_in_words
 
 SEALED = ("scores.csv", "hypotheses.csv")
 
@@ -37,7 +36,7 @@ class History:
     ledger: Ledger = field(default_factory=lambda: Ledger(()))
 
 
-def read_history(folder: Path, plan: Mapping[str, Any], claims: Iterable[ClaimRow]) -> History:
+def read_history(folder: Path, plan: Mapping[str, Any]) -> History:
     """Read the ledger of a results folder, and compare it with the plan, the verdicts, the spec and its neighbours."""
     layout = Layout(folder.as_posix())
     ledger = read_ledger(layout)
@@ -48,7 +47,7 @@ def read_history(folder: Path, plan: Mapping[str, Any], claims: Iterable[ClaimRo
         f"{name}: {', '.join(family['compare'])} against {family['to']} ({family['correction']})"
         for name, family in before.get("families", {}).items()
     )
-    faults = [*ledger.faults, *_unknown(ledger, plan, claims)]
+    faults = [*record_faults(layout, ledger), *_unknown(ledger, plan)]
     said = [*history_in_words(ledger, faults), *map(twin_in_words, find_twins(folder, ledger))]
     if ledger.runs and not set(SEALED) <= {*ledger.tables, *read_manifest(layout).files}:
         said.append("An earlier version wrote these tables and kept no digests of them: edits would not be noticed.")
@@ -57,14 +56,10 @@ def read_history(folder: Path, plan: Mapping[str, Any], claims: Iterable[ClaimRo
     return History(True, ledger.claims, families, tuple(said), _notice(ledger, plan), ledger)
 
 
-def _unknown(ledger: Ledger, plan: Mapping[str, Any], claims: Iterable[ClaimRow]) -> Iterator[str]:
-    """Yield files that the ledger does not know: entries at its end are then missing."""
+def _unknown(ledger: Ledger, plan: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence if the ledger does not know the plan: entries at its end are then missing."""
     if ledger.now is not None and (differs := plan_changes(ledger.now, plan)):
         yield f"the plan here is not the last one in the ledger ({'; '.join(differs)})"
-    seals = {entry.seal for entry in ledger.entries}
-    judged = {row.ledger for row in claims} - {""}  # older results name no entry
-    if judged - seals:
-        yield "the verdicts here are not in the ledger"
 
 
 def _notice(ledger: Ledger, plan: Mapping[str, Any]) -> str:
@@ -95,6 +90,7 @@ def history_in_words(ledger: Ledger, faults: Sequence[str]) -> Iterator[str]:
             yield f"After the first call: {change_of(entry, ledger)}."
         if not late:
             yield "Nothing changed after the first call."
+    yield from (f"{lost}." for lost in ledger.lost_logs)
     yield from _runs(ledger.runs)
 
 
