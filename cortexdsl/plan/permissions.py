@@ -24,8 +24,8 @@ from cortexdsl.language.grammar.training import QuestionsText
 from cortexdsl.language.nodes import Route
 from cortexdsl.language.prompts.templates import Templates, shipped_prompts
 from cortexdsl.language.spec import Spec
-from cortexdsl.models.endpoints.credentials import key_variables
-from cortexdsl.models.endpoints.redirects import proxy_of, redirected
+from cortexdsl.models.endpoints.credentials import key_variables, provider_of
+from cortexdsl.models.endpoints.redirects import address_variables, proxy_of, redirected
 from cortexdsl.models.transports.registry import runs_here, weights_of
 from cortexdsl.models.transports.tool import PYTHON, identity_of, source_of
 from cortexdsl.models.transports.wire import is_loopback, mask_url
@@ -163,7 +163,8 @@ def _redirects(spec: Spec, similarities: Iterable[str]) -> Iterator[Permission]:
         if name not in spec.models and "/" in name and not name.startswith(SENTENCE_MODELS):
             asked[name] = redirected(Model(name, name), os.environ), ("methods",)
     for model, route in asked.values():
-        if variable := _variable(model.api_base):
+        variable = _variable(model.api_base)
+        if variable in address_variables(provider_of(model.model) or ""):
             key = f" and the value of the variable {model.api_key_env}" if model.api_key_env else ""
             place = f"{_shown(os.environ.get(variable, ''))}, the address in {variable}"
             yield Permission(f"send prompts{key} to {place}", spec.where(route))

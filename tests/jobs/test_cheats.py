@@ -105,17 +105,17 @@ def test_a_claim_is_withdrawn_after_the_results(place: Path, capsys: pytest.Capt
 
 
 def test_seeds_are_tried_until_one_supports_the_claim(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The headline says in how many runs, and in which. (The gap is 45, 40 and 65 points with these seeds.)"""
-    for seed in (5, 6, 4):
+    """The headline says in how many runs, and in which. (The gap is 35, 40 and 75 points with these seeds.)"""
+    for seed in (8, 9, 4):
         run_edited(("seed: 3", f"seed: {seed}"), (CLAIM, f"{CLAIM} + 0.2"))
-    headline = "in 1 of 3 runs (with seed 4; undecided with seeds 5 and 6)"
+    headline = "in 1 of 3 runs (with seed 4; undecided with seeds 8 and 9)"
     report = said(capsys, "report", NAME, "--text")[1]
     assert f"SUPPORTED {headline}" in report
     assert "run again with seed 4 after results existed" in report
     assert main(["report", NAME, "--no-figures"]) == 0
     assert headline in (RESULTS / "report.html").read_text(encoding="utf-8")
     runs = pd.read_csv(RESULTS / "hypotheses.csv")["runs"][0]
-    assert runs == "3: seed 5 undecided, seed 6 undecided, seed 4 supported"
+    assert runs == "3: seed 8 undecided, seed 9 undecided, seed 4 supported"
 
 
 def test_families_and_metrics_are_invented_after_the_results(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -176,7 +176,7 @@ NOT_AS_WRITTEN = "): not as the experiment wrote it (its digest differs from the
 EDITED_TABLES: dict[str, Callable[[], None]] = {
     "hypotheses.csv": lambda: replace_in("hypotheses.csv", "supported", "contradicted"),
     "scores.csv": lambda: right_everywhere("scores.csv"),
-    "metrics.csv": lambda: replace_in("metrics.csv", "0.9,", "0.99,"),
+    "metrics.csv": lambda: replace_in("metrics.csv", ",0.75,", ",0.99,"),
     "comparisons.csv": lambda: replace_in("comparisons.csv", "McNemar", "another test"),
     "rounds.csv": lambda: edit_lines(RESULTS / "rounds.csv", lambda lines: lines[:-1]),
     "agents.csv": lambda: edit_lines(RESULTS / "agents.csv", lambda lines: lines[:-1]),
@@ -378,7 +378,7 @@ def test_scores_are_edited_and_the_manifest_removed_or_cut(
     for verb in (["report", NAME, "--text"], ["export", str(RESULTS), "--out", "out.csv"],
                  ["compare", str(RESULTS), "--to", "low"], ["view", NAME, "--static", "site"]):  # fmt: skip
         status, text = said(capsys, *verb)
-        assert (status, "results/small/scores.csv (manifest.jsonl has no digest of it)" in text) == (2, True), text
+        assert (status, "(manifest.jsonl has no digest of it)" in text) == (2, True), text
     with pytest.raises(DataError, match="no digest of it"):
         _ = cx.open(RESULTS).scores
     faulty(capsys, "it is missing, cut or has no seal")
