@@ -26,7 +26,7 @@ from cortexdsl.plan.jobs.schedule import (
     pool_waits,
 )
 from cortexdsl.jobs.serve import publish_jobs_at_once, read_jobs_at_once
-from cortexdsl.worker.run import is_locked
+from cortexdsl.plan.persistence.run_record import is_locked
 
 # Snakemake starts its own jobs by `python -m`, which would import modules of the folder that it runs in.
 protect_children()
