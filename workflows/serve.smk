@@ -21,6 +21,7 @@ from cortexdsl.worker.run import (
     start_worker,
     stop_on_signals,
     stop_workers,
+    unlock,
 )
 
 SERVERS, WORKERS, LOCKS = [], [], []
@@ -109,7 +110,7 @@ onstart:
     except KeyboardInterrupt:
         end()
         print("stopped before the first job", file=sys.stderr)
-        sys.exit(130)
+        sys.exit(1)
     if workflow.local_exec:
         lift_default_rate(workflow.scheduler)
         # A cluster's jobs are cancelled by Snakemake, at Ctrl-C.
@@ -131,6 +132,8 @@ onerror:
         last_words,
     )  # a run that ends well need not pay for it
 
+    while LOCKS:  # this run is no longer at work
+        unlock(LOCKS.pop())
     for name in RUNNING:
         state = "failed" if not SIGNALLED and workflow.scheduler.failed else "stopped"
         end_run(Layout(f"results/{name}"), state, "".join(SIGNALLED[:1]))

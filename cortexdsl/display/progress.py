@@ -330,6 +330,8 @@ def expected_in(experiment: str) -> ExpectedRun:
     if Path(layout.plan).exists():
         return expected_from(read_plan(Path(layout.plan)))
     tallies = Tallies(Path(layout.ledgers)).read()
+    if not tallies and read_run(layout) is not None:  # stopped before the plan was written
+        return ExpectedRun(name, ())
     if not tallies:
         folders = (path.parent for path in Path("results").rglob("plan.json"))
         began = sorted(

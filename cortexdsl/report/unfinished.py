@@ -43,8 +43,10 @@ class Unfinished:
 def read_unfinished(folder: Path, plan: Mapping[str, Any], tallies: Collection[JobTally]) -> Unfinished | None:
     """Return what a run has left undone; None if everything is done, a run is at work, or no run left a trace."""
     end = early_end(Layout(folder.as_posix()))
+    if end and "plan.json" in end.unmade:  # the plan that is there is of an earlier spec
+        return Unfinished(f"Not finished: {end.why}. {end.kept()}".rstrip(), ())
     if "shards" not in plan or not (tallies or end):
-        return Unfinished(f"Not finished: {end.why}. {end.kept()}".rstrip(), ()) if end else None
+        return None
     shown = WatchedRun(expected_from(plan, folder.as_posix())).look()
     if end is None and (shown.running or shown.all.done >= shown.all.total):
         return None
@@ -145,7 +147,8 @@ def experiment_of(folder: Path) -> str:
 def stopped_page(run: StoppedRun) -> Path:
     """Write stopped.html, which is removed when the report is made; the report's own path belongs to its rule."""
     cost = run.cost()
-    tables = [_left_table(run.unfinished), *([cost.table, cost.attempts] if cost else [])]
+    cells = [_left_table(run.unfinished)] if run.unfinished.cells else []
+    tables = [*cells, *([cost.table, cost.attempts] if cost else [])]
     text = template("stopped.html.j2").render(
         title=provenance.title(run.plan),
         experiment=run.plan["experiment"],
@@ -153,6 +156,7 @@ def stopped_page(run: StoppedRun) -> Path:
         tables=[table for table in tables if table is not None],
         spent=cost,
         style=style(),
+        has_report=run.end is not None and run.end.complete is not None,
     )
     target = Path(Layout(run.folder.as_posix()).stopped)
     write_text(target, text)

@@ -80,6 +80,12 @@ def lock_experiment(folder: Path, sleep: Callable[[float], None] = time.sleep) -
     return file
 
 
+def unlock(lock: int | None) -> None:
+    """Release what `lock_experiment` returned."""
+    if lock is not None:
+        os.close(lock)
+
+
 MODULE = "cortexdsl.cli.worker"
 BACKLOG = 1024
 SOCKET_FOLDER = "cortexdsl-"

@@ -20,7 +20,7 @@ from typing import Any
 from cortexdsl.checksums import LineState, line_state, with_checksum
 from cortexdsl.files import write_file
 from cortexdsl.plan.layout import TABLES, Layout
-from cortexdsl.plan.persistence.manifest import PAGES, Entry, is_log, read_manifest
+from cortexdsl.plan.persistence.manifest import PAGES, Entry, damage_of, is_log, read_manifest
 
 LOCK = ".run"
 RECORD = ".run.json"
@@ -277,12 +277,21 @@ def put_back(layout: Layout, record: RunRecord, left: Collection[str]) -> None:
         path = copy.relative_to(complete).as_posix()
         if path in APPENDED or path not in files or not is_removed(path):
             continue
-        if _is_as(copy, files[path]) and not _is_as(root / path, files[path]):
+        entry = files[path]
+        is_whole, is_there = (damage_of(folder, path, entry, is_quick=True) is None for folder in (complete, root))
+        if is_whole and not is_there:
             with suppress(OSError):
-                (root / path).parent.mkdir(parents=True, exist_ok=True)
-                part = (root / path).with_name(f".{copy.name}.{os.getpid()}.part")
-                shutil.copy2(copy, part)
-                part.replace(root / path)
+                _copy(copy, root / path, entry.modified)
+
+
+def _copy(source: Path, target: Path, modified: int) -> None:
+    """Copy a file atomically, with its earlier time: what reads it is then made again if it is older."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    shutil.copyfile(source, part)
+    if modified >= 0:
+        os.utime(part, ns=(modified, modified))
+    part.replace(target)
 
 
 def _removed(left: Collection[str]) -> Callable[[str], bool]:
@@ -300,11 +309,3 @@ def is_excused(end: EarlyEnd | None) -> Callable[[str], bool]:
     """Return what says of a path whether its file may be missing or other because the last run ended early."""
     is_removed = _removed(end.unmade if end else ())
     return lambda path: not is_log(path) and is_removed(path)
-
-
-def _is_as(path: Path, entry: Entry) -> bool:
-    try:
-        state = path.stat()
-    except OSError:
-        return False
-    return (state.st_size, state.st_mtime_ns) == (entry.size, entry.modified)
