@@ -184,7 +184,9 @@ def _attempt_table(by_cell: Mapping[str, TallySum]) -> Table | None:
 
 
 def _elapsed(tallies: Sequence[JobTally]) -> str:
-    return duration(max(tally.updated for tally in tallies) - min(tally.began for tally in tallies))
+    """Return the time from the first call to the last; with idle time between runs, the time in which jobs ran."""
+    passed = max(tally.updated for tally in tallies) - min(tally.began for tally in tallies)
+    return duration(min(passed, sum(tally.seconds for tally in tallies) or passed))
 
 
 def _brief(total: TallySum, tallies: Sequence[JobTally]) -> str:
