@@ -135,7 +135,9 @@ onerror:
     while LOCKS:  # this run is no longer at work
         unlock(LOCKS.pop())
     for name in RUNNING:
-        state = "failed" if not SIGNALLED and workflow.scheduler.failed else "stopped"
+        state = (
+            "failed" if not SIGNALLED and workflow.scheduler.failed else "stopped"
+        )
         end_run(Layout(f"results/{name}"), state, "".join(SIGNALLED[:1]))
         message = last_words(name)
         if message:

@@ -245,7 +245,7 @@ def _digest(folder: Path) -> str:
 
 
 def keep_complete(layout: Layout) -> None:
-    """Copy what a report reads and writes to `.complete/`, in place of the earlier copy."""
+    """Copy what a report reads and writes to `.complete/`, which replaces the earlier copy."""
     root = Path(layout.root)
     part, old, target = (root / f"{COMPLETE}{ending}" for ending in (".part", ".old", ""))
     for left in (part, old):
