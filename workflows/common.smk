@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 from snakemake.io import IOFile
 
+from cortexdsl.display.launch import end_on_signals
 from cortexdsl.errors import CortexError, InputError, nearest
 from cortexdsl.import_path import protect_children
 from cortexdsl.plan import PARTS, TABLES, Layout, compile_spec, sound_experiments
@@ -27,7 +28,11 @@ from cortexdsl.plan.jobs.schedule import (
     pool_waits,
 )
 from cortexdsl.jobs.serve import publish_jobs_at_once, read_jobs_at_once
-from cortexdsl.worker.run import is_locked
+from cortexdsl.plan.persistence.run_record import is_locked
+
+# Until the first job starts, no step needs a cleanup.
+if workflow.is_main_process:
+    end_on_signals()
 
 # Snakemake starts its own jobs by `python -m`, which would import modules of the folder that it runs in.
 protect_children()

@@ -2,9 +2,9 @@
 # (docs/decisions/002-model-servers.md) and the worker (docs/decisions/017-warm-worker.md).
 
 from cortexdsl.plan.jobs.consent import check_consent, permit, request_of
-from cortexdsl.plan.jobs.damaged_outputs import mark_removed
 from cortexdsl.plan.jobs.schedule import lift_default_rate, ways
 from cortexdsl.plan.persistence.history import refuse_other_questions
+from cortexdsl.plan.persistence.run_record import begin_run, end_run
 from cortexdsl.jobs.serve import (
     refuse_paid,
     refuse_unseeded,
@@ -21,10 +21,12 @@ from cortexdsl.worker.run import (
     start_worker,
     stop_on_signals,
     stop_workers,
+    unlock,
 )
 
 SERVERS, WORKERS, LOCKS = [], [], []
 RUNNING = []  # experiments of this run
+SIGNALLED = []  # the name of the signal that stopped this run
 SETTLE = []  # waits for what a signal has begun
 
 
@@ -42,9 +44,9 @@ def begin(needed, experiments):
     for name in experiments:
         check_consent(plan_of(name), TRUSTED)
     permit(request_of(plan_of(name)) for name in experiments)
-    LOCKS.extend(
-        lock_experiment(Path(Layout(f"results/{name}").root)) for name in experiments
-    )
+    for name in experiments:
+        LOCKS.append(lock_experiment(Path(Layout(f"results/{name}").root)))
+        record_begin(name, needed, has_lock=LOCKS[-1] is not None)
     refuse_other_questions([plan_of(name) for name in sorted(asking)])
     refuse_unset([plan_of(name) for name in sorted(asking)])
     SERVERS.extend(start_servers([plan_of(name) for name in sorted(asking)]))
@@ -61,6 +63,18 @@ def begin(needed, experiments):
     RUNNING.extend(experiments)
 
 
+def record_begin(name, needed, has_lock):
+    """Record what this run has to make of an experiment."""
+    outputs = [
+        path
+        for job in needed
+        if getattr(job.wildcards, "experiment", None) == name
+        for path in job.output
+    ]
+    plan = plan_of(name)
+    begin_run(plan.layout, outputs, plan.digest, has_lock=has_lock)
+
+
 def beside():
     """Return the process ids of the servers and the worker."""
     servers = [server.process.pid for server in SERVERS if server.process]
@@ -69,6 +83,7 @@ def beside():
 
 def stop(signal_name):
     """Start no further job; the run ends after those that run."""
+    SIGNALLED.append("Ctrl-C" if signal_name == "SIGINT" else signal_name)
     # First: jobs that the signal ended too are not reported as failed. The scheduler's lock may take seconds.
     logger.info(None, extra={"stopped_by": signal_name})
     workflow.scheduler.exit_gracefully()
@@ -95,7 +110,7 @@ onstart:
     except KeyboardInterrupt:
         end()
         print("stopped before the first job", file=sys.stderr)
-        sys.exit(130)
+        sys.exit(1)
     if workflow.local_exec:
         lift_default_rate(workflow.scheduler)
         # A cluster's jobs are cancelled by Snakemake, at Ctrl-C.
@@ -105,6 +120,7 @@ onstart:
 onsuccess:
     end()
     for name in RUNNING:
+        end_run(Layout(f"results/{name}"), "done")
         if Path(Layout(f"results/{name}").report).exists():
             message = f"report: results/{name}/report.html (in words: cortexdsl report results/{name} --text)"
             logger.info(message, extra={"is_last_word": True})
@@ -116,11 +132,13 @@ onerror:
         last_words,
     )  # a run that ends well need not pay for it
 
+    while LOCKS:  # this run is no longer at work
+        unlock(LOCKS.pop())
     for name in RUNNING:
-        mark_removed(
-            Layout(f"results/{name}"),
-            [path for job in workflow.scheduler.failed for path in job.output],
+        state = (
+            "failed" if not SIGNALLED and workflow.scheduler.failed else "stopped"
         )
+        end_run(Layout(f"results/{name}"), state, "".join(SIGNALLED[:1]))
         message = last_words(name)
         if message:
             logger.info(message, extra={"is_last_word": True})

@@ -20,8 +20,8 @@ from cortexdsl.models.transports.registry import runs_here
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.layout import Layout, experiment_name, spec_path
 from cortexdsl.plan.persistence import controls
+from cortexdsl.plan.persistence.run_record import is_locked
 from cortexdsl.plan.persistence.store import read_plan
-from cortexdsl.worker.run import is_locked
 
 _EXPERIMENT = "its name, its spec, or the folder of its results"
 _WORDS = {

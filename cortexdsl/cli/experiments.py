@@ -31,6 +31,7 @@ from cortexdsl.errors import InputError
 from cortexdsl.import_path import python_command
 from cortexdsl.jobs.arguments import add_trust
 from cortexdsl.models.control import read_controls
+from cortexdsl.models.job_tally import FROM_OUTSIDE
 from cortexdsl.numbers import counted
 from cortexdsl.plain_text import unwrapped
 from cortexdsl.plan.forecast.validation import validated_plan
@@ -38,8 +39,8 @@ from cortexdsl.plan.jobs.consent import PermissionRequest, is_permitted, permit,
 from cortexdsl.plan.layout import Layout, selected_experiments, spec_path
 from cortexdsl.plan.permissions import Permission
 from cortexdsl.plan.persistence.controls import replacements
+from cortexdsl.plan.persistence.run_record import EarlyEnd, early_end, is_locked
 from cortexdsl.plan.persistence.verification import versions_in_words
-from cortexdsl.worker.run import is_locked
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,6 +81,8 @@ def run_run(args: argparse.Namespace) -> int:
     requests = [*map(request_of, plans), *_profile_request(args.handed_on)]
     _ask_permission(requests, args.trust, is_yes=args.yes)
     store_command(sys.argv[1:])
+    if sys.stderr.isatty():
+        print(f"{', '.join(plan.experiment for plan in plans)}: finding out what is to be done", file=sys.stderr)
     sys.stdout.flush()
     os.execv(command[0], [*command, *profile, *logger, *cores, *_configured(args.handed_on, settings)])
 
@@ -204,7 +207,8 @@ def run_status(args: argparse.Namespace) -> int:
     if args.watch:
         shown = _follow(watched, root, is_json=args.json)
     is_open = bool(shown.running) or is_locked(root)
-    is_finished = shown.all.state == "done" and Path(layout.report).exists()
+    end = early_end(layout)
+    is_finished = shown.all.state == "done" and Path(layout.report).exists() and end is None
     trained = trainings(watched.expected.layout)
     versions = versions_in_words(layout)
     if args.json:
@@ -217,7 +221,7 @@ def run_status(args: argparse.Namespace) -> int:
             console.print(draw(shown, console.width))
         else:
             print("\n".join([*_lines(shown), *filter(None, [paused_line(shown)])]))
-        remarks = [*_remarks(shown, is_open=is_open, is_finished=is_finished), *filter(None, [versions])]
+        remarks = [*_remarks(shown, end, is_open=is_open, is_finished=is_finished), *filter(None, [versions])]
         for line in (*(each.line() for each in trained), *remarks):
             print(line)
         for changed in replacements(read_controls(Path(layout.ledgers))):
@@ -280,10 +284,9 @@ def _lines(shown: RunProgress) -> list[str]:
     return [*rows, *total, *waves_on_their_way(shown)]
 
 
-def _remarks(shown: RunProgress, *, is_open: bool, is_finished: bool) -> list[str]:
+def _remarks(shown: RunProgress, end: EarlyEnd | None, *, is_open: bool, is_finished: bool) -> list[str]:
     lines = []
-    if shown.others.jobs:
-        calls = shown.others.calls.get("asked", 0)
+    if calls := shown.others.calls.get("asked", 0):
         lines.append(
             f"others: {counted(calls, 'call')} by a judge, a knowledge pool, what-if debates, or cells of earlier plans"
         )
@@ -292,10 +295,14 @@ def _remarks(shown: RunProgress, *, is_open: bool, is_finished: bool) -> list[st
         why = "probably of an earlier run" if is_open else "probably killed"
         lines.append(f"no news for over a minute, {why}: {named}")
     for message, jobs in shown.messages.items():
+        if end is not None and message == FROM_OUTSIDE:
+            continue
         lines.append(f"{jobs} {'jobs' if jobs > 1 else 'job'} ended: {message}")
     if shown.waves and not is_open:
         lines.append("batches are in progress at the provider; the next run takes their replies at no further cost")
     if not is_open and not is_finished:
-        what = "there is no report" if shown.all.state == "done" else "not finished"
+        what = "there is no report" if shown.all.state == "done" and end is None else "not finished"
+        if end is not None:
+            lines += filter(None, [f"{end.why}.", end.kept()])
         lines.append(f"{what}, and no run is in progress\n    continue: cortexdsl run {shown.experiment}")
     return lines

@@ -196,6 +196,7 @@ class Display:
         self._steps = ""
         self._said: set[tuple[str, str, str]] = set()
         self._paused: set[str] = set()
+        self._stages: set[str] = set()
         moves = console.is_terminal and not console.is_dumb_terminal and not os.environ.get("CI")
         self._live = (
             Live(get_renderable=self._rows, console=console, refresh_per_second=4, transient=True) if moves else None
@@ -212,6 +213,12 @@ class Display:
                 self.say(f"{shown.experiment}: {cells}, {left:,} of {counted(shown.all.total, 'debate')} to do")
         if self._live is not None:
             self._live.start()
+
+    def enter(self, stage: str) -> None:
+        """Take that a stage of the run begins; print it once if nothing moves, without the stages that rows show."""
+        if self._live is None and stage not in self._stages and stage not in ("planning", "debating"):
+            self.say(stage)
+        self._stages.add(stage)
 
     def step(self, steps: str) -> None:
         """Take the present steps of the workflow; if nothing moves, print a line now and then."""

@@ -29,11 +29,16 @@ from cortexdsl.display.progress import WatchedRun
 from cortexdsl.files import UNKEPT, is_disk_full
 from cortexdsl.numbers import counted
 from cortexdsl.plain_text import printable
+from cortexdsl.plan.persistence.run_record import RULE_STAGES
 
 MARK = "error: "
 LINES = 12  # of one message
 KILLED = re.compile(r"^slurmstepd\S*: error: \*+ (.+?) \*+$", re.MULTILINE)  # by Slurm: why, and when
 STOP_FOLLOWS_WITHIN = 5.0  # seconds: a signal to the whole process group may end a job before this process runs
+NO_MESSAGE = (
+    "the job ended without a message: it was killed, for example because memory ran out\n"
+    "    see the system's log (dmesg), then run again: what is finished is kept"
+)
 TAIL = 65_536  # bytes at the end of a log that are searched for its error
 
 
@@ -90,6 +95,10 @@ class Failures:
         return lines
 
 
+def _stage(rule: str) -> str:
+    return RULE_STAGES.get(rule, rule)
+
+
 def job_end(job: str, logs: Sequence[str], otherwise: str = "") -> JobEnd:
     """Return how a job ended, as its logs say.
 
@@ -115,7 +124,7 @@ def _message(logs: Sequence[str], otherwise: str) -> tuple[str, str, bool]:
     if any(is_disk_full(Path(log)) for log in logs):  # then its error could not be written either
         return "the disk is full\n    free some space, then run again: what is finished is kept", "", True
     said = otherwise.strip()
-    return said or "the job ended without a word", logs[0] if logs else "", bool(said)
+    return said or NO_MESSAGE, logs[0] if logs else "", bool(said)
 
 
 def _first_paragraph(text: str) -> str:
@@ -240,7 +249,7 @@ class LogHandler(LogHandlerBase):
             self._display.step(self._steps())
 
     def _begin(self, announced: list[ExpectedRun]) -> None:
-        if self._display is None and not self._is_quiet and announced:
+        if self._display is None and not self._is_quiet:
             began = time.time()
             self._display = Display([WatchedRun(each, began) for each in announced], self._console)
             self._display.start()
@@ -252,6 +261,8 @@ class LogHandler(LogHandlerBase):
         given.pop("experiment", None)
         self._names[number] = " ".join([rule, *map(str, given.values())])
         self._running[number] = rule
+        if self._display is not None and rule in RULE_STAGES:
+            self._display.enter(RULE_STAGES[rule])
 
     def _failed(self, record: logging.LogRecord) -> None:
         number = getattr(record, "jobid", -1)
@@ -315,7 +326,7 @@ class LogHandler(LogHandlerBase):
 
     def _steps(self) -> str:
         rules = Counter(self._running.values())
-        named = ", ".join(f"{rule} x{n}" if n > 1 else rule for rule, n in rules.items())
+        named = ", ".join(f"{_stage(rule)} x{n}" if n > 1 else _stage(rule) for rule, n in rules.items())
         return f"{self._done} of {counted(self._total, 'step')} done" + (f"; now: {named}" if named else "")
 
     def _say(self, text: str) -> None:

@@ -11,7 +11,9 @@ import shlex
 import signal
 import sys
 from collections.abc import MutableMapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import NoReturn
 
 _VARIABLE = "CORTEXDSL_COMMAND"
 
@@ -33,9 +35,21 @@ def user_command(environment: MutableMapping[str, str] = os.environ) -> str:
     return environment.get(_VARIABLE) or shlex.join(["snakemake", *sys.argv[1:]])
 
 
+def end_on_signals() -> None:
+    """Have Ctrl-C, SIGTERM and SIGHUP end this process at once, with status 1; ignored signals stay ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _end)
+
+
+def _end(number: int, frame: object) -> NoReturn:
+    with suppress(OSError):
+        os.write(2, b"stopped before the first job\n")
+    os._exit(1)  # an exception could be caught on its way, or leave a traceback
+
+
 if __name__ == "__main__":
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    end_on_signals()
 
     from snakemake.cli import main
 

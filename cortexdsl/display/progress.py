@@ -14,6 +14,7 @@ from cortexdsl.display.expected import DebateJob, ExpectedRun, expected_from, la
 from cortexdsl.errors import InputError, RecordError
 from cortexdsl.models.control import ControlFile, Pause
 from cortexdsl.plan import Layout
+from cortexdsl.plan.persistence.run_record import RunRecord, has_ended, read_run
 from cortexdsl.plan.persistence.store import read_plan
 from cortexdsl.records.tallies import JobTally, Tallies, TallySum, WaveTally, tally_since, total_of
 from cortexdsl.records.unread import UnreadStep, mostly_unread_steps
@@ -126,7 +127,9 @@ def progress(
             own = JobTally(job.shard, job.dataset, job.slug, job.shard, "done", job.debates, job.debates)
         if (own is None or is_old) and job.batch > ends.get(job.slug, job.batch):
             continue
-        jobs_of_cell.setdefault((job.dataset, job.cell), []).append((job, None if is_old else own))
+        if is_old and own is not None:  # what it has spent counts, unless the run shows it as that of earlier runs
+            own = None if own.job in before else replace(own, state="waiting", done=0)
+        jobs_of_cell.setdefault((job.dataset, job.cell), []).append((job, own))
     needed = expected.needed
     rows = tuple(_row(dataset, cell, jobs, needed, now) for (dataset, cell), jobs in jobs_of_cell.items())
     planned = [tally for jobs in jobs_of_cell.values() for _, tally in jobs if tally is not None]
@@ -250,14 +253,16 @@ class WatchedRun:
     ----------
     expected : ExpectedRun
     since : float
-        When the run began, in seconds since the epoch: earlier tallies belong to earlier runs. 0 counts all runs.
+        When the run began, in seconds since the epoch: earlier tallies belong to earlier runs. If 0, the record of the
+        last run says when it began and what it had to do, and the costs of all runs count.
     clock : callable
         Seconds since the epoch.
     """
 
     def __init__(self, expected: ExpectedRun, since: float = 0.0, clock: Callable[[], float] = time.time) -> None:
-        self.expected = expected
-        self._since = since
+        record = None if since else read_run(expected.layout)
+        self.expected = _of_run(expected, record) if record else expected
+        self._since = record.began / 1e9 if record else since
         self._clock = clock
         self._tallies = Tallies(expected.tallies)
         self._control = ControlFile(expected.tallies, clock)
@@ -272,6 +277,8 @@ class WatchedRun:
         if self._shown is None or is_last or now - self._looked >= LOOK_EVERY:
             self._looked = now
             tallies, ends = self._tallies.read(), last_batches(self.expected)
+            if has_ended(self.expected.layout):  # a job that was killed could not say so
+                tallies = tuple(replace(one, state="stopped") if one.state == "running" else one for one in tallies)
             current = progress(self.expected, tallies, now, self._since, self._is_recorded, ends, self._before)
             self._shown = with_pause(self._pace.of(current, now), self._control.now.paused)
         return self._shown
@@ -282,6 +289,16 @@ class WatchedRun:
         except OSError:
             return False
         return written >= self._since or self.expected.needed is None
+
+
+def _of_run(expected: ExpectedRun, record: RunRecord) -> ExpectedRun:
+    """Return the debate jobs with those that a run had to do marked as needed, as its own display counts them."""
+    if any(job.batch for job in expected.jobs):  # looks decide later which jobs are needed
+        return expected
+    layout, outputs = expected.layout, frozenset(record.outputs)
+    paths = ((job, job.records(layout)) for job in expected.jobs)
+    needed = (job for job, path in paths if path[len(layout.root) + 1 :] in outputs or not Path(path).exists())
+    return replace(expected, needed=frozenset((job.dataset, job.slug, job.shard) for job in needed))
 
 
 def layout_in(experiment: str) -> Layout:
@@ -314,8 +331,13 @@ def expected_in(experiment: str) -> ExpectedRun:
     if Path(layout.plan).exists():
         return expected_from(read_plan(Path(layout.plan)))
     tallies = Tallies(Path(layout.ledgers)).read()
+    if not tallies and read_run(layout) is not None:  # stopped before the plan was written
+        return ExpectedRun(name, ())
     if not tallies:
-        began = sorted(path.parent.relative_to("results").as_posix() for path in Path("results").rglob("plan.json"))
+        folders = (path.parent for path in Path("results").rglob("plan.json"))
+        began = sorted(
+            folder.relative_to("results").as_posix() for folder in folders if not folder.name.startswith(".")
+        )
         known = f"begun here: {', '.join(began)}" if began else "no experiment has begun in this folder"
         raise RecordError(f"{layout.root}: no run has started there\n    {known}; start one: cortexdsl run NAME")
     # There is no plan yet: it is written while the first jobs already run.

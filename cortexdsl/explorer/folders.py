@@ -67,7 +67,7 @@ def find_results(experiments: Sequence[str]) -> list[ResultsFolder]:
 
 
 def _all() -> list[Path]:
-    roots = sorted({path.parent for path in RESULTS.rglob("plan.json")})
+    roots = sorted({path.parent for path in RESULTS.rglob("plan.json") if not path.parent.name.startswith(".")})
     roots += sorted(path.parent for path in RESULTS.glob("*/debates") if path.parent not in roots)
     if not roots:
         raise InputError("no experiment has begun in this folder\n    start one: cortexdsl run NAME")

@@ -27,7 +27,7 @@ from cortexdsl.models.call_log.records import call_record, estimated_tokens
 from cortexdsl.models.call_log.syncing import LogSyncs
 from cortexdsl.models.endpoints.retry import Delivery, GaveUp, Hooks
 from cortexdsl.models.failure_limit import FailureLimit
-from cortexdsl.models.job_tally import EVERY, CallCounts, JobInfo, TallyWriter
+from cortexdsl.models.job_tally import EVERY, FROM_OUTSIDE, CallCounts, JobInfo, TallyWriter
 from cortexdsl.models.sender import Request, Sender, check_reply, cost_of_reply, error_of
 from cortexdsl.models.servers.addresses import read_addresses
 from cortexdsl.models.shared_state import OpenFolder, SharedState
@@ -350,7 +350,7 @@ class Client:
         if error is None:
             self.tally.publish("done")
             return
-        self.tally.message = "stopped from outside" if is_cancelled else self.secrets.clean(str(error))
+        self.tally.message = FROM_OUTSIDE if is_cancelled else self.secrets.clean(str(error))
         self.tally.publish("stopped" if is_cancelled or isinstance(error, BudgetError) else "failed")
 
 

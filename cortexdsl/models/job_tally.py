@@ -25,6 +25,8 @@ from cortexdsl.models.transports.interface import MOST_TOKENS
 SCHEMA_VERSION = 2
 EVERY = 1.0
 _say = logging.getLogger(__name__)
+FROM_OUTSIDE = "stopped from outside"
+"""The message of a job that a signal stopped."""
 State = Literal["running", "done", "failed", "stopped"]
 
 

@@ -15,6 +15,7 @@ from cortexdsl.files import write_text
 from cortexdsl.metrics.axis_effects import AxisLevel
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.manifest import record_pages
+from cortexdsl.plan.persistence.run_record import keep_complete
 from cortexdsl.report.data import ReportData, read_data
 from cortexdsl.report.figures.budgets import cost_figure
 from cortexdsl.report.figures.curves import learning_figure, rounds_figure
@@ -89,7 +90,7 @@ def build_report(
     """
     refuse_symlinks(folder)
     stopped = stopped_run(folder)
-    if stopped is not None:
+    if stopped is not None and not stopped.lacks_only_report:
         return stopped_page(stopped)
     data = read_data(folder)
     tests = read_tests_of_all_cells(folder, data.alpha, data.primary)
@@ -110,7 +111,7 @@ def build_report(
         versions() if provenance is None else provenance,
         read_history(folder, data.plan),
         cost,
-        read_unfinished(folder, data.plan, data.tallies),
+        None if stopped else read_unfinished(folder, data.plan, data.tallies),
         unread_line(data),
     )
     write_text(folder / VIEW, view_page(data.plan), durable=False)
@@ -118,6 +119,7 @@ def build_report(
     layout = Layout(folder.as_posix())
     Path(layout.stopped).unlink(missing_ok=True)
     record_pages(layout)
+    keep_complete(layout)
     return target
 
 

@@ -46,7 +46,9 @@ def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
     """
     stopped = stopped_run(folder)
     if stopped is not None:
-        return stopped_text(stopped, COLUMNS).replace(THIN, " ").replace(HARD, " ")
+        text = stopped_text(stopped, COLUMNS).replace(THIN, " ").replace(HARD, " ")
+        complete = stopped.end.complete if stopped.end else None
+        return f"{text}\n{terminal_report(complete, is_coloured=is_coloured)}" if complete else text
     data = read_data(folder)
     history = read_history(folder, data.plan)
     tests = read_tests_of_all_cells(folder, data.alpha, data.primary)

@@ -13,8 +13,10 @@ from cortexdsl.display.progress import CellProgress, RunProgress, WatchedRun
 from cortexdsl.display.wording import has_many_datasets, name_of
 from cortexdsl.errors import CortexError
 from cortexdsl.files import write_text
+from cortexdsl.models.job_tally import FROM_OUTSIDE
 from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.persistence.run_record import EarlyEnd, early_end
 from cortexdsl.plan.persistence.store import read_plan
 from cortexdsl.records.tallies import JobTally, Tallies
 from cortexdsl.report.data import read_scores
@@ -39,15 +41,18 @@ class Unfinished:
 
 
 def read_unfinished(folder: Path, plan: Mapping[str, Any], tallies: Collection[JobTally]) -> Unfinished | None:
-    """Return what a run has left undone; None if everything is done, a job is running, or no job left a tally."""
-    if not tallies or "shards" not in plan:
+    """Return what a run has left undone; None if everything is done, a run is at work, or no run left a trace."""
+    end = early_end(Layout(folder.as_posix()))
+    if end and "plan.json" in end.unmade:  # the plan that is there is of an earlier spec
+        return Unfinished(f"Not finished: {end.why}. {end.kept()}".rstrip(), ())
+    if "shards" not in plan or not (tallies or end):
         return None
     shown = WatchedRun(expected_from(plan, folder.as_posix())).look()
-    if shown.running or shown.all.done >= shown.all.total:
+    if end is None and (shown.running or shown.all.done >= shown.all.total):
         return None
     many = has_many_datasets(shown)
     left = tuple((name_of(row, many_datasets=many), row.done, row.total) for row in shown.rows if row.done < row.total)
-    return Unfinished(_sentence(shown, left), left)
+    return Unfinished(_sentence(shown, left, end), left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,12 @@ class StoppedRun:
     plan: Mapping[str, Any]
     tallies: tuple[JobTally, ...]
     unfinished: Unfinished
+    end: EarlyEnd | None = None
+
+    @property
+    def lacks_only_report(self) -> bool:
+        """Whether every table is complete."""
+        return self.end is not None and self.end.stage == "drawing"
 
     def cost(self) -> RunCost | None:
         """Return what it cost so far."""
@@ -69,12 +80,17 @@ def left_line(unfinished: Unfinished | None) -> str:
     return f"{unfinished.sentence} What follows is of the tables of an earlier run." if unfinished else ""
 
 
-def _sentence(shown: RunProgress, left: tuple[tuple[str, int, int], ...]) -> str:
+def _sentence(shown: RunProgress, left: tuple[tuple[str, int, int], ...], end: EarlyEnd | None) -> str:
     done = f"Not finished: {shown.all.done:,} of {counted(shown.all.total, 'debate')} are done."
-    why = [_in_sentences(message) for message in shown.messages] or [_state(shown.rows)]
+    messages = [message for message in shown.messages if not (end and message == FROM_OUTSIDE)]
+    why = [*([end.why] if end else []), *map(_in_sentences, messages)] or [_state(shown.rows)]
+    reasons = ". ".join(why[:2] if end else why[:1])
+    hidden = len(messages) - 1 if messages else 0
     named = ", ".join(f"{name} {total - done:,} of {total:,}" for name, done, total in left[:MOST])
     more = f" and {len(left) - MOST} more cells" if len(left) > MOST else ""
-    return f"{done} {why[0]}{_others(len(why) - 1, shown.experiment)}. Not done: {named}{more}."
+    cells = [f"Not done: {named}{more}."] if left else []
+    kept = [end.kept()] if end and end.kept() else []
+    return " ".join([done, f"{reasons}{_others(hidden, shown.experiment)}.", *cells, *kept])
 
 
 def _in_sentences(message: str) -> str:
@@ -84,7 +100,7 @@ def _in_sentences(message: str) -> str:
 
 
 def _state(rows: tuple[CellProgress, ...]) -> str:
-    return "Jobs ended without a word" if any(row.state in ENDED for row in rows) else "The rest was not begun"
+    return "Jobs ended without a message" if any(row.state in ENDED for row in rows) else "The rest was not begun"
 
 
 def _others(number: int, experiment: str) -> str:
@@ -106,7 +122,7 @@ def last_words(experiment: str) -> str:
 
 
 def stopped_run(folder: Path) -> StoppedRun | None:
-    """Return the run of a folder if its tables were never made; None if a whole report is possible.
+    """Return the run of a folder if it ended early, or if its tables were never made; None for complete results.
 
     Raises
     ------
@@ -114,17 +130,25 @@ def stopped_run(folder: Path) -> StoppedRun | None:
         The plan cannot be read.
     """
     layout = Layout(folder.as_posix())
-    if Path(layout.metrics).exists() or not Path(layout.plan).exists():
+    end, has_plan = early_end(layout), Path(layout.plan).exists()
+    if end is None and (Path(layout.metrics).exists() or not has_plan):
         return None
-    plan, tallies = read_plan(Path(layout.plan)), tuple(Tallies(Path(layout.ledgers)).read())
+    plan = read_plan(Path(layout.plan)) if has_plan else {"experiment": experiment_of(folder)}
+    tallies = tuple(Tallies(Path(layout.ledgers)).read())
     unfinished = read_unfinished(folder, plan, tallies)
-    return StoppedRun(folder, plan, tallies, unfinished) if unfinished else None
+    return StoppedRun(folder, plan, tallies, unfinished, end) if unfinished else None
+
+
+def experiment_of(folder: Path) -> str:
+    """Return the name of the experiment of a folder."""
+    return folder.as_posix().removeprefix("results/")
 
 
 def stopped_page(run: StoppedRun) -> Path:
     """Write stopped.html, which is removed when the report is made; the report's own path belongs to its rule."""
     cost = run.cost()
-    tables = [_left_table(run.unfinished), *([cost.table, cost.attempts] if cost else [])]
+    cells = [_left_table(run.unfinished)] if run.unfinished.cells else []
+    tables = [*cells, *([cost.table, cost.attempts] if cost else [])]
     text = template("stopped.html.j2").render(
         title=provenance.title(run.plan),
         experiment=run.plan["experiment"],
@@ -132,6 +156,7 @@ def stopped_page(run: StoppedRun) -> Path:
         tables=[table for table in tables if table is not None],
         spent=cost,
         style=style(),
+        has_report=run.end is not None and run.end.complete is not None,
     )
     target = Path(Layout(run.folder.as_posix()).stopped)
     write_text(target, text)

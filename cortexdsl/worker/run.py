@@ -28,11 +28,11 @@ import psutil
 from cortexdsl.errors import RecordError
 from cortexdsl.files import cannot_write, open_to_write, overwrite, truncate
 from cortexdsl.import_path import SAFE_PATH, python_command
+from cortexdsl.plan.persistence.run_record import LOCK
 from cortexdsl.symlinks import refuse_symlinks
 from cortexdsl.worker.client import ADDRESS
 from cortexdsl.worker.process import name_run
 
-LOCK = ".run"
 TRIES, PAUSE = 5, 0.1  # `is_locked` takes the lock for a moment
 
 
@@ -80,21 +80,10 @@ def lock_experiment(folder: Path, sleep: Callable[[float], None] = time.sleep) -
     return file
 
 
-def is_locked(folder: Path) -> bool:
-    """Return whether a run has locked an experiment's folder; False if the file system has no locks."""
-    try:
-        file = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(file)
-    return False
+def unlock(lock: int | None) -> None:
+    """Release what `lock_experiment` returned."""
+    if lock is not None:
+        os.close(lock)
 
 
 MODULE = "cortexdsl.cli.worker"

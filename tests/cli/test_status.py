@@ -11,7 +11,8 @@ import pytest
 
 from cortexdsl.cli import experiments
 from cortexdsl.cli.main import main
-from cortexdsl.worker.run import is_locked, lock_experiment
+from cortexdsl.plan.persistence.run_record import is_locked
+from cortexdsl.worker.run import lock_experiment
 from tests.display.made import said, write
 
 PLAN = {

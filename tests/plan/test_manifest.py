@@ -6,12 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.errors import DataError
-from cortexdsl.plan.jobs.damaged_outputs import mark_removed
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.ledger import read_ledger
 from cortexdsl.plan.persistence.manifest import (
-    check_complete,
     find_damage,
     read_manifest,
     record_files,
@@ -115,23 +112,3 @@ def test_tables_of_other_programs_get_no_manifest(tmp_path: Path) -> None:
     record_files(layout, [layout.table("scores")])
     seal_manifest(layout)
     assert not Path(layout.manifest).exists()
-
-
-def test_what_snakemake_removed_with_a_stopped_job_is_marked(layout: Layout) -> None:
-    """It is missing for all checks, the seal holds, and the mark ends when the file is written again."""
-    root = Path(layout.root)
-    names = ("scores.csv", "debates/d/c/r1-s01.jsonl")
-    (root / "scores.csv").unlink()
-    mark_removed(layout, [f"{layout.root}/{name}" for name in names] + ["results/other/scores.csv"])
-    assert {path for path, entry in read_manifest(layout).files.items() if entry.is_removed} == {"scores.csv"}
-    refresh_manifest(layout, {})
-    before = Path(layout.manifest).read_bytes()
-    mark_removed(layout, [f"{layout.root}/{name}" for name in names])  # nothing new: nothing is written
-    assert Path(layout.manifest).read_bytes() == before
-    assert problem(layout) is None
-    assert [(one.path, one.what) for one in find_damage(layout)] == [("scores.csv", "missing")]
-    with pytest.raises(DataError, match=r"scores\.csv: deleted after the experiment wrote it"):
-        check_complete(layout)
-    (root / "scores.csv").write_text("a\n")
-    record_files(layout, [root / "scores.csv"])
-    assert not read_manifest(layout).files["scores.csv"].is_removed

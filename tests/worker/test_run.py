@@ -15,7 +15,8 @@ import psutil
 import pytest
 
 from cortexdsl.errors import RecordError
-from cortexdsl.worker.run import is_locked, lock_experiment, remove_stale_sockets
+from cortexdsl.plan.persistence.run_record import is_locked
+from cortexdsl.worker.run import lock_experiment, remove_stale_sockets
 
 
 def test_asking_whether_a_run_is_at_work_does_not_get_in_its_way(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.jobs.schedule import job_outputs
 from cortexdsl.plan.layout import PARTS, TABLES, Layout
 from cortexdsl.plan.persistence.declaration import write_declared
-from cortexdsl.plan.persistence.ledger import LACKS_FIRST, Ledger, ledger_lock, read_ledger, record_damage
+from cortexdsl.plan.persistence.ledger import LACKS_FIRST, Ledger, read_ledger, record_damage
 from cortexdsl.plan.persistence.manifest import (
     Entry,
     Manifest,
@@ -33,6 +33,7 @@ from cortexdsl.plan.persistence.manifest import (
     seal_of,
     write_manifest,
 )
+from cortexdsl.plan.persistence.run_record import TABLE_STAGES, early_end, is_excused, stage_of
 from cortexdsl.plan.persistence.store import read_plan
 from cortexdsl.plan.persistence.verification import PAID_AGAIN, in_plan, is_recorded, lines_in_words
 from cortexdsl.plan.shards import Shard, write_cut
@@ -63,7 +64,9 @@ def repair_results(plan: Plan) -> Repair:
     A file with the size and time of its entry is believed; others are read. A folder that was copied is read once.
     """
     layout = plan.layout
-    note_damage(layout)
+    end = early_end(layout)  # puts back what the run removed: before anything is called missing
+    excused = is_excused(end)
+    note_damage(layout, excused)
     manifest, ledger = read_manifest(layout), read_ledger(layout)
     if not manifest.lines and not ledger.manifest_seal:
         return Repair()
@@ -84,21 +87,18 @@ def repair_results(plan: Plan) -> Repair:
     if Path(layout.plan).name in wrong:  # jobs and checks that read it would take it for the plan of the results
         Path(layout.plan).unlink(missing_ok=True)
     states = {tally.job: tally.state for tally in Tallies(Path(layout.ledgers)).read()}
-    # Snakemake removes what a stopped job had written, and what it would have written again: nobody damaged these.
-    stopped = set(_stopped(plan, states))
-    stopped |= {
-        f"{layout.root}/{path}" for path in again if manifest.files[path].is_removed and again[path] == "missing"
-    }
-    told = [f"{layout.root}/{path} ({what})" for path, what in again.items() if f"{layout.root}/{path}" not in stopped]
+    told = [f"{layout.root}/{path} ({what})" for path, what in again.items() if not excused(path)]
     if told:
         more = [f"{len(told) - SHOWN} more"] if len(told) > SHOWN else []
         sentences.append(f"not as it was written, and made again: {', '.join([*told[:SHOWN], *more])}")
     outputs = {output for path in again for output in _output(layout, path)}
     outputs |= set(_untallied(plan, states, manifest.files))
+    left = (path for path in (end.unmade if end else ()) if stage_of(path) in TABLE_STAGES and "/" not in path)
+    outputs |= {f"{layout.root}/{path}" for path in left}
     return Repair(frozenset(outputs), (*sentences, *_said_of_logs(layout, manifest, wrong)))
 
 
-def note_damage(layout: Layout) -> None:
+def note_damage(layout: Layout, excused: Callable[[str], bool]) -> None:
     """Write into the ledger which of its entries are missing, and which call logs are not as they were written.
 
     A run makes files again, so that nothing but these entries tells of the damage afterwards.
@@ -106,20 +106,9 @@ def note_damage(layout: Layout) -> None:
     if missing := missing_entries(layout):
         record_damage(layout, "damage", missing)
     logs = _logs_of(read_manifest(layout))
-    if wrong := _find(Path(layout.root), logs)[0]:
+    wrong = {path: what for path, what in _find(Path(layout.root), logs)[0].items() if not excused(path)}
+    if wrong:
         record_damage(layout, "logs", [f"{path}: {what} when a run began" for path, what in wrong.items()])
-
-
-def mark_removed(layout: Layout, paths: Iterable[str]) -> None:
-    """Note which of these files are missing because Snakemake removed what a stopped or failed job had written."""
-    below = {path.removeprefix(f"{layout.root}/") for path in map(str, paths)}
-    with ledger_lock(Path(layout.ledger)):
-        manifest = read_manifest(layout)
-        known = {path: one for path, one in manifest.files.items() if path in below and not one.is_removed}
-        missing = [path for path in known if not Path(layout.root, path).exists()]
-        gone = {path: replace(known[path], is_removed=True) for path in missing}
-        if gone:
-            write_manifest(layout, replace(manifest, later={**manifest.later, **gone}))
 
 
 def _find(root: Path, files: Mapping[str, Entry]) -> tuple[dict[str, str], dict[str, int]]:
@@ -158,13 +147,6 @@ def _untallied(plan: Plan, states: Mapping[str, str], files: Mapping[str, Entry]
     """Yield outputs whose job has no readable tally any more: their job writes it again."""
     below = len(plan.layout.root) + 1
     yield from (output for job, output, _ in job_outputs(plan) if job not in states and output[below:] in files)
-
-
-def _stopped(plan: Plan, states: Mapping[str, str]) -> Iterator[str]:
-    """Yield missing outputs whose job began to make them again, and did not end."""
-    for job, output, _ in job_outputs(plan):
-        if states.get(job, "done") != "done" and not Path(output).exists():
-            yield output
 
 
 def _all_outputs(plan: Plan) -> Iterator[str]:

@@ -51,15 +51,12 @@ class Entry:
         Time of the last change in nanoseconds, so that unchanged files need not be read; -1 if it is not known.
     program : str
         Version of the program that wrote it; empty if it is not known. No seal covers it: no verdict depends on it.
-    is_removed : bool
-        Whether Snakemake removed the file because its job was stopped or failed.
     """
 
     size: int
     digest: str
     modified: int = -1
     program: str = ""
-    is_removed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,14 +185,14 @@ def _entry(record: Mapping[str, Any]) -> Entry | None:
         raise TypeError(path)
     if size is None:
         return None
-    return Entry(int(size), str(record["sha256"]), int(record["modified"]), program, "removed" in record)
+    return Entry(int(size), str(record["sha256"]), int(record["modified"]), program)
 
 
 def _line(path: str, entry: Entry | None) -> str:
     size, digest, modified = (entry.size, entry.digest, entry.modified) if entry else (None, None, None)
     record = {"path": path, "size": size, "sha256": digest, "modified": modified}
     program = {"program": entry.program} if entry and entry.program else {}
-    return with_checksum(json.dumps(record | program | ({"removed": True} if entry and entry.is_removed else {})))
+    return with_checksum(json.dumps(record | program))
 
 
 def record_files(layout: Layout, paths: Iterable[str | Path]) -> None:

@@ -26,6 +26,7 @@ from cortexdsl.plan.persistence.manifest import (
     missing_entries,
     read_manifest,
 )
+from cortexdsl.plan.persistence.run_record import early_end, is_excused
 from cortexdsl.plan.persistence.store import read_plan
 from cortexdsl.program import version_in_words
 from cortexdsl.records.tallies import read_tally
@@ -76,16 +77,22 @@ def verify_results(layout: Layout, command: str) -> Verification:
     command : str
         What makes damaged files again: `cortexdsl run NAME`.
     """
+    end = early_end(layout)
+    excused = is_excused(end)
     root, entries = Path(layout.root), known_entries(layout)
     manifest, ledger, plan = read_manifest(layout), read_ledger(layout), _plan(layout)
     declared = Path(layout.declared).name
     if declared in entries and damage_of(root, declared, entries[declared]):  # it holds the seal of the first entry
         ledger = replace(ledger, faults=tuple(fault for fault in ledger.faults if fault != LACKS_FIRST))
-    findings = [*_of_ledger(layout, ledger, plan, command), *_of_manifest(manifest, ledger, command)]
+    is_planned = end is None or "plan.json" not in end.unmade  # else the ledger may be ahead of the plan
+    findings = [
+        *_of_ledger(layout, ledger, plan if is_planned else {}, command),
+        *_of_manifest(manifest, ledger, command),
+    ]
     for path, entry in entries.items():
         is_known = _is_of(plan, path)
         what = damage_of(root, path, entry)
-        if what and (is_known or what != "missing"):
+        if what and not excused(path) and (is_known or what != "missing"):
             findings.append(FileFinding(path, what + lines_in_words(root / path), _remedy(path, command)))
         elif is_log(path) and (numbers := damaged_lines(root / path)):
             findings.append(FileFinding(path, f"damaged{_named(numbers)}", _remedy(path, command)))
@@ -96,7 +103,9 @@ def verify_results(layout: Layout, command: str) -> Verification:
         FileFinding(path, "not of this plan: no job of this experiment wrote it", "move it away") for path in stray
     ]
     versions = filter(None, [versions_in_words(layout)])
-    notes = [*_notes(plan, ledger, manifest, entries), *versions, *_unrecorded(len(unknown) - len(stray), manifest)]
+    notes = [f"{end.why}; {command} goes on. {end.kept()}".rstrip()] if end else []
+    notes += [*_notes(plan, ledger, manifest, entries), *versions]
+    notes += _unrecorded(len(unknown) - len(stray), manifest)
     return Verification(len(entries), sum(entry.size for entry in entries.values()), tuple(findings), tuple(notes))
 
 

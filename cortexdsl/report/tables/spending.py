@@ -183,13 +183,19 @@ def _attempt_table(by_cell: Mapping[str, TallySum]) -> Table | None:
     return tabulate("attempts", "What attempts failed of.", fields, rows, note)
 
 
-def _elapsed(tallies: Sequence[JobTally]) -> str:
-    return duration(max(tally.updated for tally in tallies) - min(tally.began for tally in tallies))
+def _elapsed(tallies: Sequence[JobTally]) -> tuple[str, bool]:
+    """Return the time of a run, and whether it is from the first call to the last.
+
+    If more time passed than jobs ran, the runs had idle time between them: then it is the time that jobs ran.
+    """
+    passed = max(tally.updated for tally in tallies) - min(tally.began for tally in tallies)
+    worked = sum(tally.seconds for tally in tallies)
+    return duration(min(passed, worked or passed)), not worked or passed <= worked
 
 
 def _brief(total: TallySum, tallies: Sequence[JobTally]) -> str:
     dollars = f"{total.dollars:,.2f} dollars, " if total.dollars else ""
-    return f"{counted(total.calls.get('asked', 0), 'call')}, {dollars}{_elapsed(tallies)}"
+    return f"{counted(total.calls.get('asked', 0), 'call')}, {dollars}{_elapsed(tallies)[0]}"
 
 
 def _sentence(total: TallySum, tallies: Sequence[JobTally]) -> str:
@@ -200,7 +206,8 @@ def _sentence(total: TallySum, tallies: Sequence[JobTally]) -> str:
     ]
     if total.dollars:
         parts.append(f"for {total.dollars:,.2f} dollars" + ("" if total.is_priced else " and what had no price"))
-    said = " ".join(parts) + f", from the first to the last in {_elapsed(tallies)}."
+    elapsed, is_whole = _elapsed(tallies)
+    said = " ".join(parts) + (f", from the first to the last in {elapsed}." if is_whole else f", in {elapsed} of work.")
     if shared := total.calls.get("shared", 0):
         share = 100 * shared / (shared + asked)
         calls = f"{counted(shared, 'call')} more ({number(share, 2)} %)"

@@ -17,10 +17,11 @@ import pytest
 
 from cortexdsl.cli.main import main
 from cortexdsl.plan import Plan, compile_spec
-from cortexdsl.plan.jobs.damaged_outputs import mark_removed, repair_results, restore_cut
+from cortexdsl.plan.jobs.damaged_outputs import repair_results, restore_cut
 from cortexdsl.plan.jobs.schedule import job_outputs
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.manifest import is_log, is_page, read_manifest
+from cortexdsl.plan.persistence.run_record import RECORD, begin_run, end_run
 from cortexdsl.plan.persistence.verification import verify_results
 from tests.workflow.bench import Bench
 
@@ -96,38 +97,23 @@ def test_the_whole_folder_is_in_order(home: Path, plan: Plan) -> None:
     assert {entry.modified for entry in read_manifest(LAYOUT).files.values()} == {1}  # read once, then believed
 
 
-@pytest.mark.parametrize("state", ["stopped", "running", "failed", "done"])
-def test_a_missing_output_of_a_job_that_was_stopped_is_not_called_damage(home: Path, plan: Plan, state: str) -> None:
-    """An edited spec ran again and was stopped: Snakemake has removed the earlier debates of the jobs that ran."""
-    job, output, _ = next(job_outputs(plan))
-    tally = Path(plan.layout.ledgers) / f"{job}.json"
-    kept = {path: path.read_bytes() for path in (tally, Path(output))}
-    record = {**json.loads(kept[tally]), "state": state}
-    del record["checksum"]
-    tally.write_text(json.dumps(record))
-    Path(output).unlink()
-    repair = repair_results(plan)
-    assert output in repair.outputs
-    assert [output in sentence for sentence in repair.sentences] == ([True] if state == "done" else [])
-    for path, content in kept.items():
-        path.write_bytes(content)
-
-
-@pytest.mark.parametrize("is_told", [False, True], ids=["removed", "deleted"])
-def test_what_snakemake_removed_with_a_stopped_job_is_made_again_without_a_word(
-    is_told: bool, home: Path, plan: Plan
-) -> None:
-    """Ctrl-C came after a job had written its tables and before its end."""
-    tables = [Path(plan.layout.table("scores")), Path(plan.layout.declared)]
-    kept = {path: path.read_bytes() for path in (*tables, Path(plan.layout.manifest))}
+@pytest.mark.parametrize("state", ["running", "stopped", "failed", "done"])
+def test_what_a_run_removed_that_ended_early_is_not_called_damage(home: Path, plan: Plan, state: str) -> None:
+    """Its record lists what it had to make; what is missing after a run that finished was deleted by somebody."""
+    _, debates, _ = next(job_outputs(plan))
+    tables = [Path(plan.layout.table("scores")), Path(debates)]
+    record = Path(plan.layout.root, RECORD)
+    kept = {path: path.read_bytes() for path in (*tables, record, Path(plan.layout.manifest))}
+    begin_run(plan.layout, map(str, tables), plan.digest)
     for path in tables:
         path.unlink()
-    if not is_told:
-        mark_removed(plan.layout, tables)
+    if state == "done":
+        record.write_bytes(kept[record])
+    elif state != "running":
+        end_run(plan.layout, state)
     repair = repair_results(plan)
+    assert bool(repair.sentences) == (state == "done"), repair.sentences
     assert plan.layout.table("scores") in repair.outputs
-    assert any("scores.csv (missing)" in sentence for sentence in repair.sentences) is is_told
-    assert is_told or not repair.sentences
     for path, content in kept.items():
         path.write_bytes(content)
 
