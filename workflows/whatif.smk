@@ -1,9 +1,7 @@
 # Counterfactuals: finished debates repeated without an agent, an edge, a round or a step. One job for an experiment,
 # because most of its calls are in the logs.
 
-PRODUCTS.append(
-    lambda plan: [plan.layout.effects] if plan.whatifs else []
-)
+PRODUCTS.append(lambda plan: [plan.layout.effects] if plan.whatifs else [])
 
 
 rule whatif:
