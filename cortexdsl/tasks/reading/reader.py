@@ -11,6 +11,7 @@ from typing import Literal
 from cortexdsl.core import Reading, Reads
 from cortexdsl.tasks.reading.beliefs import read_belief, without_beliefs
 from cortexdsl.tasks.reading.kinds import KINDS, MIXED_WANT, AnswerKind, KindEntry
+from cortexdsl.tasks.reading.others import without_others
 from cortexdsl.tasks.reading.statements import (
     answer_block,
     answer_line,
@@ -210,7 +211,8 @@ class AnswerReader:
         if self._declared.is_whole:
             block = answer_block(text) or ("" if reply.has_form else text)
             return _reading(self.kind.exact(block), confidence) if block else Reading(None, _COPIED, confidence)
-        for fragment in statements(text, choosing=self._declared.is_chosen, boxed_first=self._declared.is_boxed):
+        own = without_others(text)
+        for fragment in statements(own, choosing=self._declared.is_chosen, boxed_first=self._declared.is_boxed):
             found = self.kind.within(fragment)
             if found is not None:
                 return _reading(found, confidence)
@@ -221,7 +223,7 @@ class AnswerReader:
         refusal = _REFUSAL.search(text)
         if refusal:
             return Reading(None, f"refuses: {refusal[0]!r}", confidence)
-        return _reading(self.kind.search(text), confidence)
+        return _reading(self.kind.search(own), confidence)
 
 
 @dataclass(frozen=True, slots=True)

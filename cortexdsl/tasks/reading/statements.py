@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from cortexdsl.core import Reading
+from cortexdsl.tasks.reading.others import until_next_agent
 
 # No more than so many statements are looked at, from the last one back: replies that loop have thousands.
 MOST = 50
@@ -48,7 +49,8 @@ _NEXT_QUESTION = re.compile(r"^[^\w\n]{0,4}(?:Question|Problem|Q|User|Human|Clai
 
 
 def until_next_question(text: str) -> str:
-    """Cut a reply before a further question that it invents after its answer (base models do)."""
+    """Cut a reply before a further question, or the turn of another agent, that it invents after its answer."""
+    text = until_next_agent(text, _ANSWER_LINE)
     cuts = list(_NEXT_QUESTION.finditer(text))
     if not cuts:
         return text

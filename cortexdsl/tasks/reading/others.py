@@ -1,0 +1,50 @@
+"""What a reply says of other agents, which is no answer of its author."""
+
+from __future__ import annotations
+
+import re
+
+_WHO = (
+    r"(?:\b(?:agents?|assistants?|solvers?|debaters?|participants?)[ _#-]{0,2}(?:\d{1,3}|[A-Z])\b"
+    r"|\b(?:the |an)?(?:first|second|third|fourth|fifth|other|previous) "
+    r"(?:agent|assistant|solver|debater|participant|solution|response|student)s?\b"
+    r"|\bmy (?:colleague|peer|teammate|opponent)s?\b)"
+)
+_SAYS = (
+    r"(?:argu|claim|say|said|think|thought|believ|suggest|conclud|stat|answer|propos|maintain|insist|gave|giv|got|get"
+    r"|chose|choos|pick|select|arriv|report|wrote|writ|respon)\w{0,4}"
+)
+_ADVERBS = r"(?: (?:also|still|then|wrongly|incorrectly|rightly|correctly|has|have|had|seems? to)){0,2}"
+# Whoever agrees with an agent answers as it does: "I agree with Agent 2 that the answer is C".
+_NOT_SHARED = r"(?<!agree with )(?<!agreed with )(?<!side with )(?<!join )"
+_SAID = re.compile(
+    rf"(?:,? ?(?:and |but )?not [^,.;\n]{{1,40}}?)?,? ?\b(?:as|like) {_WHO}{_ADVERBS} {_SAYS}\b"
+    rf"|{_NOT_SHARED}{_WHO}(?:'s|’s) (?:\w+ )?(?:answer|solution|result|choice|response)\b[^.;\n)]*"
+    rf"|{_NOT_SHARED}{_WHO}{_ADVERBS} {_SAYS}\b(?! correctly)[^.;\n)]*",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"\b(?:agents?|assistants?|solvers?|debaters?)[ _#-]{0,2}\d{1,3}(?:(?:, | and | & )\d{1,3})*\b", re.I
+)
+_HEADER = re.compile(
+    r"^[^\w\n]{0,6}(?:Agent|Assistant|Solver|Debater)[ _#-]{0,2}(?:\d{1,3}|[A-Z])\b[^\w\n]{0,4}"
+    r"(?::|\]|$|(?= ?Answer\b))",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def without_others(text: str) -> str:
+    """Return a text without the clauses about what other agents say, and without their numbers."""
+    return _NAMED.sub("", _SAID.sub("", text)) if _NAMED.search(text) or _SAID.search(text) else text
+
+
+def until_next_agent(text: str, answer_line: re.Pattern[str]) -> str:
+    """Cut a reply before the turn of another agent that it invents after its own answer line.
+
+    A reply that quotes agents before its own answer line is left as it is.
+    """
+    first = answer_line.search(text)
+    header = _HEADER.search(text)
+    if first is None or header is None or header.start() < first.end():
+        return text
+    return text[: header.start()]

@@ -1,0 +1,52 @@
+"""What a reply says of other agents is not its own answer, whatever they are called."""
+
+from __future__ import annotations
+
+import pytest
+
+from cortexdsl.tasks.reading.kinds import kind_named
+from cortexdsl.tasks.reading.reader import AnswerReader
+
+NUMBER = AnswerReader(kind_named("number"))
+LETTER = AnswerReader(kind_named("choice", tuple((letter, f"option {letter}") for letter in "ABCD")))
+NAMES = ("Agent 2", "agent_2", "Agent B", "The second agent", "My colleague", "The other agent", "Another solution")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("reader", "reply", "answer"),
+    [
+        (LETTER, "Answer: B\nConfidence: 0.8\n{} argues that the answer is C.", "B"),
+        (LETTER, "I think that the answer is B. {} claims the answer is (C), which is wrong.", "B"),
+        (NUMBER, "Answer: 7\nConfidence: 0.9\n({}'s answer is 9.)", "7"),
+        (NUMBER, "I get 7, not 9 as {} claims.", "7"),
+        (NUMBER, "The answer is 7. {} got 9.", "7"),
+        (NUMBER, "3 + 4 = 7, as {} also said", "7"),
+    ],
+)
+def test_the_answer_of_another_agent_is_not_the_authors(
+    reader: AnswerReader, reply: str, answer: str, name: str
+) -> None:
+    assert reader.lenient(reply.format(name)).value == answer
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("I agree with Agent 2 that the answer is 9.", "9"),
+        ("Unlike Agent 2, I find that the answer is 9.", "9"),
+        ("Agent 1 says 5 and Agent 2 says 6.\nAnswer: 7", "7"),
+        ("Agent 1:\nAnswer: 5\nAgent 2:\nAnswer: 6\nAnswer: 7", "7"),
+        ("I was wrong, and agents 1 and 2 are right.\nAnswer: 12", "12"),
+    ],
+)
+def test_an_answer_that_is_shared_or_comes_after_a_quotation_is_the_authors(reply: str, answer: str) -> None:
+    assert NUMBER.lenient(reply).value == answer
+
+
+@pytest.mark.parametrize(
+    "header", ["[Agent 2] Answer: 9", "Agent 2:\nAnswer: 9", "**Agent 2:** I think so.\nAnswer: 9"]
+)
+def test_an_invented_next_agent_is_cut_off(header: str) -> None:
+    """As an invented next question is: base models go on with the transcript."""
+    assert NUMBER.lenient(f"3 + 4 = 7\nAnswer: 7\nConfidence: 0.9\n\n{header}\nConfidence: 0.5").value == "7"
