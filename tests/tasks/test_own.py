@@ -350,3 +350,20 @@ def test_a_passage_of_unknown_parts_is_one_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("other", ["3", "\\pi"])
 def test_answers_in_latex_are_told_the_kind(tmp_path: Path, kind: str | None, other: str) -> None:
     assert "kind: expression" in refused(tmp_path, table([("1?", other), ("2?", "\\sqrt{2}")]), kind=kind)
+
+
+# ---------------------------------------------------------------- yes or no
+@pytest.mark.parametrize(
+    ("words", "gold"),
+    [(("Y", "T", "true", "Yes", "1", "Ja", "correct"), "yes"), (("n", "F", "false", "No", "0", "Nein", "wrong"), "no")],
+)
+def test_golds_of_yesno_are_read_if_they_are_certain(tmp_path: Path, words: tuple[str, ...], gold: str) -> None:
+    rows = [(f"Is {word} it?", word) for word in words]
+    assert golds(own(tmp_path, table(rows), kind="yesno")) == [gold] * len(words)
+
+
+@pytest.mark.parametrize("word", ["Maybe", "2", "unknown", "yes and no"])
+def test_a_gold_that_is_neither_yes_nor_no_is_refused_with_its_row(tmp_path: Path, word: str) -> None:
+    """Version 0.2.0 took every unknown gold for no."""
+    told = refused(tmp_path, table([("Is it?", "yes"), ("Was it?", word)]), kind="yesno")
+    assert f"row 2: no yesno in its answer '{word}'" in told

@@ -196,8 +196,15 @@ def _first_option(value: Any, options: Options) -> list[str]:
     return [options[0][0]] if options else []
 
 
+_YES = frozenset({"true", "yes", "1", "1.0", "y", "t", "correct", "right", "ja", "oui", "si", "sí"})
+_NO = frozenset({"false", "no", "0", "0.0", "n", "f", "incorrect", "wrong", "nein", "non"})
+
+
 def _boolean(value: Any, options: Options) -> list[str]:
-    return ["yes" if str(value).strip().lower() in ("true", "yes", "1") else "no"]
+    """Return yes or no; another value as it is, which the kind then refuses."""
+    written = str(value).strip()
+    word = written.lower()
+    return ["yes" if word in _YES else "no" if word in _NO else written]
 
 
 def _answers_or_none(value: Any, options: Options) -> list[str]:
