@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
-from scipy import optimize, stats
+from scipy import stats
 
 from cortexdsl.claims.arms import GridArm
 from cortexdsl.claims.designs import Design, design_of
@@ -23,6 +23,7 @@ from cortexdsl.claims.values import EVERY, NONE, All, Claim, Front, Quantity
 from cortexdsl.core import Floats
 from cortexdsl.errors import CortexError, DataError, InputError
 from cortexdsl.stats.inference.phrases import joined
+from cortexdsl.stats.inference.roots import crossing
 from cortexdsl.stats.planning.expectations import SCORES, Basis, Expectation, basis_of, missing_knowledge
 from cortexdsl.stats.planning.power import (
     RUNS,
@@ -325,11 +326,8 @@ def _smallest(lacking: Callable[[float], float], basis: Basis, design: Design) -
     top = design.margin if design.margin is not None else 40 * basis.deviation + 1e-9
     if basis.truth is not None and design.margin is None:
         top = 1.0
-    if lacking(top) < 0:
-        return float("nan")
-    if lacking(1e-9) >= 0:
-        return 0.0
-    return float(optimize.brentq(lacking, 1e-9, top, xtol=1e-6))
+    found = crossing(lacking, 1e-9, top, 1e-6)
+    return 0.0 if found == 1e-9 else found
 
 
 def _needed(lacking: Callable[[int], float], most: int = 10_000_000) -> float:

@@ -8,12 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from cortexdsl.core import Floats
 from cortexdsl.errors import InputError
 from cortexdsl.stats.inference.outcomes import quantile, tail
+from cortexdsl.stats.inference.roots import crossing
 
 POWER, ALPHA = 0.8, 0.05
 
@@ -80,9 +81,7 @@ def paired_difference(questions: int, discordance: float, alpha: float = ALPHA, 
     def lacking(difference: float) -> float:
         return paired_power(questions, discordance, difference, alpha) - power
 
-    if lacking(discordance) < 0:
-        return float("nan")
-    return float(optimize.brentq(lacking, 1e-6, discordance, xtol=1e-5))
+    return crossing(lacking, 1e-6, discordance, 1e-5)
 
 
 def normal_power(

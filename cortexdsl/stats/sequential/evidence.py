@@ -20,10 +20,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
 from cortexdsl.core import Floats
+from cortexdsl.stats.inference.roots import crossing
 
 BETS = np.geomspace(0.01, 0.9, 20)
 
@@ -177,6 +177,4 @@ def anytime_p(log_evidence: float, sides: int = 2) -> float:
 
 def _end(evidence: Evidence, inside: float, outside: float, bound: float) -> float:
     """Return where evidence, which grows from `inside` to `outside`, reaches a bound; NaN if it does not."""
-    if inside == outside or evidence(outside) < bound:
-        return np.nan
-    return float(brentq(lambda null: evidence(null) - bound, inside, outside, xtol=1e-12, rtol=1e-9))
+    return np.nan if inside == outside else crossing(lambda null: evidence(null) - bound, inside, outside)

@@ -21,13 +21,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import brentq
 
 from cortexdsl.claims.designs import Design
 from cortexdsl.claims.values import Quantity, bound_of, range_of
 from cortexdsl.core import Floats, proportional_questions
 from cortexdsl.errors import InputError
 from cortexdsl.stats.inference.contrasts import gap_of
+from cortexdsl.stats.inference.roots import crossing
 from cortexdsl.stats.inference.unseen import Extreme, extremes
 from cortexdsl.stats.sequential.evidence import Mean
 from cortexdsl.stats.tables.score_table import ASKED_COLUMN, ScoreTable
@@ -242,10 +242,8 @@ def _limit(
         return (there.above(null) if side > 0 else there.below(null)) - bound
 
     def end(side: float) -> float:
-        if lacking(reach, side) < 0:
-            return side * np.inf
-        distance = float(brentq(lacking, 0.0, reach, args=(side,), xtol=1e-6 * reach))
-        return float(moved(distance, side).values.mean()) - null
+        distance = crossing(lambda distance: lacking(distance, side), 0.0, reach, 1e-6 * reach)
+        return side * np.inf if np.isnan(distance) else float(moved(distance, side).values.mean()) - null
 
     return end(-1.0), end(1.0)
 
