@@ -16,7 +16,7 @@ from cortexdsl.claims.arms import arms_of, find_arm
 from cortexdsl.core import Correction, Family
 from cortexdsl.errors import DataError
 from cortexdsl.plan.layout import Layout, results_folder
-from cortexdsl.plan.persistence.manifest import check_files, check_own_files
+from cortexdsl.plan.persistence.file_checks import check_files, check_own_files
 from cortexdsl.plan.persistence.store import read_plan
 from cortexdsl.plan.persistence.verification import check_records
 from cortexdsl.records import Record, debate_files, read_debates

@@ -46,9 +46,11 @@ def begin(needed, experiments):
     permit(request_of(plan_of(name)) for name in experiments)
     for name in experiments:
         LOCKS.append(lock_experiment(Path(Layout(f"results/{name}").root)))
-        record_begin(name, needed, has_lock=LOCKS[-1] is not None)
     refuse_other_questions([plan_of(name) for name in sorted(asking)])
     refuse_unset([plan_of(name) for name in sorted(asking)])
+    # A run that is refused has not begun: nothing of it is put back afterwards.
+    for name, lock in zip(experiments, LOCKS):
+        record_begin(name, needed, has_lock=lock is not None)
     SERVERS.extend(start_servers([plan_of(name) for name in sorted(asking)]))
     refuse_unseeded([plan_of(name) for name in sorted(asking)])
     for line in settle_controls([plan_of(name) for name in sorted(asking)]):

@@ -19,8 +19,8 @@ from cortexdsl.errors import DataError, InputError
 from cortexdsl.numbers import THIN, counted
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import binding_changes
+from cortexdsl.plan.persistence.file_checks import check_files, check_own_files
 from cortexdsl.plan.persistence.ledger import read_ledger
-from cortexdsl.plan.persistence.manifest import check_files, check_own_files
 from cortexdsl.plan.persistence.verification import record_faults
 from cortexdsl.report.frames import ClaimRow, read_row
 from cortexdsl.report.phrasing.claims import answer

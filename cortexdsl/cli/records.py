@@ -23,7 +23,7 @@ from cortexdsl.jobs.arguments import results_place
 from cortexdsl.metrics.scores import read_rows, write_rows
 from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.manifest import check_own_files
+from cortexdsl.plan.persistence.file_checks import check_own_files
 from cortexdsl.plan.persistence.store import read_plan
 from cortexdsl.plan.persistence.verification import check_records
 from cortexdsl.records import Record, debate_files, debate_to_json, read_debates

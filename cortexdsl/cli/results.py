@@ -20,9 +20,10 @@ from cortexdsl.jobs.arguments import results_place
 from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import changes
+from cortexdsl.plan.persistence.file_checks import check_files, edited_tables
 from cortexdsl.plan.persistence.history import find_twins, spec_changes
 from cortexdsl.plan.persistence.ledger import Ledger, LedgerEntry, read_ledger
-from cortexdsl.plan.persistence.manifest import check_files, edited_tables, read_manifest
+from cortexdsl.plan.persistence.manifest import read_manifest
 from cortexdsl.plan.persistence.verification import record_faults, versions_in_words
 from cortexdsl.report.phrasing.ledger import change_of, changes_in_words, declaration_in_words, twin_in_words
 

@@ -57,7 +57,7 @@ def _deciding_steps(method: Method) -> frozenset[str]:
         steps = {step for key in parse(rule.weight).keys for step in split_key(key)[1]}
     else:
         steps = set()
-    return frozenset(name for name in steps if not opens_round(method, method.steps[name]))
+    return frozenset(name for name in steps & method.steps.keys() if not opens_round(method, method.steps[name]))
 
 
 def _method_after(method: Method, debate: Debate, round_: int) -> Method:

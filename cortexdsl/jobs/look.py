@@ -23,8 +23,9 @@ from cortexdsl.metrics.scores import Row, read_rows, write_scores
 from cortexdsl.metrics.view import grade_together
 from cortexdsl.plan import Plan
 from cortexdsl.plan.forecast.cost import most_of_question
+from cortexdsl.plan.persistence.file_checks import check_files
 from cortexdsl.plan.persistence.ledger import read_ledger
-from cortexdsl.plan.persistence.manifest import check_files, record_files
+from cortexdsl.plan.persistence.manifest import record_files
 from cortexdsl.plan.persistence.store import LOOK_VERSION, batches_by_cell, live_in
 from cortexdsl.records import read_debates
 from cortexdsl.stats.sequential.sequential import evaluate_anytime, live_cells

@@ -26,8 +26,9 @@ from cortexdsl.jobs.look import anytime_verdicts
 from cortexdsl.metrics.estimates import metrics_table
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import SEED, binding_changes
+from cortexdsl.plan.persistence.file_checks import check_files
 from cortexdsl.plan.persistence.ledger import Ledger, read_ledger, record_damage, record_verdicts
-from cortexdsl.plan.persistence.manifest import check_files, missing_entries, record_files, seal_manifest
+from cortexdsl.plan.persistence.manifest import missing_entries, record_files, seal_manifest
 from cortexdsl.plan.persistence.store import families_of, fixed_in, most_in, read_plan
 from cortexdsl.stats.inference.budgets import MatchedPair, front_table, match_table
 from cortexdsl.stats.inference.families import compare_families, missing_bounds

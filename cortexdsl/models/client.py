@@ -388,9 +388,8 @@ def open_client(
     errors_again : bool
         Send a call again if the log holds a failure that is data (content filter, context window, malformed reply).
     transports, hooks, batch_http
-        Of the shared state that this client creates for itself.
+        Of the state that this client creates for itself, if `shared` is None.
     shared : SharedState or None
-        What this client shares with others of this process; by default nothing.
     addresses : Path or None
         The file with the addresses of the run's servers.
 

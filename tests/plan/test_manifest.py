@@ -7,14 +7,9 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.persistence.file_checks import find_damage
 from cortexdsl.plan.persistence.ledger import read_ledger
-from cortexdsl.plan.persistence.manifest import (
-    find_damage,
-    read_manifest,
-    record_files,
-    refresh_manifest,
-    seal_manifest,
-)
+from cortexdsl.plan.persistence.manifest import read_manifest, record_files, refresh_manifest, seal_manifest
 
 
 @pytest.fixture

@@ -208,7 +208,8 @@ def _codes(error: BaseException | None) -> str:
     """Return the codes and types of errors that an exception and its causes name; litellm's text leaves them out."""
     found: list[str] = []
     while error is not None and len(found) < 20:
-        found += [str(value) for name in ("code", "type") if (value := getattr(error, name, None))]
+        # Of the instance alone: a property of an exception of aiohttp has another meaning, and warns.
+        found += [str(value) for name in ("code", "type") if (value := vars(error).get(name))]
         error = error.__cause__ or error.__context__
     return " ".join(found)
 

@@ -15,7 +15,7 @@ import csv
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -23,17 +23,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from cortexdsl.checksums import LineState, line_state, with_checksum, write_lines
-from cortexdsl.errors import DataError
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.ledger import is_experiment, ledger_lock, read_ledger, record_seal
-from cortexdsl.plan.persistence.store import spec_of
 from cortexdsl.program import program_version
 
-ALWAYS = ("scores", "metrics", "comparisons", "omnibus", "bounds", "ranks", "hypotheses")
-"""Tables that every finished experiment has: if one is missing, it was deleted."""
 PAGES = ("report.html", "view.html", "figures", "tables")
 """What the report writes: files and folders."""
-OF_CELLS = ("debates", "judgements", "parts", "pools", "train")
 _BLOCK = 1 << 20
 
 
@@ -57,14 +52,6 @@ class Entry:
     digest: str
     modified: int = -1
     program: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Damage:
-    """A file that is not as its job wrote it: its path below the experiment's folder, and what is wrong with it."""
-
-    path: str
-    what: str
 
 
 @dataclass(frozen=True)
@@ -200,7 +187,7 @@ def record_files(layout: Layout, paths: Iterable[str | Path]) -> None:
 
     Nothing is written for tables of other programs.
     """
-    named = [_below(path, Path(layout.root)) for path in paths if Path(path).is_relative_to(layout.root)]
+    named = [below_root(path, Path(layout.root)) for path in paths if Path(path).is_relative_to(layout.root)]
     named = [name for name in named if not is_log(name) or Path(layout.root, name).exists()]
     if is_experiment(layout):
         program = program_version()
@@ -245,7 +232,10 @@ def missing_entries(layout: Layout) -> list[str]:
     ledger before either is written, so that a kill leaves no such seal.
     """
     known = {entry.seal for entry in read_ledger(layout).entries}
-    by_file = {"manifest.jsonl": {read_manifest(layout).ledger_entry}, "hypotheses.csv": _verdict_seals(layout)}
+    manifest, verdicts = read_manifest(layout), Path(layout.hypotheses).name
+    written = manifest.files.get(verdicts)
+    is_whole = written is None or not damage_of(Path(layout.root), verdicts, written)  # a damaged table names anything
+    by_file = {"manifest.jsonl": {manifest.ledger_entry}, verdicts: _verdict_seals(layout) if is_whole else set()}
     return [
         f"entries at the end of the ledger are missing: {name} names one"
         for name, seals in by_file.items()
@@ -350,104 +340,7 @@ def _change(place: Path) -> str:
     return "a line is repeated" if place.suffix == ".jsonl" and max(lines.values(), default=1) > 1 else "changed"
 
 
-def known_entries(layout: Layout) -> dict[str, Entry]:
-    """Return the entry of each file, with the digests of tables that earlier versions wrote into the ledger."""
-    root, earlier = Path(layout.root), {}
-    files = read_manifest(layout).files
-    for path, digest in read_ledger(layout).tables.items():
-        if path not in files and (root / path).is_file():
-            earlier[path] = Entry((root / path).stat().st_size, digest)
-    return earlier | dict(files)
-
-
-def find_damage(layout: Layout, paths: Iterable[str | Path] | None = None) -> Iterator[Damage]:
-    """Yield the files that differ from what their jobs wrote, each read whole; missing ones too.
-
-    Parameters
-    ----------
-    layout : Layout
-    paths : iterable of path or None
-        Only these; by default what a report reads: plan, declaration, tables and looks.
-    """
-    root, entries = Path(layout.root), known_entries(layout)
-    of_all = [path for path in entries if path.count("/") < 2 and path.partition("/")[0] not in OF_CELLS]
-    tables = {Path(layout.table(name)).name for name in ALWAYS} | {path for path in of_all if is_sealed(path)}
-    named = tables if paths is None else [_below(path, root) for path in paths]
-    has_seal = bool(read_ledger(layout).manifest_seal)
-    for path in named:
-        if path in entries and (what := damage_of(root, path, entries[path])):
-            yield Damage(path, what)
-        elif path not in entries and has_seal and is_sealed(path) and (root / path).is_file():
-            yield Damage(path, f"{Path(layout.manifest).name} has no digest of it")
-
-
-def _below(path: str | Path, root: Path) -> str:
+def below_root(path: str | Path, root: Path) -> str:
+    """Return the path of a file below the folder of its experiment, as entries name it."""
     place = Path(path)
     return place.relative_to(root).as_posix() if place.is_relative_to(root) else place.as_posix()
-
-
-def edited_tables(layout: Layout) -> tuple[Path, ...]:
-    """Return the tables that differ from what a job wrote, without missing ones."""
-    return tuple(Path(layout.root, one.path) for one in find_damage(layout) if one.what != "missing")
-
-
-def check_files(layout: Layout, paths: Iterable[str | Path] | None = None, *, is_complete: bool = False) -> None:
-    """Refuse files that are not as their jobs wrote them: those at some paths, by default what a report reads.
-
-    Parameters
-    ----------
-    layout : Layout
-    paths : iterable of path or None
-    is_complete : bool
-        Whether to refuse missing files, too.
-
-    Raises
-    ------
-    DataError
-        Names the files and says how to get them back.
-    """
-    wrong = [one for one in find_damage(layout, paths) if is_complete or one.what != "missing"]
-    if wrong:
-        names = ", ".join(f"{layout.root}/{one.path} ({one.what})" for one in wrong[:5])
-        more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
-        raise DataError(
-            f"{names}{more}: not as the experiment wrote it (its digest differs from the one in {layout.manifest})\n"
-            f"    run the same command again, which makes it again: cortexdsl run {spec_of(layout)}"
-        )
-
-
-def check_complete(layout: Layout) -> None:
-    """Refuse results without a table that a job wrote: a report without it would be wrong.
-
-    Raises
-    ------
-    DataError
-        Names the files and the remedy.
-    """
-    entries, ledger = read_manifest(layout).files, read_ledger(layout).tables
-    paths = [Path(layout.table(name)) for name in ALWAYS]
-    missing = [path for path in paths if (path.name in entries or path.name in ledger) and not path.is_file()]
-    if missing:
-        raise DataError(
-            f"{', '.join(map(str, missing))}: deleted after the experiment wrote it\n"
-            f"    run the same command again: cortexdsl run {spec_of(layout)}"
-        )
-
-
-def check_own_files(paths: Iterable[Path]) -> None:
-    """Refuse files of experiments that are not as their jobs wrote them; files elsewhere are accepted.
-
-    Raises
-    ------
-    DataError
-    """
-    own: dict[Path, list[Path]] = {}
-    roots: dict[Path, Path | None] = {}
-    for path in paths:
-        if path.parent not in roots:
-            above = (folder for folder in path.parents if Path(Layout(folder.as_posix()).ledger).is_file())
-            roots[path.parent] = next(above, None)
-        if (root := roots[path.parent]) is not None:
-            own.setdefault(root, []).append(path)
-    for root, files in own.items():
-        check_files(Layout(root.as_posix()), files)

@@ -13,16 +13,15 @@ from cortexdsl.errors import DataError, RecordError
 from cortexdsl.models.call_log.records import summary_of_line
 from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.persistence.file_checks import check_files, known_entries
 from cortexdsl.plan.persistence.history import plan_changes, spec_changes
 from cortexdsl.plan.persistence.ledger import LACKS_FIRST, Ledger, read_ledger
 from cortexdsl.plan.persistence.manifest import (
     Manifest,
-    check_files,
     damage_of,
     is_log,
     is_page,
     is_sealed,
-    known_entries,
     missing_entries,
     read_manifest,
 )
@@ -217,7 +216,7 @@ def _of_ledger(layout: Layout, ledger: Ledger, plan: Mapping[str, Any], command:
 
 
 def _of_manifest(manifest: Manifest, ledger: Ledger, command: str) -> Iterator[FileFinding]:
-    if manifest.newest_seal and not manifest.ledger_entry and manifest.newest_seal != ledger.manifest_seal:
+    if manifest.newest_seal and manifest.newest_seal != ledger.manifest_seal:
         what = "the seal of the manifest is not in it: entries at its end are missing"
         yield FileFinding("ledger.jsonl", what, RESTORE)
     problem = manifest.problem(ledger.manifest_seal)
