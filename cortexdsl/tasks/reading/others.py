@@ -1,4 +1,4 @@
-"""What a reply says of other agents, which is no answer of its author."""
+"""What a reply says of other agents, which is not the answer of its author."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SAYS = (
     r"|chose|choos|pick|select|arriv|report|wrote|writ|respon)\w{0,4}"
 )
 _ADVERBS = r"(?: (?:also|still|then|wrongly|incorrectly|rightly|correctly|has|have|had|seems? to)){0,2}"
-# Whoever agrees with an agent answers as it does: "I agree with Agent 2 that the answer is C".
+# An author that agrees with an agent gives the same answer: "I agree with Agent 2 that the answer is C".
 _NOT_SHARED = r"(?<!agree with )(?<!agreed with )(?<!side with )(?<!join )"
 _SAID = re.compile(
     rf"(?:,? ?(?:and |but )?not [^,.;\n]{{1,40}}?)?,? ?\b(?:as|like) {_WHO}{_ADVERBS} {_SAYS}\b"
