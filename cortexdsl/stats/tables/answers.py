@@ -210,7 +210,9 @@ def answer_layer(table: ScoreTable, quantity: Quantity, dataset: int) -> Layer:
             confidence[known], right[known], question[known], clusters
         )
         rarer = rarer_units(right[known], clusters[question[known]]) if of_area else NO_AREA
-        return Layer.of(values, replicates, 0 if np.isfinite(values).all() else count, rarer=rarer)
+        # Answers without a confidence may be the wrong ones, so that those with one would look better than they are.
+        lacking = int((~known).sum()) if np.isfinite(values).all() else count
+        return Layer.of(values, replicates, lacking, rarer=rarer)
     value = _by_replicate(rows, quantity)
     at = value.index.get_level_values("question_id").map(codes).to_numpy(dtype=np.int64)
     counts = np.bincount(at, minlength=count)
@@ -236,7 +238,7 @@ def _by_replicate(rows: pd.DataFrame, quantity: Quantity) -> pd.Series[float]:
     if quantity.metric in _BRIER:
         confidence, right = _confidences(rows, quantity.metric)
         rows = rows.assign(value=(confidence - right) ** 2)
-        value = rows.groupby(["replicate", "question_id"])["value"].mean()
+        value = rows.groupby(["replicate", "question_id"])["value"].agg(lambda values: values.mean(skipna=False))
     else:
         last = rows.sort_values("round", kind="stable").groupby(["replicate", "question_id"]).tail(1)
         value = last.set_index(["replicate", "question_id"])["score"]

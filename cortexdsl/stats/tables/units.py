@@ -194,7 +194,10 @@ def _of_column(table: ScoreTable, metric: str, round_: int | None, cells: Sequen
     if which.statistic:
         return Layer.stacked([_pooled(table, which, cell, dataset) for cell in cells])
     column = table.column(which.column) if round_ is None else table.after(which.column, round_)
-    scored = which.per is None and which.unit == "share" and which.better == "higher"
+    # A debate whose judge speaks at its end alone has no answer after earlier rounds, which is not a wrong one.
+    is_earlier = round_ is not None or which.column == "opening_score"
+    is_lacking = is_earlier and bool(np.isnan(column).any())
+    scored = which.per is None and which.unit == "share" and which.better == "higher" and not is_lacking
     layer = _layer(table, column, scored, cells, dataset)
     if which.per is None:
         return layer

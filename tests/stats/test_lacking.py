@@ -1,0 +1,38 @@
+"""What is missing is not left out in silence: confidences, and answers after earlier rounds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cortexdsl.cli.main import main
+
+
+def write(folder: object, name: str, frame: pd.DataFrame) -> str:
+    path = f"{folder}/{name}"
+    frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("metric", ["ece", "auroc", "brier"])
+@pytest.mark.parametrize("lacking", [0, 58])
+def test_a_claim_on_confidences_is_not_made_if_some_are_missing(
+    metric: str, lacking: int, tmp_path: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All missing ones are on wrong answers of a: without them it would look much better than it is."""
+    draws = np.random.default_rng(1)
+    right = {cell: (draws.random(300) < 0.7).astype(float) for cell in "ab"}
+    stated = {cell: np.where(right[cell] > 0, 0.9, draws.choice([0.2, 0.9], 300)) for cell in "ab"}
+    wrong = np.flatnonzero(right["a"] == 0)[:lacking]
+    stated["a"][wrong] = np.nan
+    rows = {"cell": np.repeat(["a", "b"], 300), "question_id": [f"q{k}" for k in range(300)] * 2,
+            "score": np.r_[right["a"], right["b"]], "replicate": 1}  # fmt: skip
+    answers = {**rows, "right": rows["score"], "stated": np.r_[stated["a"], stated["b"]]}
+    scores = write(tmp_path, "scores.csv", pd.DataFrame(rows))
+    given = write(tmp_path, "answers.csv", pd.DataFrame(answers))
+    sign = ">" if metric == "auroc" else "<"
+    claim = f"{metric}(a) {sign} {metric}(b)"
+    assert main(["compare", scores, "--answers", given, "--to", "b", "--claim", claim, "--draws", "99"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert (f"Not tested: a lacks 58 of 300 values of {metric}" in said) is bool(lacking), said
