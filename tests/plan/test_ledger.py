@@ -17,7 +17,7 @@ from cortexdsl.models.spending import Spending, SpendingLedger
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import binding_changes, changes, declaration_of
 from cortexdsl.plan.persistence.ledger import LATE, declare, read_ledger, record_verdicts
-from cortexdsl.report.phrasing.ledger import read_history
+from cortexdsl.report.phrasing.ledger import read_history, runs_in_words
 from tests.plan.specs import SPEC, plan
 
 CLAIM, OTHER = "accuracy(a) > accuracy(b)", "accuracy(b) > accuracy(c)"
@@ -198,6 +198,19 @@ def test_a_rerun_with_another_seed_is_another_run(tmp_path: Path) -> None:
         "1. seed 1: questions: 100 of sums (1 supported).",
         "2. seed 2: questions: 100 of sums (1 undecided).",
     )
+
+
+def test_the_same_verdict_on_the_same_debates_is_no_replication(tmp_path: Path) -> None:
+    """Another claim was added and removed between the verdicts: the seed and the debates stayed."""
+    layout = _called(tmp_path)
+    for claims in ([VERDICT], [VERDICT, {**VERDICT, "claim": OTHER}], [VERDICT]):
+        declare(layout, {**FIRST, "claims": [str(verdict["claim"]) for verdict in claims]})
+        ledger = record_verdicts(layout, 1, claims, "questions: 100 of sums")
+    assert runs_in_words(ledger, CLAIM, "supported") == ""
+    ledger = record_verdicts(layout, 2, [VERDICT], "questions: 100 of sums")
+    assert runs_in_words(ledger, CLAIM, "supported") == "in all 2 runs (with seeds 1 and 2)"
+    ledger = record_verdicts(layout, 1, [{**VERDICT, "verdict": "undecided"}], "questions: 120 of sums")
+    assert runs_in_words(ledger, CLAIM, "undecided").startswith("in 1 of 3 runs")
 
 
 def test_an_earlier_version_s_declaration_is_taken_over(tmp_path: Path) -> None:

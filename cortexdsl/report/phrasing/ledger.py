@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -125,11 +126,14 @@ def _change(change: str, had_results: bool) -> str:
 def runs_in_words(ledger: Ledger, claim: str, verdict: str) -> str:
     """Say in how many runs a claim had its verdict, and which; empty for a claim that was judged once.
 
+    The same verdict with the same seed counts once: it is of the same debates, and no replication.
+
     Examples
     --------
     `in 1 of 3 runs (with seed 5; undecided with seeds 3 and 4)`.
     """
-    judged = ledger.verdicts_on(claim)
+    first = {(seed, found): (number, seed, found) for number, seed, found in reversed(ledger.verdicts_on(claim))}
+    judged = sorted(first.values(), key=itemgetter(0))
     if len(judged) < 2:
         return ""
     seeds = [seed for _, seed, _ in judged]
