@@ -36,3 +36,22 @@ def test_a_claim_on_confidences_is_not_made_if_some_are_missing(
     assert main(["compare", scores, "--answers", given, "--to", "b", "--claim", claim, "--draws", "99"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert (f"Not tested: a lacks 58 of 300 values of {metric}" in said) is bool(lacking), said
+
+
+@pytest.mark.parametrize("metric", ["ece_debate", "auroc_debate", "aurac_debate", "risk_at_80"])
+@pytest.mark.parametrize("lacking", [0, 58])
+def test_the_same_holds_for_the_confidence_of_debates(
+    metric: str, lacking: int, tmp_path: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All missing ones are on wrong debates of a."""
+    draws = np.random.default_rng(1)
+    score = (draws.random(600) < 0.7).astype(float)
+    sure = np.where(score > 0, 0.9, draws.choice([0.2, 0.9], 600))
+    sure[np.flatnonzero(score[:300] == 0)[:lacking]] = np.nan
+    rows = {"cell": np.repeat(["a", "b"], 300), "question_id": [f"q{k}" for k in range(300)] * 2, "score": score,
+            "debate_confidence": sure, "replicate": 1}  # fmt: skip
+    scores = write(tmp_path, "scores.csv", pd.DataFrame(rows))
+    claim = f"{metric}(a) < {metric}(b)"
+    assert main(["compare", scores, "--to", "b", "--claim", claim, "--draws", "99"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert (f"Not tested: a lacks 58 of 300 values of {metric}" in said) is bool(lacking), said

@@ -44,7 +44,7 @@ class ConfidentDebates:
         The question of each debate, of those of the dataset.
     replicates : int
     absent : int
-        Debates of the cell that the table lacks.
+        Debates of the cell that the table lacks, or that have no confidence or no score there.
     """
 
     confidence: Floats
@@ -72,7 +72,8 @@ def confident_debates(table: ScoreTable, metric: Metric, cell: str, dataset: int
         raise DataError(f"{table.source}: {metric.column} of {cell} is not from 0 to 1\n    confidences are shares")
     known = ~np.isnan(confidence) & ~np.isnan(score)
     replicates = len(np.unique(table.replicate[rows]))
-    absent = replicates * len(table.questions[dataset]) - int(rows.sum())
+    # Debates without a confidence may be the wrong ones, so that those with one would look better than they are.
+    absent = replicates * len(table.questions[dataset]) - int(known.sum())
     right = (score[known] >= RIGHT).astype(np.float64)
     return ConfidentDebates(confidence[known], right, table.question[rows][known], replicates, absent)
 
