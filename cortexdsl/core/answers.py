@@ -1,4 +1,4 @@
-"""Numbers in answers: their one spelling, and what a group of them has in common."""
+"""Answers: the visible part of a reply, the one spelling of numbers, and what a group of them has in common."""
 
 from __future__ import annotations
 
@@ -24,6 +24,46 @@ def canonical_value(value: Fraction) -> str:
     places = max(twos, fives)
     digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
     return f"{'-' if value < 0 else ''}{digits[:-places]}.{digits[-places:]}"
+
+
+_TAG = re.compile(
+    r"""<(?P<close>/?)(?:seed:)?(?:think|thinking|thought)>   # DeepSeek, Qwen, EXAONE, Seed
+      | \[(?P<square>/?)THINK\]                               # Magistral
+      | ◁(?P<wedge>/?)think▷                                  # Kimi
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def separated(text: str) -> tuple[str, str]:
+    """Split a reply into what it says and what it thought, by its tags.
+
+    Blocks may be several; one that nothing closes (the reply was cut) reaches to the end; a tag that closes what
+    nothing opened (the chat template opened it, outside the reply) ends a block that reaches back to the beginning.
+    A text without tags comes back as it is.
+
+    Returns
+    -------
+    (str, str)
+        The text and the reasoning, each without the tags and without space around it.
+    """
+    visible: list[str] = []
+    thought: list[str] = []
+    at, is_thinking, has_tags = 0, False, False
+    for tag in _TAG.finditer(text):
+        has_tags = True
+        piece, at = text[at : tag.start()], tag.end()
+        is_close = bool(tag["close"] or tag["square"] or tag["wedge"])
+        if is_close and not is_thinking:
+            thought += [*visible, piece]
+            visible = []
+        else:
+            (thought if is_thinking else visible).append(piece)
+        is_thinking = not is_close
+    if not has_tags:
+        return text, ""
+    (thought if is_thinking else visible).append(text[at:])
+    return "".join(visible).strip(), "\n\n".join(filter(None, map(str.strip, thought)))
 
 
 @lru_cache(maxsize=4096)

@@ -12,6 +12,7 @@ from typing import Any
 from cortexdsl.core import Image, Question
 from cortexdsl.errors import DataError
 from cortexdsl.tasks.reading.kinds import kind_named
+from cortexdsl.tasks.reading.number import Mark
 from cortexdsl.tasks.registry import DatasetEntry
 from cortexdsl.tasks.sources.values import (
     CONVERTERS,
@@ -21,7 +22,6 @@ from cortexdsl.tasks.sources.values import (
     options_of,
     passage_of,
     split_options,
-    with_point,
 )
 from cortexdsl.tasks.task import Item
 
@@ -147,14 +147,15 @@ def _item(entry: DatasetEntry, row: Mapping[str, Any], place: str, folder: Path)
     if isinstance(entry.options, Mapping) and "inside" in entry.options and options:
         text = split_options(text)[0]
     answer = field(row, entry.answer)
-    if entry.decimal == "," and isinstance(answer, str):
-        answer = with_point(answer)
     labels = entry.labels or tuple(str(label) for label in field(row, entry.labels_field, ()) or ())
-    kind = kind_named(entry.kind, options, labels)
+    decimal: Mark = entry.decimal if isinstance(answer, str) else "."
+    kind = kind_named(entry.kind, options, labels, decimal)
     said = CONVERTERS[entry.gold](answer, options)
     gold = tuple(dict.fromkeys(canonical for each in said if (canonical := kind.canonical(each)) is not None))
-    if not gold:
-        what = f"dataset {entry.name}, {place}: no {entry.kind} in its answer {str(answer)[-80:]!r}"
+    unread = next((each for each in said if kind.canonical(each) is None), None)
+    if unread is not None or not gold:
+        shown = str(answer if unread is None else unread)[-80:]
+        what = f"dataset {entry.name}, {place}: no {entry.kind} in its answer {shown!r}"
         raise DataError(f"{what}\n    {_gold_remedy(entry, str(answer), options)}")
     images = images_of(row, entry.images, folder, f"dataset {entry.name}, {place}")
     question = Question(
@@ -168,7 +169,13 @@ def _item(entry: DatasetEntry, row: Mapping[str, Any], place: str, folder: Path)
     plain = {key: str(value) for key, value in row.items() if isinstance(value, str | int) and len(str(value)) < 200}
     withheld = {*names_of(entry.answer), *names_of(entry.question)}
     return Item(
-        question, gold, entry.kind, entry.metric_name, labels, {k: v for k, v in plain.items() if k not in withheld}
+        question,
+        gold,
+        entry.kind,
+        entry.metric_name,
+        labels,
+        {k: v for k, v in plain.items() if k not in withheld},
+        entry.decimal,
     )
 
 

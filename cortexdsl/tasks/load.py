@@ -16,11 +16,12 @@ from cortexdsl.numbers import counted
 from cortexdsl.tasks.grading.metrics import check_metric
 from cortexdsl.tasks.items import Items, columns, name_rows, names_of, nested_rows, read_items
 from cortexdsl.tasks.reading.kinds import KINDS
+from cortexdsl.tasks.reading.number import Mark
 from cortexdsl.tasks.registry import DatasetEntry, entry_named, nearest
 from cortexdsl.tasks.sampling import check_field, choose_items, with_shuffled_options
 from cortexdsl.tasks.sources.files import delimiter_of, files_of, rows_of
 from cortexdsl.tasks.sources.hub import HubTable, hub_table
-from cortexdsl.tasks.sources.values import CONVERTERS, Mark, decimal_mark, field, has_column, is_latex, is_number
+from cortexdsl.tasks.sources.values import CONVERTERS, decimal_mark, field, has_column, is_latex, is_number
 from cortexdsl.tasks.task import Item, Origin, Task
 
 # Numbers of GroupDebate's arithmetic task (arXiv 2409.14051) are drawn uniformly from this range; the paper says

@@ -15,6 +15,7 @@ from cortexdsl.core import EMPTY
 from cortexdsl.errors import DataError
 from cortexdsl.tasks.grading.metrics import check_metric
 from cortexdsl.tasks.reading.kinds import KINDS
+from cortexdsl.tasks.reading.number import Mark
 from cortexdsl.tasks.sources.hub import COMMIT
 from cortexdsl.tasks.sources.values import CONVERTERS
 
@@ -47,7 +48,7 @@ class DatasetEntry:
     cluster: Any = None
     images: tuple[str, ...] = ()
     gold: str = "plain"
-    decimal: str = "."
+    decimal: Mark = "."
     ask: str = ""
     subset_field: str = "subset"
     labels_field: str = ""

@@ -14,10 +14,11 @@ from cortexdsl.errors import DataError
 from cortexdsl.tasks.grading.metrics import grade_all
 from cortexdsl.tasks.reading.beliefs import belief_format
 from cortexdsl.tasks.reading.kinds import MIXED_WANT, AnswerKind, kind_named
+from cortexdsl.tasks.reading.number import Mark
 from cortexdsl.tasks.reading.reader import AnswerReader, answer_format
 
 # Raised whenever a reader or grader may read or grade an old reply differently: digests of such results then differ.
-READING_VERSION = 1
+READING_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class Item:
         The label set of kind `labels`; empty otherwise.
     fields : mapping
         The strata and groups that the dataset knows (subject, task, level ...).
+    decimal : str
+        The decimal mark of numbers.
     """
 
     question: Question
@@ -46,6 +49,7 @@ class Item:
     metric: str
     labels: tuple[str, ...] = ()
     fields: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    decimal: Mark = "."
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +205,7 @@ class Task:
                 *(item.question.id, item.question.text, item.question.options, item.question.context),
                 *(item.question.cluster, item.gold, item.kind, item.metric, item.labels),
                 *(image.digest for image in item.question.images),
+                *([item.decimal] if item.decimal != "." else ()),
             ]
             for item in self.items
         ]
@@ -230,7 +235,7 @@ def _digest(content: Any, digits: int) -> str:
 
 
 def _kind(item: Item) -> AnswerKind:
-    return kind_named(item.kind, item.question.options, item.labels)
+    return kind_named(item.kind, item.question.options, item.labels, item.decimal)
 
 
 def _one_or_mixed(names: Iterable[str]) -> str:

@@ -367,3 +367,15 @@ def test_a_gold_that_is_neither_yes_nor_no_is_refused_with_its_row(tmp_path: Pat
     """Version 0.2.0 took every unknown gold for no."""
     told = refused(tmp_path, table([("Is it?", "yes"), ("Was it?", word)]), kind="yesno")
     assert f"row 2: no yesno in its answer '{word}'" in told
+
+
+def test_one_unreadable_gold_among_several_is_refused_with_its_row(tmp_path: Path) -> None:
+    """Version 0.2.0 left it out."""
+    row = json.dumps({"question": "1+1?", "answer": ["2", "many"]})
+    assert "row 1: no number in its answer 'many'" in refused(tmp_path, row, "a.jsonl", kind="number")
+
+
+@pytest.mark.parametrize(("reply", "answer"), [("Answer: 3,5", "3.5"), ("Answer: 1.234,5", "1234.5"), ("0,75", "0.75")])
+def test_the_decimal_mark_of_a_file_is_that_of_replies(tmp_path: Path, reply: str, answer: str) -> None:
+    made = own(tmp_path, table([("1?", "2,5"), ("2?", "1.234,5")], between=";"))
+    assert made.reader(made.questions[0]).read("answer", reply).value == answer

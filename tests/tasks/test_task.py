@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from cortexdsl.core import Dataset, Question
 from cortexdsl.errors import DataError
 from cortexdsl.tasks.load import load
+from cortexdsl.tasks.replies import grade_rows
 from cortexdsl.tasks.sampling import choose_items, with_shuffled_options
 from cortexdsl.tasks.task import Item
 
@@ -244,3 +245,12 @@ def test_the_right_option_gets_around() -> None:
     """Over 400 questions each place should hold the gold about 100 times; 60 is 4.6 standard errors off."""
     places = Counter(with_shuffled_options(item(number), 0).gold[0] for number in range(400))
     assert min(places[label] for label in "ABCD") > 60
+
+
+@pytest.mark.parametrize(
+    ("reply", "score"), [("<think>\nThe answer is 9.\n</think>\n\n7", 1.0), ("<think>The answer is 7, but", 0.0)]
+)
+def test_reasoning_in_tags_is_not_graded(reply: str, score: float) -> None:
+    """Runs separate it from the reply before it is read."""
+    row = {"task": "sums", "kind": "number", "gold": "7", "output": reply}
+    assert [each.score for each in grade_rows([row])] == [score]

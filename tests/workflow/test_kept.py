@@ -1,4 +1,4 @@
-"""A folder that version 0.2.0 wrote is read and continued: nothing is asked again, and nothing is debated again."""
+"""A folder that version 0.2.0 wrote is read and continued: nothing is asked again, and the records stay as they are."""
 
 from __future__ import annotations
 
@@ -20,22 +20,32 @@ def kept(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
 
 
-def test_a_folder_of_0_2_0_continues_without_debates(kept: Bench) -> None:
-    """Its report is made from its records: the digests of its cells are those that it was run with."""
+def logs(kept: Bench) -> dict[str, bytes]:
+    """Every call log of debates, by its path."""
+    root = kept.results("kept") / "calls"
+    return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*.jsonl"))}
+
+
+def test_a_folder_of_0_2_0_continues_without_calls(kept: Bench) -> None:
+    """Replies are read by newer rules since then, so that debates are made again, from the call logs alone."""
+    before = logs(kept)
     records, scores = kept.records("kept"), [row["score"] for row in kept.rows("kept", "scores.csv")]
     done = kept.snakemake("--config", "spec=kept")
     assert done.status == 0, done.text
-    assert done.finished["debate"] == 0
+    assert " 0 calls sent" in done.text
+    assert logs(kept) == before
     assert done.finished["report"] == 1
     assert kept.records("kept") == records
     assert [row["score"] for row in kept.rows("kept", "scores.csv")] == scores
 
 
 def test_more_replicates_of_it_ask_only_for_the_new_ones(kept: Bench) -> None:
-    """Three cells with two replicates each are there; a third one is three jobs."""
+    """Three cells with two replicates each are there: their logs stay as they are, and a third one gets logs."""
     kept.edit("specs/kept.yaml", "replicates: 2", "replicates: 3")
-    records = kept.records("kept")
+    records, before = kept.records("kept"), logs(kept)
     done = kept.snakemake("--config", "spec=kept", "--", "results/kept/scores.csv")
     assert done.status == 0, done.text
-    assert done.finished["debate"] == 3
+    after = logs(kept)
+    assert before.items() <= after.items()
+    assert {name.split("/")[1] for name in after.keys() - before.keys()} == {"r3-s01"}
     assert records.items() <= kept.records("kept").items()

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from cortexdsl.core import TOOL_CALLED, Tokens
+from cortexdsl.core import TOOL_CALLED, Tokens, separated
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import NO_COMPLETION, Failure
 from cortexdsl.models.transports.interface import MOST_TOKENS, Raw, Usage
@@ -153,13 +153,6 @@ def _reader(owner: Any) -> Callable[[str], Any]:
 
 
 _FIELDS = ("reasoning_content", "reasoning")  # what servers call it; the second is the newer name
-_TAG = re.compile(
-    r"""<(?P<close>/?)(?:seed:)?(?:think|thinking|thought)>   # DeepSeek, Qwen, EXAONE, Seed
-      | \[(?P<square>/?)THINK\]                               # Magistral
-      | ◁(?P<wedge>/?)think▷                                  # Kimi
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
 
 
 def reasoning_field(message: Any) -> str:
@@ -174,37 +167,6 @@ def reasoning_field(message: Any) -> str:
         if isinstance(value, str) and value:
             return value
     return ""
-
-
-def separated(text: str) -> tuple[str, str]:
-    """Split a reply into what it says and what it thought, by its tags.
-
-    Blocks may be several; one that nothing closes (the reply was cut) reaches to the end; a tag that closes what
-    nothing opened (the chat template opened it, outside the reply) ends a block that reaches back to the beginning.
-    A text without tags comes back as it is.
-
-    Returns
-    -------
-    (str, str)
-        The text and the reasoning, each without the tags and without space around it.
-    """
-    visible: list[str] = []
-    thought: list[str] = []
-    at, is_thinking, has_tags = 0, False, False
-    for tag in _TAG.finditer(text):
-        has_tags = True
-        piece, at = text[at : tag.start()], tag.end()
-        is_close = bool(tag["close"] or tag["square"] or tag["wedge"])
-        if is_close and not is_thinking:
-            thought += [*visible, piece]
-            visible = []
-        else:
-            (thought if is_thinking else visible).append(piece)
-        is_thinking = not is_close
-    if not has_tags:
-        return text, ""
-    (thought if is_thinking else visible).append(text[at:])
-    return "".join(visible).strip(), "\n\n".join(filter(None, map(str.strip, thought)))
 
 
 _ENDS = 4  # tokens after the last word, such as the one that ended the reply

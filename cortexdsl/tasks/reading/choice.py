@@ -6,6 +6,7 @@ import re
 import string
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 
 from cortexdsl.tasks.reading.text import (
     Unparsed,
@@ -20,7 +21,7 @@ _LABEL = r"(?:[A-Z]|\d{1,2})"
 _OPENING = r"[^\w(\[]{0,6}(?:(?:option|choice|letter|answer|statement)s?\s{0,2}:?\s{0,2}){0,2}[*_`\"']{0,3}"
 # (A), A), [A], A. A: A, A; or A alone at the end, or A followed by what closes emphasis or a quotation
 _AT_START = re.compile(
-    rf"{_OPENING}(?:[(\[]\s?(?P<inside>{_LABEL})\s?(?:[)\],:.]|$|\s)|(?P<bare>{_LABEL})(?P<after>[).:,;\]*_`\"'}}-]|\s|$))",
+    rf"{_OPENING}(?:[(\[]\s?(?P<inside>{_LABEL})\s?(?:[)\],:.]|$|\s)|(?P<bare>{_LABEL})(?P<after>[).:,;\]*_`\"'}}。-]|\s|$))",
     re.IGNORECASE,
 )
 _NEXT = re.compile(
@@ -44,6 +45,15 @@ _JUDGED = re.compile(
     r" (?:only )?(?:correct|right|best|likely|appropriate|accurate|answer|true)\b"
     r"|(?<![\w'])(?P<alone>[A-J]) (?:is|would be|seems)(?: the)?(?: most| best)?"
     r" (?:correct|right|best|answer|most likely)\b"
+)
+_OPTION_AT = re.compile(
+    rf"(?:(?<=[\s(\[*,;.-])|^)(?:[Oo]ption |[Cc]hoice )?[(\[*]{{0,3}}(?:(?<=ption |hoice )(?P<named>{_LABEL})\b"
+    rf"|(?P<label>{_LABEL})(?:[)\]:]|\.(?=\s)))"
+)
+_VERDICT = re.compile(
+    r"\b(?P<wrong>incorrect|wrong|false|not (?:the )?(?:correct|right|true))\b|\b(?P<right>correct|right|true)\b"
+    r"|(?P<cross>[✗✘❌])|(?P<tick>[✓✔✅])",
+    re.IGNORECASE,
 )
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
 _BRACKETED = re.compile(rf"[(\[]({_LABEL})[)\]]")
@@ -138,6 +148,9 @@ class ChoiceKind:
 
     def search(self, text: str) -> str | Unparsed:
         """Read a reply that states no answer outright: an option chosen, judged right, or alone on a line."""
+        judged = self._judged(text[-3_000:])
+        if judged is not None:
+            return judged
         lines = [line for line in text[-3_000:].splitlines() if line.strip(" *_`")]
         for line in (lines[-1:] + lines[:1]) if lines else []:
             alone = _ALONE.fullmatch(line)
@@ -164,6 +177,20 @@ class ChoiceKind:
             if by_text:
                 return by_text
         return Unparsed("no option is named as the answer" if text.strip() else "empty reply")
+
+    def _judged(self, text: str) -> str | Unparsed | None:
+        """Read the only right option of a list of verdicts; None if the reply has no such list."""
+        starts = [match for match in _OPTION_AT.finditer(text) if self._known(match["named"] or match["label"])]
+        right: dict[str, bool] = {}
+        for match, following in zip_longest(starts, starts[1:]):
+            end = following.start() if following else len(text)
+            verdict = _VERDICT.search(text, match.end(), min(end, match.end() + 300))
+            if verdict:
+                right[match["named"] or match["label"]] = bool(verdict["right"] or verdict["tick"])
+        if len(right) < 2:
+            return None
+        named = [label for label, is_right in right.items() if is_right] or sorted(self._labels - right.keys())
+        return named[0] if len(named) == 1 else Unparsed("calls several options right, or none")
 
     def _known(self, label: str | None) -> str | None:
         return label if label in self._labels else None
@@ -280,9 +307,14 @@ class LabelsKind:
         return Unparsed("no single label in the reply's last sentence")
 
 
-_YES_OR_NO = {"yes": "yes", "true": "yes", "no": "no", "false": "no", "是": "yes", "否": "no"}
+_YES_OR_NO = {
+    **dict.fromkeys(("yes", "true", "correct", "right", "ja", "oui", "sí", "si", "是", "not false"), "yes"),
+    **dict.fromkeys(("no", "false", "incorrect", "wrong", "nein", "non", "否", "not true", "not correct"), "no"),
+}
 _WORD = re.compile(
-    r"\b(?:yes|true|no|false)\b(?!\s(?:more|one|longer|evidence|information|way|doubt|such)\b)|^[是否]", re.I
+    r"\b(?:yes|(?:not )?true|no|(?:not )?false|oui|nein)\b"
+    r"(?!\s(?:more|one|longer|evidence|information|way|doubt|such)\b)|^[是否]",
+    re.I,
 )
 _FIRST = re.compile(r"[^\w]{0,6}(yes|no|true|false)\b(?=\s{0,2}(?:[,.;:!*)\]\n-]|$))", re.IGNORECASE)
 
@@ -306,10 +338,13 @@ class YesNoKind:
     def within(self, fragment: str) -> str | Unparsed | None:
         """Read the first yes or no of a statement."""
         sentence = first_sentence(without_text_commands(fragment))[:300]
+        alone = self.canonical(sentence.strip(" ()[]."))
+        if alone is not None:
+            return alone
         if sentence.lstrip().lower().startswith("not "):
             return Unparsed(f"only says what the answer is not: {shown(sentence)!r}")
         found = [_YES_OR_NO[word.lower()] for word in _WORD.findall(sentence)]
-        if re.search(r"\byes (?:and|or|/) ?no\b|\btrue or false\b", sentence, re.IGNORECASE):
+        if re.search(r"\byes ?(?:and|or|/) ?no\b|\btrue or false\b", sentence, re.IGNORECASE):
             return Unparsed(f"both answers: {shown(sentence)!r}")
         return found[0] if found else None
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Protocol, TypeAlias
 
 from cortexdsl.errors import DataError
 from cortexdsl.tasks.reading.choice import ChoiceKind, LabelsKind, YesNoKind
-from cortexdsl.tasks.reading.number import ExpressionKind, NumberKind
+from cortexdsl.tasks.reading.number import ExpressionKind, Mark, NumberKind
 from cortexdsl.tasks.reading.text import Unparsed, first_sentence, unwrapped
 
 _ARTICLE = re.compile(r"^(?:the|an|a)\s+(?=\S)", re.IGNORECASE)
@@ -142,8 +142,6 @@ class KindEntry:
         The whole reply is the answer, and not a line or a statement in it.
     is_chosen : bool
         `I would choose ...` states an answer.
-    is_boxed : bool
-        Boxes and answer lines come before sentences: mathematics goes on to check an answer that it has boxed.
     values : tuple of str
         The only possible answers, if they are the same for all questions.
     """
@@ -155,7 +153,6 @@ class KindEntry:
     is_judged: bool = False
     is_whole: bool = False
     is_chosen: bool = False
-    is_boxed: bool = False
     values: tuple[str, ...] = ()
 
 
@@ -171,7 +168,7 @@ KINDS: Mapping[str, KindEntry] = {
         lambda options, labels: ChoiceKind(options), "one of the choices", gold="label", is_chosen=True
     ),
     "yesno": KindEntry(lambda options, labels: YesNoKind(), "yes or no", gold="boolean", values=("yes", "no")),
-    "expression": KindEntry(lambda options, labels: ExpressionKind(), "expressions", metric="math", is_boxed=True),
+    "expression": KindEntry(lambda options, labels: ExpressionKind(), "expressions", metric="math"),
     "text": KindEntry(lambda options, labels: TextKind(), "short texts", metric="em", is_judged=True),
     "labels": KindEntry(_labels, "labels"),
     "free": KindEntry(lambda options, labels: FreeKind(), "free texts", metric="rouge", is_judged=True, is_whole=True),
@@ -180,8 +177,8 @@ KINDS: Mapping[str, KindEntry] = {
 
 
 @lru_cache(maxsize=4096)
-def kind_named(name: str, options: Options = (), labels: tuple[str, ...] = ()) -> AnswerKind:
-    """Return the kind of that name, for a question's options or a label set.
+def kind_named(name: str, options: Options = (), labels: tuple[str, ...] = (), decimal: Mark = ".") -> AnswerKind:
+    """Return the kind of that name, for a question's options, a label set or a decimal mark.
 
     Raises
     ------
@@ -190,4 +187,5 @@ def kind_named(name: str, options: Options = (), labels: tuple[str, ...] = ()) -
     """
     if name not in KINDS:
         raise DataError(f"no answer kind {name!r}\n    answer kinds: {', '.join(KINDS)}")
-    return KINDS[name].make(options, labels)
+    kind = KINDS[name].make(options, labels)
+    return replace(kind, decimal=decimal) if isinstance(kind, NumberKind) else kind

@@ -7,8 +7,10 @@ sentence.
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal, TypeAlias
 
 from cortexdsl.core import canonical_value
 from cortexdsl.tasks.reading.statements import boxes
@@ -22,14 +24,32 @@ from cortexdsl.tasks.reading.text import (
 )
 
 _CURRENCY = "$€£¥₹"
-_PLAIN = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+"
+Mark: TypeAlias = Literal[".", ","]
+"""The decimal mark of a dataset's numbers."""
+
+_PLAIN = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?:[ '’]\d{3})+(?![\d/])|\d+)(?:\.\d+)?|\.\d+"
+_END = r"\d(?:[\d.,]{0,40}\d)?"
+# Numbers that are written like one: `4-6`, `4 to 6`, `3 ± 1`, `7:30`, and `3,5`, whose comma may be a decimal mark.
+_SEVERAL = (
+    rf"{_END}(?:(?:\s?[-–—±]\s?|\sto\s)[{_CURRENCY}]?{_END}|:\d\d)(?![\d/])"
+    r"|(?!\d{1,3}(?:,\d{3})+(?![,\d]))\d{1,40}(?:,\d{1,40}){1,40}(?![.\d])"
+)
+_SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12, "k": 3, "m": 6, "b": 9, "bn": 9}
+_SCALE_WORD = r"[ -]?\b(?i:hundred|thousand|million|billion|trillion)\b"
 NUMBER = re.compile(
-    rf"(?<![\w.])(?P<sign>(?:[-−–+]\s?)?)[{_CURRENCY}]?\s?(?P<sign2>[-−]?)"
-    rf"(?:(?P<whole>\d{{1,4}}) (?=\d{{1,3}}/\d))?(?P<value>{_PLAIN})"
+    rf"(?<![\w.])(?P<sign>(?:[-−–+]\s?)?)(?P<currency>[{_CURRENCY}])?\s?(?P<sign2>[-−]?)"
+    rf"(?:(?P<several>{_SEVERAL})|(?:(?P<whole>\d{{1,4}}) (?=\d{{1,3}}/\d))?(?P<value>{_PLAIN}))"
+    r"(?:(?:\^|\*\*)\{?(?P<raised>[-−]?\d{1,3})\}?(?![\w.]\w))?"
     r"(?:\s?/\s?(?P<under>\d+(?:\.\d+)?)(?![\d/]))?"
     r"(?:\s?(?:[x×*·]|\\times|\\cdot)\s?10\s?(?:\^|\*\*)\s?\{?(?P<power>[-−+]?\d{1,3})\}?|[eE](?P<exponent>[-+]?\d{1,3})(?!\w))?"
+    rf"(?P<scale>{_SCALE_WORD}|k\b|(?(currency) ?(?:[KMB]|bn)\b|(?!)))?"
 )
 _LATEX_FRACTION = re.compile(r"\\[dt]?frac\s?\{\s?(-?[\d.,]{1,40})\s?\}\s?\{\s?(-?[\d.,]{1,40})\s?\}")
+_SEPARATOR = re.compile("[, '’]")
+_GROUPED_BY_POINTS = re.compile(r"(?<![\w.,])(\d{1,3}(?:\.\d{3})+),(\d+)(?![\d,]|\.\d)")
+_DECIMAL_COMMA = re.compile(r"(?<![\w.,])(?:\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+,\d+)(?![\d,]|\.\d)")
+_SHORT_FRACTION_SIGN = re.compile(r"(\d ?)?([¼½¾⅐-⅞])")
+_SUPERSCRIPT = re.compile(r"(?<=\d)(⁻?[⁰¹²³⁴-⁹]+)")
 _LATEX_SPACING = re.compile(r"\\[!,;: ]|\{,\}|\\(?=[$%])")
 # Text that may follow a number without changing its value: a sign of a unit, words of a unit, closing marks.
 _AFTER = re.compile(
@@ -47,7 +67,7 @@ _WORDS = {
         )
     )
 }
-_WORD = re.compile(rf"(?<![\w-])(?:{'|'.join(_WORDS)})(?![\w-]| of\b)", re.IGNORECASE)
+_WORD = re.compile(rf"(?<![\w-])(?P<word>{'|'.join(_WORDS)})(?P<scale>{_SCALE_WORD})?(?![\w-]| of\b)", re.IGNORECASE)
 _ALTERNATIVE = re.compile(r"^\s?[^\W\d]{0,20}\s?(?:or|and|/|,)\s?$", re.IGNORECASE)
 _NEGATED = re.compile(r"\s{0,3}(?:not\b|n't\b|impossible|undefined|unknown|unclear)", re.IGNORECASE)
 _COMES_TO = re.compile(
@@ -61,21 +81,24 @@ _ARROWS = re.compile(r"[=≈→⇒]|\\approx|\\Rightarrow|\\implies")
 LONGEST = 400
 
 
-def canonical_number(text: str) -> str | None:
+def canonical_number(text: str, decimal: Mark = ".") -> str | None:
     """Spell a number in the one canonical way, exactly.
 
     Parameters
     ----------
     text : str
         One number with commas, currency sign, percent sign, unit words, a trailing dot or none of them.
+    decimal : str
+        The decimal mark of the dataset's numbers.
 
     Returns
     -------
     str or None
         `18`, `18.0`, `$18.` and `18 eggs` are all `18`; `1/3` stays `1/3`; `0.50` is `0.5`; `20%` is `20`
-        (a percent sign is a unit). None if the text is not a number, or has a second number.
+        (a percent sign is a unit). `4 200`, `1.2 million`, `10^6` and `1½` are numbers, too. None if the text is not a
+        number, or has a second number.
     """
-    text = plain_latex(unwrapped(text))
+    text = plain(unwrapped(text), decimal)
     match = NUMBER.search(text)
     if match is None:
         return None
@@ -89,30 +112,59 @@ def value_of(match: re.Match[str]) -> str | None:
     """Spell a `NUMBER` match canonically; None if it is too long or divides by zero."""
     if match.end() - match.start() > LONGEST:
         return None
-    said, over, whole, power, exponent = match.group("value", "under", "whole", "power", "exponent")
-    said = said.replace(",", "")
+    if match["several"]:
+        return None
+    over, whole, power, exponent, scale = match.group("under", "whole", "power", "exponent", "scale")
+    said, raised = _SEPARATOR.sub("", match["value"]), (match["raised"] or "").replace("−", "-")
     is_negative = (match["sign"].strip() in ("-", "−", "–")) != (match["sign2"] in ("-", "−"))
-    if said.isdecimal() and not (over or whole or power or exponent):  # by far most; a tenth of the time of a fraction
+    if said.isdecimal() and not (
+        over or whole or power or exponent or raised or scale
+    ):  # by far most; a tenth of the time of a fraction
         return str(-int(said) if is_negative else int(said))
     value = Fraction(said)
+    if raised and (not value or abs(int(raised)) * len(said) > LONGEST):
+        return None
+    value **= int(raised or 1)
     if over:
         under = Fraction(over)
         if not under:
             return None
         value /= under
     value += int(whole or 0)
-    value *= Fraction(10) ** int((power or exponent or "0").replace("−", "-"))
+    value *= Fraction(10) ** (int((power or exponent or "0").replace("−", "-")) + _scale(scale))
     return canonical_value(-value if is_negative else value)
 
 
-def plain_latex(text: str) -> str:
-    """Return a text whose LaTeX spacing and simple fractions are written plainly (`26,\\!000`, `\\frac{1}{2}`)."""
-    return _LATEX_FRACTION.sub(r" \1/\2", _LATEX_SPACING.sub("", text)) if "\\" in text or "{," in text else text
+def _scale(word: str | None) -> int:
+    """Return the power of ten of a word such as `million`, or of no word."""
+    return _SCALES[word.strip(" -").lower()] if word else 0
+
+
+def with_point(text: str) -> str:
+    """Write the numbers of a text with decimal commas with decimal points: `1.234,5` becomes `1234.5`."""
+    return _DECIMAL_COMMA.sub(lambda number: number[0].replace(".", "").replace(",", "."), text)
+
+
+def plain(text: str, decimal: Mark = ".") -> str:
+    """Return a text with plain numbers: no LaTeX, decimal commas, or signs for fractions (`26,\\!000`, `1½`)."""
+    if "\\" in text or "{," in text:
+        text = _LATEX_FRACTION.sub(r" \1/\2", _LATEX_SPACING.sub("", text))
+    if not text.isascii():
+        text = _SUPERSCRIPT.sub(lambda power: "^" + unicodedata.normalize("NFKC", power[0]), text)
+        text = _SHORT_FRACTION_SIGN.sub(_spelled_out, text)
+    if "," not in text and decimal == ".":
+        return text
+    return with_point(text) if decimal == "," else _GROUPED_BY_POINTS.sub(lambda number: with_point(number[0]), text)
+
+
+def _spelled_out(match: re.Match[str]) -> str:
+    fraction = unicodedata.normalize("NFKC", match[2]).replace("⁄", "/")
+    return f"{match[1].strip()} {fraction}" if match[1] else fraction
 
 
 @dataclass(frozen=True, slots=True)
 class NumberMatch:
-    """A number in a text: where, and its canonical spelling (None if it is too long to be one)."""
+    """A number in a text: where, and its canonical spelling (None if it is too long, or several numbers)."""
 
     start: int
     end: int
@@ -123,14 +175,17 @@ def numbers_in(text: str, words: bool = True) -> list[NumberMatch]:
     """Return the numbers of a text in their order; with `words`, those up to twenty that are spelled out too."""
     found = [NumberMatch(match.start(), match.end(), value_of(match)) for match in NUMBER.finditer(text)]
     if words:
-        found += [NumberMatch(word.start(), word.end(), _WORDS[word[0].lower()]) for word in _WORD.finditer(text)]
+        found += [NumberMatch(word.start(), word.end(), _value_in_words(word)) for word in _WORD.finditer(text)]
         found.sort(key=lambda number: number.start)
     return found
 
 
+def _value_in_words(match: re.Match[str]) -> str:
+    return str(int(_WORDS[match["word"].lower()]) * 10 ** _scale(match["scale"]))
+
+
 def concluding_number(sentence: str) -> NumberMatch | None:
-    """Return the number that a closing sentence comes to: after `=` or `is`, else its last one."""
-    sentence = plain_latex(sentence)
+    """Return the number that a plain closing sentence comes to: after `=` or `is`, else its last one."""
     for match in reversed(list(_COMES_TO.finditer(sentence))):
         number = NUMBER.match(sentence, match.end())
         if number:
@@ -142,21 +197,22 @@ def concluding_number(sentence: str) -> NumberMatch | None:
 class NumberKind:
     """The kind `number`."""
 
+    decimal: Mark = "."
     name: str = "number"
     want: str = "the number alone, without units"
 
     def canonical(self, gold: str) -> str | None:
         """Spell a gold."""
-        return canonical_number(gold)
+        return canonical_number(gold, self.decimal)
 
     def exact(self, fragment: str) -> str | Unparsed:
         """Read the rest of an answer line that should be one number."""
-        value = canonical_number(fragment)
+        value = canonical_number(fragment, self.decimal)
         return value if value is not None else Unparsed(f"no single number on the answer line: {shown(fragment)!r}")
 
     def within(self, fragment: str) -> str | Unparsed | None:
         """Read the number that a statement gives: after its last `=`, else the first one."""
-        sentence = plain_latex(without_text_commands(first_sentence(fragment)))[:1_000]
+        sentence = plain(without_text_commands(first_sentence(fragment)), self.decimal)[:1_000]
         if _NEGATED.match(sentence):
             return None
         claim = _REASON.split(sentence, maxsplit=1)[0]
@@ -168,17 +224,17 @@ class NumberKind:
                 if _ALTERNATIVE.match(between) and between.strip(" ,"):
                     return Unparsed(f"several answers: {shown(part)!r}")
             if numbers:
-                return numbers[0].value
+                return numbers[0].value or Unparsed(f"not one number: {shown(part)!r}")
         return None
 
     def search(self, text: str) -> str | Unparsed:
         """Read the last number of a reply that states nothing outright, of its last sentence if that has one."""
-        concluded = concluding_number(last_sentence(text))
-        numbers = [concluded] if concluded else numbers_in(plain_latex(text[-3_000:]), words=False)
+        concluded = concluding_number(plain(last_sentence(text), self.decimal))
+        numbers = [concluded] if concluded else numbers_in(plain(text[-3_000:], self.decimal), words=False)
         if not numbers:
             return Unparsed("no number in the reply")
         value = numbers[-1].value
-        return value if value is not None else Unparsed("the last number is too long to be one")
+        return value if value is not None else Unparsed("the last number is too long, or several numbers")
 
 
 _MATHS = re.compile(r"\$\$([^$]{1,800})\$\$|\$([^$\n]{1,400})\$|\\\((.{1,400}?)\\\)|\\\[(.{1,800}?)\\\]", re.DOTALL)
@@ -196,6 +252,7 @@ _TEXT = re.compile(r"\\(?:text|mathrm|mbox|textbf|begin|end)\s?\{[^{}]{0,200}\}"
 _CONCLUDES = re.compile(
     r"\s*(?:[*_]{0,2})(?:therefore|thus|hence|so|finally|in total|in conclusion|altogether)\b", re.IGNORECASE
 )
+_COPULA = re.compile(r"\b(?:is|are|gives)\b")
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n")
 _LONGEST = 400
 
@@ -252,13 +309,14 @@ class ExpressionKind:
         fragment = fragment[:1_500]
         maths = [canonical_expression(_right_side(_inside(match))) for match in _MATHS.finditer(fragment)]
         if not _prose(fragment):  # a box, a field, a line that is nothing but the expression
-            return canonical_expression(_right_side(_one_of(fragment))) or None
+            whole = _MATHS.fullmatch(fragment.strip(" *_.\n"))
+            return canonical_expression(_right_side(_inside(whole) if whole else _one_of(fragment))) or None
         if any(maths):
             return next(value for value in maths if value)
         sentence = first_sentence(fragment).strip()
         if not sentence or len(sentence) > _LONGEST:
             return None
-        numbers = numbers_in(plain_latex(sentence))
+        numbers = numbers_in(plain(sentence))
         words = _prose(sentence)
         if numbers and words and (numbers[0].start <= 40 or words <= 6):
             return numbers[0].value
@@ -268,10 +326,11 @@ class ExpressionKind:
 
     def search(self, text: str) -> str | Unparsed:
         """Read a reply that is an expression and little else, else the formula or number that it concludes with."""
-        if "\n" not in text.strip() and len(text) <= _LONGEST and _prose(text) <= 2:
+        closing = last_sentence(text)
+        is_one = "\n" not in text.strip() and len(text) <= _LONGEST and _prose(text) <= 2
+        if is_one and not (_COPULA.search(closing) and _concluding(closing)):
             whole = _right_side(text) if text.count("=") > 1 else text
             return canonical_expression(whole) or Unparsed("nothing but marks in the reply")
-        closing = last_sentence(text)
         concluded = [part for part in _SENTENCES.split(text[-3_000:]) if _CONCLUDES.match(part)]
         for sentence in [closing, *concluded[-1:]]:
             value = _concluding(sentence)
@@ -295,7 +354,7 @@ def _concluding(sentence: str) -> str | None:
     """Return the last formula of a sentence, or its result if that follows."""
     maths = [(match.end(), canonical_expression(_right_side(_inside(match)))) for match in _MATHS.finditer(sentence)]
     outside = _MATHS.sub(lambda match: " " * len(match[0]), sentence)
-    number = concluding_number(outside)
+    number = concluding_number(plain(outside))
     if number and number.value:
         maths.append((number.end, number.value))
     return max(maths)[1] or None if maths else None
@@ -308,5 +367,5 @@ def _inside(match: re.Match[str]) -> str:
 def _right_side(formula: str) -> str:
     """Return the end of a chain of equalities: `x = 2 + 3 = 5` gives `5`, but `y = 2x` stays."""
     parts = re.split(r"(?<![<>!\\])=|\\approx|≈", formula)
-    last = parts[-1].strip(" &\\")
+    last = re.sub(r"\\\\\s*$", "", parts[-1]).strip(" &")
     return last if last and (len(parts) > 2 or not re.search("[a-zA-Z]", last)) else formula

@@ -211,8 +211,8 @@ class AnswerReader:
         if self._declared.is_whole:
             block = answer_block(text) or ("" if reply.has_form else text)
             return _reading(self.kind.exact(block), confidence) if block else Reading(None, _COPIED, confidence)
-        own = without_others(text)
-        for fragment in statements(own, choosing=self._declared.is_chosen, boxed_first=self._declared.is_boxed):
+        own = without_others(text, names=self._declared.is_judged)
+        for fragment in statements(own, choosing=self._declared.is_chosen):
             found = self.kind.within(fragment)
             if found is not None:
                 return _reading(found, confidence)

@@ -18,7 +18,17 @@ _ANSWER_LINE = re.compile(
     r"[*_`]{0,3}[^\S\n]{0,3}[:：][*_`]{0,3}(?P<rest>[^\n]*)",
     re.IGNORECASE | re.MULTILINE,
 )
-_SHORT_LINE = re.compile(r"^[^\S\n]{0,4}(?:A|Ans):(?P<rest>[^\n]*)|^[^\S\n]{0,4}####(?P<hashes>[^\n]*)", re.MULTILINE)
+_SHORT_LINE = re.compile(
+    r"^[^\S\n]{0,4}(?:A|Ans):(?P<rest>[^\n]*)|^[^\S\n]{0,4}####(?P<hashes>[^\n]*)"
+    r"|^[^\w\n]{0,8}(?i:(?:answer[*_`]{0,3}[^\S\n]{1,3}[-–—](?=[^\S\n])|(?:antwort|réponse|respuesta|risposta|resposta)"
+    r"[*_`]{0,3}[^\S\n]?:)(?P<other>[^\n]*))",
+    re.MULTILINE,
+)
+_FOREIGN = re.compile(
+    r"\b(?:réponse|respuesta|risposta|resposta|antwort)(?: \w{3,12})?[^\S\n](?:est|es|è|é|ist|lautet)\b[^\S\n]?:?",
+    re.IGNORECASE,
+)
+_FOREIGN_WORDS = ("réponse", "respuesta", "risposta", "resposta", "antwort")
 _SENTENCE = re.compile(
     r"\banswer(?<!wrong answer)(?<!incorrect answer)(?<!no answer)(?<!this answer)(?<!their answer)(?<!that answer)s?\b"
     r"(?: (?:to|for|of|here|in|would then|must then)\b[^.:=\n]{0,120}?|[^\S\n](?:choice|option|letter|label))?"
@@ -86,22 +96,24 @@ def answer_block(text: str) -> str | None:
     return text[lines[-1].start("rest") :] if lines else None
 
 
-def statements(text: str, choosing: bool = False, boxed_first: bool = False) -> Iterator[str]:
-    """Yield what the reply states as its answer, the last statement first.
+def statements(text: str, choosing: bool = False) -> Iterator[str]:
+    """Yield what the reply states as its answer: boxes and answer lines, then other statements, each from the last.
 
     Fragments run to the end of their line (or box, field, tag); a reader cuts them further. With `choosing`,
-    `I would choose ...` is a statement too. With `boxed_first`, boxes and answer lines come before whatever
-    sentences say: mathematics goes on to check an answer that it has boxed.
+    `I would choose ...` is a statement too. A requested answer line decides, whatever sentences say after it: replies
+    go on to check their answers, to explain them and to speak of others.
     """
     lower = text.lower()
     marked = boxes(text) if "box" in lower else []
-    found = [(line.start(), line["rest"] or line["hashes"] or "") for line in _last(_SHORT_LINE, text)]
+    found = [(line.start(), line["rest"] or line["hashes"] or line["other"] or "") for line in _last(_SHORT_LINE, text)]
     sentences = [_CHOOSES] if choosing and any(word in lower for word in _CHOICE_WORDS) else []
     fields = [_FINISH] if "finish[" in lower else []
     if "answer" in lower:
         marked += [(line.start("rest"), _rest(text, line)) for line in _last(_ANSWER_LINE, text)]
         sentences.append(_SENTENCE)
         fields += [_TAG, _JSON]
+    if any(word in lower for word in _FOREIGN_WORDS):
+        sentences.append(_FOREIGN)
     if "答案" in lower:
         sentences.append(_CHINESE)
     for pattern in sentences:
@@ -109,8 +121,7 @@ def statements(text: str, choosing: bool = False, boxed_first: bool = False) -> 
         found += [(end, _line_from(text, end)) for end in ends if not _JUDGES.match(text, end)]
     for pattern in fields:
         found += [(match.start(), match[match.lastindex or 1]) for match in _last(pattern, text)]
-    ordered = [marked, found] if boxed_first else [marked + found]
-    for group in ordered:
+    for group in (marked, found):
         for _, fragment in sorted(group, key=lambda pair: pair[0], reverse=True)[:MOST]:
             yield fragment
 

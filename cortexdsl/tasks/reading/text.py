@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from cortexdsl.core import separated
+
 # Replies beyond this many characters are read by their head and tail; answers stand at either end.
 LONGEST = 60_000
 _HEAD = 10_000
@@ -38,10 +40,11 @@ class Unparsed:
 
 
 def clean(text: str) -> str:
-    """Return a reply without invisible marks, full-width ASCII made plain, and bounded in length.
+    """Return a reply without tagged reasoning and invisible marks, full-width ASCII made plain, bounded in length.
 
     Linear in the reply's length. A reply beyond `LONGEST` characters is reduced to its head and its tail.
     """
+    text = separated(text)[0]
     if len(text) > LONGEST:
         text = text[:_HEAD] + "\n" + text[_HEAD - LONGEST :]
     return _CALCULATOR.sub("", text.translate(_TABLE))

@@ -11,11 +11,11 @@ import re
 import string
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from cortexdsl.core import Image
 from cortexdsl.errors import DataError
-from cortexdsl.tasks.reading.number import canonical_number
+from cortexdsl.tasks.reading.number import Mark, canonical_number
 from cortexdsl.tasks.reading.statements import boxes
 
 _INSIDE = re.compile(r"\n?\s*(?:Answer Choices|Options|Choices):?\s*((?:\s*\([A-Z]\)[^\n]*)+)\s*$")
@@ -196,15 +196,13 @@ def _first_option(value: Any, options: Options) -> list[str]:
     return [options[0][0]] if options else []
 
 
-_YES = frozenset({"true", "yes", "1", "1.0", "y", "t", "correct", "right", "ja", "oui", "si", "sí"})
-_NO = frozenset({"false", "no", "0", "0.0", "n", "f", "incorrect", "wrong", "nein", "non"})
+_BITS = {"1": "yes", "1.0": "yes", "0": "no", "0.0": "no", "t": "yes", "f": "no", "y": "yes", "n": "no"}
 
 
 def _boolean(value: Any, options: Options) -> list[str]:
-    """Return yes or no; another value as it is, which the kind then refuses."""
+    """Return bits and single letters as yes or no; another value as it is, which the kind spells or refuses."""
     written = str(value).strip()
-    word = written.lower()
-    return ["yes" if word in _YES else "no" if word in _NO else written]
+    return [_BITS.get(written.lower(), written)]
 
 
 def _answers_or_none(value: Any, options: Options) -> list[str]:
@@ -229,22 +227,14 @@ CONVERTERS: Mapping[str, Converter] = {
 }
 
 
-Mark: TypeAlias = Literal[".", ","]
-
 _DIGITS = re.compile(r"\d[\d.,]*")
 _COMMA = re.compile(r"(\d{1,3}(\.\d{3})+|\d+),\d+|\d{1,3}(\.\d{3})+")  # 3,5 and 1.234,5 and 1.234
 _POINT = re.compile(r"(\d{1,3}(,\d{3})+|\d+)\.\d+|\d{1,3}(,\d{3})+")  # 3.5 and 1,234.5 and 1,234
-_THOUSANDS = re.compile(r"(?<=\d)\.(?=\d{3}(?!\d))")
-
-
-def with_point(text: str) -> str:
-    """Write a number with a decimal comma with a decimal point: `1.234,5` becomes `1234.5`."""
-    return _THOUSANDS.sub("", text).replace(",", ".")
 
 
 def is_number(text: str) -> bool:
     """Tell whether a text is a number, with a decimal point or a decimal comma."""
-    return canonical_number(text) is not None or canonical_number(with_point(text)) is not None
+    return canonical_number(text) is not None or canonical_number(text, ",") is not None
 
 
 def is_latex(text: str) -> bool:
@@ -288,7 +278,7 @@ def decimal_mark(answers: Sequence[tuple[str, str]], *, has_semicolons: bool) ->
     if either and has_semicolons and not commas and not points:
         place, text = either[0]
         raise DataError(
-            f"{place}: {text!r} could be {canonical_number(text)} or {canonical_number(with_point(text))}\n"
+            f"{place}: {text!r} could be {canonical_number(text)} or {canonical_number(text, ',')}\n"
             f'    write decimal: "," if the comma is the decimal mark, or decimal: "."',
             word="decimal",
         )
