@@ -94,6 +94,13 @@ def _end(value: float, kind: Kind, signed: bool, null: float | None, more: int) 
     return written(next(finer, _FINEST), value)
 
 
+def in_dollars(value: float) -> str:
+    """Write a sum of dollars without a sign: in cents; below a cent with as many digits as show that it is not 0."""
+    if 0 < value < 0.005:
+        return f"{value:.4f}" if value >= 0.00005 else f"{value:.1g}"
+    return f"{value:,.2f}"
+
+
 def _quantity(value: float, kind: Kind, finer: int = 0) -> str:
     """Write a number; dollars below one keep three digits after their zeros, as a question may cost a thousandth."""
     if kind == "dollars" and 0 < abs(value) < 1:

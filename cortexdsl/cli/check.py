@@ -211,6 +211,12 @@ def ask_models(plan: Plan, *, is_json: bool) -> bool:
         for one in probes
         if one.logprobs == "none"
     ]
+    warnings += [
+        f"model {one.entry} takes no system message: a persona is sent in the message of the user\n"
+        "    write `system_role: false` in its entry to save the refused request"
+        for one in probes
+        if not one.has_system_role and not models[one.entry].refused
+    ]
     if is_json:
         for one in probes:
             print(json.dumps({"level": "error" if one.problem else "model", **asdict(one)}))

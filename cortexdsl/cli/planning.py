@@ -25,7 +25,7 @@ from cortexdsl.jobs.plan import (
 )
 from cortexdsl.models.known_models import known_model
 from cortexdsl.models.transports.prices import PRICE_REMEDY, has_price, known_price
-from cortexdsl.numbers import counted
+from cortexdsl.numbers import counted, in_dollars
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.cells import templates_of
 from cortexdsl.plan.forecast.cost import is_bound, most_of_question, rehearse_plan, renderer
@@ -139,10 +139,10 @@ def _cached(total: CostEstimate) -> list[str]:
     """Return what providers' caches may save; empty if there is nothing that they can keep."""
     if not total.cached_tokens or total.dollars is None:
         return []
-    most = f", and ${total.dollars + total.surcharge:,.2f} if they keep nothing" if total.surcharge else ""
+    most = f", and ${in_dollars(total.dollars + total.surcharge)} if they keep nothing" if total.surcharge else ""
     return [
         f"Providers' caches: up to {total.cached_tokens:,} of the input tokens begin as an earlier prompt does."
-        f" The dollars are ${total.dollars - total.saved:,.2f} if all of them are read from there{most}."
+        f" The dollars are ${in_dollars(total.dollars - total.saved)} if all of them are read from there{most}."
     ]
 
 
@@ -237,7 +237,7 @@ def _thinking(plan: Plan) -> str:
 
 
 def _line(name: str, estimate: CostEstimate, width: int) -> str:
-    dollars = "unknown" if estimate.dollars is None else f"{estimate.dollars:,.2f}"
+    dollars = "unknown" if estimate.dollars is None else in_dollars(estimate.dollars)
     return (
         f"{name:{width}} {estimate.calls:>12,} {estimate.shared_calls:>12,} {estimate.input_tokens:>14,}"
         f" {estimate.output_tokens:>14,} {dollars:>10}"

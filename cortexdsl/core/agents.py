@@ -152,7 +152,7 @@ class Model:
     cache : str or None
         `5min` or `1h`: the provider is asked to keep the shared beginning of prompts for so long.
     refused : tuple of str
-        Parameters that the provider refuses, by the spec or by an earlier call: `seed`, `max_tokens`.
+        What the provider refuses, by the spec or by an earlier call: `seed`, `max_tokens`, `system` (the role).
     """
 
     name: str

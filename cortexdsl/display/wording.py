@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from cortexdsl.display.progress import CellProgress, RunProgress
-from cortexdsl.numbers import counted
+from cortexdsl.numbers import counted, in_dollars
 from cortexdsl.records.tallies import TallySum
 
 MOST_KINDS = 3  # of failures or retries, named in one line
@@ -46,8 +46,8 @@ def money(spent: TallySum) -> str:
     if spent.calls.get("shared") and not spent.calls.get("asked"):
         return "shared"
     if spent.is_priced and (spent.calls.get("asked") or spent.dollars):
-        return f"${spent.dollars:,.2f}" if spent.dollars >= 0.01 or not spent.dollars else f"${spent.dollars:.4f}"
-    return f"${spent.dollars:,.2f}+" if spent.dollars else "-"
+        return f"${in_dollars(spent.dollars)}"
+    return f"${in_dollars(spent.dollars)}+" if spent.dollars else "-"
 
 
 def pace(row: CellProgress) -> str:

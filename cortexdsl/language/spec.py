@@ -287,7 +287,10 @@ def model_of(name: str, entry: ModelText) -> Model:
         needs_seeds=entry.deterministic == "required",
         batch=BatchSettings() if entry.batch is None else entry.batch.settings(),
         cache={True: "5min", "1h": "1h"}.get(entry.cache or False),
-        refused=("seed",) if "seed" in entry.drop else (),
+        refused=(
+            *(("seed",) if "seed" in entry.drop else ()),
+            *(("system",) if entry.system_role is False else ()),
+        ),
     )
 
 

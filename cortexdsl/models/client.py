@@ -23,19 +23,19 @@ from cortexdsl.models.budget import Budget
 from cortexdsl.models.call_keys import call_key
 from cortexdsl.models.call_log.append_log import AppendLog
 from cortexdsl.models.call_log.folder import CallLogs
-from cortexdsl.models.call_log.records import call_record, estimated_tokens
+from cortexdsl.models.call_log.records import call_record, estimated_tokens, paid_dollars
 from cortexdsl.models.call_log.syncing import LogSyncs
 from cortexdsl.models.endpoints.retry import Delivery, GaveUp, Hooks
 from cortexdsl.models.failure_limit import FailureLimit
 from cortexdsl.models.job_tally import EVERY, FROM_OUTSIDE, CallCounts, JobInfo, TallyWriter
-from cortexdsl.models.sender import Request, Sender, check_reply, cost_of_reply, error_of
+from cortexdsl.models.sender import Request, Sender, check_reply, cost_of_reply, dollars_of_attempt, error_of
 from cortexdsl.models.servers.addresses import read_addresses
 from cortexdsl.models.shared_state import OpenFolder, SharedState
 from cortexdsl.models.spending import Spending
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure, kind_of
 from cortexdsl.models.transports.interface import Raw, Transport
-from cortexdsl.models.transports.prices import dollars_of, saved_by_cache
+from cortexdsl.models.transports.prices import saved_by_cache
 from cortexdsl.models.transports.registry import transport_type, way_of
 from cortexdsl.numbers import counted
 
@@ -181,7 +181,6 @@ class Client:
         earlier_failure = self.logs.failure(key)
         is_new = earlier_failure is None
         transport = self._own_transports.get(model.model.partition("/")[0]) or self._shared.transport(model)
-
         refusals = self.budget.refusals
         declared = transport_type(f"{way_of(model)}/")
 
@@ -216,8 +215,9 @@ class Client:
             attempts=delivery.attempts,
             retries=delivery.retries,
             error=f"{failure.kind.value}: {secrets.clean(failure.what)}" if failure else None,
-            dollars=None if raw is None else dollars_of(model, raw.usage, raw.billed),
-            reasoning=failure.reasoning if failure else "",
+            dollars=dollars_of_attempt(model, raw, failure),
+            failure=failure,
+            lost=delivery.lost,
         )
         try:
             reply, summary = self.logs.write(record)
@@ -231,7 +231,7 @@ class Client:
         self.counts.asked += 1
         self.counts.failed += failure is not None
         # The price of a tool, which is 0, says nothing about the price of models.
-        dollars = None if declared.is_tool else record["dollars"]
+        dollars = None if declared.is_tool else paid_dollars(record)
         cached = record["usage"].get("cached_tokens") or 0
         saved = 0.0 if raw is None else saved_by_cache(model, raw.usage)
         self.tally.ended(summary, dollars, failure.kind if failure else None, cached, saved)

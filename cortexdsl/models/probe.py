@@ -18,8 +18,9 @@ from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw, Transport
 from cortexdsl.models.transports.prices import bills_itself, context_of, has_price
 from cortexdsl.models.transports.registry import window_of
-from cortexdsl.models.transports.wire import mask_url
+from cortexdsl.models.transports.wire import SYSTEM, mask_url
 
+SYSTEM_PROMPT = "You follow instructions exactly."
 PROMPT = "Write one random number of twelve digits, and nothing else."
 FEW_TOKENS = 32
 SECONDS = 60.0
@@ -58,6 +59,8 @@ class Probe:
         `honoured`: one seed gave one reply twice and another seed another, also under load; `lost`: only alone, and not
         while it answered other calls; `ignored`: one seed gave two replies; `refused`: the provider takes none;
         `unclear`: it replies the same whatever the seed, or did not answer.
+    has_system_role : bool
+        False: the model takes no system message, and is sent a persona in the message of the user.
     at_once : int
         Calls in flight together in the probe under load; 0 if there was none.
     is_priced : bool
@@ -78,6 +81,7 @@ class Probe:
     kind: str = ""
     logprobs: Literal["", "given", "none"] = ""
     at_once: int = 0
+    has_system_role: bool = True
 
 
 async def probe(models: Sequence[Model], shared: SharedState | None = None, connections: int = 1) -> list[Probe]:
@@ -114,7 +118,7 @@ async def _probe(model: Model, shared: SharedState, at_once: int) -> Probe:
     refusals = Refusals(None)
 
     async def ask(small: Model, seed: int) -> Raw:
-        call = Call(small, ({"role": "user", "content": PROMPT},), seed)
+        call = Call(small, ({"role": SYSTEM, "content": SYSTEM_PROMPT}, {"role": "user", "content": PROMPT}), seed)
         if model.rate is not None:
             await shared.endpoints.meter(model, model.rate).admit(model.rate, FEW_TOKENS)
         async with asyncio.timeout(SECONDS):
@@ -124,6 +128,8 @@ async def _probe(model: Model, shared: SharedState, at_once: int) -> Probe:
 
     try:
         first = await ask(_small(model), 1)
+        is_refused = SYSTEM in refusals.applied(Call(model, (), 0), address).model.refused
+        result = replace(result, has_system_role=not is_refused)
         if model.options.get("logprobs"):
             result = replace(result, logprobs="given" if first.tokens else "none")
         if first.seed_refused:

@@ -16,7 +16,7 @@ from cortexdsl.models.control import LOOK_EVERY, Controls
 from cortexdsl.models.endpoints.credentials import Secrets, key_variables
 from cortexdsl.models.endpoints.endpoint import Endpoint, Endpoints, Route
 from cortexdsl.models.endpoints.rates import RateMeter, Ticket
-from cortexdsl.models.endpoints.retry import Delivery, GaveUp, Hooks
+from cortexdsl.models.endpoints.retry import NOTHING_LOST, Delivery, GaveUp, Hooks
 from cortexdsl.models.job_tally import TallyWriter
 from cortexdsl.models.spending import Spending
 from cortexdsl.models.transports.failure_kinds import REMEDIES, FailureKind
@@ -100,7 +100,7 @@ class Sender:
         seconds = max(patience.seconds, ATTEMPTS_IN_TIME * (request.model.timeout or 0.0))
         route = self._endpoints.route(request.model, self._budget.limits.connections, patience.head_start)
         endpoint = route.endpoint
-        retries: Counter[str] = Counter()
+        retries, lost = Counter[str](), NOTHING_LOST
         failures = 0  # since the server was last found down
         begun = failed_at = queued = 0.0
         while True:
@@ -113,7 +113,7 @@ class Sender:
                     begun, queued = (sent, 0.0) if failures == 0 else (begun, queued + sent - came)
                     value = await self._metered(request, route, meter, ticket)
                     endpoint.answered(outages)
-                    return Delivery(value, retries.total() + 1, clock() - sent, retries)
+                    return Delivery(value, retries.total() + 1, clock() - sent, retries, lost)
                 finally:
                     endpoint.leave()
             except Failure as failure:
@@ -132,8 +132,9 @@ class Sender:
                         is_over = not await endpoint.outlast(self._budget.limits.wait, failure, hooks)
                         failures, pause = 0, 0.0
                 if is_over:
-                    raise GaveUp(failure, retries.total() + 1, retries) from None
+                    raise GaveUp(failure, retries.total() + 1, retries, lost) from None
                 retries[failure.kind.slug] += 1
+                lost = lost.and_one(failure.usage, dollars_of(request.model, failure.usage))
                 self._tally.failed(failure.kind)
             if pause:
                 await hooks.sleep(pause)
@@ -279,6 +280,13 @@ def cost_of_reply(model: Model, raw: Raw, estimated_prompt: int, *, is_new: bool
         completion = estimated_tokens([{"content": raw.text + raw.reasoning}]) if completion is None else completion
         dollars = estimated_dollars(model, prompt, completion)
     return Spending(1, prompt + completion, dollars, 0.0, replies=is_new, failed=0 if is_new else -1)
+
+
+def dollars_of_attempt(model: Model, raw: Raw | None, failure: Failure | None) -> float | None:
+    """Return the dollars of the last attempt of a call, by its reply or its failure; None if they are not known."""
+    if raw is not None:
+        return dollars_of(model, raw.usage, raw.billed)
+    return dollars_of(model, failure.usage) if failure is not None else None
 
 
 def cost_of_failure(model: Model, failure: Failure, estimated_prompt: int) -> Spending:

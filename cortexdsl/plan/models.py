@@ -16,7 +16,7 @@ from typing import Any
 from cortexdsl.core import Agent, Cell, Method, Model
 from cortexdsl.errors import InputError, Problem, SpecError
 from cortexdsl.language.spec import Spec
-from cortexdsl.models.endpoints.credentials import nearest_provider, provider_of
+from cortexdsl.models.endpoints.credentials import missing_package, nearest_provider, provider_of
 from cortexdsl.models.transports.interface import WEIGHTS_OPTION
 from cortexdsl.models.transports.prices import PRICE_REMEDY, bills_itself, has_price
 from cortexdsl.models.transports.registry import refused_options_of, runs_here, weights_of
@@ -109,7 +109,7 @@ def check_costs(spec: Spec, cells: Sequence[Cell], judge: Model | None) -> None:
 
 
 def check_providers(spec: Spec) -> None:
-    """Refuse models whose provider litellm does not know: every call to them would fail.
+    """Refuse models whose provider litellm does not know, or cannot call without a package that is missing.
 
     Raises
     ------
@@ -117,6 +117,10 @@ def check_providers(spec: Spec) -> None:
     """
     problems = []
     for name, model in spec.models.items():
+        package = missing_package(model.model)
+        if package is not None:
+            what = f"{model.model} needs the package {package}, which is not installed"
+            problems.append(spec.problem(("models", name, "model"), what, f"pip install {package}"))
         if provider_of(model.model) is not None or model.is_tool:
             continue
         provider, slash, rest = model.model.partition("/")

@@ -226,3 +226,22 @@ def test_a_plan_warns_of_what_an_entry_says_without_asking(
     assert [cell.digest for cell in compile_spec("x.yaml").cells] == before
     assert main(["plan", "x.yaml"]) == 0
     assert "warning: f: a prompt of about" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_model_without_a_system_role_answers(way: str) -> None:
+    """The first request is refused as the chat template of Gemma does; the persona then begins the user's message."""
+
+    class Gemma(Served):
+        async def chat(self, request: web.Request) -> web.StreamResponse:
+            body = await request.json()
+            if body["messages"][0]["role"] == "system":
+                self.refusals = getattr(self, "refusals", 0) + 1
+                return web.json_response({"error": {"message": "System role not supported"}}, status=400)
+            return await super().chat(request)
+
+    stub = Gemma()
+    found = asked(stub, way)
+    assert (found.problem, found.has_system_role, found.seed) == ("", False, "honoured")
+    assert stub.refusals == 1
+    assert asked(Served(), way).has_system_role

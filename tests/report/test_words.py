@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.claims.parser import parse_claim
-from cortexdsl.numbers import Kind, difference, estimate, interval, number, p_clause, p_value
+from cortexdsl.numbers import Kind, difference, estimate, in_dollars, interval, number, p_clause, p_value
 from cortexdsl.report.frames import ClaimRow, read_row
 from cortexdsl.report.phrasing.claims import adjusted_interval, answer, claim_in_words
 
@@ -139,3 +139,18 @@ def test_the_adjusted_interval_of_a_claim_stands_in_its_note() -> None:
     ratio = ClaimRow("tokens(a) <= 0.9 * tokens(b)", 0.862, 0.851, 0.873, 0.02, 0.06, "undecided")
     ratio = replace(ratio, ci_low_simultaneous=0.84, ci_high_simultaneous=0.91)
     assert adjusted_interval(ratio) == "[0.840, 0.910]"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0.00"),
+        (0.004, "0.0040"),
+        (0.00012, "0.0001"),
+        (0.00000123, "1e-06"),
+        (0.02, "0.02"),
+        (1234.5, "1,234.50"),
+    ],
+)
+def test_dollars_below_a_cent_are_not_shown_as_nothing(value: float, text: str) -> None:
+    assert in_dollars(value) == text

@@ -156,6 +156,11 @@ class ModelText(StrictEntry):
         description="Parameters that are not sent, because the provider refuses them: seed, temperature, "
         "top_p, max_tokens, or keys of options.",
     )
+    system_role: Flag | None = Field(
+        None,
+        description="false: the model takes no system message, and a persona begins the message of the user. "
+        "Default: found by the first call.",
+    )
     cache: Flag | Literal["1h"] | None = Field(
         None,
         description="Whether the provider caches the beginning that prompts share. true: for five minutes. "

@@ -387,6 +387,10 @@ class Lane:
         outcomes: dict[str, Outcome] = {}
         async for name, outcome in self._protocol.results(batch, status):
             outcomes.setdefault(key_of(name), outcome)
+        if len(outcomes) < status.done:
+            # A download may end early without an error. The other replies are there, and paid for.
+            what = f"the results of batch {batch} end after {len(outcomes)} of {status.done}"
+            raise Failure(FailureKind.TRANSIENT, what)
         return outcomes
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:

@@ -99,7 +99,7 @@ class _Plain:
     async def read(self, call: Call, access: Access, response: BatchResponse) -> Raw:
         """Return the reply that a response holds."""
         parameters = sent_parameters(call)
-        with refused_parameters(parameters):
+        with refused_parameters(call, parameters):
             if response.status >= 400:
                 raise from_status(response.status, response.body.decode("utf-8", "replace"), {}, time.time())
             refuse_error(response.body)

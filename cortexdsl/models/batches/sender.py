@@ -17,13 +17,13 @@ from cortexdsl.models.batches.requests import Access, BatchRequest, with_seed, w
 from cortexdsl.models.batches.wave_log import SUFFIX, Wave, WaveBook, WaveCall
 from cortexdsl.models.budget import Budget
 from cortexdsl.models.endpoints.credentials import Secrets
-from cortexdsl.models.endpoints.retry import Delivery, GaveUp, Hooks
+from cortexdsl.models.endpoints.retry import NOTHING_LOST, Delivery, GaveUp, Hooks
 from cortexdsl.models.job_tally import TallyWriter
 from cortexdsl.models.sender import check_reply, cost_of_failure
 from cortexdsl.models.spending import Spending
 from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw
-from cortexdsl.models.transports.prices import estimated_dollars
+from cortexdsl.models.transports.prices import dollars_of, estimated_dollars
 from cortexdsl.models.transports.wire import SEED, mask_url
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class BatchSender:
         """
         access = Access(self._secrets.address(call.model), self._secrets.key(call.model))
         model, began = call.model, self._hooks.clock()
-        retries: Counter[str] = Counter()
+        retries, lost = Counter[str](), NOTHING_LOST
         failures = 0
         while True:
             applied = self._budget.refusals.applied(call, access.address)
@@ -111,7 +111,7 @@ class BatchSender:
                 raw = await sending.once()
                 assert sending.wave is not None
                 self._booked[key] = _Booked(sending.wave, cost(raw), is_failure=False)
-                return Delivery(raw, retries.total() + 1, self._hooks.clock() - began, retries)
+                return Delivery(raw, retries.total() + 1, self._hooks.clock() - began, retries, lost)
             except Failure as failure:
                 self._budget.refusals.learn(model, access.address, failure)
                 failures += not failure.is_mended
@@ -122,8 +122,9 @@ class BatchSender:
                         key, sending.wave, cost_of_failure(model, failure, prompt_tokens), failure, is_over=is_over
                     )
                 if is_over:
-                    raise GaveUp(failure, retries.total() + 1, retries) from None
+                    raise GaveUp(failure, retries.total() + 1, retries, lost) from None
                 retries[failure.kind.slug] += 1
+                lost = lost.and_one(failure.usage, dollars_of(model, failure.usage))
                 self._tally.failed(failure.kind)
 
     def _failed(self, key: str, wave: Wave, cost: Spending, failure: Failure, *, is_over: bool) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from cortexdsl.core import CallCost
 from cortexdsl.models.call_log.folder import LogFolder
+from cortexdsl.models.call_log.records import paid_dollars
 from cortexdsl.models.transports.registry import transport_type
 
 
@@ -41,7 +42,7 @@ def cost_of(record: Mapping[str, Any]) -> CallCost:
 
 def _dollars(record: Mapping[str, Any]) -> float | None:
     """Return the dollars of a call: nothing if no reply came, or if this machine computed it."""
-    dollars = record.get("dollars")
+    dollars = paid_dollars(record)
     if isinstance(dollars, int | float):
         return float(dollars)
     is_free = record.get("error") is not None or transport_type(str(record.get("model", ""))).is_in_process

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from cortexdsl.checksums import LineState, line_state
@@ -12,6 +13,8 @@ from cortexdsl.core import EMPTY, Call, Reply
 from cortexdsl.models.call_keys import plain
 from cortexdsl.models.call_log.append_log import SCHEMA_VERSION, parse
 from cortexdsl.models.endpoints.credentials import without_credentials
+from cortexdsl.models.endpoints.retry import NOTHING_LOST, LostAttempts
+from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import MOST_TOKENS, Raw, Usage
 
 _CHARACTERS_PER_TOKEN = 4
@@ -49,16 +52,17 @@ def call_record(
     retries: Mapping[str, int] = EMPTY,
     error: str | None = None,
     dollars: float | None = None,
-    reasoning: str = "",
+    failure: Failure | None = None,
+    lost: LostAttempts = NOTHING_LOST,
 ) -> dict[str, Any]:
     """Return one line of the call log.
 
     `parameters` are the model's options and `api_base` is the address as the spec writes it; with the messages and the
     seed they make the key. `usage` has counts of the provider's cache if the server gives them (`Usage`). `dollars` is
-    the cost of the call if its price is known. `retries` counts the failures of the attempts before the last one, by
-    kind. `reasoning` (by default the reply's), `reasoning_tokens` and `tokens` (of each its characters and
-    log-probability) come last, if there are any. Text is written with JSON's escapes, so that NUL characters and lone
-    surrogates are restored as they were.
+    the cost of the call if its price is known. For a failure both are those of its last attempt. `lost` sums up the
+    failed attempts before that are billed, if there are any. `retries` counts all of them by kind. `reasoning`,
+    `reasoning_tokens` and `tokens` (of each its characters and log-probability) come last, if there are any. Text is
+    written with JSON's escapes, so that NUL characters and lone surrogates are restored as they were.
     """
     record = {
         "schema_version": SCHEMA_VERSION,
@@ -66,8 +70,9 @@ def call_record(
         "error": error,
         "attempts": attempts,
         "retries": {kind: retries[kind] for kind in sorted(retries)},
-        "usage": _usage(Usage() if raw is None else raw.usage),
+        "usage": _usage(raw.usage if raw is not None else _usage_of_failure(failure)),
         "dollars": dollars,
+        **({"lost": asdict(lost)} if lost.attempts else {}),
         "seconds": round(seconds, 4),
         "finish_reason": raw.finish_reason if raw is not None else None,
         "seed_refused": raw.seed_refused if raw is not None else False,
@@ -80,7 +85,7 @@ def call_record(
     }
     if call.images:
         record["images"] = [image.digest for image in call.images]
-    thought = raw.reasoning if raw is not None else reasoning
+    thought = raw.reasoning if raw is not None else failure.reasoning if failure is not None else ""
     if thought:
         record["reasoning"] = thought
     if raw is not None and raw.reasoning_tokens is not None:
@@ -88,6 +93,13 @@ def call_record(
     if raw is not None and raw.tokens and error is None:
         record["tokens"] = [list(token) for token in raw.tokens]
     return record
+
+
+def _usage_of_failure(failure: Failure | None) -> Usage:
+    """Return the counts of a failed attempt: no tokens if the model has not worked, unknown if nobody counted."""
+    if failure is None or failure.may_have_cost or failure.usage.prompt_tokens is not None:
+        return Usage() if failure is None else failure.usage
+    return Usage(0, 0)
 
 
 def _usage(usage: Usage) -> dict[str, int | None]:
@@ -98,18 +110,35 @@ def _usage(usage: Usage) -> dict[str, int | None]:
 
 def reply_of(record: Mapping[str, Any]) -> Reply:
     """Return the reply that a log line holds."""
-    usage = record.get("usage") or {}
+    prompt, completion = paid_tokens(record)
     return Reply(
         key=record["key"],
         text=record.get("reply") or "",
         finish_reason=record.get("finish_reason"),
-        prompt_tokens=usage.get("prompt_tokens"),
-        completion_tokens=usage.get("completion_tokens"),
+        prompt_tokens=prompt,
+        completion_tokens=completion,
         error=record.get("error"),
         reasoning=record.get("reasoning") or "",
         reasoning_tokens=record.get("reasoning_tokens"),
         tokens=tuple((characters, logprob) for characters, logprob in record.get("tokens") or ()),
     )
+
+
+def paid_tokens(record: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """Return the tokens of the prompt and of the reply over all attempts that are billed; None if not counted."""
+    usage, lost = record.get("usage") or {}, record.get("lost") or {}
+    counts = (usage.get(name) for name in _ALWAYS_COUNTED)
+    prompt, completion = (
+        None if count is None else count + lost.get(name, 0)
+        for name, count in zip(_ALWAYS_COUNTED, counts, strict=True)
+    )
+    return prompt, completion
+
+
+def paid_dollars(record: Mapping[str, Any]) -> float | None:
+    """Return the dollars of a call with those of its failed attempts; None if its price is not known."""
+    dollars, lost = record.get("dollars"), record.get("lost") or {}
+    return dollars if not lost.get("dollars") else (dollars or 0.0) + lost["dollars"]
 
 
 def read_call(line: bytes) -> dict[str, Any] | None:
@@ -149,13 +178,14 @@ def summary_of_line(line: bytes) -> CallSummary | None:
 
 def summary_of(record: Mapping[str, Any]) -> CallSummary:
     """Return the summary of a record."""
-    usage = record.get("usage") or {}
-    prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    prompt, completion = paid_tokens(record)
+    lost = record.get("lost") or {}
     if prompt is None:
-        prompt = estimated_tokens(record.get("messages") or ())
+        prompt = estimated_tokens(record.get("messages") or ()) + lost.get("prompt_tokens", 0)
     if completion is None:
-        completion = sum(len(record.get(part) or "") for part in ("reply", "reasoning")) // _CHARACTERS_PER_TOKEN
-    dollars = record.get("dollars") or 0.0
+        written = sum(len(record.get(part) or "") for part in ("reply", "reasoning"))
+        completion = written // _CHARACTERS_PER_TOKEN + lost.get("completion_tokens", 0)
+    dollars = paid_dollars(record) or 0.0
     return CallSummary(
         record["key"], record.get("error") is not None, record.get("attempts") or 1, prompt, completion, dollars
     )

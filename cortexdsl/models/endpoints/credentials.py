@@ -100,6 +100,19 @@ SIGNED = frozenset({"bedrock", "sagemaker"})
 """Providers whose requests are signed: no key travels, so that an address of one's own needs no placeholder."""
 
 
+_PACKAGES: Mapping[str, tuple[str, str]] = {"vertex_ai": ("google.auth", "google-auth")}
+"""Modules that litellm imports for a provider and does not bring, and the packages that have them."""
+
+
+def missing_package(model: str) -> str | None:
+    """Return the package that calls to a model need and that is not installed; None if there is none."""
+    module, package = _PACKAGES.get(provider_of(model) or "", ("", ""))
+    try:
+        return None if not module or importlib.util.find_spec(module) is not None else package
+    except ModuleNotFoundError:  # its parent package is not there
+        return package
+
+
 @dataclass(frozen=True, slots=True)
 class Unset:
     """An environment variable that a model needs and that is not set.

@@ -23,8 +23,9 @@ _CACHE_READS = ("cache_read_input_tokens", "prompt_cache_hit_tokens")
 _CACHE_WRITES = ("cache_creation_tokens", "cache_write_tokens")
 _WRITES, _HOUR = "cache_creation_token_details", "ephemeral_1h_input_tokens"
 """Where litellm says how many of the written tokens are kept for an hour; Anthropic's own name is the second."""
-_INTERRUPTED = ("error", "insufficient_system_resource")
-"""Finish reasons of replies that a provider broke off: OpenRouter's and DeepSeek's. The same call may succeed later."""
+_INTERRUPTED = ("error", "insufficient_system_resource", "abort", "aborted")
+"""Finish reasons of replies that a server broke off: OpenRouter's, DeepSeek's, vLLM's and SGLang's. The same call may
+succeed later."""
 _LENGTH = {"model_length": "length"}
 """Mistral's word for a reply that reached the end of the context."""
 _WORD = re.compile(r"[A-Za-z][A-Za-z_-]{0,39}")
@@ -71,34 +72,51 @@ def completion(message: Any, finish_reason: Any, usage: Any, *, seed_refused: bo
         Malformed if the content is not a text, or a call of a tool replaces it; content filter if a refusal replaces
         it; transient if the server broke it off.
     """
-    field = _reader(message)
-    content = field("content")
-    if content is None:
+    field, counts = _reader(message), usage_of(usage)
+    content, chunks = _content(field("content"))
+    if content is None or (isinstance(content, str) and not content.strip()):
         refusal = field("refusal") or _reader(field("provider_specific_fields"))("refusal")  # litellm's
         if refusal:
-            raise Failure(FailureKind.CONTENT_FILTER, f"the model refused: {refusal}")
-        if field("tool_calls"):
-            raise Failure(FailureKind.MALFORMED, f"{TOOL_CALLED}, and none was offered")
-    elif not isinstance(content, str):
-        raise Failure(FailureKind.MALFORMED, "the content of the reply is not text")
+            raise Failure(FailureKind.CONTENT_FILTER, f"the model refused: {refusal}", usage=counts)
+        if content is None and field("tool_calls"):
+            raise Failure(FailureKind.MALFORMED, f"{TOOL_CALLED}, and none was offered", usage=counts)
+    if content is not None and not isinstance(content, str):
+        raise Failure(FailureKind.MALFORMED, "the content of the reply is not text", usage=counts)
     reason = finish_reason if isinstance(finish_reason, str) else None
     if reason in _INTERRUPTED:
-        raise Failure(FailureKind.TRANSIENT, f"the server broke the reply off ({reason})", usage=usage_of(usage))
+        raise Failure(FailureKind.TRANSIENT, f"the server broke the reply off ({reason})", usage=counts)
     if reason is not None:
         reason = _LENGTH.get(reason, reason) if _WORD.fullmatch(reason) else "other"
     text, in_tags = separated(content or "")
-    thought = "\n\n".join(filter(None, (reasoning_field(message).strip(), in_tags)))
+    thought = "\n\n".join(filter(None, (reasoning_field(message).strip(), chunks.strip(), in_tags)))
     text = text.strip() if thought else text  # clients that take the tags out themselves leave the lines between
     return Raw(
         text,
         reason,
-        usage_of(usage),
+        counts,
         billed=_billed(usage),
         seed_refused=seed_refused,
         reasoning=thought,
-        reasoning_tokens=_first(_reader(_reader(usage)("completion_tokens_details"))("reasoning_tokens")),
+        reasoning_tokens=_first(  # the second is SGLang's place for it
+            _reader(_reader(usage)("completion_tokens_details"))("reasoning_tokens"), _reader(usage)("reasoning_tokens")
+        ),
         tokens=tokens_of(logprobs, text) if logprobs is not None else (),
     )
+
+
+def _content(content: Any) -> tuple[Any, str]:
+    """Return the text of a content and the reasoning in it; Mistral sends a list of parts of both kinds."""
+    if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
+        return content, ""
+    texts = [part["text"] for part in content if isinstance(part.get("text"), str)]
+    thoughts = [
+        inner["text"]
+        for part in content
+        if isinstance(part.get("thinking"), list)
+        for inner in part["thinking"]
+        if isinstance(inner, dict) and isinstance(inner.get("text"), str)
+    ]
+    return "".join(texts), "".join(thoughts)
 
 
 def usage_of(said: Any) -> Usage:

@@ -52,7 +52,7 @@ class DirectTransport:
         """Send a call once."""
         assert api_base is not None  # the client checks what TRANSPORT declares
         body, seconds = body_of(call), timeout_of(call.model, self._timeout)
-        with refused_parameters(body):
+        with refused_parameters(call, body):
             return await self._post(api_base, api_key, body, seconds)
 
     async def _post(self, api_base: str, api_key: str | None, body: Mapping[str, Any], seconds: float) -> Raw:

@@ -1,15 +1,22 @@
-"""Kinds of failed calls, and the rules by which the error of a server is one: the first that fits counts.
+"""Kinds of failures, and the table of rules that tells which kind an error of a server is.
 
-Codes and types come before sentences, because sentences of one kind name another one: a limit per minute ends with a
-link to the settings of billing.
+Providers use the same status, and often the same words, for failures that need opposite reactions. The first rule that
+applies decides. Codes come before words, because messages quote words of other failures (a limit per minute ends with
+the address of a billing page). A new wording of a provider is a new line of the table, and one of
+`tests/models/transports/test_situations.py`.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
+from typing import Any
+
+from cortexdsl.models.transports.rate_headers import seconds_of
 
 
 class FailureKind(Enum):
@@ -72,129 +79,192 @@ REMEDIES: Mapping[FailureKind, str] = {
 }
 
 
-_REFUSED = frozenset({400, 402, 403, 404, 413, 422})
-"""Statuses with which servers refuse one request for its content. 404: some gateways, for a model's limits."""
+NO_STATUS = 0
+"""The status of an error that came inside a response with status 200, without a code that is a status."""
+_CODE_FIELDS = frozenset({"code", "type", "status", "reason", "error_type", "__type"})
+_WAIT = re.compile(
+    r'"retrydelay":\s*"(?P<google>\d+(?:\.\d+)?s)"'  # Google's RetryInfo
+    r"|(?:please )?(?:re)?try (?:again )?(?:in|after) (?P<words>(?:\d+h)?(?:\d+m(?!s))?(?:\d+(?:\.\d+)? ?m?s)?)",
+)
+
+
+@dataclass(frozen=True)
+class ServerError:
+    """An error as a server words it.
+
+    Attributes
+    ----------
+    status : int
+        Of HTTP, or `NO_STATUS`.
+    codes : frozenset of str
+        All values of `code`, `type`, `status` and `reason` in the body, in lower case.
+    words : str
+        The whole body, in lower case.
+    """
+
+    status: int
+    codes: frozenset[str]
+    words: str
+
+    @classmethod
+    def read(cls, status: int, body: str) -> ServerError:
+        """Read the body of an error, JSON or not."""
+        try:
+            content: Any = json.loads(body)
+        except (ValueError, RecursionError):
+            content = None
+        return cls(status, frozenset(_codes(content)), body.lower())
+
+    @cached_property
+    def wait(self) -> float | None:
+        """The seconds that the words ask to wait; None if they name none, or if the quota of a day is used."""
+        match = _WAIT.search(self.words)
+        text = match and (match["google"] or match["words"])
+        return seconds_of(text.replace(" ", "")) if text and "perday" not in self.words else None
+
+
+def _codes(content: Any, depth: int = 0) -> Iterator[str]:
+    """Yield the codes in an error body; some gateways put the error of the provider into one of their own."""
+    if depth > 6:
+        return
+    if isinstance(content, list):
+        for part in content:
+            yield from _codes(part, depth + 1)
+    elif isinstance(content, dict):
+        for name, value in content.items():
+            if name.lower() in _CODE_FIELDS and isinstance(value, str | int):
+                yield str(value).lower()
+            yield from _codes(value, depth + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A kind of failure, recognised by words of the body in lower case.
+    """One line of the table.
 
     Attributes
     ----------
     kind : FailureKind
-    words : pattern
-    statuses : collection of int or None
-        None: with every status.
+    statuses : frozenset of int
+        The statuses that it is for; empty: all.
+    codes : frozenset of str
+    words : pattern or None
+        It applies if one of the codes is in the body, or the words match; always if it has neither.
+    has_wait : bool
+        It applies only if the body says how long to wait.
     """
 
     kind: FailureKind
-    words: re.Pattern[str]
-    statuses: Collection[int] | None = None
+    statuses: frozenset[int] = frozenset()
+    codes: frozenset[str] = frozenset()
+    words: re.Pattern[str] | None = None
+    has_wait: bool = False
+
+    def applies(self, error: ServerError) -> bool:
+        """Say whether an error is of this kind."""
+        if self.statuses and error.status not in self.statuses:
+            return False
+        if self.has_wait and error.wait is None:
+            return False
+        if not self.codes and self.words is None:
+            return True
+        return bool(self.codes & error.codes) or (self.words is not None and self.words.search(error.words) is not None)
 
 
-def _rule(kind: FailureKind, *words: str, statuses: Collection[int] | None = None) -> Rule:
-    return Rule(kind, re.compile("|".join(words)), statuses)
+def _rule(
+    kind: FailureKind, *statuses: int, codes: str = "", words: tuple[str, ...] = (), has_wait: bool = False
+) -> Rule:
+    pattern = re.compile("|".join(words)) if words else None
+    return Rule(kind, frozenset(statuses), frozenset(codes.split()), pattern, has_wait)
 
 
-RULES = (
-    # OpenAI and its imitators answer 429 both for a spent account and for a limit per minute; only the code tells.
-    _rule(FailureKind.QUOTA, r"insufficient_quota", r"billing_hard_limit", r"billing_not_active"),
-    # A request above the limit per minute never passes, however long one waits (OpenAI with 429, Groq with 413).
-    _rule(FailureKind.CONTEXT_WINDOW, r"request too large", r"request_too_large"),
-    _rule(FailureKind.RATE_LIMIT, r"rate_limit", r"rate limit", r"too many requests", r"per.?minute", statuses={429}),
-    _rule(
-        FailureKind.CONTEXT_WINDOW,
-        r"context_length_exceeded",
-        r"exceed_context_size",  # llama.cpp
-        r"exceeds? (?:the )?(?:available |maximum |model'?s )?context",  # llama.cpp, Ollama
-        r"context (?:length|window|size)",
-        r"maximum context",
-        r"maximum (?:model|prompt|input) length",  # vLLM, xAI
-        r"longer than the maximum model",  # vLLM
-        r"must be (?:<=|less than) \d+[^.]{0,80}(?:tokens|inputs)",  # Together
-        r"(?:tokens|inputs)[^.]{0,80}must (?:have less than|be (?:<=|less than)) ?\d+",  # TGI
-        r"too many (?:input )?tokens",
-        r"prompt is too long",  # Anthropic
-        r"input (?:is )?too long",  # Bedrock
-        r"string_above_max_length",
-        statuses=_REFUSED | {500},  # 500: Ollama
-    ),
-    _rule(
-        FailureKind.CONTENT_FILTER,
-        r"content_filter",
-        r"content_policy",
-        r"content management policy",
-        r"content policy",
-        r"responsibleaipolicy",
-        r"data_?inspection_?failed",  # DashScope
-        r"content exists risk",  # DeepSeek
-        r"invalid_prompt",  # OpenAI's reasoning models
-        r"moderation",  # OpenRouter
-        r"flagged",
-        r"violat\w+ [^.]{0,40}(?:guidelines|polic)",  # xAI
-        r"safety_check",  # xAI
-        statuses=_REFUSED,
-    ),
+_REFUSED = (400, 403, 413, 422, 429, NO_STATUS)
+
+RULES: tuple[Rule, ...] = (
+    # OpenAI (429) and Groq (413) call one request that is larger than the limit of a minute a rate limit. It never
+    # fits, so waiting is of no use; other questions may be shorter.
+    _rule(FailureKind.CONTEXT_WINDOW, *_REFUSED, words=("request too large",)),
+    # The account has no money left. Only codes that say nothing else: DeepSeek, Moonshot, DashScope, Zhipu, Anthropic.
     _rule(
         FailureKind.QUOTA,
-        r"exceeded your current quota",
-        r"credit balance",  # Anthropic
-        r"insufficient (?:balance|credits|funds)",  # DeepSeek, OpenRouter
-        r"payment required",
-        r"check your billing",
-        statuses={400, 402, 403, 429},
+        codes="insufficient_quota billing_hard_limit_reached billing_not_active billing_error "
+        "exceeded_current_quota_error arrearage insufficient_balance insufficient_user_quota 1113",
     ),
-)
-BY_STATUS = {
-    401: FailureKind.AUTHENTICATION,
-    402: FailureKind.QUOTA,
-    403: FailureKind.AUTHENTICATION,
-    404: FailureKind.NOT_FOUND,
-    408: FailureKind.TRANSIENT,
-    409: FailureKind.TRANSIENT,
-    413: FailureKind.CONTEXT_WINDOW,  # the body of this request is too large
-    424: FailureKind.TRANSIENT,  # TGI: the generation failed
-    425: FailureKind.TRANSIENT,
-    429: FailureKind.RATE_LIMIT,
-    498: FailureKind.TRANSIENT,  # Groq: no capacity at its flexible tier
-}
-_BY_WORDS = (
-    _rule(FailureKind.RATE_LIMIT, r"rate.?limit", r"too many requests", r"throttl"),
+    _rule(FailureKind.QUOTA, 402),
+    # Moderation of one prompt. OpenRouter and xAI send it with 403, others with 400. Zhipu's code is 1301.
     _rule(
-        FailureKind.TRANSIENT,
-        r"overloaded", r"unavailable", r"capacity", r"time.?out", r"timed out", r"try again", r"internal",
-        r"server.error",
+        FailureKind.CONTENT_FILTER, *_REFUSED, 451,
+        codes="content_filter content_policy_violation responsibleaipolicyviolation data_inspection_failed "
+        "datainspectionfailed invalid_prompt moderation_blocked sensitivecontentdetected "
+        "inputtextsensitivecontentdetected outputtextsensitivecontentdetected 1301",
+        words=(
+            "content_filter", "content_policy", "content policy", "content management policy", "responsibleaipolicy",
+            "content filtering policy",  # Anthropic
+            "content exists risk",  # DeepSeek
+            "considered high risk",  # Moonshot
+            "data_inspection_failed", "inappropriate content",  # DashScope
+            "violates? (?:our |the )?(?:usage|content|safety)", "safety_check_type",  # xAI
+            "requires moderation", "input was flagged",  # OpenRouter
+            "flagged as potentially violating",  # OpenAI
+        ),
     ),
-    _rule(FailureKind.AUTHENTICATION, r"api.?key", r"unauthorized", r"authenticat", r"permission"),
-    _rule(FailureKind.NOT_FOUND, r"not.found", r"does not exist", r"no such model"),
-    _rule(FailureKind.BAD_REQUEST, r"invalid", r"bad.request", r"unsupported", r"not supported", r"must be"),
+    # One prompt is too long. llama.cpp sends 400, its older versions 500.
+    _rule(
+        FailureKind.CONTEXT_WINDOW, *_REFUSED, 500,
+        codes="context_length_exceeded exceed_context_size_error model_context_window_exceeded "
+        "string_above_max_length request_too_large",
+        words=(
+            "context_length_exceeded", "context[ _]length", "context window", "context size", "maximum context",
+            "too many tokens", "prompt (?:is )?too long", "input is too long",  # Cohere, Anthropic, Ollama, Bedrock
+            "maximum prompt length",  # xAI
+            "longer than the maximum model length", "too long to fit into the model",  # vLLM
+            r"tokens.{0,60} must be <= ?\d", r"inputs?` must have less than \d+ tokens",  # TGI, Together
+            "exceeds the maximum number of tokens", "exceeded model token limit",  # Gemini, Moonshot
+            "range of input length should be", "reduce the length of the messages",  # DashScope, Groq
+        ),
+    ),
+    # A body that a proxy finds too large is one long prompt, too.
+    _rule(FailureKind.CONTEXT_WINDOW, 413),
+    # Limits that pass by themselves. Google calls its limits of a minute a quota, and says how long to wait.
+    _rule(FailureKind.RATE_LIMIT, 429, has_wait=True),
+    _rule(
+        FailureKind.RATE_LIMIT, 400, 403, 429, NO_STATUS,
+        codes="rate_limit_exceeded rate_limit_error rate_limit_reached_error rate_limited limit_requests "
+        "limit_burst_rate throttling throttling.ratequota throttlingexception",
+        words=("per ?minute",),
+    ),
+    # Messages of accounts without money that come without a code: Anthropic (400), xAI (403), Google's quota of a day.
+    _rule(
+        FailureKind.QUOTA, 400, 403, 429, NO_STATUS,
+        words=(
+            "exceeded your current quota", "credit balance", "insufficient (?:balance|credits?|funds|quota)",
+            "insufficient_quota", "payment required", "used all available credits", "monthly spending limit",
+        ),
+    ),
+    _rule(FailureKind.RATE_LIMIT, 429),
+    # A timeout, a conflict, a request that came too early. 424: the model behind TGI or SageMaker failed. 498: Groq's
+    # flexible tier has no capacity.
+    _rule(FailureKind.TRANSIENT, 408, 409, 424, 425, 498),
+    _rule(FailureKind.AUTHENTICATION, 401, 403),
+    # Google refuses a wrong key with 400.
+    _rule(FailureKind.AUTHENTICATION, 400, codes="api_key_invalid", words=("api key not valid",)),
+    _rule(FailureKind.NOT_FOUND, 404),
+    # Errors without a status: by their words; an error whose words say nothing may pass.
+    _rule(FailureKind.RATE_LIMIT, NO_STATUS, words=("rate.?limit", "too many requests", "throttl")),
+    _rule(
+        FailureKind.TRANSIENT, NO_STATUS,
+        words=("overloaded", "unavailable", "capacity", "time.?out", "timed out", "try again", "internal",
+               "server.error"),
+    ),
+    _rule(FailureKind.AUTHENTICATION, NO_STATUS, words=("api.?key", "unauthorized", "authenticat", "permission")),
+    _rule(FailureKind.NOT_FOUND, NO_STATUS, words=("not.found", "does not exist", "no such model")),
+    _rule(
+        FailureKind.BAD_REQUEST, NO_STATUS, words=("invalid", "bad.request", "unsupported", "not supported", "must be")
+    ),
+    _rule(FailureKind.TRANSIENT, NO_STATUS),
 )  # fmt: skip
 
 
-def kind_of_error(status: int, text: str, *, is_to_wait: bool = False) -> FailureKind:
-    """Return the kind of an HTTP error.
-
-    Parameters
-    ----------
-    status : int
-        400 or more.
-    text : str
-        Its body in lower case.
-    is_to_wait : bool
-        Whether the server says when to try again: then a 429 is not a spent quota, unless its code says so.
-    """
-    for rule in RULES:
-        if (rule.statuses is None or status in rule.statuses) and rule.words.search(text):
-            is_a_minutes = status == 429 and is_to_wait and rule.kind is FailureKind.QUOTA
-            if not is_a_minutes or "insufficient_quota" in text:
-                return rule.kind
-    return BY_STATUS.get(status, FailureKind.TRANSIENT if status >= 500 else FailureKind.BAD_REQUEST)
-
-
-def kind_of_words(text: str) -> FailureKind:
-    """Return the kind of an error without a status; if its words say nothing it may pass, so it is tried again."""
-    for rule in RULES:
-        if rule.words.search(text):
-            return rule.kind
-    return next((rule.kind for rule in _BY_WORDS if rule.words.search(text)), FailureKind.TRANSIENT)
+def kind_by_rules(error: ServerError) -> FailureKind:
+    """Return the kind of an error by the first rule that applies; else by the class of its status."""
+    by_status = FailureKind.TRANSIENT if error.status >= 500 else FailureKind.BAD_REQUEST
+    return next((rule.kind for rule in RULES if rule.applies(error)), by_status)

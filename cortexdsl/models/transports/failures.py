@@ -1,16 +1,15 @@
-"""Failed attempts to call a model: what went wrong, whether to wait, and what the attempt may have cost."""
+"""Failures of attempts to call a model, from HTTP responses and from exceptions."""
 
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
 from typing import Any
 
-from cortexdsl.models.transports.failure_kinds import FailureKind, kind_of_error, kind_of_words
+from cortexdsl.models.transports.failure_kinds import NO_STATUS, FailureKind, ServerError, kind_by_rules
 from cortexdsl.models.transports.interface import Usage
+from cortexdsl.models.transports.rate_headers import retry_after
 
 LONGEST_EXCERPT = 300
 
@@ -81,12 +80,8 @@ class Failure(Exception):  # noqa: N818 (it says what happened; the client decid
         return other
 
 
-_NO_KEY = re.compile(r"missing (?:\w+ )?(?:credentials|api[ _]key)|api[ _]key (?:\w+ ){,4}must be set", re.IGNORECASE)
-"""Errors of clients that have no key and send nothing; litellm reports a server error (OpenAI, Gemini)."""
-
-
 def from_status(status: int, body: str, headers: Mapping[str, str], now: float) -> Failure:
-    """Return the failure that an HTTP status and an OpenAI-like error body mean.
+    """Return the failure that an HTTP status and an error body mean, by the table of rules.
 
     Parameters
     ----------
@@ -94,21 +89,21 @@ def from_status(status: int, body: str, headers: Mapping[str, str], now: float) 
         400 or more.
     body : str
     headers : mapping
-        Looked at for `Retry-After` (seconds or an HTTP date).
+        Looked at for the seconds to wait.
     now : float
-        Seconds since the epoch, for `Retry-After` as a date.
+        Seconds since the epoch, for a wait until a date.
     """
-    what = f"HTTP {status}: {_message(body)}"
-    wait = retry_after(headers, now) or _delay(body)
-    kind = kind_of_error(status, body.lower(), is_to_wait=wait is not None)
-    return Failure(kind, what, retry_after=wait)
+    error = ServerError.read(status, body)
+    wait = retry_after(headers, now)
+    wait = error.wait if wait is None else wait
+    return Failure(kind_by_rules(error), f"HTTP {status}: {_message(body)}", retry_after=wait)
 
 
 def error_in(body: bytes) -> Failure | None:
     """Return the failure that the body of an HTTP status 200 reports; None if it reports none.
 
     Gateways such as OpenRouter send `{"error": {"message": ..., "code": 429}}`, or an `error` in a choice, after the
-    status has gone out. The kind is that of the code if it is a status, else that of the words.
+    status has gone out. A code that is a status counts as the status.
     """
     if _ERROR not in body:
         return None
@@ -121,61 +116,31 @@ def error_in(body: bytes) -> Failure | None:
     error = next((part["error"] for part in (content, choice) if isinstance(part, dict) and part.get("error")), None)
     if error is None or (choice is not None and choice.get("error") is not error):
         return None
-    message = _message(json.dumps({"error": error}))
+    text = json.dumps({"error": error})
     codes = [str(error.get(name)) for name in ("code", "status", "type")] if isinstance(error, dict) else []
-    status = next((int(code) for code in codes if re.fullmatch("[45][0-9][0-9]", code)), None)
-    words = " ".join([message, *codes]).lower()
-    kind = kind_of_error(status, words) if status is not None else kind_of_words(words)
-    return Failure(kind, f"HTTP 200 with an error: {message}")
+    status = next((int(code) for code in codes if re.fullmatch("[45][0-9][0-9]", code)), NO_STATUS)
+    read = ServerError.read(status, text)
+    return Failure(kind_by_rules(read), f"HTTP 200 with an error: {_message(text)}", retry_after=read.wait)
 
 
 _ERROR = b'"error"'
-
-
-_DELAY = re.compile(r'"retrydelay":\s*"(\d+(?:\.\d+)?)s"|please retry in (\d+(?:\.\d+)?) ?s', re.IGNORECASE)
-
-
-def _delay(text: str) -> float | None:
-    """Return the seconds after which Google lets a request be sent again; None if it says none, or for a day's quota.
-
-    It calls its limits per minute a quota, too.
-    """
-    found = _DELAY.search(text)
-    return float(found[1] or found[2]) if found and "perday" not in text.lower() else None
-
-
 NO_COMPLETION = "the body is not a chat completion"
 TOO_LARGE = "the reply is larger than 16 MB"
 _NAMES = re.compile(r"^(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)(?:: | - ))+")
+_NO_KEY = re.compile(r"missing (?:\w+ )?(?:credentials|api[ _]key)|api[ _]key (?:\w+ ){,4}must be set", re.IGNORECASE)
+"""Errors of clients that have no key and send nothing; litellm reports a server error (OpenAI, Gemini)."""
 
-# litellm's classes by name, so that nothing here imports it; the most special names come first in an MRO.
+# Exceptions that no response caused, by name, so that nothing here imports litellm. All others are told by status.
 _BY_CLASS: Mapping[str, FailureKind] = {
     "ContextWindowExceededError": FailureKind.CONTEXT_WINDOW,
     "ContentPolicyViolationError": FailureKind.CONTENT_FILTER,
     "APIResponseValidationError": FailureKind.MALFORMED,
     "JSONSchemaValidationError": FailureKind.MALFORMED,
     "JSONDecodeError": FailureKind.MALFORMED,
-    "AuthenticationError": FailureKind.AUTHENTICATION,
-    "PermissionDeniedError": FailureKind.AUTHENTICATION,
-    "NotFoundError": FailureKind.NOT_FOUND,
-    "RateLimitError": FailureKind.RATE_LIMIT,
     "Timeout": FailureKind.TRANSIENT,
     "TimeoutError": FailureKind.TRANSIENT,
     "APIConnectionError": FailureKind.TRANSIENT,
-    "ServiceUnavailableError": FailureKind.TRANSIENT,
-    "InternalServerError": FailureKind.TRANSIENT,
-    "BadGatewayError": FailureKind.TRANSIENT,
-    "BudgetExceededError": FailureKind.QUOTA,
-    "UnprocessableEntityError": FailureKind.BAD_REQUEST,
-    "BadRequestError": FailureKind.BAD_REQUEST,
 }
-
-
-_AS_WORDED = (
-    None, FailureKind.RATE_LIMIT, FailureKind.BAD_REQUEST, FailureKind.AUTHENTICATION, FailureKind.NOT_FOUND,
-    FailureKind.TRANSIENT,
-)  # fmt: skip
-"""Classes of litellm that say no more than the status: its words may say that the prompt is too long, or moderated."""
 
 
 def from_exception(error: BaseException, now: float) -> Failure:
@@ -184,34 +149,22 @@ def from_exception(error: BaseException, now: float) -> Failure:
     if ours is not None:
         return ours
     message = _NAMES.sub("", str(error))
-    kind = next((_BY_CLASS[c.__name__] for c in type(error).__mro__ if c.__name__ in _BY_CLASS), None)
+    names = [c.__name__ for c in type(error).__mro__]
+    kind = next((_BY_CLASS[name] for name in names if name in _BY_CLASS), None)
     status = getattr(error, "status_code", None)
-    response = getattr(error, "response", None)
-    # Exceptions of litellm have an empty response object of their own, and the server's headers as an attribute.
-    of_server = getattr(error, "litellm_response_headers", None)
-    headers: Mapping[str, str] = of_server or getattr(response, "headers", None) or {}
-    wait = retry_after(headers, now) or _delay(message)
-    if isinstance(status, int) and status >= 400 and kind in _AS_WORDED:
-        kind = kind_of_error(status, f"{message} {_codes(error)}".lower(), is_to_wait=wait is not None)
+    if kind is None and isinstance(status, int) and status >= 400:
+        kind = kind_by_rules(ServerError.read(status, message))
     if kind in (None, FailureKind.TRANSIENT) and _NO_KEY.search(message):
         kind = FailureKind.AUTHENTICATION
-    is_late = any(c.__name__ in ("Timeout", "TimeoutError") for c in type(error).__mro__)
+    # Exceptions of litellm have an empty response object of their own, and the server's headers as an attribute.
+    headers = getattr(error, "litellm_response_headers", None) or {}
+    is_late = "Timeout" in names or "TimeoutError" in names
     return Failure(
         kind or FailureKind.BAD_REQUEST,
         _told(message),
-        retry_after=wait,
+        retry_after=retry_after(headers, now),
         may_have_cost=is_late or None,
     )
-
-
-def _codes(error: BaseException | None) -> str:
-    """Return the codes and types of errors that an exception and its causes name; litellm's text leaves them out."""
-    found: list[str] = []
-    while error is not None and len(found) < 20:
-        # Of the instance alone: a property of an exception of aiohttp has another meaning, and warns.
-        found += [str(value) for name in ("code", "type") if (value := vars(error).get(name))]
-        error = error.__cause__ or error.__context__
-    return " ".join(found)
 
 
 def _told(message: str) -> str:
@@ -230,27 +183,6 @@ def _below(error: BaseException | None) -> Failure | None:
         seen.add(id(error))
         error = error.__cause__ or error.__context__
     return None
-
-
-def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Return the seconds that a `Retry-After` header asks to wait, or None (also if it is unreadable).
-
-    OpenAI and Azure also send `retry-after-ms`, which is more exact.
-    """
-    named = {name.lower(): value for name, value in headers.items()}
-    if (header := named.get("retry-after-ms")) is not None and re.fullmatch(r"\d+(\.\d+)?", header):
-        return float(header) / 1000
-    header = named.get("retry-after")
-    if header is None:
-        return None
-    try:
-        seconds = float(header)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(header).timestamp() - now
-        except (ValueError, TypeError, OverflowError):
-            return None
-    return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 def _message(body: str) -> str:

@@ -27,7 +27,7 @@ from cortexdsl.models.call_keys import plain
 from cortexdsl.models.transports.caching import with_cache_marks
 from cortexdsl.models.transports.completions import completion, read_completion
 from cortexdsl.models.transports.failure_kinds import FailureKind
-from cortexdsl.models.transports.failures import NO_COMPLETION, Failure, from_exception
+from cortexdsl.models.transports.failures import NO_COMPLETION, Failure, from_exception, from_status
 from cortexdsl.models.transports.interface import TIMEOUT, Raw, TransportType, is_streamed, timeout_of
 from cortexdsl.models.transports.rate_headers import note_headers
 from cortexdsl.models.transports.streams import STREAMED, is_stream, largest_body, merged_completion, refuse_broken
@@ -71,7 +71,7 @@ class LitellmTransport:
         parameters = sent_parameters(call)
         if not takes_seed(call.model.model):
             parameters.pop(SEED, None)
-        with refused_parameters(parameters):
+        with refused_parameters(call, parameters):
             return await self._post(call, api_base, api_key, parameters)
 
     async def _post(self, call: Call, api_base: str | None, api_key: str | None, parameters: Mapping[str, Any]) -> Raw:
@@ -316,6 +316,8 @@ def _bound_bodies() -> None:
             note_headers(response.headers)
             refuse_redirect(response.status_code, response.headers)
             body = await whole(response.stream.__aiter__(), response.headers, largest_body(response.headers))
+            if response.status_code >= 400:
+                raise from_status(response.status_code, body.decode("utf-8", "replace"), response.headers, time.time())
             if response.status_code < 300:
                 refuse_page(body)
                 (refuse_broken if is_stream(body) else refuse_error)(body)

@@ -67,7 +67,9 @@ def merged_completion(body: bytes) -> bytes:
     refuse_broken(body)
     message: dict[str, Any] = {}
     texts: dict[str, list[str]] = {}
+    parts: list[Any] = []  # of a content that is a list, as Mistral's
     finish_reason, usage, tokens, has_choice = None, None, list[Any](), False
+    has_parts = False
     for event in _events(body):
         chunk = _chunk(event)
         usage = chunk.get("usage") or usage
@@ -80,12 +82,19 @@ def merged_completion(body: bytes) -> bytes:
             for name, value in delta.items() if isinstance(delta, Mapping) else ():
                 if name in _TEXTS and isinstance(value, str):
                     texts.setdefault(name, []).append(value)
+                    parts += [{"type": "text", "text": value}] if name == "content" else []
+                elif name == "content" and isinstance(value, list):
+                    texts.setdefault(name, [])
+                    parts += value
+                    has_parts = True
                 elif value:
                     message[name] = value
             logprobs = choice.get("logprobs")
             if isinstance(logprobs, Mapping) and isinstance(logprobs.get("content"), list):
                 tokens += logprobs["content"]
-    message = {"content": None, **message, **{name: "".join(parts) for name, parts in texts.items()}}
+    message = {"content": None, **message, **{name: "".join(pieces) for name, pieces in texts.items()}}
+    if has_parts:
+        message["content"] = parts
     choice = {"index": 0, "finish_reason": finish_reason, "message": message}
     if tokens:
         choice["logprobs"] = {"content": tokens}

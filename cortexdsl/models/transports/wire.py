@@ -8,15 +8,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import ipaddress
+import re
 import zlib
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from cortexdsl.core import Call, Image
+from cortexdsl.core import Call, Image, Message
 from cortexdsl.models.call_keys import plain
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import TOO_LARGE, Failure, error_in
@@ -31,14 +32,25 @@ def messages_of(call: Call) -> list[dict[str, Any]]:
     Failure
         Bad request if the file of an image is gone, or has changed since the dataset was loaded.
     """
-    messages: list[dict[str, Any]] = [
-        {name: _sendable(text) for name, text in message.items()} for message in call.messages
-    ]
+    said = _without_system(call.messages) if SYSTEM in call.model.refused else call.messages
+    messages: list[dict[str, Any]] = [{name: _sendable(text) for name, text in message.items()} for message in said]
     if call.images:
         last = messages[-1]
         pictures = [{"type": "image_url", "image_url": {"url": _sent(image)}} for image in call.images]
         messages[-1] = {**last, "content": [*pictures, {"type": "text", "text": last["content"]}]}
     return messages
+
+
+def _without_system(messages: Sequence[Message]) -> list[Message]:
+    """Return messages in which the system message begins that of the user, and the roles alternate."""
+    joined: list[Message] = []
+    for message in messages:
+        role = "user" if message["role"] == SYSTEM else message["role"]
+        if joined and joined[-1]["role"] == role:
+            joined[-1] = {"role": role, "content": f"{joined[-1]['content']}\n\n{message['content']}"}
+        else:
+            joined.append({"role": role, "content": message["content"]})
+    return joined
 
 
 def _sendable(text: str) -> str:
@@ -158,6 +170,16 @@ def _unpacked(body: bytes, encoding: str) -> bytes:
 
 
 SEED, MOST, MOST_RENAMED = "seed", "max_tokens", "max_completion_tokens"
+SYSTEM = "system"
+"""The name of a refused role among refused parameters."""
+_NO_SYSTEM = re.compile(
+    r"system role (?:is )?not supported"  # the chat template of Gemma
+    r"|does not support ['\"]?system['\"]?|unsupported role:? ['\"]?system"  # o1
+    r"|only user(?:,| and) assistant(?: and tool)? roles are supported|roles must alternate"  # of Mistral, Llama 2
+    r"|developer instruction is not enabled"  # Gemma at Google
+    r"|system (?:message|prompt|instruction)s? (?:is|are) not (?:supported|enabled|allowed)"
+)
+"""What servers say if the chat template of a model has no place for a system message."""
 
 
 def sent_parameters(call: Call) -> dict[str, Any]:
@@ -172,12 +194,17 @@ def sent_parameters(call: Call) -> dict[str, Any]:
 
 
 @contextmanager
-def refused_parameters(sent: Mapping[str, Any]) -> Iterator[None]:
-    """Mark a failure that says which of the sent parameters was refused, if the call can be sent without it."""
+def refused_parameters(call: Call, sent: Mapping[str, Any]) -> Iterator[None]:
+    """Mark a failure that says which of the sent parameters was refused, if the call can be sent without it.
+
+    A model that takes no system message is sent it in the message of the user.
+    """
     try:
         yield
     except Failure as failure:
         words = failure.what.lower()
+        if SYSTEM not in call.model.refused and len(call.messages) > 1 and _NO_SYSTEM.search(words):
+            failure.refused = SYSTEM  # some servers report the error of the template with status 500
         if failure.kind is FailureKind.BAD_REQUEST:
             if MOST in sent and MOST in words and MOST_RENAMED in words:
                 failure.refused = MOST

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.display.wording import duration
-from cortexdsl.numbers import NOTHING, counted, number
+from cortexdsl.numbers import NOTHING, counted, in_dollars, number
 from cortexdsl.records.seed_probes import SeedProbe, read_seed_probes
 from cortexdsl.records.tallies import (
     SERVER_COUNTS,
@@ -156,7 +156,7 @@ def _dollars(own: TallySum) -> TableEntry:
         return TableEntry(SHARED, (0.0,))
     if not own.is_priced and not own.dollars:
         return TableEntry(NOTHING, (None,))
-    return TableEntry(f"{own.dollars:,.2f}{'' if own.is_priced else ' +'}", (own.dollars,))
+    return TableEntry(f"{in_dollars(own.dollars)}{'' if own.is_priced else ' +'}", (own.dollars,))
 
 
 def _saved(own: TallySum) -> TableEntry:
@@ -194,7 +194,7 @@ def _elapsed(tallies: Sequence[JobTally]) -> tuple[str, bool]:
 
 
 def _brief(total: TallySum, tallies: Sequence[JobTally]) -> str:
-    dollars = f"{total.dollars:,.2f} dollars, " if total.dollars else ""
+    dollars = f"{in_dollars(total.dollars)} dollars, " if total.dollars else ""
     return f"{counted(total.calls.get('asked', 0), 'call')}, {dollars}{_elapsed(tallies)[0]}"
 
 
@@ -205,7 +205,7 @@ def _sentence(total: TallySum, tallies: Sequence[JobTally]) -> str:
         f" ({number(total.input_tokens, 1)} tokens in, {number(total.output_tokens, 1)} out)"
     ]
     if total.dollars:
-        parts.append(f"for {total.dollars:,.2f} dollars" + ("" if total.is_priced else " and what had no price"))
+        parts.append(f"for {in_dollars(total.dollars)} dollars" + ("" if total.is_priced else " and what had no price"))
     elapsed, is_whole = _elapsed(tallies)
     said = " ".join(parts) + (f", from the first to the last in {elapsed}." if is_whole else f", in {elapsed} of work.")
     if shared := total.calls.get("shared", 0):

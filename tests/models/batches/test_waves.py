@@ -422,3 +422,26 @@ def test_a_torn_line_of_the_log_of_waves_is_mended(tmp_path: Path) -> None:
         log.write(b'{"schema_version": 2, "key": "0123')
     assert time.run(scene()).error is None
     assert stub.sizes() == [1]
+
+
+@BOTH
+def test_results_that_end_early_are_fetched_again_and_not_paid_again(tmp_path: Path, entry: dict[str, Any]) -> None:
+    """The provider counts three results, and the first download has two."""
+    time, stub = scene_of()
+    answer, cut = stub.answer, list[int]()
+
+    def cut_once(request: httpx.Request) -> httpx.Response:
+        response = answer(request)
+        if request.url.path.endswith(("/content", "/results")) and not cut:
+            cut.append(1)
+            return httpx.Response(200, text="".join(response.text.splitlines(keepends=True)[:2]))
+        return response
+
+    stub.answer = cut_once  # type: ignore[method-assign]
+
+    async def scene() -> list[Reply]:
+        async with client_of(tmp_path, time, stub) as client:
+            return list(await asyncio.gather(*(client(call_of(text, **entry)) for text in ("one", "two", "three"))))
+
+    assert [reply.error for reply in time.run(scene())] == [None] * 3
+    assert (stub.sizes(), stub.most_paid) == ([3], 1)

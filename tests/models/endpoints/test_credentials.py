@@ -13,6 +13,7 @@ from cortexdsl.cli.main import main
 from cortexdsl.core import Model
 from cortexdsl.errors import InputError
 from cortexdsl.jobs.serve import refuse_unset
+from cortexdsl.models.endpoints import credentials
 from cortexdsl.models.endpoints.credentials import (
     PROVIDER_KEYS,
     Secrets,
@@ -228,3 +229,12 @@ def test_a_run_does_not_begin_without_the_keys_of_its_providers(
     without_keys.setenv("ANTHROPIC_AUTH_TOKEN", "x")
     without_keys.setenv("OPENAI_API_KEY", "x")
     refuse_unset([plan])
+
+
+def test_a_package_that_a_provider_needs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """litellm imports `google.auth` for Vertex AI, and does not depend on it."""
+    monkeypatch.setattr(credentials.importlib.util, "find_spec", lambda name: None)
+    assert credentials.missing_package("vertex_ai/gemini-2.5-flash") == "google-auth"
+    assert credentials.missing_package("gemini/gemini-2.5-flash") is None
+    monkeypatch.setattr(credentials.importlib.util, "find_spec", lambda name: object())
+    assert credentials.missing_package("vertex_ai/gemini-2.5-flash") is None

@@ -179,9 +179,10 @@ def test_a_reply(
 def test_a_failure_is_of_its_kind_and_in_the_servers_words(
     provider: str, status: int, body: Any, kind: FailureKind, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Through litellm and straight to the server, a refusal begins with its status."""
     failure, _ = told(provider, status, body, monkeypatch)
     assert isinstance(failure, Failure), failure
-    assert (failure.kind, failure.what) == (kind, words)
+    assert (failure.kind, failure.what) == (kind, f"HTTP {status}: {words}" if status >= 400 else words)
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,10 @@ NOW = 1_800_000_000.0  # 2027-01-15T08:00:00Z
         ({"x-ratelimit-remaining-requests": "nan", "x-ratelimit-reset-requests": "1s"}, []),
         ({"x-ratelimit-remaining-requests": "5", "x-ratelimit-reset-requests": "soon"}, []),
         ({"x-ratelimit-remaining-requests": "5", "x-ratelimit-reset-requests": ""}, []),
-        ({"x-ratelimit-remaining-requests": "5"}, []),
+        ({"x-ratelimit-remaining-requests": "5"}, [Allowance("requests", 5, 1)]),  # Azure names no reset
+        ({"ratelimitbysize-remaining": "0", "ratelimitbysize-reset": "42"}, [Allowance("tokens", 0, 42)]),  # Mistral
+        ({"x-ratelimit-remaining-tokens-minute": "0"}, [Allowance("tokens", 0, 1)]),  # Mistral
+        ({"x-ratelimit-remaining-req-minute": "3"}, [Allowance("requests", 3, 1)]),  # Mistral
         ({"anthropic-ratelimit-requests-remaining": "5", "anthropic-ratelimit-requests-reset": "2027-01-15"}, []),
         ({}, []),
     ],
