@@ -34,11 +34,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from hashlib import sha256
-from typing import Literal
+from typing import Literal, NoReturn
 
 from cortexdsl.claims.comparisons import read_comparison, read_quantity, split_outside
 from cortexdsl.claims.values import (
+    CLAIMED_METRICS,
     EVERY,
     LIKE_THESE,
     NONE,
@@ -196,7 +198,7 @@ def _dominates(text: str, clause: re.Match[str], these: bool, where: str) -> All
             fail(where, text, f"{item.strip()!r} is not a metric", _DOMINATING)
         metric, better = match["metric"], better_of(match["metric"])
         if better == "neither":
-            fail(where, text, f"neither direction of {metric} is a merit", "compare it in a claim of its own")
+            _without_direction(text, metric, "compare it in a claim of its own", where)
         higher, margin = better == "higher", match["number"]
         strict = strict or margin is None
         sign = f" {'-' if higher else '+'} {margin}" if margin else ""
@@ -221,10 +223,20 @@ def _front(text: str, clause: re.Match[str], where: str) -> Front:
         if not re.fullmatch(r"[A-Za-z_]\w*", metric):
             fail(where, text, f"{metric!r} is not a metric", _ON_FRONT)
         if better_of(metric) == "neither":
-            fail(where, text, f"neither direction of {metric} is a merit", _ON_FRONT)
+            _without_direction(text, metric, _ON_FRONT, where)
     if len(set(metrics)) < len(metrics) or len(metrics) < 2:
         fail(where, text, "a front has two different metrics or more", _ON_FRONT)
     return Front(text, clause["name"].strip(), metrics, dataset)
+
+
+def _without_direction(text: str, metric: str, remedy: str, where: str) -> NoReturn:
+    """Refuse a claim that needs the better direction of a metric without one."""
+    if metric in CLAIMED_METRICS:
+        fail(where, text, f"neither direction of {metric} is a merit", remedy)
+    near = get_close_matches(metric, CLAIMED_METRICS, 1)
+    nearest = f"did you mean {near[0]}? " if near else ""
+    what = f"which direction of {metric} is better is not known"
+    fail(where, text, what, f"{nearest}For a column of a table, give compare --lower {metric} or --higher {metric}")
 
 
 def _slice(text: str, name: str, axes: int, where: str) -> Slice:
@@ -263,6 +275,6 @@ def _best(text: str, match: re.Match[str], dataset: str | None, where: str) -> B
     metric = match["metric"] or "accuracy"
     better = better_of(metric)
     if match["end"] == "best" and better == "neither":
-        fail(where, text, f"neither direction of {metric} is a merit", "write highest or lowest for best")
+        _without_direction(text, metric, "write highest or lowest for best", where)
     is_lowest = match["end"] == "lowest" or (match["end"] == "best" and better == "lower")
     return Best(text, metric, chosen, match["value"].strip(), "lowest" if is_lowest else "highest", dataset)

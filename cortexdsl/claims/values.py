@@ -9,11 +9,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher, get_close_matches
-from math import inf
 from typing import Literal, NoReturn, TypeAlias
 
 from cortexdsl.core import EMPTY
-from cortexdsl.core.metrics import CALIBRATION, METRICS, POOLED, Better, find_metric, names_of
+from cortexdsl.core.metrics import CALIBRATION, METRICS, POOLED, Better, column_metric, find_metric, names_of
 from cortexdsl.errors import Problem, SpecError
 
 KNOWN_METRICS = names_of(METRICS.values())
@@ -49,14 +48,12 @@ def bound_of(metric: str) -> str:
 
 def range_of(metric: str) -> tuple[float, float]:
     """Return the range of the mean of a metric; (-inf, inf) for a name that is not declared."""
-    known = find_metric(metric)
-    return known.range if known else (-inf, inf)
+    return column_metric(metric).range
 
 
 def better_of(metric: str) -> Better:
-    """Return which direction of a metric is better; `higher` for a name that is not declared."""
-    known = find_metric(metric)
-    return known.better if known else "higher"
+    """Return which direction of a metric or column is better."""
+    return column_metric(metric).better
 
 
 def alike(first: str, second: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -15,6 +15,7 @@ from cortexdsl.claims.meaning import needs_answers
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import Claim
 from cortexdsl.core import Family
+from cortexdsl.core.metrics import column_metric, described_columns, find_metric, is_share
 from cortexdsl.errors import DataError, InputError
 from cortexdsl.numbers import THIN, counted
 from cortexdsl.plan.layout import Layout
@@ -25,7 +26,6 @@ from cortexdsl.plan.persistence.verification import record_faults
 from cortexdsl.report.frames import ClaimRow, read_row
 from cortexdsl.report.phrasing.claims import answer
 from cortexdsl.report.phrasing.comparisons import claims_tested, differences_tested
-from cortexdsl.stats.inference.bayes import bayes_families
 from cortexdsl.stats.inference.bootstrap import DRAWS
 from cortexdsl.stats.inference.families import CORRECTIONS, compare_families, missing_bounds
 from cortexdsl.stats.inference.joint import omnibus_families
@@ -60,6 +60,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--metric", action="append", metavar="COLUMN", help="the column to compare (default: score); repeatable"
     )
+    for option in ("lower", "higher"):
+        parser.add_argument(
+            f"--{option}", action="append", default=[], metavar="COLUMN",
+            help=f"a column in which {option} values are better. Needed only for claims that ask which cell is better, "
+                 "if the name of the column does not say it, as `tokens` does. Repeatable",
+        )  # fmt: skip
     parser.add_argument(
         "--correction",
         default="holm",
@@ -78,15 +84,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the largest value that a column can have, such as tokens=16000. The sample may have missed"
              " rare values of this size. If they could change the verdict of a claim, it is undecided. Repeatable",
     )  # fmt: skip
-    parser.add_argument(
-        "--rope",
-        type=float,
-        metavar="WIDTH",
-        help="also print the probabilities that a cell is "
-        "worse, practically the same, or better. "
-        "Differences up to WIDTH are practically the "
-        "same",
-    )
     parser.add_argument(
         "--stopping",
         type=int,
@@ -109,8 +106,19 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--draws is at least 1, --seed at least 0")
     if len(args.scores) > 1:
         return _pool(args)
-    claims = [parse_claim(text, "--claim") for text in args.claim]
-    table = _with_bounds(_table(args, claims), args.most)
+    table = _with_bounds(_table(args), args.most)
+    numbers = _check_directions(table, args.lower, args.higher)
+    with described_columns(args.lower, args.higher, numbers):
+        return _compare(args, table, [parse_claim(text, "--claim") for text in args.claim])
+
+
+def _compare(args: argparse.Namespace, table: ScoreTable, claims: Sequence[Claim]) -> int:
+    """Compare the cells of one table, and test claims."""
+    if not args.answers and any(needs_answers(claim) for claim in claims):
+        path = _scores(args.scores[0])
+        answers = answers_for(path)
+        check_files(Layout(path.parent.as_posix()), answers)
+        table = with_answers(table, answers) if answers else table
     arms = arms_of(table.cells)
     reference = find_arm(arms, args.to).cell
     cells = tuple(args.cells or (cell for cell in table.cells if cell != reference))
@@ -133,13 +141,12 @@ def run(args: argparse.Namespace) -> int:
         print(f"{row.test} of {row.metric} on {row.dataset}: {row.statistic:.4g}, p {row.p:.4g} ({row.cells} cells)")
     _print_bounds(missing_bounds(table, families, metrics, args.seed, draws=args.draws))
     _print_ranks(table, metrics)
-    if args.rope is not None:
-        read = bayes_families(table, families, metrics, args.rope, args.seed)
-        print(f"probabilities, the same being within {args.rope:g}:")
-        print(read.drop(columns=["family", "reference", "rope"]).to_string(index=False, float_format="%.3f"))
     if args.stopping is not None:
         early = stopping_point(table, claims, batch=args.stopping, fewest=args.stopping, correction=args.correction)
         _print_stopping(early)
+    named = [*metrics, *(metric for claim in claims for metric in claim.metrics)]
+    for line in _directions(named, {*args.lower, *args.higher}):
+        print(line)
     if args.claim:
         print(f"claims, p {how_adjusted(args.correction, len(claims))}:")
         columns = ["claim", "verdict", "exploratory", "estimate", *HEADS, "p_adjusted"]
@@ -160,16 +167,46 @@ def _claims_in_words(verdicts: pd.DataFrame) -> Iterator[tuple[str, str]]:
         yield sentences.claim, " ".join(filter(None, [sentences.evidence, sentences.note]))
 
 
-def _table(args: argparse.Namespace, claims: Sequence[Claim]) -> ScoreTable:
-    """Read the scores, and the answers if a claim needs them."""
+def _table(args: argparse.Namespace) -> ScoreTable:
+    """Read the scores, and the answers of `--answers`."""
     path = _scores(args.scores[0])
     check_own_files([path])
+    check_files(Layout(path.parent.as_posix()), [])
     table = read_table(path)
-    if args.answers:
-        return with_answers(table, [args.answers], as_said=False)
-    answers = answers_for(path) if any(needs_answers(claim) for claim in claims) else []
-    check_files(Layout(path.parent.as_posix()), answers)
-    return with_answers(table, answers) if answers else table
+    return with_answers(table, [args.answers], as_said=False) if args.answers else table
+
+
+def _check_directions(table: ScoreTable, lower: Sequence[str], higher: Sequence[str]) -> list[str]:
+    """Check the columns of `--lower` and `--higher`; return the shares by name whose values are not in [0, 1].
+
+    Raises
+    ------
+    InputError
+        A column has both directions, or is a metric of debates.
+    DataError
+        There is no such column.
+    """
+    for name in (*lower, *higher):
+        table.metric(name)
+        if known := find_metric(name):
+            raise InputError(f"{name} is a metric whose better direction is known: {known.better}")
+        if name in lower and name in higher:
+            raise InputError(f"{name} is both --lower and --higher")
+    others = [name for name in table.metrics if find_metric(name) is None and is_share(name)]
+    values = {name: table.column(name) for name in others}
+    return [name for name in others if ((values[name] < 0) | (values[name] > 1)).any()]
+
+
+def _directions(names: Iterable[str], described: Collection[str]) -> Iterator[str]:
+    """Yield how each column that is not a metric of debates is read."""
+    for name in dict.fromkeys(names):
+        if find_metric(name) is not None:
+            continue
+        better = column_metric(name).better
+        if better == "neither":
+            yield f"{name}: which direction is better is not known (--lower {name} or --higher {name} says it)"
+        else:
+            yield f"{name}: {better} is better{'' if name in described else ', by its name'}"
 
 
 def _with_bounds(table: ScoreTable, stated: Sequence[str]) -> ScoreTable:
@@ -207,9 +244,9 @@ def _scores(path: Path) -> Path:
 
 def _pool(args: argparse.Namespace) -> int:
     """Pool several experiments."""
-    if args.claim or args.answers or args.stopping is not None or args.rope is not None:
+    if args.claim or args.answers or args.stopping is not None:
         raise InputError(
-            "--claim, --answers, --stopping and --rope are about one experiment; leave them out, or give one table"
+            "--claim, --answers and --stopping are about one experiment; leave them out, or give one table"
         )
     for path in args.scores:
         check_own_files([_scores(path)])

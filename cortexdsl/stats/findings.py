@@ -59,7 +59,7 @@ class Finding:
     unseen : Unseen
         Whether large values that no question showed would reverse the finding; it then decides nothing.
     corrected : float
-        The estimate, corrected for looks that could have stopped the experiment; NaN without such looks.
+        The estimate, corrected for looks that could have stopped the experiment; NaN without `stopping`.
     parts : int
         For a claim that several things hold and that seems false: the number of tests that share the error of saying
         so. `p` is the smallest of theirs times this number.

@@ -41,11 +41,13 @@ def test_a_half_in_a_third_cell_changes_no_comparison_of_two_others() -> None:
 
 
 def test_a_missing_score_is_wrong_only_beside_scores() -> None:
-    """In a column of percentages nothing can stand in for a missing value; in one of scores 0 can."""
+    """Of percentages, or of an unknown column, nothing can replace a missing value; of scores 0 can."""
     percent = long_table({"a": np.array([[80.0, 70.0, np.nan]]), "b": np.array([[60.0, 50.0, 40.0]])}, "mark")
     assert _row(percent, "mark(a) > mark(b)")["test"] == "none: a lacks 1 of 3 values of mark"
-    scores = long_table({"a": np.array([[1.0, 0.0, np.nan]]), "b": np.array([[0.0, 1.0, 0.0]])}, "mark")
-    assert not _row(scores, "mark(a) > mark(b)")["test"].startswith("none")
+    values = {"a": np.array([[1.0, 0.0, np.nan]]), "b": np.array([[0.0, 1.0, 0.0]])}
+    assert _row(long_table(values, "mark"), "mark(a) > mark(b)")["test"] == "none: a lacks 1 of 3 values of mark"
+    scores = long_table(values, "correct")
+    assert not _row(scores, "correct(a) > correct(b)")["test"].startswith("none")
 
 
 def test_a_trend_lies_over_the_numbers_of_its_axis() -> None:

@@ -158,17 +158,12 @@ def test_compare_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "no cell 'd'" in capsys.readouterr().err
 
 
-def test_several_datasets_and_probabilities_on_the_command_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Three cells on two datasets are ranked over datasets; with --rope, one dataset is read as probabilities."""
+def test_several_datasets_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Three cells on two datasets are ranked over datasets."""
     scores = tmp_path / "scores.csv"
     pd.concat([_three().assign(dataset=name) for name in ("x", "y")]).to_csv(scores, index=False)
     assert main(["compare", str(scores), "--to", "a"]) == 0
     assert "ranks of score over 2 datasets" in capsys.readouterr().out
-    _three().to_csv(scores, index=False)
-    assert main(["compare", str(scores), "--to", "a", "--rope", "0.05"]) == 0
-    assert "probabilities, the same being within 0.05" in capsys.readouterr().out
 
 
 def _noisy(cells: int, questions: int, seed: int = 3) -> pd.DataFrame:

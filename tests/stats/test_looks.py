@@ -65,6 +65,15 @@ def test_verdicts_of_a_stopped_experiment_say_it() -> None:
     assert np.isnan(plain["corrected"])
 
 
+def test_a_claim_that_the_first_look_decides_has_its_estimate_as_the_corrected_one() -> None:
+    """No earlier look could have stopped the experiment, so nothing is to be corrected."""
+    frame = long_table({"a": np.ones((1, 200)), "b": np.zeros((1, 200))})
+    found = stopping_point(frame, ["accuracy(a) > accuracy(b)", "accuracy(a) > 0.5"], batch=50, fewest=50)
+    assert len(found.looks) == 1
+    assert found.verdicts["corrected"].tolist() == [1.0, 1.0]
+    assert not found.verdicts["note"].str.contains("corrected").any()
+
+
 def test_ratios_and_values_are_corrected_in_their_units() -> None:
     random = np.random.default_rng(3)
     cells = {"a": (random.random((1, 800)) < 0.55).astype(float), "b": (random.random((1, 800)) < 0.75).astype(float)}

@@ -1,4 +1,4 @@
-"""Several datasets: Demsar's worked example, the tie trap; Bayesian comparisons against values of R."""
+"""Several datasets: Demsar's worked example, the tie trap."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from cortexdsl.core import Family
-from cortexdsl.errors import DataError, InputError
-from cortexdsl.stats.inference.bayes import bayes_families, difference_posterior, signed_rank_posterior
+from cortexdsl.errors import DataError
 from cortexdsl.stats.inference.families import adjust
 from cortexdsl.stats.inference.rankings import critical_difference, iman_davenport, rank_cells, rank_methods
-from tests.stats.tables import long_table, two_by_two
+from tests.stats.tables import long_table
 
 RANKS = [44 / 14, 28 / 14, 40.5 / 14, 27.5 / 14]
 """Mean ranks of C4.5, +m, +cf, +m+cf on 14 data sets: 3.143, 2.000, 2.893, 1.964 (Demsar 2006, Table 6)."""
@@ -94,83 +92,3 @@ def test_cells_of_a_table_are_ranked_over_its_datasets() -> None:
     assert rank_cells(frame, "t").ranks.to_dict() == {"a": 1, "b": 2, "c": 3}
     with pytest.raises(DataError, match="3 methods and 2 datasets"):
         rank_cells(frame[frame.cell != "c"], "t")
-
-
-def test_posterior_of_a_difference() -> None:
-    """Symmetric around 0 with a region of one standard error: P(|t_10| <= 1) = 0.6591 (R: pt(1, 10) - pt(-1, 10))."""
-    assert difference_posterior(0, 1, 10, 1) == pytest.approx((0.17045, 0.65911, 0.17045), abs=1e-5)
-    assert difference_posterior(0.1, 0, 10, 0.05) == (0, 0, 1)
-
-
-def test_bayesian_reading_of_a_family() -> None:
-    random = np.random.default_rng(0)
-    values = {c: (random.random((2, 200)) < p).astype(float) for c, p in (("a", 0.5), ("b", 0.8))}
-    row = bayes_families(long_table(values), [Family("f", ("b",), "a")], ["score"], rope=0.05, seed=1).iloc[0]
-    assert row["p_better"] > 0.99
-    assert row[["p_worse", "p_equivalent", "p_better"]].sum() == pytest.approx(1)
-
-
-def test_signed_rank_over_datasets() -> None:
-    """Eight datasets, all better by far more than the region: the next one is too."""
-    pytest.importorskip("baycomp", reason="the extra `bayes` is not installed")
-    worse, same, better = signed_rank_posterior([0.1, 0.12, 0.2, 0.09, 0.11, 0.3, 0.15, 0.1], 0.01, seed=1, draws=2000)
-    assert better > 0.95
-    assert worse + same + better == pytest.approx(1)
-
-
-def test_fewer_tokens_are_better_in_a_bayesian_reading() -> None:
-    """The registry says that fewer input tokens are better: a cell that needs half of them is better, for sure."""
-    random = np.random.default_rng(0)
-    values = {"a": random.normal(100, 5, (1, 50)), "b": random.normal(50, 5, (1, 50))}
-    row = bayes_families(long_table(values, "input_tokens"), [Family("f", ("b",), "a")], ["input_tokens"], 1, 1).iloc[0]
-    assert (row["p_better"], row["better"]) == (pytest.approx(1), "lower")
-
-
-FAMILY = [Family("f", ("a",), "b")]
-
-
-@pytest.mark.parametrize(
-    ("mean", "expected"),
-    [(-0.2, (1, 0, 0)), (-0.1, (0, 1, 0)), (0.0, (0, 1, 0)), (0.1, (0, 1, 0)), (0.1001, (0, 0, 1))],
-)
-def test_without_error_all_probability_lies_at_the_mean(mean: float, expected: tuple[float, ...]) -> None:
-    """The ends of the region belong to it."""
-    assert difference_posterior(mean, 0.0, 9, 0.1) == expected
-
-
-def test_a_posterior_is_students_around_the_mean() -> None:
-    worse, same, better = difference_posterior(0.05, 0.02, 9, 0.01)
-    assert worse == pytest.approx(stats.t.cdf(-3, 9))
-    assert better == pytest.approx(stats.t.cdf(2, 9))
-    assert worse + same + better == pytest.approx(1)
-
-
-def test_of_questions_the_degrees_of_freedom_are_one_less() -> None:
-    """Ten paired differences: mean over its standard error, nine degrees; a gap has no row."""
-    values = two_by_two(3, 4, 1, 2)
-    row = bayes_families(long_table(values), FAMILY, ["score"], 0.0, seed=1).iloc[0]
-    differences = (values["a"] - values["b"])[0]
-    assert row["p_better"] == pytest.approx(stats.t.cdf(differences.mean() / stats.sem(differences), 9))
-    assert (row["posterior"], row["better"], row["p_equivalent"]) == ("t", "higher", 0.0)
-    gap = long_table({"a": np.array([[1.0, np.nan]]), "b": np.ones((1, 2))}, "input_tokens")
-    assert bayes_families(gap, FAMILY, ["input_tokens"], 0.0, seed=1).empty
-
-
-@pytest.mark.parametrize(("metric", "better"), [("input_tokens", "lower"), ("density", "neither"), ("dvc", "higher")])
-def test_better_is_what_the_metric_says(metric: str, better: str) -> None:
-    random = np.random.default_rng(1)
-    low = random.random((1, 20))
-    frame = long_table({"a": low, "b": low + random.normal(0.4, 0.1, (1, 20))}, metric)
-    row = bayes_families(frame, FAMILY, [metric], 0.01, seed=1).iloc[0]
-    assert row["better"] == better
-    assert (row["p_better"] > 0.99) == (better == "lower")
-    assert (row["p_worse"] > 0.99) == (better != "lower")
-
-
-def test_one_dataset_has_no_row_for_a_next_one_and_a_region_is_no_less_than_nothing() -> None:
-    frame = long_table(two_by_two(3, 4, 1, 2))
-    assert bayes_families(frame, FAMILY, ["score"], 0.0, seed=1)["dataset"].tolist() == ["data"]
-    two = pd.concat([frame.assign(dataset=name) for name in "xy"])
-    assert bayes_families(two, FAMILY, ["score"], 0.01, seed=1)["dataset"].tolist() == ["x", "y", "all"]
-    with pytest.raises(InputError, match=r"half-width of at least 0, not -0\.1$"):
-        bayes_families(frame, FAMILY, ["score"], -0.1, seed=1)

@@ -285,6 +285,25 @@ def _tokens(random: Generator, questions: int, replicates: int) -> Made:
     }
 
 
+def _rare_ends(random: Generator, questions: int, _: int) -> Made:
+    """F1 and Brier scores of which one question in fifty (or thirty) is at the bad end of the range."""
+    shape = (1, questions)
+    high, other = (np.where(random.random(shape) < 0.02, 0.0, random.uniform(0.9, 1.0, shape)) for _ in "ab")
+    wide = np.where(random.random(shape) < 0.03, 0.0, random.uniform(0.7, 1.0, shape))
+    frame = table({"a": high, "b": random.uniform(0.881, 0.981, shape), "c": wide, "d": other}, "f1")
+    right = random.random((4, questions)) < 0.98
+    frame["brier_stated"] = (random.uniform(0.88, 0.98, right.shape) - right).ravel() ** 2
+    brier = 0.0229333  # .98 of a mean square of .0057333, .02 of one of .8657333
+    return score_table(frame), {
+        "F1 .9 to 1, 2 % at 0, fixed value": ("f1(a) > 0.931", "both"),
+        "F1 .9 to 1, 2 % at 0, difference to one without": ("f1(a) > f1(b)", "both"),
+        "F1 .7 to 1, 3 % at 0, fixed value": ("f1(c) > 0.8245", "both"),
+        "F1 .9 to 1, 2 % at 0, difference of two such": ("f1(a) > f1(d)", "both"),
+        "Brier, accuracy .98, fixed value": (f"brier(a) < {brier}", "both"),
+        "Brier, accuracy .98, difference": ("brier(a) < brier(b)", "both"),
+    }
+
+
 # ---------------------------------------------------------------- whole debates
 def _whole(kind: str, ease: float, random: Generator, questions: int, replicates: int) -> Made:
     """Two equal cells; each metric of the confidence of whole debates against its true value, and of both cells."""
@@ -324,4 +343,5 @@ def groups() -> Iterator[Group]:
         yield Group(f"runaways, {said}", LARGE, partial(_runaways, 0.01, 40.0, plan))
         yield Group(f"long replies, {said}", LARGE, partial(_runaways, 0.04, 10.0, plan))
         yield Group(f"rare rounds, {said}", (*ONCE, (50, 3)), partial(_counts, plan))
+    yield Group("rare bad values", ((20, 1), (50, 1), (150, 1)), _rare_ends)
     yield Group("lognormal tokens", (*ONCE, (50, 3)), _tokens)

@@ -21,7 +21,7 @@ from cortexdsl.stats.inference.bootstrap import DRAWS
 from cortexdsl.stats.inference.contrasts import contrast_outcomes
 from cortexdsl.stats.inference.outcomes import LEVEL, Outcome
 from cortexdsl.stats.inference.phrases import joined
-from cortexdsl.stats.inference.unseen import Unseen, extremes, moved_by
+from cortexdsl.stats.inference.unseen import Unseen, extremes_of, moved_by
 from cortexdsl.stats.tables.score_table import ALL, ScoreTable, absent_of, score_table
 from cortexdsl.stats.tables.units import Units, units, with_doubtful_rows
 
@@ -263,7 +263,8 @@ def _unseen(sample: Units, table: ScoreTable) -> list[Unseen]:
     for cell in range(len(sample.cells) - 1):
         pair = [cell, len(sample.cells) - 1]
         quantities = [Quantity(sample.metric, sample.cells[i]) for i in pair]
-        values = extremes(table, quantities, sample.values[pair]) if not sample.gaps[pair].any() else iter(())
+        known = not sample.gaps[pair].any()
+        values = extremes_of(sample, table, quantities, pair, sample.values[pair]) if known else iter(())
         questions = len(sample.sizes) * float(sample.sizes.min())
         effects.append(
             moved_by(values, sample.means[pair], questions, lambda means: float(means[0] - means[1]), np.sign)

@@ -8,6 +8,11 @@ then crosses its bound is not decided.
 
 The largest value is the one that the plan or the user states (`ScoreTable.most`). If it is unknown, one more question
 at `MULTIPLE` times the mean is assumed, and the result says so.
+
+Metrics with a range of their own, such as F1 and Brier scores, can have rare values at its ends. An end counts if no
+value of the sample is beyond the middle between the mean and that end. A verdict that such values could turn is given
+with a note, because a range is no evidence that they exist: to leave it undecided would need 150 questions for every
+difference of .05. Scores of 0 and 1 have exact tests instead.
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cortexdsl.claims.values import Quantity, range_of
+from cortexdsl.claims.values import POOLED_METRICS, Quantity, range_of
 from cortexdsl.core import Floats
 from cortexdsl.stats.tables.answers import lies_in_answers
 from cortexdsl.stats.tables.score_table import ScoreTable
@@ -62,7 +67,9 @@ class Extreme:
     seen : float
         The most extreme value of the sample on that side.
     is_known : bool
-        Whether the plan states it; otherwise `MULTIPLE` times the mean is assumed.
+        Whether the plan or the metric's range states it; otherwise `MULTIPLE` times the mean is assumed.
+    is_end : bool
+        Whether it is an end of the metric's range, so that a result that it could turn is only marked.
     """
 
     at: int
@@ -71,6 +78,7 @@ class Extreme:
     value: float
     seen: float
     is_known: bool
+    is_end: bool = False
 
 
 def unseen_share(questions: float) -> float:
@@ -89,6 +97,42 @@ def is_open_ended(table: ScoreTable, quantity: Quantity, values: Floats) -> bool
     if np.isfinite([low, high]).all():
         return bool((values > 100 * high).any())
     return not (low == -np.inf and ((values >= 0) & (values <= 1)).all())
+
+
+def extremes_of(
+    sample: Units, table: ScoreTable, quantities: Sequence[Quantity], rows: Sequence[int], values: Floats
+) -> Iterator[Extreme]:
+    """Yield the extreme values that one question of each mean can have, also at the ends of a range.
+
+    Parameters
+    ----------
+    sample : Units
+    table : ScoreTable
+    quantities : sequence of Quantity
+    rows : sequence of int
+        The row of the sample for each quantity.
+    values : (quantities, questions) array
+    """
+    yield from extremes(table, quantities, values)
+    for at, (quantity, row, own) in enumerate(zip(quantities, rows, values, strict=True)):
+        if sample.yes_no[row] or is_open_ended(table, quantity, own):
+            continue
+        mean, seen = float(own.mean()), (float(own.min()), float(own.max()))
+        for end, value in zip(_ends(table, quantity, own), seen, strict=True):
+            if np.isfinite(end) and abs(value - mean) < abs(end - mean) / 2:
+                yield Extreme(at, quantity.name, quantity.metric, end, value, True, is_end=True)
+
+
+def _ends(table: ScoreTable, quantity: Quantity, values: Floats) -> tuple[float, float]:
+    """Return the range of the values of a mean; infinite for metrics that are not means."""
+    if quantity.metric in POOLED_METRICS:
+        return -np.inf, np.inf
+    if not lies_in_answers(table, quantity) and table.metric(quantity.metric).per is not None:
+        return -np.inf, np.inf
+    low, high = range_of(quantity.metric)
+    if np.isinf([low, high]).all():  # a column of another program with values in [0, 1]
+        low, high = 0.0, 1.0
+    return low, high * (100 if values.max() > high else 1)  # in percent
 
 
 def extremes(table: ScoreTable, quantities: Sequence[Quantity], values: Floats) -> Iterator[Extreme]:
@@ -130,7 +174,8 @@ def unseen_in(
     questions, values = len(sample.sizes) * float(sample.sizes.min()), sample.values
     if sample.draws is not None:  # each replicate of a question could have shown one
         questions, values = questions * sample.draws.replicates, sample.draws.values.reshape(len(values), -1)
-    return moved_by(extremes(table, quantities, values), sample.means, questions, value, side)
+    rows = range(len(quantities))
+    return moved_by(extremes_of(sample, table, quantities, rows, values), sample.means, questions, value, side)
 
 
 def moved_by(
@@ -149,13 +194,17 @@ def moved_by(
     """
     share, one_more, estimate = unseen_share(questions), 1 / (questions + 1), value(means)
     assumed: list[Extreme] = []
+    mark = ""
     for extreme in values:
         one = value(_moved(means, extreme, one_more))
         turned = value(_moved(means, extreme, share)) if extreme.is_known else one
         if side(turned) != side(estimate):
-            return Unseen(True, _turned(extreme, questions, share, one, turned))
+            note = _turned(extreme, questions, share, one, turned)
+            if not extreme.is_end:
+                return Unseen(True, note)
+            mark = mark or note
         assumed += [extreme] * (not extreme.is_known)
-    return Unseen(False, _assumed(assumed))
+    return Unseen(False, mark or _assumed(assumed))
 
 
 def _moved(means: Floats, extreme: Extreme, share: float) -> Floats:
@@ -175,7 +224,7 @@ def _turned(extreme: Extreme, questions: float, share: float, one: float, turned
         why = "the most extreme one seen" if extreme.value == extreme.seen else f"{MULTIPLE:g} times the mean"
         return f"{reached}, no bound is known, and one more question of {value} ({why}) makes the estimate {one:.4g}"
     return (
-        f"{reached}, but the plan allows one question {value}; one more question like that makes the estimate "
+        f"{reached}, but one question can have {value}; one more question like that makes the estimate "
         f"{one:.4g}, and {questions:,.0f} questions cannot rule out that {share:.2g} of all are like that, which makes "
         f"it {turned:.4g}"
     )

@@ -120,8 +120,8 @@ def _corrected(finding: Finding, mean: Mean, design: Design, stream: Stream, cou
 
     A ratio of means r is null + mean(top - null * bottom) / mean(bottom). One look needs no correction.
     """
-    if len(course.looks) < 2:
-        return finding
+    if len(course.looks) < 2 or np.isnan(finding.estimate):
+        return replace(finding, corrected=finding.estimate)
     estimate = course.estimate(mean, 0.0 if design.ratio else design.null)
     if design.ratio:
         estimate = design.null + estimate / float(stream.values[1].mean())

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from cortexdsl.claims.values import Quantity, bound_of
 from cortexdsl.core import EMPTY, Bools, Floats
-from cortexdsl.core.metrics import ALIASES, METRICS, Metric
+from cortexdsl.core.metrics import ALIASES, METRICS, Metric, column_metric
 from cortexdsl.errors import DataError, InputError
 from cortexdsl.numbers import counted
 
@@ -284,7 +284,7 @@ def metric_named(name: str, columns: Iterable[str] = ()) -> Metric:
         return METRICS[name]
     others = list(columns)
     if name in others:
-        return Metric(name, name, "share", "higher", f"mean of the column {name}", binary=True)
+        return replace(column_metric(name), column=name)
     near = get_close_matches(name, [*METRICS, *ALIASES, *others], n=1)
     hint = f"did you mean {near[0]!r}?" if near else "known are " + ", ".join(METRICS)
     raise InputError(f"no metric {name!r}; {hint}")
