@@ -29,6 +29,7 @@ from cortexdsl.plan.forecast.warnings import (
 )
 from cortexdsl.plan.jobs.consent import check_consent, forget, is_permitted, remember, request_of
 from cortexdsl.plan.persistence.controls import in_words
+from cortexdsl.text_layout import aligned
 
 MANY_JOBS = 3_000  # the greedy scheduler took 45 s for so many, and 356 s for 10,000
 
@@ -254,6 +255,6 @@ def _model_table(probes: Sequence[Probe]) -> str:
         )
         for one in probes
     ]  # fmt: skip
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]) - (not any(one.logprobs for one in probes)))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip() for row in rows]
+    shown = len(rows[0]) - (not any(one.logprobs for one in probes))
+    lines = aligned([row[:shown] for row in rows], right=False)
     return "\n".join(lines if probes else ["no model is asked: all are built in"])

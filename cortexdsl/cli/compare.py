@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import textwrap
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -37,6 +36,7 @@ from cortexdsl.stats.tables.answers import answers_for, with_answers
 from cortexdsl.stats.tables.score_table import ScoreTable, absent_in_words, absent_of, read_table
 from cortexdsl.stats.verdicts import evaluate_claims
 from cortexdsl.symlinks import opened_results
+from cortexdsl.text_layout import wrapped
 
 SHOWN = (
     "metric", "cell", "difference", "ci_low_simultaneous", "ci_high_simultaneous", "ci_low", "ci_high", "p",
@@ -294,13 +294,12 @@ def _print_comparisons(comparisons: pd.DataFrame, reference: str, correction: st
 def _print_notes(notes: Iterable[tuple[str, str]]) -> None:
     for what, note in notes:
         if note:
-            _print_wrapped(f"{what}: {note}", "  ")
+            _print_wrapped(f"{what}: {note}", 2)
 
 
-def _print_wrapped(text: str, indent: str = "") -> None:
-    """Print text on lines of 100 columns; narrow spaces, which do not break lines, become plain ones."""
-    filled = textwrap.fill(text, 100, initial_indent=indent, subsequent_indent=indent * 2)
-    print(filled.replace(THIN, " "))
+def _print_wrapped(text: str, indent: int = 0) -> None:
+    """Print a paragraph; narrow spaces, which do not break lines, become plain ones."""
+    print("\n".join(wrapped(text, indent, 2 * indent)).replace(THIN, " "))
 
 
 def _write(path: Path, table: pd.DataFrame) -> None:

@@ -6,7 +6,7 @@ import argparse
 import json
 import math
 import sys
-import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +40,7 @@ from cortexdsl.plan.persistence.store import plan_record, write_plan
 from cortexdsl.plan.rehearsal.estimate import CostEstimate, OwnLengths
 from cortexdsl.plan.training import Training
 from cortexdsl.report.phrasing.names import wording
+from cortexdsl.text_layout import aligned, wrapped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,18 +91,18 @@ def run_plan(args: argparse.Namespace) -> int:
 
 def _table(plan: Plan, total: CostEstimate, by_cell: dict[str, CostEstimate]) -> str:
     questions = ", ".join(f"{len(task.questions)} of {label}" for label, task in plan.tasks.items())
-    width = max(len(name) for name in [*by_cell, "of these asked"])
     replicates = counted(plan.replicates, "replicate")
+    cells = counted(len(plan.cells), "cell")
+    rows = [_row(name, estimate) for name, estimate in (*by_cell.items(), ("all", total))]
+    head = [
+        *wrapped(plan.title),
+        *wrapped(f"{cells} x {replicates} x questions ({questions}); {counted(plan.jobs, 'debate job')}"),
+        "",
+        *aligned([("cell", "calls", "shared", "tokens in", "out", "dollars"), *rows]),
+        "",
+    ]
     lines = [
-        f"{plan.title}",
-        f"{counted(len(plan.cells), 'cell')} x {replicates} x "
-        f"questions ({questions}); {counted(plan.jobs, 'debate job')}",
-        "",
-        f"{'cell':{width}} {'calls':>12} {'shared':>12} {'input tokens':>14} {'output tokens':>14} {'dollars':>10}",
-        *(_line(name, estimate, width) for name, estimate in by_cell.items()),
-        _line("all", total, width),
-        "",
-        _sent(plan, total),
+        *_sent(plan, total),
         "Calls are an upper bound (no debate ends early). "
         f"Tokens assume 4 characters each{_own_tokens(plan)} and {plan.reply_tokens} a reply, "
         f"or max_tokens if that is less{_thinking(plan)}.",
@@ -110,7 +111,7 @@ def _table(plan: Plan, total: CostEstimate, by_cell: dict[str, CostEstimate]) ->
         lines.append("Tokens of images are not among them: how many an image has, each server decides.")
     if total.dollars is None:
         unknown = ", ".join(f"{model.name} ({model.model})" for model in chat_models(plan) if not has_price(model))
-        lines.append(f"Dollars are unknown: no price is known for {unknown}.\n    {PRICE_REMEDY}")
+        lines.append(f"Dollars are unknown: no price is known for {unknown}. Remedy: {PRICE_REMEDY}")
     lines += _cached(total)
     lines += _prices(plan)
     lines += _matches(plan)
@@ -120,7 +121,7 @@ def _table(plan: Plan, total: CostEstimate, by_cell: dict[str, CostEstimate]) ->
     lines += [_learning(training) for training in plan.trainings]
     lines += [race[0].upper() + race[1:] + "."] if (race := race_in_words(plan)) else []
     lines += [f"also called: {cell.name} = {', '.join(cell.aliases)}" for cell in plan.cells if cell.aliases]
-    return "\n".join(lines)
+    return "\n".join([*head, *(line for paragraph in lines for line in wrapped(paragraph))])
 
 
 def _least_time(plan: Plan) -> list[str]:
@@ -193,23 +194,20 @@ def _known_sizes(plan: Plan) -> list[str]:
     return list(lines)
 
 
-def _sent(plan: Plan, total: CostEstimate) -> str:
-    """Return how many calls are sent, and whether a limit stops them."""
+def _sent(plan: Plan, total: CostEstimate) -> Iterator[str]:
+    """Yield how many calls are sent, and whether a limit stops them."""
     calls = total.calls - total.shared_calls
     sent = f"{counted(calls, 'call is', 'calls are')} sent"
     shared = counted(total.shared_calls, "is shared", "are shared")
     if is_bound(plan):
-        text = f"At most {sent}: {shared} between cells and sent once."
+        yield f"At most {sent}: {shared} between cells and sent once."
     else:
-        text = (
+        yield (
             f"About {sent} if no debate ends early: {shared} between cells and sent once in a rehearsal."
             " The exact number depends on the replies, because they decide who hears whom."
         )
     if plan.limits.calls is not None and plan.limits.calls < calls:
-        text += (
-            f"\n`limits: calls` may stop the run at {plan.limits.calls:,}; raise it, and the same command continues."
-        )
-    return text
+        yield f"`limits: calls` may stop the run at {plan.limits.calls:,}; raise it, and the same command continues."
 
 
 def _learning(training: Training) -> str:
@@ -236,12 +234,10 @@ def _thinking(plan: Plan) -> str:
     return ", and " + ", ".join(parts) if parts else ""
 
 
-def _line(name: str, estimate: CostEstimate, width: int) -> str:
+def _row(name: str, estimate: CostEstimate) -> tuple[str, ...]:
     dollars = "unknown" if estimate.dollars is None else in_dollars(estimate.dollars)
-    return (
-        f"{name:{width}} {estimate.calls:>12,} {estimate.shared_calls:>12,} {estimate.input_tokens:>14,}"
-        f" {estimate.output_tokens:>14,} {dollars:>10}"
-    )
+    counts = (estimate.calls, estimate.shared_calls, estimate.input_tokens, estimate.output_tokens)
+    return name, *(f"{count:,}" for count in counts), dollars
 
 
 def add_power_arguments(parser: argparse.ArgumentParser) -> None:
@@ -298,14 +294,14 @@ def _report(plan: Plan, power_table: pd.DataFrame, power: float) -> str:
     total, _ = rehearse_plan(plan)
     questions = sum(len(task.questions) for task in plan.tasks.values())
     sent, at_most = total.calls - total.shared_calls, "at most" if is_bound(plan) else "about"
-    lines = [
+    lines = wrapped(
         f"{plan.title}: {counted(questions, 'question')} x "
         f"{counted(plan.replicates, 'replicate')}, {at_most} {counted(sent, 'call')}; "
-        f"each claim at alpha {power_table['alpha'][0]:.3g}, asked power {power:.0%}",
-    ]
+        f"each claim at alpha {power_table['alpha'][0]:.3g}, asked power {power:.0%}"
+    )
     for record in power_table.to_dict("records"):
         row = {str(name): value for name, value in record.items()}
-        sentences = textwrap.wrap(_sentences(row, power), 100, initial_indent="    ", subsequent_indent="    ")
+        sentences = wrapped(_sentences(row, power), 4)
         lines += ["", str(row["claim"]), *sentences]
         if row["needed"] == row["needed"] and row["answerable"] is False and row["needed"] < float("inf"):
             calls = sent * row["needed"] / row["questions"]
@@ -314,15 +310,14 @@ def _report(plan: Plan, power_table: pd.DataFrame, power: float) -> str:
                 if total.dollars is None
                 else f", about {total.dollars * row['needed'] / row['questions']:,.2f} dollars"
             )
-            lines.append(
-                f"    WARNING: needs {counted(round(row['needed']), 'question')} ({at_most} {calls:,.0f} calls{price})"
-            )
+            questions_needed = counted(round(row["needed"]), "question")
+            lines += wrapped(f"WARNING: needs {questions_needed} ({at_most} {calls:,.0f} calls{price})", 4)
         elif row["answerable"] is False and float(row["replicates_needed"]) < float("inf"):
             lines.append(f"    WARNING: needs {row['replicates_needed']:,.0f} replicates of these questions")
         elif row["answerable"] is False:
             lines.append("    WARNING: cannot be answered by this plan")
         if row["note"]:
-            lines.append(f"    {row['note']}")
+            lines += wrapped(str(row["note"]), 4)
     return "\n".join(lines)
 
 
@@ -348,7 +343,7 @@ def _splits(plan: Plan, earlier: ScoreTable) -> list[str]:
         parts = spread.components
         share = f"{parts.correlation.estimate:.0%} ({parts.correlation.low:.0%} to {parts.correlation.high:.0%})"
         text = f"of the variance of one debate {share} belongs to its question, by the earlier results"
-        lines += ["", claim, *textwrap.wrap(text[0].upper() + text[1:] + ".", 100, initial_indent="    ")]
+        lines += ["", claim, *wrapped(text[0].upper() + text[1:] + ".", 4)]
         if parse_claim(claim).these:
             lines.append("    On these questions only replicates make it more precise.")
             continue

@@ -30,6 +30,7 @@ from cortexdsl.records import Record, debate_files, debate_to_json, read_debates
 from cortexdsl.records.rows import debate_rows, edge_rows, turn_rows, well_formed
 from cortexdsl.records.text import Prompts, debate_line, transcript_text
 from cortexdsl.tasks.task import Task
+from cortexdsl.text_layout import aligned
 
 HEAD = ("dataset", "cell", "replicate", "question", "answer", "ended after", "score")
 
@@ -150,10 +151,8 @@ def _table(records: Iterator[Record], place: Path) -> Iterator[str]:
         key = (header.dataset, header.cell, str(header.replicate), debate.question_id)
         rows.append((*debate_line(record), scores.get(key, "")))
     shown = len(HEAD) - (not scores)
-    table = [row[:shown] for row in (HEAD, *rows)] if rows else []
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for row in table:
-        yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+    if rows:
+        yield from aligned([row[:shown] for row in (HEAD, *rows)], right=False)
 
 
 def _score_texts(place: Path) -> dict[tuple[str, ...], str]:

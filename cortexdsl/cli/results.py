@@ -10,7 +10,6 @@ import asyncio
 import json
 import secrets
 import sys
-import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,13 +25,13 @@ from cortexdsl.plan.persistence.ledger import Ledger, LedgerEntry, read_ledger
 from cortexdsl.plan.persistence.manifest import read_manifest
 from cortexdsl.plan.persistence.verification import record_faults, versions_in_words
 from cortexdsl.report.phrasing.ledger import change_of, changes_in_words, declaration_in_words, twin_in_words
+from cortexdsl.text_layout import wrapped
 
 if TYPE_CHECKING:
     from aiohttp import web
 
     from cortexdsl.explorer.server import Explorer
 
-COLUMNS = 96  # of the lines that `ledger` prints
 PORT = 8710
 PORTS_TRIED = 20
 PUBLISH = (
@@ -93,11 +92,11 @@ def run_ledger(args: argparse.Namespace) -> int:
     problems, manifest = [*record_faults(layout, ledger), *edited], read_manifest(layout)
     lines = [f"{layout.root}: what was declared, run and changed", ""]
     for number, entry in enumerate((one for one in ledger.entries if not one.is_of_files), 1):
-        lines += [f"{number}. {entry.at}", *_wrapped(_entry(entry, ledger))]
+        lines += [f"{number}. {entry.at}", *_indented(_entry(entry, ledger))]
     lines += [
         "",
-        *_wrapped(_remarks(args.results, ledger)),
-        *_wrapped(_checked(ledger, problems, len({*ledger.tables, *manifest.files}))),
+        *_indented(_remarks(args.results, ledger)),
+        *_indented(_checked(ledger, problems, len({*ledger.tables, *manifest.files}))),
         *_publish(ledger, args.results),
     ]
     print("\n".join(lines))
@@ -147,7 +146,7 @@ def _publish(ledger: Ledger, folder: Path) -> Iterator[str]:
     if first is None:
         return
     yield ""
-    yield from textwrap.wrap(PUBLISH, COLUMNS)
+    yield from wrapped(PUBLISH)
     yield ""
     yield f"    experiment  {_name(folder)}"
     yield f"    declared    {first.at}: {declaration_in_words(first.declaration)}"
@@ -170,11 +169,10 @@ def _verify(ledger: Ledger, seal: str) -> int:
     return 1 if ledger.faults else 0
 
 
-def _wrapped(sentences: Iterator[str]) -> Iterator[str]:
+def _indented(sentences: Iterator[str]) -> Iterator[str]:
     for sentence in sentences:
         inner = len(sentence) - len(sentence.lstrip())
-        indent = " " * (3 + inner)
-        yield from textwrap.wrap(sentence.strip(), COLUMNS, initial_indent=indent, subsequent_indent=indent + "  ")
+        yield from wrapped(sentence.strip(), 3 + inner, 5 + inner)
 
 
 def _name(folder: Path) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import textwrap
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -16,8 +15,7 @@ from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.ledger import is_experiment
 from cortexdsl.plan.persistence.store import spec_of
 from cortexdsl.plan.persistence.verification import Verification, verify_results
-
-COLUMNS = 80
+from cortexdsl.text_layout import wrapped
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,20 +45,14 @@ def _lines(layout: Layout, outcome: Verification) -> Iterator[str]:
     """Yield the outcome: each finding with its remedy, the notes, and what was checked."""
     for finding in outcome.findings:
         yield f"{layout.root}/{finding.path}"
-        yield from _wrapped(finding.what, "    ")
-        yield from _wrapped(f"what to do: {finding.remedy}", "    ")
+        yield from wrapped(finding.what, 4)
+        yield from wrapped(f"what to do: {finding.remedy}", 4)
     for note in outcome.notes:
-        yield from _wrapped(f"note: {note}", "")
+        yield from wrapped(f"note: {note}")
     checked = f"{counted(outcome.files, 'file')}, {outcome.size / 1e6:,.1f} MB"
     if outcome.findings:
         things = counted(len(outcome.findings), "thing is", "things are")
-        yield from _wrapped(f"{layout.root}: {things} not in order ({checked} read).", "")
+        yield from wrapped(f"{layout.root}: {things} not in order ({checked} read).")
     else:
         said = "all as they were written, and the chain of the ledger is whole."
-        yield from _wrapped(f"{layout.root}: {checked}: {said}", "")
-
-
-def _wrapped(text: str, indent: str) -> list[str]:
-    return textwrap.wrap(
-        text, COLUMNS, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
+        yield from wrapped(f"{layout.root}: {checked}: {said}")

@@ -40,6 +40,7 @@ from cortexdsl.display.wording import (
 from cortexdsl.numbers import counted
 from cortexdsl.plain_text import printable, unwrapped
 from cortexdsl.records.unread import unread_sentences
+from cortexdsl.text_layout import shortened
 
 ORDER = ("running", "paused", "failed", "stopped", "silent", "waiting", "done")
 STYLES = {
@@ -108,7 +109,7 @@ def draw(shown: RunProgress, width: int, room: int | None = None) -> RenderableT
     space = width - sum(widths[i] for i in columns) - (BAR + GAP if has_bar else 0)
 
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, GAP, 0, 0), collapse_padding=True)
-    table.add_column(_cut(shown.experiment, space), overflow="fold", max_width=max(space, 1))
+    table.add_column(shortened(shown.experiment, space), overflow="fold", max_width=max(space, 1))
     if has_bar:
         table.add_column("", no_wrap=True)
     for i in columns:
@@ -132,16 +133,8 @@ def _fitting(widths: Sequence[int], width: int) -> tuple[list[int], bool]:
 
 def _distinct(names: Sequence[str], width: int) -> Sequence[str]:
     """Shorten names to a width; if two of them would become equal, leave all whole, to be wrapped."""
-    cut = [_cut(name, width) for name in names]
+    cut = [shortened(name, width) for name in names]
     return cut if len(set(cut)) == len(set(names)) else names
-
-
-def _cut(name: str, width: int) -> str:
-    """Shorten a name in its middle: cells of a grid differ at the end."""
-    if cell_len(name) <= width:
-        return name
-    length = max(width - 1, 2)
-    return f"{name[: length - length // 2]}…{name[-(length // 2) :]}"
 
 
 def _bar(row: CellProgress) -> ProgressBar:
@@ -228,7 +221,7 @@ class Display:
 
     def say(self, text: str) -> None:
         """Print a message above the rows."""
-        self._console.print(Text(printable(text)), soft_wrap=True)
+        self._console.print(Text(printable(text)), soft_wrap=not self._console.is_terminal)
 
     def stop(self) -> None:
         """Print the last state."""

@@ -1,8 +1,7 @@
-"""The report in the terminal: the answer, the numbers and the path of the page, on 80 to 100 columns."""
+"""The report in the terminal: the answer, the numbers and the path of the page, as wide as the terminal."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -24,8 +23,8 @@ from cortexdsl.report.tables.budgets import unmatched_line
 from cortexdsl.report.tables.spending import run_cost
 from cortexdsl.report.tables.whatif import whatif_lines
 from cortexdsl.report.unfinished import left_line, read_unfinished, stopped_run, stopped_text
+from cortexdsl.text_layout import aligned, columns, wrapped
 
-COLUMNS = 96
 _COLOURS = {"supported": "32", "contradicted": "31", "undecided": "33"}
 
 
@@ -46,21 +45,21 @@ def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
     """
     stopped = stopped_run(folder)
     if stopped is not None:
-        text = stopped_text(stopped, COLUMNS).replace(THIN, " ").replace(HARD, " ")
+        text = stopped_text(stopped).replace(THIN, " ").replace(HARD, " ")
         complete = stopped.end.complete if stopped.end else None
         return f"{text}\n{terminal_report(complete, is_coloured=is_coloured)}" if complete else text
     data = read_data(folder)
     history = read_history(folder, data.plan)
     tests = read_tests_of_all_cells(folder, data.alpha, data.primary)
-    lines = [provenance.title(data.plan), "=" * min(COLUMNS, len(provenance.title(data.plan)))]
+    lines = [provenance.title(data.plan), "=" * min(columns(), len(provenance.title(data.plan)))]
     if left := left_line(read_unfinished(folder, data.plan, data.tallies)):
-        lines += [*_wrapped(left), ""]
+        lines += [*wrapped(left), ""]
     notices = (history.notice, losses_line(data), unread_line(data), unmatched_line(data))
     for losses in filter(None, notices):
-        lines += [*_wrapped(losses), ""]
+        lines += [*wrapped(losses), ""]
     if short := short_answer([answer(row, history.ledger) for row in data.claims]):
-        lines += [*_wrapped(short), ""]
-    lines += _wrapped(" · ".join(provenance.facts(data)))
+        lines += [*wrapped(short), ""]
+    lines += wrapped(" · ".join(provenance.facts(data)))
     if notice := provenance.built_in_line(data.plan):
         lines += ["", notice]
     for part in (
@@ -74,24 +73,19 @@ def terminal_report(folder: Path, *, is_coloured: bool = False) -> str:
     if branched := list(whatif_lines(folder)):
         lines += ["", "What if:"]
         for line in branched:
-            lines += _wrapped(line, 2, 4)
+            lines += wrapped(line, 2, 4)
     if history.is_known:
         lines += ["", "Declaration, and changes:"]
         for sentence in history.said:
-            lines += _wrapped(sentence, 2, 4)
+            lines += wrapped(sentence, 2, 4)
     if stopping := provenance.stopping_line(data):
-        lines += ["", *_wrapped(stopping)]
+        lines += ["", *wrapped(stopping)]
     if data.health:
-        lines += ["", *_wrapped(health_line(data.health))]
+        lines += ["", *wrapped(health_line(data.health))]
     if cost := run_cost(folder, data.plan, data.tallies, data.scores):
-        lines += ["", *_wrapped(" ".join((cost.sentence, *cost.served)))]
+        lines += ["", *wrapped(" ".join((cost.sentence, *cost.served)))]
     lines += ["", f"The whole report: {folder / 'report.html'}"]
     return "\n".join(lines).replace(THIN, " ").replace(HARD, " ") + "\n"
-
-
-def _wrapped(text: str, first: int = 0, rest: int = 0) -> list[str]:
-    """Wrap text to the width of the report; the first line and the others are indented by so many spaces."""
-    return textwrap.wrap(text, COLUMNS, initial_indent=" " * first, subsequent_indent=" " * rest)
 
 
 def _answers(data: ReportData, history: History, is_coloured: bool) -> Iterator[str]:
@@ -100,15 +94,15 @@ def _answers(data: ReportData, history: History, is_coloured: bool) -> Iterator[
         verdict = said.verdict.upper()
         on, off = (f"\x1b[{_COLOURS.get(said.verdict, '0')}m", "\x1b[0m") if is_coloured else ("", "")
         mark = " (exploratory)" if said.is_exploratory else ""
-        yield from textwrap.wrap(f"{said.mark} {said.words}{mark}", COLUMNS, subsequent_indent="  ")
+        yield from wrapped(f"{said.mark} {said.words}{mark}", 0, 2)
         headline = " ".join(filter(None, [verdict, said.runs]))
-        finding = textwrap.wrap(f"{headline}: {said.finding}", COLUMNS - 2)
-        yield f"  {on}{verdict}{off}{finding[0].removeprefix(verdict)}"
-        yield from (f"  {line}" for line in finding[1:])
+        finding = wrapped(f"{headline}: {said.finding}", 2)
+        yield f"  {on}{verdict}{off}{finding[0].strip().removeprefix(verdict)}"
+        yield from finding[1:]
         remarks = " ".join(filter(None, [said.evidence, said.note]))
-        yield from _wrapped(remarks, 4, 4)
+        yield from wrapped(remarks, 4, 4)
     if data.claims:
-        yield from _wrapped(provenance.claims_tested_line(data), 2, 2)
+        yield from wrapped(provenance.claims_tested_line(data), 2, 2)
 
 
 def _numbers(data: ReportData) -> Iterator[str]:
@@ -130,7 +124,9 @@ def _numbers(data: ReportData) -> Iterator[str]:
         rows.append([one.cell, *texts])
     where = "mean over datasets" if dataset == "all" else dataset
     yield f"{where.capitalize()}, with 95 % intervals about {LIKE_THESE}:"
-    yield from _aligned(rows)
+    while len(rows[0]) > 2 and any("…" in line for line in aligned(rows, indent=2)):  # names matter more
+        rows = [row[:-1] for row in rows]
+    yield from _ruled(rows)
 
 
 def _differences(data: ReportData, tests: TestsOfAllCells) -> Iterator[str]:
@@ -138,17 +134,17 @@ def _differences(data: ReportData, tests: TestsOfAllCells) -> Iterator[str]:
         yield f"Significant differences{' in the mean over datasets' if data.datasets[-1] == 'all' else ''}:"
     for family in families_in_words(data):
         mark = " (exploratory)" if family.is_exploratory else ""
-        yield from _wrapped(f"{family.name}{mark}: {family.how}", 2, 4)
+        yield from wrapped(f"{family.name}{mark}: {family.how}", 2, 4)
         if family.name in tests.together:
-            yield from _wrapped(tests.together[family.name], 4, 6)
+            yield from wrapped(tests.together[family.name], 4, 6)
         for noun, found in family.found.items():
-            yield from _wrapped(f"{noun}: {found}", 4, 6)
+            yield from wrapped(f"{noun}: {found}", 4, 6)
         for note in family.notes:
-            yield from _wrapped(note, 4, 6)
+            yield from wrapped(note, 4, 6)
     also = [differences_tested({row.correction for row in data.comparisons})] if data.comparisons else []
     also += [tests.bounds] if data.comparisons and tests.bounds else []
     for sentence in also + [ranks.sentence for ranks in tests.ranks[:1]]:
-        yield from _wrapped(sentence, 2, 4)
+        yield from wrapped(sentence, 2, 4)
 
 
 def _rounds(data: ReportData) -> Iterator[str]:
@@ -165,17 +161,10 @@ def _rounds(data: ReportData) -> Iterator[str]:
         course = {row.round: row.consensus for row in shown if row.cell == cell}
         if course:
             rows.append([cell, *(estimate(course.get(number), "share") for number in range(last + 1))])
-    yield from _aligned(rows)
+    yield from _ruled(rows)
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Align a table: names to the left, numbers to the right, the heading underlined."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    room = COLUMNS - sum(widths[1:]) - 2 * len(widths)
-    widths[0] = max(12, min(widths[0], room))
-    for index, row in enumerate(rows):
-        name = row[0] if len(row[0]) <= widths[0] else row[0][: widths[0] - 1] + "…"
-        numbers = (text.rjust(width) for text, width in zip(row[1:], widths[1:], strict=True))
-        yield "  ".join(["  " + name.ljust(widths[0]), *numbers]).rstrip()
-        if index == 0:
-            yield "  " + "-" * (sum(widths) + 2 * (len(widths) - 1))
+def _ruled(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table, with the head underlined."""
+    head, *lines = aligned(rows, indent=2)
+    yield from (head, "  " + "-" * (max(map(len, (head, *lines))) - 2), *lines)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from cortexdsl.report.phrasing import provenance
 from cortexdsl.report.tables.spending import RunCost, run_cost
 from cortexdsl.report.tables.table import Table, tabulate, text, value
 from cortexdsl.report.templates import style, template
+from cortexdsl.text_layout import wrapped
 
 ENDED = ("failed", "stopped", "silent")
 MOST = 5  # cells named in a sentence
@@ -163,11 +163,11 @@ def stopped_page(run: StoppedRun) -> Path:
     return target
 
 
-def stopped_text(run: StoppedRun, columns: int) -> str:
+def stopped_text(run: StoppedRun) -> str:
     """Return the report for the terminal."""
-    lines = [provenance.title(run.plan), "", *textwrap.wrap(run.unfinished.sentence, columns)]
+    lines = [provenance.title(run.plan), "", *wrapped(run.unfinished.sentence)]
     if cost := run.cost():
-        lines += ["", *textwrap.wrap(cost.sentence, columns)]
+        lines += ["", *wrapped(cost.sentence)]
     return "\n".join(lines) + "\n"
 
 

@@ -21,7 +21,7 @@ import pytest
 from cortexdsl.errors import DataError
 from cortexdsl.report.build import build_report
 from cortexdsl.report.phrasing.provenance import cells
-from cortexdsl.report.terminal import COLUMNS, terminal_report
+from cortexdsl.report.terminal import terminal_report
 from tests.display.made import said as tallied
 from tests.display.made import write as write_tallies
 
@@ -275,10 +275,20 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         terminal_report(folder)
 
 
-def test_the_terminal_report_fits_and_has_no_colour_unasked(reported: Path) -> None:
+@pytest.mark.parametrize("columns", [60, 80, 96])
+def test_the_terminal_report_is_no_wider_than_the_terminal(
+    reported: Path, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    *lines, last = terminal_report(reported).splitlines()
+    assert max(map(len, lines)) <= columns
+    assert str(reported / "report.html") in last  # whole, to be copied
+
+
+def test_the_terminal_report_has_no_colour_unasked(reported: Path) -> None:
     """Logs and pipes get plain text of at most 96 columns; a terminal may have colour."""
     text = terminal_report(reported)
-    assert max(map(len, text.splitlines()[:-1])) <= COLUMNS
+    assert max(map(len, text.splitlines()[:-1])) <= 96
     assert "\x1b" not in text
     assert "SUPPORTED: +13.0 points [+8.0, +18.0], adjusted p < .001" in text
     assert re.search(r"^  sparse\[keep=median\] +71\.0 % \[66\.0, 76\.0\] +2,300 \[2,250, 2,350\]$", text, re.MULTILINE)

@@ -11,7 +11,7 @@ at `MULTIPLE` times the mean is assumed, and the result says so.
 
 Metrics with a range of their own, such as F1 and Brier scores, can have rare values at its ends. An end counts if no
 value of the sample is beyond the middle between the mean and that end. A verdict that such values could turn is given
-with a note, because a range is no evidence that they exist: to leave it undecided would need 150 questions for every
+with a note, because a range does not show that they exist: to leave it undecided would need 150 questions for every
 difference of .05. Scores of 0 and 1 have exact tests instead.
 """
 
