@@ -29,7 +29,7 @@ REQUESTS = 7
 DECLARATION: dict[str, Any] = {
     "seed": 1, "replicates": 1, "alpha": 0.05, "correction": "holm", "judge": None, "metrics": ["accuracy"],
     "families": {}, "datasets": {"sums": {"name": "arithmetic", "questions": 6, "digest": "x"}},
-    "cells": {"one": "1", "two": "2"}, "stopping": None, "claims": ["accuracy(one) >= accuracy(two)"],
+    "cells": {"one": "1", "two": "2"}, "prompts": {}, "stopping": None, "claims": ["accuracy(one) >= accuracy(two)"],
 }  # fmt: skip
 
 

@@ -50,7 +50,7 @@ def test_the_plan_has_dollars_and_hours_of_both_ways(tmp_path: Path, capsys: pyt
     assert total.ordinary_dollars == pytest.approx(2 * total.dollars)
     assert plan_record(plan, total, by_cell)["estimate"]["ordinary_dollars"] == total.ordinary_dollars
     assert main(["plan", path]) == 0
-    said = capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
     assert f"In batches: ${total.dollars:.2f}; at most 3 waves, one after the other, if all jobs run at once." in said
     assert "About 3 h if each takes an hour, as most do; at most 72 h, because a batch expires after 24." in said
     # 2,400 calls of the second method, which have those of the first one, at 1 s each, 16 at once: 150 s.

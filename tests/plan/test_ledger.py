@@ -17,7 +17,7 @@ from cortexdsl.models.spending import Spending, SpendingLedger
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import binding_changes, changes, declaration_of
 from cortexdsl.plan.persistence.ledger import LATE, declare, read_ledger, record_verdicts
-from cortexdsl.report.phrasing.ledger import read_history, runs_in_words
+from cortexdsl.report.phrasing.ledger import change_of, read_history, runs_in_words
 from tests.plan.specs import SPEC, plan
 
 CLAIM, OTHER = "accuracy(a) > accuracy(b)", "accuracy(b) > accuracy(c)"
@@ -25,7 +25,7 @@ FIRST = {
     "seed": 1, "replicates": 1, "alpha": 0.05, "correction": "holm", "judge": None, "metrics": ["accuracy"],
     "families": {"main": {"compare": ["a"], "to": "b", "correction": "holm"}},
     "datasets": {"sums": {"name": "arithmetic", "questions": 100, "digest": "x"}},
-    "cells": {"a": "1", "b": "2", "c": "3"}, "stopping": None, "claims": [CLAIM],
+    "cells": {"a": "1", "b": "2", "c": "3"}, "prompts": {"p.j2": "1"}, "stopping": None, "claims": [CLAIM],
 }  # fmt: skip
 VERDICT = {"claim": CLAIM, "verdict": "supported", "estimate": 0.1, "p_adjusted": 0.01}
 
@@ -53,6 +53,7 @@ def test_claims_may_change_until_the_first_call(tmp_path: Path) -> None:
 
 
 CASES = {
+    "prompt": ({"prompts": {"p.j2": "2"}}, ["prompt changed: p.j2"]),
     "seed": ({"seed": 2}, ["seed: 1, then 2"]),
     "alpha": ({"alpha": 0.25}, ["alpha: 0.05, then 0.25"]),
     "correction": ({"correction": "none"}, ["correction: holm, then none"]),
@@ -92,6 +93,8 @@ def test_taking_a_change_back_leaves_both_entries(tmp_path: Path) -> None:
         ledger = declare(layout, {**FIRST, "alpha": alpha})
     assert ledger.since == ()
     assert [entry.said for entry in ledger.entries[1:]] == [("alpha: 0.05, then 0.25",), ("alpha: 0.25, then 0.05",)]
+    back = "alpha: 0.25, then 0.05. This is again what was declared before the first call"
+    assert [change_of(entry, ledger) for entry in ledger.entries[1:]] == ["alpha: 0.05, then 0.25", back]
 
 
 def test_another_seed_draws_other_questions_and_is_one_change() -> None:
@@ -266,4 +269,7 @@ def test_a_declaration_holds_what_the_spec_says(tmp_path: Path) -> None:
     }
     for old, (new, said) in edits.items():
         assert changes(first, declaration_of(plan(tmp_path, SPEC.replace(old, new)))) == said
-    assert changes(first, declaration_of(plan(tmp_path, part="Think again."))) == ["cell changed: near"]
+    assert changes(first, declaration_of(plan(tmp_path, part="Think again."))) == [
+        "cell changed: near",
+        "prompt changed: own/answer.j2",
+    ]

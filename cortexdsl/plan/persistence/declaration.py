@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from cortexdsl.checksums import write_lines
 from cortexdsl.claims.parser import claims_digest
+from cortexdsl.plan.cells import templates_of
 from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.layout import Layout
 
@@ -22,7 +23,7 @@ Declaration: TypeAlias = Mapping[str, Any]
 SEED = "seed"
 WORDS = (
     "seed", "replicates", "alpha", "correction", "judge", "stopping",
-    "datasets", "cells", "families", "metrics", "claims",
+    "datasets", "cells", "prompts", "families", "metrics", "claims",
 )  # fmt: skip
 BINDING = ("alpha", "correction", "replicates", "dataset", "stopping", "judge", "cell")
 """First words of changes that can affect a verdict, other than changes of its claim and the seed."""
@@ -51,6 +52,10 @@ def declaration_of(plan: Plan) -> dict[str, Any]:
             for label, task in plan.tasks.items()
         },
         "cells": dict(plan.meanings),
+        "prompts": {
+            name: plan.templates.digest(name)
+            for name in sorted({n for c in plan.cells for n in templates_of(c.debate)})
+        },
         "stopping": asdict(plan.stopping) if plan.stopping else None,
         "claims": [" ".join(claim.split()) for claim in plan.hypotheses],
     }
@@ -70,6 +75,11 @@ def _changes(before: Declaration, after: Declaration) -> Iterator[str]:
             yield f"{word}: {_brief(before[word])}, then {_brief(after[word])}"
     yield from _named("dataset", before["datasets"], after["datasets"], same_seed=before["seed"] == after["seed"])
     yield from _named("cell", before["cells"], after["cells"])
+    if before["prompts"] and after["prompts"]:  # declarations of version 0.2.0 have none
+        shared = before["prompts"].keys() & after["prompts"].keys()
+        yield from (
+            f"prompt changed: {name}" for name in sorted(shared) if before["prompts"][name] != after["prompts"][name]
+        )
     yield from _named("family", before["families"], after["families"])
     for kind in ("metric", "claim"):
         old, new = before[f"{kind}s"], after[f"{kind}s"]

@@ -198,7 +198,7 @@ def _parse(line: bytes) -> tuple[dict[str, Any], LedgerEntry] | None:
 
 def _checked(declaration: Any) -> Declaration:
     """Return a declaration with every word that readers need."""
-    return {word: declaration[word] for word in WORDS} if declaration is not None else {}
+    return {word: {"prompts": {}, **declaration}[word] for word in WORDS} if declaration is not None else {}
 
 
 LACKS_FIRST = "the ledger lacks the entry that was written before the first call"

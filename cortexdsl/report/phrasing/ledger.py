@@ -105,9 +105,16 @@ def declaration_in_words(declaration: Declaration) -> str:
 
 
 def change_of(entry: LedgerEntry, ledger: Ledger) -> str:
-    """Say what a declaration changed; another seed is a new run if there were results before it."""
+    """Say what a declaration changed; another seed is a new run if there were results before it.
+
+    A change that takes earlier ones back says so: nothing is then different from what was declared before.
+    """
     earlier = ledger.entries[: ledger.entries.index(entry)]
-    return changes_in_words(entry.said, had_results=any(one.kind == "verdicts" for one in earlier))
+    said = changes_in_words(entry.said, had_results=any(one.kind == "verdicts" for one in earlier))
+    back = next((one for one in earlier if one.kind == "declared" and one.declaration == entry.declaration), None)
+    if back is None:
+        return said
+    return f"{said}. This is again what was declared {'at ' + back.at if back.after_calls else 'before the first call'}"
 
 
 def changes_in_words(changes: Sequence[str], *, had_results: bool = False) -> str:

@@ -183,19 +183,22 @@ def _attempt_table(by_cell: Mapping[str, TallySum]) -> Table | None:
     return tabulate("attempts", "What attempts failed of.", fields, rows, note)
 
 
-def _elapsed(tallies: Sequence[JobTally]) -> tuple[str, bool]:
-    """Return the time of a run, and whether it is from the first call to the last.
+def _elapsed(tallies: Sequence[JobTally]) -> str:
+    """Return the time in which jobs ran: idle time between two runs, or while a run was stopped, is not in it.
 
-    If more time passed than jobs ran, the runs had idle time between them: then it is the time that jobs ran.
+    A tally knows when its job was last active and how long it worked in all, so that its work counts as one stretch
+    before that moment.
     """
-    passed = max(tally.updated for tally in tallies) - min(tally.began for tally in tallies)
-    worked = sum(tally.seconds for tally in tallies)
-    return duration(min(passed, worked or passed)), not worked or passed <= worked
+    total, end = 0.0, float("-inf")
+    for begin, updated in sorted((max(one.began, one.updated - one.seconds), one.updated) for one in tallies):
+        total += max(0.0, updated - max(begin, end))
+        end = max(end, updated)
+    return duration(total)
 
 
 def _brief(total: TallySum, tallies: Sequence[JobTally]) -> str:
     dollars = f"{in_dollars(total.dollars)} dollars, " if total.dollars else ""
-    return f"{counted(total.calls.get('asked', 0), 'call')}, {dollars}{_elapsed(tallies)[0]}"
+    return f"{counted(total.calls.get('asked', 0), 'call')}, {dollars}{_elapsed(tallies)}"
 
 
 def _sentence(total: TallySum, tallies: Sequence[JobTally]) -> str:
@@ -206,8 +209,7 @@ def _sentence(total: TallySum, tallies: Sequence[JobTally]) -> str:
     ]
     if total.dollars:
         parts.append(f"for {in_dollars(total.dollars)} dollars" + ("" if total.is_priced else " and what had no price"))
-    elapsed, is_whole = _elapsed(tallies)
-    said = " ".join(parts) + (f", from the first to the last in {elapsed}." if is_whole else f", in {elapsed} of work.")
+    said = f"{' '.join(parts)}, in {_elapsed(tallies)}."
     if shared := total.calls.get("shared", 0):
         share = 100 * shared / (shared + asked)
         calls = f"{counted(shared, 'call')} more ({number(share, 2)} %)"

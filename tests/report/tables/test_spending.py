@@ -21,14 +21,14 @@ def cost(folder: Path) -> RunCost | None:
 
 
 def test_the_sentence_adds_up_all_jobs_and_times_the_run_by_the_clock(tmp_path: Path) -> None:
-    """40 + 60 calls, half a dollar and one, from 1,000 to 1,090: a minute and a half."""
+    """40 + 60 calls, half a dollar and one; 40 s of work until 1,040 and 60 from 1,030 on: 90 s."""
     times = {"began": 1030.0, "updated": 1090.0, "seconds": 60.0}
     two = said("b~keep=mean", calls={"asked": 60}, dollars=1.0, failures={}, retries={}, **times)
-    write(tmp_path / "spent", said(seconds=40.0), two)
+    write(tmp_path / "spent", said(seconds=40.0, updated=1040.0), two)
     found = cost(tmp_path)
     assert found is not None
     assert found.sentence.replace("\u202f", ",") == (
-        "100 calls were sent (8,000 tokens in, 800 out) for 1.50 dollars, from the first to the last in 1 min 30 s."
+        "100 calls were sent (8,000 tokens in, 800 out) for 1.50 dollars, in 1 min 30 s."
         " 8 calls more (7.4 %) cost nothing: another cell had sent the same call."
         " 1 attempt failed for good (content filter 1). 3 attempts were tried again (rate limit 2, timeout 1)."
     )
@@ -37,10 +37,10 @@ def test_the_sentence_adds_up_all_jobs_and_times_the_run_by_the_clock(tmp_path: 
 def test_idle_time_between_two_runs_does_not_count(tmp_path: Path) -> None:
     """The second job began an hour after the first one had ended: 40 and 20 seconds of work."""
     two = said("b~keep=mean", began=5000.0, updated=5020.0, seconds=20.0)
-    write(tmp_path / "spent", said(seconds=40.0), two)
+    write(tmp_path / "spent", said(seconds=40.0, updated=1040.0), two)
     found = cost(tmp_path)
     assert found is not None
-    assert ", in 1 min 0 s of work." in found.sentence
+    assert ", in 1 min 0 s." in found.sentence
 
 
 def test_every_cell_has_a_row_and_what_has_no_cell_is_named_so(tmp_path: Path) -> None:
