@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from cortexdsl.core.types import EMPTY
@@ -153,6 +153,8 @@ class Model:
         `5min` or `1h`: the provider is asked to keep the shared beginning of prompts for so long.
     refused : tuple of str
         What the provider refuses, by the spec or by an earlier call: `seed`, `max_tokens`, `system` (the role).
+    copies : tuple of str
+        Addresses of servers with the same model as the one at `api_base`; calls are spread over all.
     """
 
     name: str
@@ -174,6 +176,12 @@ class Model:
     batch: BatchSettings = BatchSettings()
     cache: str | None = None
     refused: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
+
+    @property
+    def at_each_address(self) -> tuple[Model, ...]:
+        """The model at each of its addresses alone."""
+        return (self, *(replace(self, api_base=address) for address in self.copies))
 
     @property
     def is_batched(self) -> bool:

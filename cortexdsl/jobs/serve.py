@@ -89,7 +89,8 @@ def unset_variables(plan: Plan) -> list[str]:
     searched = {name for cell in plan.cells for name in (*pool_sources(cell.debate), *tool_sources(cell.debate))}
     sources = [plan.knowledge[name] for name in searched]
     served = {server.env for server in plan.servers.values() if server.command or server.url}
-    needed = [name for name in map(_address_variable, _models(plan)) if name and name not in served]
+    everywhere = [each for model in _models(plan) for each in model.at_each_address]
+    needed = [name for name in map(_address_variable, everywhere) if name and name not in served]
     needed += filter(None, map(_address_variable, sources))
     needed += [one.api_key_env for one in (*_models(plan), *sources) if one.api_key_env]
     needed += [unset.variable for _, unset in unset_keys(plan) if unset.is_needed]
@@ -191,7 +192,7 @@ class _Declared:
     def models(self) -> list[Model]:
         """Return the models at its address."""
         mine = f"env:{self.entry.env}"
-        return [model for plan in self.plans for model in models_of(plan) if (model.api_base or "").strip() == mine]
+        return [model for plan in self.plans for model in models_of(plan) if mine in (model.api_base, *model.copies)]
 
 
 def start_servers(plans: Sequence[Plan]) -> list[Running]:

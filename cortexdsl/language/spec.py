@@ -267,11 +267,13 @@ def model_of(name: str, entry: ModelText) -> Model:
     written = {key: getattr(entry, key) for key in (*SAMPLING, *SOLVER_PARAMETERS)}
     options: dict[str, Any] = {key: value for key, value in written.items() if value is not None} | dict(entry.options)
     price = None if entry.price is None else entry.price.per_token()
+    addresses = entry.api_base if isinstance(entry.api_base, list) else [entry.api_base] if entry.api_base else []
     return Model(
         name=name,
         model=entry.model
         or TRAINED + "/".join(str(part) for part in (entry.trained, entry.role, entry.repeat) if part),
-        api_base=entry.api_base,
+        api_base=addresses[0] if addresses else None,
+        copies=tuple(addresses[1:]),
         api_key_env=entry.api_key_env,
         options=MappingProxyType({key: value for key, value in options.items() if key not in entry.drop}),
         parameters=entry.parameters,

@@ -98,8 +98,11 @@ async def probe(models: Sequence[Model], shared: SharedState | None = None, conn
     shared : SharedState or None
         With opened transports; by default those of the registry.
     """
+    everywhere = [each for model in models for each in model.at_each_address]
     async with shared or SharedState() as ways:
-        return list(await asyncio.gather(*(_probe(model, ways, min(connections, MOST_AT_ONCE)) for model in models)))
+        return list(
+            await asyncio.gather(*(_probe(model, ways, min(connections, MOST_AT_ONCE)) for model in everywhere))
+        )
 
 
 async def _probe(model: Model, shared: SharedState, at_once: int) -> Probe:

@@ -98,13 +98,15 @@ class Sender:
         """
         outages, hooks, clock, patience = self._budget.outages, self._hooks, self._hooks.clock, self._hooks.patience
         seconds = max(patience.seconds, ATTEMPTS_IN_TIME * (request.model.timeout or 0.0))
-        route = self._endpoints.route(request.model, self._budget.limits.connections, patience.head_start)
-        endpoint = route.endpoint
+        routes = self._endpoints.routes(request.model, self._budget.limits.connections, patience.head_start)
         retries, lost = Counter[str](), NOTHING_LOST
         failures = 0  # since the server was last found down
+        moves = 0  # to another server of the same model
         begun = failed_at = queued = 0.0
         while True:
             came = clock()
+            route = min(routes, key=lambda one: one.endpoint.load)
+            endpoint = route.endpoint
             try:
                 meter, ticket = await self._admitted(endpoint, request)
                 try:
@@ -121,7 +123,11 @@ class Sender:
                 if failure.kind is FailureKind.RATE_LIMIT and endpoint.control.paused_until > clock():
                     meter.hold(endpoint.control.paused_until - clock())  # jobs of other processes, too
                 pause, is_over = 0.0, failure.is_hurried
-                if not (failure.is_hurried or failure.is_mended):
+                is_elsewhere = failure.kind.is_outage and moves < len(routes) - 1
+                if is_elsewhere:  # another server has the model: nothing has to wait
+                    endpoint.leave_out(failure)
+                    moves += 1
+                if not (failure.is_hurried or failure.is_mended or is_elsewhere):
                     failures += 1
                     failed_at = clock() if failures == 1 else failed_at
                     pause = patience.wait(failures, failure.retry_after, hooks.chance())

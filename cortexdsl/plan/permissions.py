@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -125,7 +125,7 @@ def _servers(spec: Spec) -> Iterator[Permission]:
 
 
 def _models(spec: Spec) -> Iterator[Permission]:
-    given = {server.env: server for server in spec.text.servers.values()}
+    given = {server.env: server.url for server in spec.text.servers.values()}
     for name, model in spec.models.items():
         if model.is_tool:
             continue
@@ -133,24 +133,31 @@ def _models(spec: Spec) -> Iterator[Permission]:
         if runs_here(model):
             yield from _weights(spec, model, where)
             continue
-        address = spec.text.models[name].api_base
-        variable = _variable(address)
-        if variable is not None and variable in given:  # the spec itself says what will be in the variable
-            address, variable = given[variable].url, None if given[variable].url else variable
-        key = spec.text.models[name].api_key_env
-        sends_other = key is not None and key not in _provider_keys(model) and not _is_named_alike(key, variable)
-        is_elsewhere = address is not None and variable is None and not _is_local(address)
-        is_here = address is not None and variable is None and _is_local(address)
-        place = _shown(address) if is_elsewhere or is_here else f"the address in {variable}" if variable else (
-            f"the provider of {_on_one_line(model.model)}")  # fmt: skip
-        if key is not None and (sends_other or is_elsewhere or is_here):
-            yield Permission(f"send prompts and the value of the variable {key} to {place}", where)
-        elif is_elsewhere:
-            yield Permission(f"send prompts to {place}", where)
+        written = spec.text.models[name]
+        for each in model.at_each_address:
+            address = each.api_base if written.api_base is not None else None  # not one that the environment gives
+            yield from _calls(model, written.api_key_env, address, given, where)
         if model.transport != "direct":
             for option, value in model.options.items():
                 if _OPTIONS.search(option) or _VALUES.search(str(value)):
                     yield Permission(f"give litellm the option {_on_one_line(f'{option}: {value}')}", where)
+
+
+def _calls(
+    model: Model, key: str | None, address: str | None, given: Mapping[str, str | None], where: str
+) -> Iterator[Permission]:
+    """Yield what a model's calls send to an address of the spec, or to its provider if there is none."""
+    variable = _variable(address)
+    if variable is not None and variable in given:  # the spec itself says what will be in the variable
+        address, variable = given[variable], None if given[variable] else variable
+    sends_other = key is not None and key not in _provider_keys(model) and not _is_named_alike(key, variable)
+    written = address if variable is None else None
+    place = _shown(written) if written else f"the address in {variable}" if variable else (
+        f"the provider of {_on_one_line(model.model)}")  # fmt: skip
+    if key is not None and (sends_other or written):
+        yield Permission(f"send prompts and the value of the variable {key} to {place}", where)
+    elif written and not _is_local(written):
+        yield Permission(f"send prompts to {place}", where)
 
 
 def _redirects(spec: Spec, similarities: Iterable[str]) -> Iterator[Permission]:

@@ -119,7 +119,7 @@ def test_credibility_needs_no_look_up(
     ]  # fmt: skip
     assert {(model.parameters, model.tokens) for model in vote.debate.models} == {(None, None), (None, 1e12)}
     assert main(["plan", "x.yaml"]) == 0
-    said = capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
     assert "llama (hosted_vllm/meta-llama/Llama-3.1-8B-Instruct): 8.03e+09 parameters, 1.5e+13 tokens" in said
     assert "Meta, model card of Llama 3.1" in said
 

@@ -118,6 +118,11 @@ def test_addresses_and_variables(here: Path, entry: str, said: str) -> None:
     assert asked_for(model(entry)) == [said]
 
 
+def test_each_of_several_addresses_is_asked_about(here: Path) -> None:
+    entry = 'model: openai/x, api_base: ["http://127.0.0.1:1/v1", "http://gpu-box:8000/v1", "http://evil/v1"]'
+    assert asked_for(model(entry)) == ["send prompts to http://gpu-box:8000/v1", "send prompts to http://evil/v1"]
+
+
 REDIRECTS = [
     ("openai/gpt-4o", "OPENAI_BASE_URL", "OPENAI_API_KEY"),
     ("openai/gpt-4o", "OPENAI_API_BASE", "OPENAI_API_KEY"),

@@ -308,7 +308,8 @@ def _variable_of(value: str) -> str:
     return value
 
 
-def _address(value: str) -> str:
+def address(value: str) -> str:
+    """Return an address of a server, or `env:NAME`; anything else is an error."""
     if value.startswith("env:"):
         _variable_of(value)
     elif not re.fullmatch(r"https?://[!-~]+", value) or not _has_host(value):
@@ -331,4 +332,4 @@ def _place(value: str) -> str:
 
 
 Place: TypeAlias = Annotated[Text, AfterValidator(_place)]
-Address: TypeAlias = Annotated[Text, AfterValidator(_address)]
+Address: TypeAlias = Annotated[Text, AfterValidator(address)]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, model_validator
 
 from cortexdsl.language.grammar.entries import (
-    Address,
     Duration,
     Flag,
     KeyName,
@@ -21,6 +20,7 @@ from cortexdsl.language.grammar.entries import (
     Text,
     Variable,
     Whole,
+    address,
     invalid,
 )
 from cortexdsl.language.grammar.spending import BatchText, PriceText, RateText
@@ -36,6 +36,17 @@ LITELLMS_OWN = (
     "extra_headers", "headers", "organization", "timeout",
 )  # fmt: skip
 """Options for litellm itself, which are not sent to a server."""
+
+
+def _addresses(value: object) -> str | list[str]:
+    if isinstance(value, str):
+        return address(value.strip())
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value) or len(value) < 2:
+        raise invalid("this is neither an address nor a list of addresses", "write http://HOST:PORT/v1, or env:NAME")
+    if len(set(value)) < len(value):
+        raise invalid("an address is there twice", "remove one")
+    return [address(one.strip()) for one in value]
+
 
 _RESERVED = {
     "model": "it is written above", "messages": "prompts are templates", "seed": "seeds come from the spec's seed",
@@ -99,7 +110,11 @@ class ModelText(StrictEntry):
         description="For a trained model: use the result of this repeat of its training. The first repeat is 1. "
         "Default: the last.",
     )
-    api_base: Address | None = Field(None, description="The address of the server or provider, or env:NAME.")
+    api_base: Annotated[Any, PlainValidator(_addresses, json_schema_input_type=str | list[str] | None)] = Field(
+        None,
+        description="The address of the server or provider, or env:NAME; or a list of addresses of servers that have "
+        "the same model: calls are spread over them, and a server that is down is left out.",
+    )
     api_key_env: KeyName | None = Field(None, description="The environment variable that holds the API key.")
     temperature: Annotated[float, Field(ge=0, le=10, strict=True)] | None = Field(
         None, description="The sampling temperature. Default: the server's."
@@ -265,6 +280,8 @@ class ModelText(StrictEntry):
     def _check_batch(self) -> None:
         assert self.model is not None
         prefix, _, name = self.model.partition("/")
+        if isinstance(self.api_base, list):
+            raise invalid("a batch is sent to one server, and api_base has several", "write one address")
         if prefix not in BATCH_PREFIXES:
             raise invalid(
                 f"transport: batch speaks the batch protocols of OpenAI and Anthropic, and {self.model} is of another",

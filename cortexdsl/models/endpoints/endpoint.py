@@ -29,7 +29,9 @@ START = 20
 DOUBLE, CLIMB, FALL = 2.0, 1.05, 0.8
 SATURATION = 0.8
 MOST_ROUTES = 1000
-"""Routes that are kept; they are made again when they are needed."""
+"""Models whose routes are kept; they are made again when they are needed."""
+LEFT_OUT_SECONDS = 30.0
+"""For so long a server of several with the same model gets no calls after it did not answer one."""
 COOLDOWN = 15.0
 _say = logging.getLogger(__name__)
 
@@ -123,6 +125,8 @@ class Endpoint:
         When it last answered.
     down_since : float or None
         Since when it is known to be down.
+    left_out_until : float
+        Until when calls go to other servers with the same model.
     """
 
     def __init__(self, control: AdaptiveLimit, clock: Callable[[], float] = time.monotonic, name: str = "") -> None:
@@ -130,6 +134,7 @@ class Endpoint:
         self.name = name
         self.answered_at = -math.inf
         self.down_since: float | None = None
+        self.left_out_until = -math.inf
         self.in_flight = self.most_in_flight = 0
         self._clock = clock
         self._probing = asyncio.Lock()
@@ -145,6 +150,7 @@ class Endpoint:
     def answered(self, outages: Outages) -> None:
         """Note a reply: an outage is over."""
         self.control.succeeded(self._clock())
+        self.left_out_until = -math.inf
         is_first = self.answered_at == -math.inf
         self.answered_at = self._clock()
         if self.down_since is not None or (is_first and outages.is_known(self.name)):
@@ -195,6 +201,18 @@ class Endpoint:
                 return False
             await hooks.sleep(min(PROBE_SECONDS, left))
         return True
+
+    def leave_out(self, failure: Failure) -> None:
+        """Send its calls to other servers with the same model for a while."""
+        if self.left_out_until <= self._clock():
+            _say.warning("%s: %s; its calls go to the other addresses", self.name, failure.kind.value)
+        self.left_out_until = self._clock() + LEFT_OUT_SECONDS
+
+    @property
+    def load(self) -> tuple[float, int]:
+        """What to compare servers of one model by: whether it is left out, and then its calls, also those that wait."""
+        left_out = self.left_out_until if self.left_out_until > self._clock() else 0.0
+        return left_out, self.in_flight + len(self._waiting)
 
     def bound(self, connections: int) -> None:
         """Set the most calls in flight, and let in those that may now go."""
@@ -281,10 +299,10 @@ class Endpoints:
         self._secrets, self._clock, self._sleep = secrets, clock, sleep
         self._endpoints: dict[tuple[str, str | None], Endpoint] = {}
         self._meters: dict[tuple[str, ...], RateMeter] = {}
-        self._routes: dict[int, Route] = {}  # by the identity of the model, which a route keeps alive
+        self._routes: dict[int, tuple[Route, ...]] = {}  # by the identity of the model, which a route keeps alive
 
-    def route(self, model: Model, connections: int, head_start: float) -> Route:
-        """Return how a model is reached.
+    def routes(self, model: Model, connections: int, head_start: float) -> tuple[Route, ...]:
+        """Return how a model is reached at each of its addresses.
 
         Parameters
         ----------
@@ -302,17 +320,18 @@ class Endpoints:
         known = self._routes.get(id(model))
         if known is not None:
             return known
-        address, key = self._secrets.address(model), self._secrets.key(model)
-        where = (_place(model, address), model.api_key_env)
-        endpoint = self._endpoints.get(where)
-        if endpoint is None:
-            name = mask_url(where[0]) if address else where[0]
-            endpoint = self._endpoints[where] = Endpoint(AdaptiveLimit(connections), self._clock, name)
-        route = Route(model, endpoint, endpoint.first_call(model, head_start), address, key)
+        routes = []
+        for each in model.at_each_address:
+            address, key = self._secrets.address(each), self._secrets.key(each)
+            where = (_place(each, address), model.api_key_env)
+            endpoint = self._endpoints.get(where)
+            if endpoint is None:
+                name = mask_url(where[0]) if address else where[0]
+                endpoint = self._endpoints[where] = Endpoint(AdaptiveLimit(connections), self._clock, name)
+            routes.append(Route(model, endpoint, endpoint.first_call(model, head_start), address, key))
         if len(self._routes) >= MOST_ROUTES:  # a step with sampling of its own makes a model for each turn
             self._routes.clear()
-        self._routes[id(model)] = route
-        return route
+        return self._routes.setdefault(id(model), tuple(routes))
 
     def meter(self, model: Model, rate: Rate | None) -> RateMeter:
         """Return what admits the requests to a model; without a rate it is this process's alone.

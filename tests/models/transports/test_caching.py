@@ -138,7 +138,7 @@ def test_a_plan_has_a_range_of_dollars(
     assert asked["surcharge"] == pytest.approx(6 * length * 0.75 / 1e6)
     assert asked["saved"] == pytest.approx((5 * length * 2.7 - length * 0.75) / 1e6)
     assert main(["plan", "x.yaml"]) == 0
-    said = capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
     least, most = asked["dollars"] - asked["saved"], asked["dollars"] + asked["surcharge"]
     assert f"${least:,.2f} if all of them are read from there, and ${most:,.2f} if they keep nothing" in said
     assert "$0.3 read from its cache, $3.75 written into it" in said

@@ -117,7 +117,7 @@ def planned(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch, capsys: py
     (folder / "specs").mkdir()
     (folder / "specs" / "x.yaml").write_text(text)
     assert main(["plan", "x"]) == 0
-    return capsys.readouterr().out
+    return " ".join(capsys.readouterr().out.split())
 
 
 def test_a_plan_knows_the_prices_of_the_list(
@@ -140,7 +140,7 @@ def test_an_unknown_price_is_asked_for_without_figures_to_paste(
     text = SPEC.replace("MODEL", "openai/unheard-of")
     said = planned(tmp_path, text, monkeypatch, capsys)
     assert "no price is known for m (openai/unheard-of)" in said
-    assert "price: {input: DOLLARS, output: DOLLARS}  # per million tokens, from the provider's page" in said
+    assert "price: {input: DOLLARS, output: DOLLARS} # per million tokens, from the provider's page" in said
     Path("specs/x.yaml").write_text(text.replace("calls: 100", "dollars: 1"))
     assert main(["check", "x"]) == 2
     refused = capsys.readouterr().err
