@@ -16,6 +16,7 @@ from cortexdsl.claims.values import Claim
 from cortexdsl.core import Family
 from cortexdsl.core.metrics import column_metric, described_columns, find_metric, is_share
 from cortexdsl.errors import DataError, InputError
+from cortexdsl.jobs.arguments import warn_if_stopped
 from cortexdsl.numbers import THIN, counted
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import binding_changes
@@ -104,6 +105,8 @@ def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     if args.draws < 1 or args.seed < 0:
         raise InputError("--draws is at least 1, --seed at least 0")
+    for path in args.scores:
+        warn_if_stopped(path if path.is_dir() else path.parent)
     if len(args.scores) > 1:
         return _pool(args)
     table = _with_bounds(_table(args), args.most)

@@ -19,7 +19,7 @@ from cortexdsl.checksums import write_lines
 from cortexdsl.core import Debate, Question
 from cortexdsl.display.console import counting
 from cortexdsl.errors import InputError, RecordError
-from cortexdsl.jobs.arguments import results_place
+from cortexdsl.jobs.arguments import results_place, warn_if_stopped
 from cortexdsl.metrics.scores import read_rows, write_rows
 from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
@@ -53,6 +53,7 @@ def add_show_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_show(args: argparse.Namespace) -> int:
     """Run the verb."""
+    warn_if_stopped(args.place)
     if args.prompts and args.question is None:
         raise InputError("--prompts prints the prompts of one question\n    say which: --question ID")
     found = _matching(args)
@@ -192,6 +193,7 @@ def add_export_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_export(args: argparse.Namespace) -> int:
     """Run the verb."""
+    warn_if_stopped(args.place)
     if args.to:
         return _program(args)
     form = args.format or args.out.suffix.removeprefix(".").lower()

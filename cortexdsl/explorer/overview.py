@@ -17,6 +17,7 @@ from cortexdsl.claims.parser import parse_claim
 from cortexdsl.core.metrics import is_share
 from cortexdsl.errors import CortexError
 from cortexdsl.explorer.folders import ResultsFolder, number, read_rows
+from cortexdsl.plan.persistence.run_record import stop_note
 from cortexdsl.records.links import find_link
 
 _ANSWERS = ("accuracy", "opening_accuracy", "score", "strict_accuracy", "lenient_accuracy")
@@ -47,6 +48,7 @@ def overview(place: ResultsFolder) -> dict[str, Any]:
             ("difference", "ci_low", "ci_high", "p_adjusted"),
         ),
         "meaning": plan_facts(plan),
+        "stopped": stop_note(root),
         "has_report": any((root / page).is_file() for page in ("report.html", "stopped.html")),
     }  # fmt: skip
 

@@ -14,6 +14,7 @@ from cortexdsl.errors import RecordError
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.layout import results_folder
+from cortexdsl.plan.persistence.run_record import stop_note
 from cortexdsl.symlinks import opened_results
 
 
@@ -92,6 +93,12 @@ def add_trust(parser: argparse.ArgumentParser) -> None:
         help="permit tools of the spec to call this function, package.module:function. It runs on this machine. "
         "Repeatable",
     )
+
+
+def warn_if_stopped(folder: Path) -> None:
+    """Print a warning if the last run of an experiment ended early, for verbs that read its files."""
+    if note := stop_note(folder):
+        print(f"warning: {folder}: {note}", file=sys.stderr)
 
 
 def results_place(text: str) -> Path:

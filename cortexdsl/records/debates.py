@@ -230,7 +230,8 @@ def debate_files(place: Path) -> list[Path]:
     """
     if place.is_file():
         return [place]
-    folder = place / "debates" if (place / "debates").is_dir() else place
+    is_experiment = (place / "debates").is_dir() or (place / "ledger.jsonl").is_file()  # other records lie beside it
+    folder = place / "debates" if is_experiment else place
     files = sorted(path for path in folder.rglob("*.jsonl") if not path.name.startswith("."))
     if not files:
         raise RecordError(f"{place}: no debate records there; give a results folder (results/NAME) or a .jsonl file")

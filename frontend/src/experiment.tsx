@@ -3,7 +3,7 @@ import { toFind } from "./address";
 import type { Keys } from "./keys";
 import { go } from "./address";
 import type { Opened } from "./loading";
-import { count, decimals, duration, figure, many, range, short } from "./text";
+import { count, decimals, duration, figure, many, probability, range, short } from "./text";
 import type { Experiment, Metric, Progress, Row } from "./types";
 
 const SIGNS: Record<string, [string, string]> = { supported: ["✓", "yes"], contradicted: ["✗", "no"], undecided: ["?", "open"] };
@@ -26,6 +26,7 @@ export function ExperimentPage({ opened, keys }: { opened: Opened; keys: Keys })
       <p class="faint">{facts.join(" · ")}</p>
       {!index.is_ready && index.total > 0 && <p class="notice" role="status">Reading records: {Math.floor((100 * index.done) / Math.max(1, index.total))} % of {short(index.total / 1e6)} MB. What is read is there already.</p>}
       {index.faults > 0 && <details class="notice"><summary>{many(index.faults, "line")} of the records cannot be believed, and are left out</summary><ul>{index.messages.map((one) => <li><code>{one}</code></li>)}</ul></details>}
+      {experiment.stopped && <p class="notice">{experiment.stopped}</p>}
       {progress && isRunning && <Running progress={progress} />}
       <p class="ways">
         <a class="button" href={toFind(source.name)}>All {index.debates > 0 ? count(index.debates) : ""} debates</a>
@@ -57,7 +58,7 @@ function Verdicts({ experiment }: { experiment: Experiment }) {
             <li>
               <span class={`sign ${look}`} aria-hidden="true">{sign}</span>
               <div><a href={row.link}>{row.claim}</a>
-                <p><b class={look}>{row.verdict}</b>: {figure(row.estimate, row.unit)} <span class="faint">{range(row.ci_low, row.ci_high, row.unit)}{row.p_adjusted !== null && `, adjusted p ${row.p_adjusted < 0.001 ? "< .001" : decimals(row.p_adjusted)}`}</span></p>
+                <p><b class={look}>{row.verdict}</b>: {figure(row.estimate, row.unit)} <span class="faint">{range(row.ci_low, row.ci_high, row.unit)}{row.p_adjusted !== null && `, adjusted ${probability(row.p_adjusted)}`}</span></p>
               </div>
             </li>
           );

@@ -57,6 +57,10 @@ export function FindPage({ opened, at, keys }: { opened: Opened; at: Address; ke
 
   const cells = debates?.columns.cells ?? experiment.cells.map((cell) => cell.cell);
   const datasets = Object.keys(experiment.datasets);
+  const unknown = [
+    ...[...filter.cells, ...filter.apart, filter.right, filter.wrong].filter((name) => name && !cells.includes(name)).map((name) => `cell ${name}`),
+    ...[filter.dataset].filter((name) => name && name !== "all" && !datasets.includes(name)).map((name) => `dataset ${name}`),
+  ];
   const replicates = useMemo(() => [...new Set(debates?.columns.debates.replicate ?? [])].sort((a, b) => a - b), [debates]);
   const agents = [...new Set(experiment.cells.flatMap((cell) => cell.agents ?? []))];
   const sources = [...new Set([...(debates?.columns.sources ?? []), ...(filter.confidence ? [filter.confidence] : [])])];
@@ -105,7 +109,7 @@ export function FindPage({ opened, at, keys }: { opened: Opened; at: Address; ke
         {filter.question && <span class="faint"> only question {filter.question}</span>}
       </p>
       {debates && found && found.length > 0 && <Rows opened={opened} rows={found} linkOf={linkOf} chosen={chosen} view={list} sort={filter.sort} />}
-      {debates && found?.length === 0 && <p class="faint">No debate is all of that.</p>}
+      {debates && found?.length === 0 && <p class="faint">No debate is all of that.{unknown.length > 0 && ` This experiment has no ${unknown.join(", no ")}.`} <a href={toFind(source.name)}>All debates</a></p>}
     </main>
   );
 }

@@ -204,7 +204,7 @@ function ended(debate: Debate): string {
 
 function Votes({ debate }: { debate: Debate }) {
   if (!debate.votes.length) return null;
-  return <><br />votes: {debate.votes.map(([answer, weight], place) => <>{place ? ", " : ""}<Word most={30}>{answer}</Word> <b>{decimals(weight)}</b></>)}</>;
+  return <><br />votes: {debate.votes.map(([answer, weight], place) => <>{place ? ", " : ""}<Word most={30}>{answer}</Word> × <b>{decimals(weight)}</b></>)}</>;
 }
 
 /** One debate about the question. Where the question was handed on there are several, each with its name, its answer and why it went on. */

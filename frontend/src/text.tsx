@@ -82,6 +82,11 @@ export function short(number: number): string {
   return number < 1e6 ? `${(number / 1e3).toFixed(number < 1e5 ? 1 : 0)}k` : `${(number / 1e6).toFixed(1)}M`;
 }
 
+/** A p-value as the report writes it: `p = .088`, `p < .001`. */
+export function probability(p: number): string {
+  return p < 0.001 ? "p < .001" : `p = ${p.toFixed(3).replace(/^0/, "")}`;
+}
+
 export function decimals(number: number | null | undefined, digits = 3): string {
   if (number === null || number === undefined) return "–";
   const text = Math.abs(number) >= 1000 ? count(Math.round(number)) : String(Number(number.toPrecision(digits)));

@@ -42,7 +42,7 @@ export type Experiment = State & {
   name: string; root: string; title: string; spec: string | null; seed: number | null; replicates: number | null;
   datasets: Record<string, number>; agents: { name: string; model: string; persona: string | null }[];
   cells: Cell[]; metrics: Metric[]; verdicts: Verdict[]; comparisons: Comparison[];
-  meaning: Record<string, string>; has_report: boolean; unknown_questions: string;
+  meaning: Record<string, string>; has_report: boolean; stopped: string; unknown_questions: string;
 };
 
 export type Columns = {

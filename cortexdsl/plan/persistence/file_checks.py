@@ -10,6 +10,7 @@ from cortexdsl.errors import DataError
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.ledger import read_ledger
 from cortexdsl.plan.persistence.manifest import Entry, below_root, damage_of, is_sealed, read_manifest
+from cortexdsl.plan.persistence.run_record import early_end, is_excused
 from cortexdsl.plan.persistence.store import spec_of
 
 ALWAYS = ("scores", "metrics", "comparisons", "omnibus", "bounds", "ranks", "hypotheses")
@@ -49,7 +50,10 @@ def find_damage(layout: Layout, paths: Iterable[str | Path] | None = None) -> It
     tables = {Path(layout.table(name)).name for name in ALWAYS} | {path for path in of_all if is_sealed(path)}
     named = tables if paths is None else [below_root(path, root) for path in paths]
     has_seal = bool(read_ledger(layout).manifest_seal)
+    excused = is_excused(early_end(layout))
     for path in named:
+        if excused(path):
+            continue
         if path in entries and (what := damage_of(root, path, entries[path])):
             yield Damage(path, what)
         elif path not in entries and has_seal and is_sealed(path) and (root / path).is_file():

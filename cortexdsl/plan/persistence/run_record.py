@@ -122,6 +122,16 @@ class EarlyEnd:
         return f"The last complete report is still there: {self.complete.parent}/report.html{edited}."
 
 
+def stop_note(folder: Path) -> str:
+    """Return what those who read files of an experiment must know if its last run ended early; otherwise empty."""
+    end = early_end(Layout(folder.as_posix()))
+    if end is None:
+        return ""
+    earlier = "Tables here are those of the last complete report" if end.complete else "Tables here may be incomplete"
+    edited = ", of the spec before your edit" if end.is_edited else ""
+    return f"{end.why}. {earlier}{edited}."
+
+
 def is_locked(folder: Path) -> bool:
     """Return whether a run has locked an experiment's folder; False if the file system has no locks."""
     try:

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.workflow
 SMALL = TWO_ALONE.replace("size: 30", "size: 4")
 WHY = re.compile(r"(Stopped by Ctrl-C|Killed) while (\w+(?: what-ifs)?)")
 BLAME = ("missing", "deleted", "changed,", "not as", "damaged", "probably killed", "Traceback")
+VERBS = ("status two", "report two --text", "verify two")
 MOMENTS = range(1, 41, 2)
 """Numbers of files that a run has written when it is stopped. Every third time it is killed."""
 
@@ -65,10 +66,10 @@ def _written(root: Path, began: int) -> int:
     return count
 
 
-def check_stories(bench: Bench, page: bytes | None) -> None:
+def check_stories(bench: Bench, page: bytes | None, verbs: tuple[str, ...]) -> None:
     """Every verb gives one reason, nobody is blamed, and a report of before is there, byte for byte."""
     results = bench.results("two")
-    runs = {verb: bench.cortexdsl(*verb.split()) for verb in ("status two", "report two --text", "verify two")}
+    runs = {verb: bench.cortexdsl(*verb.split()) for verb in verbs}
     if not (results / "ledger.jsonl").exists():
         return  # nothing has begun
     reasons = {verb: WHY.search(" ".join(run.text.split())) for verb, run in runs.items()}
@@ -105,7 +106,7 @@ def test_stops_at_many_moments_tell_one_story(fresh: Bench, has_report: bool) ->
             fresh.write("specs/two.yaml", edited)
             continue
         stops += 1
-        check_stories(fresh, page)
+        check_stories(fresh, page, (*VERBS, "show two", "export two --out two.csv")[: 5 if place % 5 == 4 else 3])
     assert stops >= len(MOMENTS) // 2
     last = fresh.cortexdsl("run", "two", "--cores", "2")
     assert last.status == 0, last.text

@@ -97,6 +97,16 @@ def test_an_edit_runs_what_depends_on_it(bench: Bench, old: str, new: str, expec
     assert bench.snakemake("--dry-run").planned == Counter(expected)
 
 
+def test_work_without_debates_is_shown_while_it_happens(bench: Bench) -> None:
+    """A claim that is added needs no debate: the run says that it tests and draws, and does not look as if it hangs."""
+    bench.edit("specs/small.yaml", "hypotheses:", "hypotheses:\n  - accuracy(near) > 0.01")
+    run = bench.cortexdsl("run", "small", "--cores", "2")
+    assert run.status == 0, run.text
+    lines = run.text.splitlines()
+    assert [line for line in lines if line in ("scoring", "testing", "drawing")] == ["testing", "drawing"]
+    assert lines.index("testing") > 0  # what is planned comes first
+
+
 def test_an_edited_prompt_runs_the_cells_that_use_it_again(bench: Bench) -> None:
     """Of the five cells `near` alone has a prompt of its own; what a prompt includes counts like its own text."""
     bench.edit("prompts/own/answer.j2", "Solve it alone.", "Solve it all alone.")
