@@ -104,7 +104,6 @@ def test_work_without_debates_is_shown_while_it_happens(bench: Bench) -> None:
     assert run.status == 0, run.text
     lines = run.text.splitlines()
     assert [line for line in lines if line in ("scoring", "testing", "drawing")] == ["testing", "drawing"]
-    assert lines.index("testing") > 0  # what is planned comes first
 
 
 def test_an_edited_prompt_runs_the_cells_that_use_it_again(bench: Bench) -> None:
