@@ -29,7 +29,6 @@ from cortexdsl.report.phrasing.comparisons import claims_tested, differences_tes
 from cortexdsl.stats.inference.bootstrap import DRAWS
 from cortexdsl.stats.inference.families import CORRECTIONS, compare_families, missing_bounds
 from cortexdsl.stats.inference.joint import omnibus_families
-from cortexdsl.stats.inference.random_effects import POOLED, pool_experiments
 from cortexdsl.stats.inference.rankings import critical_difference, rank_cells
 from cortexdsl.stats.planning.planning import questions_needed
 from cortexdsl.stats.sequential.sequential import Stopping, stopping_point
@@ -52,9 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "scores",
         type=Path,
-        nargs="+",
         help="a CSV file with the columns cell, replicate, question_id and score, or a folder of results with "
-        "scores.csv. If you name three or more of them, their differences are pooled. Two are too few",
+        "scores.csv",
     )
     parser.add_argument("--to", required=True, metavar="CELL", help="the cell that the others are compared with")
     parser.add_argument("--cells", nargs="+", metavar="CELL", help="the cells to compare (default: all others)")
@@ -105,10 +103,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the verb."""
     if args.draws < 1 or args.seed < 0:
         raise InputError("--draws is at least 1, --seed at least 0")
-    for path in args.scores:
-        warn_if_stopped(path if path.is_dir() else path.parent)
-    if len(args.scores) > 1:
-        return _pool(args)
+    warn_if_stopped(args.scores if args.scores.is_dir() else args.scores.parent)
     table = _with_bounds(_table(args), args.most)
     numbers = _check_directions(table, args.lower, args.higher)
     with described_columns(args.lower, args.higher, numbers):
@@ -118,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
 def _compare(args: argparse.Namespace, table: ScoreTable, claims: Sequence[Claim]) -> int:
     """Compare the cells of one table, and test claims."""
     if not args.answers and any(needs_answers(claim) for claim in claims):
-        path = _scores(args.scores[0])
+        path = _scores(args.scores)
         answers = answers_for(path)
         check_files(Layout(path.parent.as_posix()), answers)
         table = with_answers(table, answers) if answers else table
@@ -172,7 +167,7 @@ def _claims_in_words(verdicts: pd.DataFrame) -> Iterator[tuple[str, str]]:
 
 def _table(args: argparse.Namespace) -> ScoreTable:
     """Read the scores, and the answers of `--answers`."""
-    path = _scores(args.scores[0])
+    path = _scores(args.scores)
     check_own_files([path])
     check_files(Layout(path.parent.as_posix()), [])
     table = read_table(path)
@@ -233,7 +228,7 @@ def _with_bounds(table: ScoreTable, stated: Sequence[str]) -> ScoreTable:
 
 def _declared(args: argparse.Namespace) -> list[str] | None:
     """Return those claims that were declared before the first call; None for tables of other programs."""
-    layout = Layout(_scores(args.scores[0]).parent.as_posix())
+    layout = Layout(_scores(args.scores).parent.as_posix())
     ledger = read_ledger(layout)
     if not ledger.entries and not ledger.faults:
         return None
@@ -243,37 +238,6 @@ def _declared(args: argparse.Namespace) -> list[str] | None:
 
 def _scores(path: Path) -> Path:
     return opened_results(path / "scores.csv" if path.is_dir() else path)
-
-
-def _pool(args: argparse.Namespace) -> int:
-    """Pool several experiments."""
-    if args.claim or args.answers or args.stopping is not None:
-        raise InputError(
-            "--claim, --answers and --stopping are about one experiment; leave them out, or give one table"
-        )
-    for path in args.scores:
-        check_own_files([_scores(path)])
-    tables = {str(path): read_table(_scores(path)) for path in args.scores}
-    if len(tables) < len(args.scores):
-        raise InputError("an experiment is named twice; it would count as two")
-    first = next(iter(tables.values()))
-    cells = tuple(args.cells or (cell for cell in first.cells if cell != args.to))
-    metrics = tuple(dict.fromkeys(args.metric or ["score"]))
-    pooled = pool_experiments(tables, cells, args.to, metrics, args.correction)
-    if args.out:
-        _write(args.out, pooled)
-    if args.json:
-        sys.stdout.write(pooled.to_json(orient="records", lines=True, double_precision=15))
-        return 0
-    tests = int((pooled["experiment"] == POOLED).sum())
-    print(
-        f"against {args.to}, over {len(tables)} experiments as draws from experiments like these; "
-        f"p {how_adjusted(args.correction, tests)}, two-sided, of no difference"
-    )
-    shown = ["metric", "cell", "experiment", "difference", "ci_low", "ci_high", "p", "p_adjusted", "n_questions"]
-    print(pooled[shown].to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep=""))
-    _print_notes((f"{row.cell}, {row.metric}", str(row.note)) for row in pooled.itertuples())
-    return 0
 
 
 def how_adjusted(correction: str, tests: int) -> str:

@@ -26,6 +26,7 @@ from cortexdsl.display.console import Display
 from cortexdsl.display.expected import ExpectedRun
 from cortexdsl.display.launch import user_command
 from cortexdsl.display.progress import WatchedRun
+from cortexdsl.display.wakeups import keep_awake
 from cortexdsl.files import UNKEPT, is_disk_full
 from cortexdsl.numbers import counted
 from cortexdsl.plain_text import printable
@@ -193,6 +194,7 @@ class LogHandler(LogHandlerBase):
     """Shows a run as rows and failures."""
 
     def __post_init__(self) -> None:
+        keep_awake(logging.getLogger("snakemake.logging"))
         settings = self.common_settings
         quiet = set(settings.quiet or ())
         self._console = Console(stderr=not settings.stdout, no_color=settings.nocolor or None, highlight=False)

@@ -1,7 +1,4 @@
-"""An experiment as a whole, as plain values for the pages: verdicts, cells, tables, the facts of its plan.
-
-Pooling several experiments imports the statistics when it is called, since everything else here works without them.
-"""
+"""An experiment as a whole, as plain values for the pages: verdicts, cells, tables, the facts of its plan."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from typing import Any
 
 from cortexdsl.claims.arms import GridArm
 from cortexdsl.claims.designs import design_of
-from cortexdsl.claims.meaning import FEWEST, estimate_unit
+from cortexdsl.claims.meaning import estimate_unit
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.core.metrics import is_share
 from cortexdsl.errors import CortexError
@@ -151,40 +148,3 @@ def _text(value: Any) -> str:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return ", ".join(value)
     return json.dumps(value, sort_keys=True)
-
-
-def pool_differences(places: Sequence[ResultsFolder], metric: str = "score") -> dict[str, Any]:
-    """Pool the differences of the cells that experiments share from a reference that they share.
-
-    The reference is that of the first experiment's first family, if all experiments have it. Returns `reference`,
-    `rows` (see `pool_experiments`) and `why` there are none, if so.
-    """
-    from cortexdsl.stats.inference.random_effects import pool_experiments
-    from cortexdsl.stats.tables.score_table import ScoreTable, read_table
-
-    tables: dict[str, ScoreTable] = {}
-    for place in places:
-        try:
-            tables[place.name] = read_table(place.root / "scores.csv")
-        except CortexError:
-            continue
-    if len(tables) < FEWEST:
-        return _none(f"{len(tables)} experiments have scores; {FEWEST} or more can be pooled")
-    shared = [
-        cell for cell in next(iter(tables.values())).cells if all(cell in table.cells for table in tables.values())
-    ]
-    references = [family["to"] for place in places for family in place.plan().get("families") or ()]
-    reference = next((cell for cell in [*references, *shared] if cell in shared), None)
-    others = [cell for cell in shared if cell != reference]
-    if reference is None or not others:
-        return _none("they have no two cells in common")
-    try:
-        pooled = pool_experiments(tables, others, reference, [metric])
-    except CortexError as error:
-        return _none(str(error))
-    rows = pooled.astype(object).where(pooled.notna(), None).to_dict(orient="records")
-    return {"reference": reference, "rows": rows, "why": ""}
-
-
-def _none(why: str) -> dict[str, Any]:
-    return {"reference": None, "rows": [], "why": why}

@@ -18,7 +18,6 @@ from aiohttp.typedefs import Handler, Middleware
 
 from cortexdsl.explorer.experiment import OpenExperiment
 from cortexdsl.explorer.folders import ResultsFolder
-from cortexdsl.explorer.overview import pool_differences
 
 COOKIE = "cortexdsl-explorer"
 POLICY = (
@@ -146,7 +145,6 @@ class Explorer:
         app.router.add_get("/{name:app\\.(?:js|css)}", self._built)
         app.router.add_get("/favicon.ico", self._no_icon)
         app.router.add_get("/data/experiments.json", self._names)
-        app.router.add_get("/data/together.json", self._together)
         for path, answer in (
             ("experiment.json", self._overview),
             ("progress.json", self._progress),
@@ -198,10 +196,6 @@ class Explorer:
     async def _names(self, request: web.Request) -> web.StreamResponse:
         names = [experiment.place.name for experiment in self.experiments]
         return _answer(json.dumps({"experiments": names, "is_static": False}).encode())
-
-    async def _together(self, request: web.Request) -> web.StreamResponse:
-        pooled = await asyncio.to_thread(pool_differences, [experiment.place for experiment in self.experiments])
-        return _answer(json.dumps(pooled, default=float).encode())
 
     async def _overview(self, request: web.Request) -> web.StreamResponse:
         return _answer(await asyncio.to_thread(self._experiment(request).overview))

@@ -14,7 +14,6 @@ from typing import Any
 from cortexdsl.errors import InputError
 from cortexdsl.explorer.experiment import OpenExperiment
 from cortexdsl.explorer.folders import ResultsFolder
-from cortexdsl.explorer.overview import pool_differences
 from cortexdsl.explorer.server import BUILT, page_below, report_file
 
 _MARK = "data/experiments.json"
@@ -40,7 +39,6 @@ def write_static(places: Sequence[ResultsFolder], folder: Path) -> int:
     data = folder / "data"
     count = sum(_experiment(place, data / "x" / str(number)) for number, place in enumerate(places))
     _write(data / "experiments.json", {"experiments": [place.name for place in places], "is_static": True})
-    _write(data / "together.json", pool_differences(places))
     for place in places:
         _report(place, folder / "report" / place.name)
     return count

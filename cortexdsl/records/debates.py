@@ -230,7 +230,7 @@ def debate_files(place: Path) -> list[Path]:
     """
     if place.is_file():
         return [place]
-    is_experiment = (place / "debates").is_dir() or (place / "ledger.jsonl").is_file()  # other records lie beside it
+    is_experiment = (place / "debates").is_dir() or (place / "ledger.jsonl").is_file()
     folder = place / "debates" if is_experiment else place
     files = sorted(path for path in folder.rglob("*.jsonl") if not path.name.startswith("."))
     if not files:

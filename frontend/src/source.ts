@@ -1,5 +1,5 @@
 // Where data come from: the server, or files of a static copy. The same questions, the same answers.
-import type { Call, Columns, Debate, Experiment, Fault, Names, Pooled, Question, State } from "./types";
+import type { Call, Columns, Debate, Experiment, Fault, Names, Question, State } from "./types";
 
 type Shelf = { question: Question; debates: Record<string, Debate | Fault> };
 
@@ -94,4 +94,3 @@ export async function open(): Promise<Source[]> {
   return experiments.map((name, number) => new Source(name, number, is_static));
 }
 
-export const together = () => get<Pooled>("data/together.json");

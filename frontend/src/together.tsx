@@ -1,8 +1,8 @@
-// Several experiments side by side: what differs in what they mean, how verdicts changed, replications pooled.
+// Several experiments side by side: what differs in what they mean, how verdicts changed.
 import { toExperiment } from "./address";
 import { useLater } from "./loading";
-import { type Source, together } from "./source";
-import { count, decimals, figure, range } from "./text";
+import type { Source } from "./source";
+import { count, figure, range } from "./text";
 import type { Experiment } from "./types";
 
 export function TogetherPage({ sources }: { sources: Source[] }) {
@@ -20,7 +20,7 @@ export function TogetherPage({ sources }: { sources: Source[] }) {
           ))}</tbody>
         </table>
       </div>
-      {all.value.length > 1 && <><Claims all={all.value} /><Meanings all={all.value} /><Pooling /></>}
+      {all.value.length > 1 && <><Claims all={all.value} /><Meanings all={all.value} /></>}
     </main>
   );
 }
@@ -64,31 +64,6 @@ function Meanings({ all }: { all: Experiment[] }) {
             ))}</tbody>
           </table>
         </div>
-      )}
-    </section>
-  );
-}
-
-function Pooling() {
-  const found = useLater("pooled", together);
-  return (
-    <section><h2>Pooled</h2>
-      {found.error && <p class="fault">{found.error}</p>}
-      {!found.value && !found.error && <p class="faint">Pooling…</p>}
-      {found.value?.why && <p class="faint">Not pooled: {found.value.why}.</p>}
-      {found.value && found.value.rows.length > 0 && (
-        <>
-          <p class="faint">Mean score against {found.value.reference}; experiments as draws from experiments like these.</p>
-          <div class="scroll" tabIndex={0} role="region" aria-label="Pooled differences">
-            <table>
-              <thead><tr><th scope="col">Cell</th><th scope="col">Experiment</th><th scope="col" class="number">Difference</th><th scope="col" class="number">Interval</th><th scope="col" class="number">Adjusted p</th><th scope="col" class="number">Questions</th></tr></thead>
-              <tbody>{found.value.rows.map((row) => (
-                <tr class={row.experiment === "all experiments" ? "total" : ""}><th scope="row">{row.cell}</th><td>{row.experiment}</td><td class="number">{figure(row.difference, "points")}</td>
-                  <td class="number">{range(row.ci_low, row.ci_high, "points")}</td><td class="number">{row.p_adjusted === null ? "" : decimals(row.p_adjusted, 2)}</td><td class="number">{row.n_questions}</td></tr>
-              ))}</tbody>
-            </table>
-          </div>
-        </>
       )}
     </section>
   );

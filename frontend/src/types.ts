@@ -105,8 +105,3 @@ export type Call = {
   seconds?: number; attempts?: number; retries?: Record<string, number>; error?: string | null;
   usage?: { prompt_tokens: number | null; completion_tokens: number | null };
 };
-export type Pooled = {
-  reference: string | null; why: string;
-  rows: { metric: string; cell: string; reference: string; experiment: string; difference: number; ci_low: number;
-    ci_high: number; p_adjusted: number | null; n_questions: number; note: string }[];
-};

@@ -599,7 +599,7 @@ def read_request(data: bytes) -> None:
 
 def request_seeds() -> list[bytes]:
     paths = [
-        "/", "/app.js", "/data/experiments.json", "/data/together.json", "/data/x/0/experiment.json", "/data/x/0/progress.json",
+        "/", "/app.js", "/data/experiments.json", "/data/x/0/experiment.json", "/data/x/0/progress.json",
         "/data/x/0/table.json", "/data/x/0/search.json?text=7", "/data/x/0/question.json?dataset=sums&question=q-1",
         "/data/x/0/debates/1.json", "/data/x/0/calls/1.json", "/report/made/report.html", "/report/made/figures/a.svg",
     ]  # fmt: skip
