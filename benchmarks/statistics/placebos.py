@@ -153,6 +153,10 @@ class World:
         """Return the reply."""
         return text
 
+    def same(self, answer: str, earlier: str) -> bool:
+        """Return whether two answers are one."""
+        return answer == earlier
+
     def place_of(self, answer: str, text: str) -> None:
         """Return None: the answer has no place in the text."""
         return

@@ -103,6 +103,10 @@ class Reader(Protocol):
         """Return a reply as others may hear it: without its confidence line."""
         ...
 
+    def same(self, answer: str, earlier: str) -> bool:
+        """Return whether two answers mean the same, by the equality that grades them: `1/2` and `0.5`."""
+        ...
+
     def place_of(self, answer: str, text: str) -> tuple[int, int] | None:
         """Return the first character of an answer in its reply and the one after its last; None if it is not found."""
         ...

@@ -120,7 +120,8 @@ async def _by_samples(samples: int, call: Call, answer: str, ports: Ports) -> Me
     asides = tuple(_aside(reply, reading) for reply, reading in zip(replies, readings, strict=True))
     if not answers:
         return Measured("consistency", None, NO_SAMPLE, asides)
-    return Measured("consistency", answers.count(answer) / len(answers), None, asides)
+    alike = sum(each == answer or (each is not None and ports.reader.same(each, answer)) for each in answers)
+    return Measured("consistency", alike / len(answers), None, asides)
 
 
 async def _by_verifier(

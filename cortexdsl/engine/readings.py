@@ -52,6 +52,32 @@ def read_reply(
     return _with_belief(reading, beside) if "belief" in beside else (reading, beside)
 
 
+def unified(turns: Sequence[Turn], before: Sequence[Turn], reader: Reader) -> list[Turn]:
+    """Return turns in which an answer is spelled as the first answer of the debate that means the same.
+
+    So `1/2` and `0.5` are one answer for votes, consensus, conditions and metrics, as they are for the grade. The
+    comparison need not be transitive: the first answer that is equal counts.
+
+    Parameters
+    ----------
+    turns : sequence of Turn
+        In order.
+    before : sequence of Turn
+        The turns of the debate before them, whose answers are unified.
+    reader : Reader
+    """
+    known = dict.fromkeys(turn.answer for turn in before if turn.reads == "answer" and turn.answer is not None)
+    made = []
+    for turn in turns:
+        if turn.reads == "answer" and turn.answer is not None and turn.answer not in known:
+            answer = turn.answer
+            first = next((one for one in known if reader.same(answer, one)), answer)
+            known[first] = None
+            turn = turn if first == answer else replace(turn, answer=first)  # noqa: PLW2901
+        made.append(turn)
+    return made
+
+
 def _with_belief(reading: Reading, beside: dict[str, str | None]) -> tuple[Reading, dict[str, str | None]]:
     """Return an answer with the probability that the reply gives to it as its confidence.
 
@@ -92,7 +118,7 @@ def reread_debate(debate: Debate, method: Method, reader: Reader, *, seed: int, 
         Of the experiment, so that ties are drawn as they were.
     """
     numbers = {agent.name: k for k, agent in enumerate(debating_agents(method), 1)}
-    turns = tuple(_reread(turn, debate, method, reader, numbers) for turn in debate.turns)
+    turns = tuple(unified([_reread(turn, debate, method, reader, numbers) for turn in debate.turns], (), reader))
     last = method_at_end(debate, method)
     voters = [agent.name for agent in debating_agents(last)]
     decision = decide(last, turns, voters, lambda: seeded_random("tie", seed, replicate, debate.question_id))
@@ -130,7 +156,7 @@ def _reread(turn: Turn, debate: Debate, method: Method, reader: Reader, numbers:
     options = [debate.turns[number] for number in choice_options(turn, debate.turns)]
     reading, beside = read_reply(reader, method.steps[turn.step], turn.text, options, numbers)
     measured = turn.measured
-    if measured is not None and measured.confidence is not None and reading.value != turn.answer:
+    if measured is not None and measured.confidence is not None and not _is_one(reading.value, turn.answer, reader):
         measured = replace(measured, confidence=None, unmeasured=REREAD)
     confidence = reading.confidence if measured is None else measured.confidence
     return replace(
@@ -142,3 +168,9 @@ def _reread(turn: Turn, debate: Debate, method: Method, reader: Reader, numbers:
         measured=measured,
         confidence=recalibrate(confidence, method.recalibration if turn.reads == "answer" else ()),
     )
+
+
+def _is_one(value: str | None, answer: str | None, reader: Reader) -> bool:
+    if value is None or answer is None:
+        return value is answer
+    return value == answer or reader.same(value, answer)

@@ -61,7 +61,7 @@ from cortexdsl.engine.methods import (
 )
 from cortexdsl.engine.name_values import Snapshot
 from cortexdsl.engine.placebo import Placebos, without_placebos
-from cortexdsl.engine.readings import read_reply
+from cortexdsl.engine.readings import read_reply, unified
 from cortexdsl.engine.seeds import call_seed, drawn_wording, seeded_random
 from cortexdsl.engine.sparsification import condition_holds, fill_role, step_graph
 from cortexdsl.engine.state import DebateState, options_shown
@@ -315,10 +315,11 @@ class _Run:
             if self.placebos is not None:
                 self.placebos.note_call(step, planned.speaker.name, calls[0])
             prepared += [(planned, view, call) for call in calls]
-        return await gather_all([
+        turns = await gather_all([
             self._turn(number, execution, step, *call)
             for number, call in enumerate(prepared, start=len(self.state.turns))
         ])  # fmt: skip
+        return unified(turns, self.state.turns, self.ports.reader)
 
     def _call(self, agent: Agent, model: Model, messages: tuple[Message, ...]) -> Call:
         sent = (agent.name, tuple((message["role"], message["content"]) for message in messages))

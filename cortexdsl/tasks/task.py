@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from cortexdsl.core import EMPTY, Question, Reading
 from cortexdsl.errors import DataError
-from cortexdsl.tasks.grading.metrics import grade_all
+from cortexdsl.tasks.grading.metrics import equality_of, grade_all
 from cortexdsl.tasks.reading.beliefs import belief_format
 from cortexdsl.tasks.reading.kinds import MIXED_WANT, AnswerKind, kind_named
 from cortexdsl.tasks.reading.number import Mark
@@ -170,7 +170,8 @@ class Task:
 
     def reader(self, question: Question) -> AnswerReader:
         """The reader of replies to `question`; it knows the options and labels, and no gold."""
-        return AnswerReader(_kind(self.item(question.id)), self.reading)
+        item = self.item(question.id)
+        return AnswerReader(_kind(item), self.reading, equality_of(item.metric))
 
     def readings(self, question_id: str, text: str) -> dict[str, Reading]:
         """Both readings of a reply, by name (`strict`, `lenient`), whichever of them scores."""

@@ -84,6 +84,9 @@ class StagedReader:
     def without_confidence(self, text: str) -> str:
         return text.rpartition("|")[0]
 
+    def same(self, answer: str, earlier: str) -> bool:
+        return answer == earlier
+
     def place_of(self, answer: str, text: str) -> tuple[int, int] | None:
         start = text.index("|") + 1
         return start, start + len(answer)

@@ -149,6 +149,10 @@ class ScriptedReplies:
         """Return the reply."""
         return text
 
+    def same(self, answer: str, earlier: str) -> bool:
+        """Return whether two made-up answers are one."""
+        return answer == earlier
+
     def place_of(self, answer: str, text: str) -> tuple[int, int] | None:
         """Return None: the answer has no place in the text."""
         return None

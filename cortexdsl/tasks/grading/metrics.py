@@ -13,6 +13,7 @@ import string
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from operator import eq
 from typing import TypeAlias
 
 from rapidfuzz import fuzz
@@ -271,11 +272,39 @@ def _without_labels(rule: Callable[[str, Sequence[str]], float]) -> Metric:
     return lambda answer, golds, labels: rule(answer, golds)
 
 
+Equality: TypeAlias = Callable[[str, str], bool]
+
+
+def _after(rule: Callable[[str], str]) -> Equality:
+    """Make an equality of a rule that spells an answer in one way; texts of which nothing is left are unequal."""
+    return lambda answer, other: answer == other or rule(answer) == rule(other) != ""
+
+
+@lru_cache(maxsize=65_536)
+def _mathematically(answer: str, other: str) -> bool:
+    return equivalent([(other, answer)])[0]
+
+
+EQUALITIES: Mapping[str, Equality] = {
+    "text": _after(canonical_text), "math": _mathematically, "hendrycks": hendrycks_equal,
+    **dict.fromkeys(("em", "f1", "hotpot_f1", "qa_f1"), _after(normalise)),
+    **dict.fromkeys(("trivia_em", "trivia_f1"), _after(normalise_trivia)),
+}  # fmt: skip
+"""The equality of two answers under a metric, for grades and for votes. Other metrics compare spellings."""
+
+
+def equality_of(metric: str) -> Equality:
+    """Return the equality of two answers under a metric."""
+    return EQUALITIES.get(metric, eq)
+
+
+def _by_equality(name: str) -> Metric:
+    return lambda answer, golds, labels: float(any(EQUALITIES[name](answer, gold) for gold in golds))
+
+
 METRICS: Mapping[str, Metric] = {
     "accuracy": lambda answer, golds, labels: float(answer in golds),
-    "text": lambda answer, golds, labels: float(canonical_text(answer) in map(canonical_text, golds)),
-    "math": lambda answer, golds, labels: float(any(equivalent([(gold, answer) for gold in golds]))),
-    "hendrycks": lambda answer, golds, labels: float(any(hendrycks_equal(answer, gold) for gold in golds)),
+    **{name: _by_equality(name) for name in ("text", "math", "hendrycks")},
     "em": _without_labels(exact_match),
     "em_zh": _over_golds(exact_match_zh),
     "f1": _without_labels(f1),

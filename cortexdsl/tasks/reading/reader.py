@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import eq
 from typing import Literal
 
 from cortexdsl.core import Reading, Reads
@@ -138,10 +139,13 @@ class AnswerReader:
         What an answer is.
     reading : str
         Which reading `read` returns for answers.
+    equal : callable
+        The equality of two answers that grades them.
     """
 
     kind: AnswerKind
     reading: Literal["lenient", "strict"] = "lenient"
+    equal: Callable[[str, str], bool] = eq
 
     def read(self, reads: Reads, text: str) -> Reading:
         """Read a reply to a step that reads `reads`."""
@@ -168,6 +172,10 @@ class AnswerReader:
     def without_confidence(self, text: str) -> str:
         """Return a reply without its confidence line, as other agents see it."""
         return without_confidence(text)
+
+    def same(self, answer: str, earlier: str) -> bool:
+        """Return whether two answers are graded as one."""
+        return self.equal(answer, earlier)
 
     def place_of(self, answer: str, text: str) -> tuple[int, int] | None:
         """Return where in a reply its answer stands; None if it cannot be found."""
