@@ -276,7 +276,7 @@ Equality: TypeAlias = Callable[[str, str], bool]
 
 
 def _after(rule: Callable[[str], str]) -> Equality:
-    """Make an equality of a rule that spells an answer in one way; texts of which nothing is left are unequal."""
+    """Make an equality of a rule that spells an answer in one way; texts that it leaves empty are unequal."""
     return lambda answer, other: answer == other or rule(answer) == rule(other) != ""
 
 
