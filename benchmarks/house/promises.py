@@ -31,6 +31,7 @@ HISTORIES = "tests/histories/test_histories.py::test_random_histories_keep_what_
 FILES, LOG, INDEX = "files.py", "models/call_log/append_log.py", "models/call_log/index.py"
 FOLDER, CLIENT, SPENDING = "models/call_log/folder.py", "models/client.py", "models/spending.py"
 BUDGET, LEDGER, MANIFEST = "models/budget.py", "plan/persistence/ledger.py", "plan/persistence/manifest.py"
+FILE_CHECKS = "plan/persistence/file_checks.py"
 UNSHRUNK = """
 import sys, types
 sys.modules["tests"] = types.ModuleType("tests")  # an installed package may have the same name
@@ -149,7 +150,7 @@ MUTANTS = (
     ),
     Mutant(
         "26 a table without a digest is accepted",
-        MANIFEST,
+        FILE_CHECKS,
         "elif path not in entries and has_seal",
         "elif False and has_seal",
         "manifest_removed",
@@ -186,9 +187,9 @@ MUTANTS = (
     Mutant(
         "17 locks on calls are always granted",
         "models/call_log/call_locks.py",
-        "        except (BlockingIOError, PermissionError):  # POSIX allows EAGAIN and EACCES for a lock that is held\n"
-        "            return False",
-        "        except (BlockingIOError, PermissionError):\n            return True",
+        "    except (BlockingIOError, PermissionError):  # POSIX allows EAGAIN and EACCES for a lock that is held\n"
+        "        return False",
+        "    except (BlockingIOError, PermissionError):\n        return True",
         "lock_of_another",
     ),
     Mutant(
@@ -217,7 +218,7 @@ MUTANTS = (
         "        if _CRC.pack(crc) != content[end - _CRC.size : end]:",
         "        if not content:",
     ),
-    Mutant("26 edited tables are accepted", MANIFEST, "if path in entries and (what := ", "if False and (what := "),
+    Mutant("26 edited tables are accepted", FILE_CHECKS, "if path in entries and (what := ", "if False and (what := "),
     Mutant(
         "27 the chain of the ledger is not followed", LEDGER, 'if record.get("before", "") != seal:', "if not record:"
     ),

@@ -58,6 +58,10 @@ class Refusals:
         with suppress(OSError):
             write_file(self._path, (text.encode("utf-8"),), durable=False)
 
+    def without_seed(self) -> list[str]:
+        """Return the models, each with its address, that refuse a seed."""
+        return sorted(place for place, names in self._read().items() if "seed" in names)
+
     def _read(self) -> dict[str, frozenset[str]]:
         if self._path is None:
             return {}

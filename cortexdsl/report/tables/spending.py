@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.display.wording import duration
+from cortexdsl.models.endpoints.refusals import Refusals
 from cortexdsl.numbers import NOTHING, counted, in_dollars, number
+from cortexdsl.plan.layout import Layout
 from cortexdsl.records.seed_probes import SeedProbe, read_seed_probes
 from cortexdsl.records.tallies import (
     SERVER_COUNTS,
@@ -91,7 +93,7 @@ def run_cost(
         _attempt_table(by_cell),
         _brief(total, tallies),
         servers_table(starts),
-        (*server_sentences(starts), *seed_sentences(read_seed_probes(folder))),
+        (*server_sentences(starts), *seed_sentences(read_seed_probes(folder)), *_seedless(folder)),
         savings_table(everything, sent, starts),
     )
 
@@ -358,6 +360,12 @@ def seed_sentences(probes: Sequence[SeedProbe]) -> Iterator[str]:
     for one in probes:
         load = f", asked alone and with {one.at_once} calls at once" if one.at_once else ", asked alone"
         yield f"Before the run the model {one.entry} ({one.model}) gave one reply to one seed{load}."
+
+
+def _seedless(folder: Path) -> Iterator[str]:
+    """Yield a sentence about each model whose provider refused the seeds of its calls."""
+    for model in Refusals(Path(Layout(folder.as_posix()).ledgers)).without_seed():
+        yield f"{model} takes no seed: its replies were drawn without one, and the same call may bring another reply."
 
 
 def savings_table(used: DebateUsage, sent: TallySum, starts: Sequence[ServerRun]) -> Table | None:

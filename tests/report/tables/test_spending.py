@@ -6,6 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from cortexdsl.core import Model
+from cortexdsl.models.endpoints.refusals import Refusals
+from cortexdsl.models.transports.failure_kinds import FailureKind
+from cortexdsl.models.transports.failures import Failure
+from cortexdsl.models.transports.wire import mask_url
 from cortexdsl.records.tallies import Tallies, read_server_runs, settled_server_runs
 from cortexdsl.report.data import read_scores
 from cortexdsl.report.tables.spending import RunCost, run_cost, server_sentences, servers_table
@@ -204,3 +209,20 @@ def test_nothing_saved_is_no_table(tmp_path: Path) -> None:
     assert found is not None
     assert found.savings is not None
     assert [entry.text for entry in found.savings.rows[1]] == ["Asked once for several cells", "2", "\u2013", "\u2013"]
+
+
+def test_a_model_that_takes_no_seed_is_said(tmp_path: Path) -> None:
+    """As the client leaves it there: a refused limit of tokens is no matter of the report."""
+    write(tmp_path / "spent", said())
+    model = Model("m", "openai/o1")
+    refusals = Refusals(tmp_path / "spent")
+    for name in ("seed", "max_tokens"):
+        failure = Failure(FailureKind.BAD_REQUEST, "no")
+        failure.refused = name
+        refusals.learn(model, None, failure)
+    found = cost(tmp_path)
+    assert found is not None
+    assert [sentence for sentence in found.served if "seed" in sentence] == [
+        f"openai/o1 at {mask_url(None)} takes no seed: its replies were drawn without one, and the same call may bring "
+        "another reply."
+    ]
