@@ -209,8 +209,8 @@ MUTANTS = (
     Mutant(
         "22 checksums of lines are not compared",
         "checksums.py",
-        "== int(found[1], 16) else LineState.BROKEN",
-        "== int(found[1], 16) else LineState.WHOLE",
+        "is None else LineState.BROKEN",
+        "is None else LineState.WHOLE",
     ),
     Mutant(
         "23 the checksum of an index is not compared",
@@ -239,8 +239,8 @@ MUTANTS = (
     Mutant(
         "29 counts of a server are not bounded",
         "models/transports/completions.py",
-        "and 0 <= n <= MOST_TOKENS else None",
-        "else None",
+        " and 0 <= count <= MOST_TOKENS:",
+        ":",
         "odd_fields",
     ),
     Mutant(
