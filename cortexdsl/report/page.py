@@ -74,7 +74,9 @@ def report_page(
         short=short_answer([said for said, _ in answers]),
         answers=answers,
         claims_tested=provenance.claims_tested_line(data),
-        differences_tested=differences_tested({row.correction for row in data.comparisons}),
+        differences_tested=differences_tested(
+            {row.correction for row in data.comparisons}, after_claims=bool(data.claims)
+        ),
         families=families_in_words(data),
         tests=tests,
         alpha=p_value(data.alpha).rstrip("0"),

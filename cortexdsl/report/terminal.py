@@ -141,7 +141,8 @@ def _differences(data: ReportData, tests: TestsOfAllCells) -> Iterator[str]:
             yield from wrapped(f"{noun}: {found}", 4, 6)
         for note in family.notes:
             yield from wrapped(note, 4, 6)
-    also = [differences_tested({row.correction for row in data.comparisons})] if data.comparisons else []
+    corrections = {row.correction for row in data.comparisons}
+    also = [differences_tested(corrections, after_claims=bool(data.claims))] if data.comparisons else []
     also += [tests.bounds] if data.comparisons and tests.bounds else []
     for sentence in also + [ranks.sentence for ranks in tests.ranks[:1]]:
         yield from wrapped(sentence, 2, 4)

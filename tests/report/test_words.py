@@ -124,14 +124,18 @@ def test_an_end_shows_on_which_side_of_the_tested_value_it_lies(
     assert plain(interval(*ends, kind, signed=True, null=(null, null))) == text
 
 
-def test_the_adjusted_interval_of_a_claim_stands_in_its_note() -> None:
+def test_the_interval_beside_an_adjusted_p_is_the_one_that_decides() -> None:
     """Only if it differs from that of the claim alone; tables of earlier versions have none."""
     alone = ClaimRow("accuracy(a) > accuracy(b)", 0.1, 0.02, 0.18, 0.02, 0.04, "supported")
     row = replace(
         alone, test="Bonett-Price", null="a difference of 0", ci_low_simultaneous=0.005, ci_high_simultaneous=0.195
     )
     assert plain(adjusted_interval(row)) == "[+0.5, +19.5]"
-    assert "widened for all claims together, the interval is [+0.5, +19.5]" in plain(answer(row).evidence).lower()
+    assert plain(answer(row).finding) == "+10.0 points [+0.5, +19.5], adjusted p = .040"
+    assert "for this claim alone, the interval is [+2.0, +18.0]" in plain(answer(row).evidence).lower()
+    uncorrected = replace(row, p_adjusted=row.p)
+    assert plain(answer(uncorrected).finding) == "+10.0 points [+2.0, +18.0], p = .020"
+    assert "interval" not in answer(uncorrected).evidence
     assert adjusted_interval(alone) == ""
     cells = {name: "" if value is None else str(value) for name, value in asdict(row).items()}
     assert read_row(ClaimRow, cells, Path("hypotheses.csv")) == row

@@ -48,8 +48,9 @@ class Answer:
     """A claim and its verdict, as the report says them.
 
     `words` is the claim as an English sentence; `runs` says in how many runs the verdict was this one (empty for a
-    claim that was judged once); `estimate` is in the units of the claim; `finding` has estimate, interval and p;
-    `evidence` says what p means; `note` what else the test found. `is_exploratory`: not declared before the run.
+    claim that was judged once); `estimate` is in the units of the claim; `finding` has estimate, p, and the interval
+    that belongs to this p (widened for all claims together if p is adjusted); `evidence` says what p means; `note`
+    what else the test found. `is_exploratory`: not declared before the run.
     """
 
     claim: str
@@ -75,13 +76,13 @@ def answer(row: ClaimRow, ledger: Ledger | None = None) -> Answer:
         words, (shown, between) = claim_in_words(claim), _shown(claim, row)
     adjusted = "adjusted p" if row.p_adjusted is not None and row.p_adjusted != row.p else "p"
     p = row.p if row.p_adjusted is None else row.p_adjusted
-    estimated = " ".join(filter(None, [shown, between]))
+    widened = adjusted_interval(row) if adjusted != "p" else ""
+    estimated = " ".join(filter(None, [shown, widened or between]))
     finding = ", ".join(filter(None, [estimated, p_clause(p, adjusted) if p is not None else ""]))
     runs = runs_in_words(ledger, row.claim, row.verdict) if ledger else ""
     mark = MARKS.get(row.verdict, "?")
-    widened = adjusted_interval(row)
-    joint = f"widened for all claims together, the interval is {widened}" if widened else ""
-    said = (_sentences("; ".join(filter(None, [evidence(claim, row), joint]))), _sentences(row.note))
+    alone = f"for this claim alone, the interval is {between}" if widened else ""
+    said = (_sentences("; ".join(filter(None, [evidence(claim, row), alone]))), _sentences(row.note))
     return Answer(row.claim, words, row.verdict, runs, mark, shown, finding, *said, row.exploratory)
 
 
@@ -275,6 +276,8 @@ def _null_values(claim: Simple) -> tuple[float | None, float | None]:
     return claim.offset - margin, claim.offset + margin
 
 
+MOST_QUESTIONS = 20_000
+"""Beyond it the estimate is so near the tested value that a number would only reflect its error."""
 _ANYTIME = "e-process"  # in the name of every test that may be looked at after each question
 
 
@@ -308,6 +311,10 @@ def _needed(row: ClaimRow) -> str:
     """Say how many questions would decide, to two digits: the estimate behind it is not more precise."""
     if row.verdict != "undecided" or row.questions_needed is None:
         return ""
+    if row.questions_needed > MOST_QUESTIONS:
+        return (
+            f"more than {number(MOST_QUESTIONS, 1)} questions would be needed to decide an effect of the estimated size"
+        )
     count = number(float(f"{row.questions_needed:.2g}"), 1)
     return f"about {count} questions would decide an effect of the estimated size in 80{THIN}% of experiments"
 

@@ -133,19 +133,25 @@ def claims_tested(alpha: str, count: int, correction: str, *, is_anytime: bool =
         "How this was tested: every test is paired by question, with replicates averaged within a question first, and "
         f"two-sided, so that each direction has half of the error. A claim is supported if {p} is at most {alpha} and "
         "its estimate is on the claim's side, contradicted if the estimate is on the other side, and undecided "
-        f"otherwise.{looks} An interval is at 95{THIN}% and for its claim alone, unless something else is said. "
-        f'It is about {LIKE_THESE}, with those asked as a sample. If a claim says "on {THESE}", it is about no others, '
-        "and only replicates are a sample."
+        f"otherwise.{looks} An interval is at 95{THIN}% and belongs to the p after it: beside an adjusted p "
+        f"it is widened for all claims together. It is about {LIKE_THESE}, with those asked as a sample. If a claim "
+        f'says "on {THESE}", it is about no others, and only replicates are a sample.'
     )
 
 
-def differences_tested(corrections: Collection[str]) -> str:
-    """Say once how the differences of families with some corrections were tested, and which interval is shown."""
-    return (
-        "How this was tested: every test is paired by question, with replicates averaged within a question first, and "
-        "two-sided. p says how often a gap this large or larger would arise if both cells were equal. "
-        f"{intervals(corrections)}"
+def differences_tested(corrections: Collection[str], *, after_claims: bool = False) -> str:
+    """Say once how the differences of families with some corrections were tested, and which interval is shown.
+
+    After `claims_tested`, the test is the same.
+    """
+    how = (
+        "How this was tested: as the claims."
+        if after_claims
+        else "How this was tested: every test is paired by question, with replicates averaged within a question first, "
+        "and two-sided."
     )
+    meaning = "p says how often a gap this large or larger would arise if both cells were equal."
+    return f"{how} {meaning} {intervals(corrections)}"
 
 
 def intervals(corrections: Collection[str]) -> str:
