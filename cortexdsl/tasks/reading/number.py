@@ -221,7 +221,10 @@ class NumberKind:
             numbers = numbers_in(part)
             if len(numbers) > 1 and numbers[1].value != numbers[0].value:
                 between = part[numbers[0].end : numbers[1].start]
-                if _ALTERNATIVE.match(between) and between.strip(" ,"):
+                # `4, 6` and nothing after it is a list; `12, 000` may be one number, and `5, 3 more than 2` names 5
+                second = part[numbers[1].start :].strip(" .")
+                is_list = second == part[numbers[1].start : numbers[1].end].strip(" .") and len(second) != 3
+                if _ALTERNATIVE.match(between) and (between.strip(" ,") or (between.strip() and is_list)):
                     return Unparsed(f"several answers: {shown(part)!r}")
             if numbers:
                 return numbers[0].value or Unparsed(f"not one number: {shown(part)!r}")

@@ -36,7 +36,8 @@ _NAMED = re.compile(
     r"\b(?:agents?|assistants?|solvers?|debaters?)[ _#-]{0,2}\d{1,3}(?:(?:, | and | & )\d{1,3})*\b", re.I
 )
 _HEADER = re.compile(
-    r"^[^\w\n]{0,6}(?:Agent|Assistant|Solver|Debater)[ _#-]{0,2}(?:\d{1,3}|[A-Z])\b[^\w\n]{0,4}"
+    r"^[^\w\n]{0,6}(?:(?:Agent|Assistant|Solver|Debater)[ _#-]{0,2}(?:\d{1,3}|[A-Z])\b"
+    r"|(?:Critic|Judge|Reviewer|Moderator|Verifier|Opponent|Proponent)(?:[ _#-]{0,2}\d{1,3})?\b)[^\w\n]{0,4}"
     r"(?::|\]|$|(?= ?Answer\b))",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -20,8 +20,8 @@ _ANSWER_LINE = re.compile(
 )
 _SHORT_LINE = re.compile(
     r"^[^\S\n]{0,4}(?:A|Ans):(?P<rest>[^\n]*)|^[^\S\n]{0,4}####(?P<hashes>[^\n]*)"
-    r"|^[^\w\n]{0,8}(?i:(?:answer[*_`]{0,3}[^\S\n]{1,3}[-–—](?=[^\S\n])|(?:antwort|réponse|respuesta|risposta|resposta)"
-    r"[*_`]{0,3}[^\S\n]?:)(?P<other>[^\n]*))",
+    r"|^[^\w\n]{0,8}(?i:(?:(?:final )?answer[*_`]{0,3}[^\S\n]{1,3}[-–—](?=[^\S\n])"
+    r"|(?:antwort|réponse|respuesta|risposta|resposta)[*_`]{0,3}[^\S\n]?:)(?P<other>[^\n]*))",
     re.MULTILINE,
 )
 _FOREIGN = re.compile(

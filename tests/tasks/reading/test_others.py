@@ -50,3 +50,23 @@ def test_an_answer_that_is_shared_or_comes_after_a_quotation_is_the_authors(repl
 def test_an_invented_next_agent_is_cut_off(header: str) -> None:
     """As an invented next question is: base models go on with the transcript."""
     assert NUMBER.lenient(f"3 + 4 = 7\nAnswer: 7\nConfidence: 0.9\n\n{header}\nConfidence: 0.5").value == "7"
+
+
+@pytest.mark.parametrize("header", ["[Critic]", "**Judge:**", "Reviewer 1:", "Opponent:", "[Agent 2]"])
+def test_a_turn_that_a_reply_invents_for_another_role_is_cut(header: str) -> None:
+    assert NUMBER.read("answer", f"So it is 7.\nAnswer: 7\nConfidence: 0.8\n\n{header}\nAnswer: 9").value == "7"
+    assert LETTER.read("answer", f"Answer: B\nConfidence: 0.8\n\n{header} I would say C.\nAnswer: C").value == "B"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("Answer: 4, 6", None),  # a list
+        ("Answer: 12, 000", "12"),
+        ("Answer: 5, 3 more than 2", "5"),
+        ("Final answer - 42", "42"),
+        ("Final answer: - 42", "-42"),
+    ],
+)
+def test_lists_and_dashes(text: str, value: str | None) -> None:
+    assert NUMBER.read("answer", text).value == value
