@@ -138,6 +138,9 @@ def deferred(view: DebateView) -> float:
 
 
 def _of_debate(view: DebateView, kind: ConfidenceKind) -> float | None:
+    """Return the score over all answers; None if one has no confidence, since the mean of the others may be better."""
+    if any(turn.answer is not None and confidence_of(turn, kind) is None for turn in view.given()):
+        return None
     found = pairs(view, kind)
     return brier_score([c for c, _ in found], [y for _, y in found]) if found else None
 

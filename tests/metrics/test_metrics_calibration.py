@@ -53,10 +53,14 @@ def test_every_answer_is_in_one_bin_and_ece_is_at_most_one(answers: list[tuple[f
     assert 0.0 <= expected_calibration_error(confidence, right, bins) <= 1.0
 
 
-def test_stated_confidences_are_clipped_and_answers_without_one_left_out() -> None:
-    view = view_debate(made([{"a": "R", "b": "W", "c": "R"}], confidence=[{"a": 1.4, "b": 0.5}]), grade)
+def test_stated_confidences_are_clipped_and_a_debate_that_lacks_one_has_no_score() -> None:
+    """Wrong answers may be those that lack it, so that the mean of the others says nothing."""
+    said = [{"a": "R", "b": "W"}]
+    view = view_debate(made(said, confidence=[{"a": 1.4, "b": 0.5}]), grade)
     assert pairs(view, "stated") == [(1.0, True), (0.5, False)]
     assert brier_stated(view) == pytest.approx(0.125)
+    view = view_debate(made([{**said[0], "c": "R"}], confidence=[{"a": 1.4, "b": 0.5}]), grade)
+    assert (pairs(view, "stated"), brier_stated(view)) == ([(1.0, True), (0.5, False)], None)
 
 
 def test_tables_before_and_after_recalibration() -> None:
