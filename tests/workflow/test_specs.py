@@ -132,9 +132,7 @@ def test_the_protocol_of_the_readme_runs_as_it_is_written_there(fresh: Bench) ->
     text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     section = text.partition("## A protocol of your own")[2]
     protocol, template = re.findall(r"```(?:yaml|jinja)\n(.*?)```", section, re.DOTALL)[:2]
-    spec = TINY.partition("methods:")[0].replace("size: 2", "size: 12")
-    spec = spec.replace("  - {name: two, model: one}\n", "".join(f"  - {{name: a{k}, model: one}}\n" for k in range(3)))
-    fresh.write("specs/mine.yaml", spec + "methods: {vote: {protocol: voting}}\n")
+    assert fresh.cortexdsl("new", "mine").status == 0
     fresh.write("specs/loudest.yaml", protocol)
     fresh.write("prompts/my/revise.j2", template)
     check = fresh.cortexdsl("check", "specs/loudest.yaml")
