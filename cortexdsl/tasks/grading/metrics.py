@@ -277,7 +277,8 @@ Equality: TypeAlias = Callable[[str, str], bool]
 
 def _after(rule: Callable[[str], str]) -> Equality:
     """Make an equality of a rule that spells an answer in one way; texts that it leaves empty are unequal."""
-    return lambda answer, other: answer == other or rule(answer) == rule(other) != ""
+    spelled = lru_cache(maxsize=65_536)(rule)  # each answer of a debate is compared with all others
+    return lambda answer, other: answer == other or spelled(answer) == spelled(other) != ""
 
 
 @lru_cache(maxsize=65_536)
