@@ -5,6 +5,7 @@ Each table is read on first use and cached.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +18,7 @@ from cortexdsl.core import Correction, Family
 from cortexdsl.errors import DataError
 from cortexdsl.plan.layout import Layout, results_folder
 from cortexdsl.plan.persistence.file_checks import check_files, check_own_files
+from cortexdsl.plan.persistence.run_record import stop_note
 from cortexdsl.plan.persistence.store import read_plan
 from cortexdsl.plan.persistence.verification import check_records
 from cortexdsl.records import Record, debate_files, read_debates
@@ -42,6 +44,11 @@ class Results:
     DataError
         The folder does not exist; a table is missing, cannot be read, or was edited after the experiment wrote it.
 
+    Warns
+    -----
+    UserWarning
+        The last run ended early.
+
     Examples
     --------
     >>> run = Results("results/quickstart")           # doctest: +SKIP
@@ -55,6 +62,8 @@ class Results:
             raise DataError(f"{self.folder}: there is no such folder of results; run the experiment first")
         opened_results(self.folder)
         self._layout = Layout(self.folder.as_posix())
+        if note := stop_note(self.folder):
+            warnings.warn(f"{self.folder}: {note}", stacklevel=3)  # of the caller of `cortexdsl.open`
 
     def __repr__(self) -> str:
         return f"Results({str(self.folder)!r})"

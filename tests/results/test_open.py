@@ -11,6 +11,8 @@ import pytest
 
 import cortexdsl as cx
 from cortexdsl.errors import DataError
+from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.persistence.run_record import begin_run, end_run
 from tests.results.made import write_scored
 
 NOTEBOOK = Path(__file__).parents[2] / "docs" / "python.ipynb"
@@ -34,6 +36,16 @@ def test_an_experiment_is_opened_by_its_name(tmp_path: Path, monkeypatch: pytest
     write_scored(tmp_path / "results" / "quickstart", "quickstart")
     monkeypatch.chdir(tmp_path)
     assert cx.open("quickstart").cells == cx.open("results/quickstart").cells
+
+
+def test_opening_results_of_a_run_that_ended_early_warns(tmp_path: Path) -> None:
+    """The run had the scores left to make, and nobody runs it now."""
+    folder = write_scored(tmp_path / "results" / "quickstart", "quickstart")
+    (folder / "scores.csv").unlink()
+    begin_run(Layout(folder.as_posix()), [(folder / "scores.csv").as_posix()], "x", has_lock=False)
+    end_run(Layout(folder.as_posix()), "stopped", "Ctrl-C")
+    with pytest.warns(UserWarning, match=r"Stopped by Ctrl-C while \w+\. Tables here may be incomplete"):
+        cx.open(folder)
 
 
 def test_compare_is_the_test_of_the_workflow(scored: Path) -> None:
