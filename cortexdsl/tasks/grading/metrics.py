@@ -250,7 +250,11 @@ def _segmenter():  # type: ignore[no-untyped-def]
         import jieba
 
     jieba.setLogLevel(logging.WARNING)
-    return jieba.Tokenizer()
+    segmenter = jieba.Tokenizer()
+    # Its own start would read a cache in the folder for temporary files, which other users can write.
+    segmenter.FREQ, segmenter.total = segmenter.gen_pfdict(segmenter.get_dict_file())
+    segmenter.initialized = True
+    return segmenter
 
 
 Metric: TypeAlias = Callable[[str, Sequence[str], Sequence[str]], float]

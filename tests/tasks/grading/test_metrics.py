@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import marshal
 import string
+import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -213,6 +215,15 @@ def test_chinese_words_are_cut_by_jieba() -> None:
     assert grade("qa_f1_zh", "厦门大学", "厦门大学。") == 1.0
     assert grade("qa_f1_zh", "北京", "厦门大学。") == 0.0
     assert grade("rouge_zh", "厦门大学", "厦门大学") == pytest.approx(1.0, abs=1e-6)
+
+
+def test_a_cache_of_another_user_changes_no_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By default jieba reads its words from a file in the folder for temporary files, which others can write."""
+    (tmp_path / "jieba.cache").write_bytes(marshal.dumps(({"厦": 9, "门": 9, "大": 9, "学": 9}, 36)))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    metrics._segmenter.cache_clear()
+    assert list(metrics._segmenter().cut("厦门大学", HMM=False)) == ["厦门大学"]
+    assert [path.name for path in tmp_path.iterdir()] == ["jieba.cache"]
 
 
 def task(*items: tuple[str, str, str]) -> Task:
