@@ -93,6 +93,26 @@ def test_what_snakemake_starts_itself_inherits_the_variable() -> None:
         assert 0 < text.index("\nprotect_children()\n") < text.index("shell.prefix(")
 
 
+@pytest.mark.parametrize("checkout", [None, ROOT])
+def test_an_environment_of_conda_gets_no_package_of_the_folder(tmp_path: Path, checkout: Path | None) -> None:
+    """pip runs the code of a package that it installs from a folder; Snakemake runs the script in that of the run."""
+    program = tmp_path / "bin" / "python"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\necho "$@" >> installed\n')
+    program.chmod(0o755)
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "cortexdsl"\n')
+    named = {"CORTEXDSL_CHECKOUT": str(checkout)} if checkout else {}
+    path = {"PATH": f"{program.parent}:{os.environ['PATH']}"}
+    subprocess.run(["bash", ROOT / "environment.post-deploy.sh"], cwd=tmp_path, env=path | named, check=True)
+    [installed] = (tmp_path / "installed").read_text().splitlines()
+    assert installed.endswith(f"--editable {checkout}" if checkout else "--quiet cortexdsl")
+
+
+def test_the_workflow_says_where_the_checkout_is() -> None:
+    text = (ROOT / "workflows/common.smk").read_text(encoding="utf-8")
+    assert 'os.environ["CORTEXDSL_CHECKOUT"] = str(workflow_folder())\n' in text
+
+
 def python_starts(path: Path) -> Iterator[str]:
     """Yield the places in a file that name the program of this Python."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
