@@ -124,8 +124,10 @@ def _profile_request(handed_on: Sequence[str]) -> list[PermissionRequest]:
 
 
 def _folder_content(folder: Path) -> str:
+    """Return a digest of the names and contents of all files of a folder."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()
+    lines = (f"{path.relative_to(folder)}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n" for path in files)
+    return hashlib.sha256("".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _check_folder() -> None:
@@ -171,7 +173,9 @@ def _configured(handed_on: Sequence[str], settings: Sequence[str]) -> list[str]:
 
 
 def find_profile(name: str) -> str:
-    """Return the folder of a profile: one of the user's, or a shipped one by its name.
+    """Return the folder of a profile: a shipped one by its name, or one of the user's.
+
+    A folder of the same name does not replace a shipped profile, because it may be a stranger's.
 
     Raises
     ------
@@ -179,11 +183,11 @@ def find_profile(name: str) -> str:
         There is no such profile.
     """
     shipped = workflow_folder() / "profiles"
-    for folder in (Path(name), shipped / name):
-        if (folder / "config.yaml").is_file():
-            return str(folder)
-    names = ", ".join(sorted(path.parent.name for path in shipped.glob("*/config.yaml")))
-    raise InputError(f"--profile {name}: there is no folder {name} with a config.yaml\n    shipped: {names}")
+    names = sorted(path.parent.name for path in shipped.glob("*/config.yaml"))
+    folder = shipped / name if name in names else Path(name)
+    if (folder / "config.yaml").is_file():
+        return str(folder)
+    raise InputError(f"--profile {name}: there is no folder {name} with a config.yaml\n    shipped: {', '.join(names)}")
 
 
 def add_status_arguments(parser: argparse.ArgumentParser) -> None:

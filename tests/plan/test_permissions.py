@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.cli.experiments import add_run_arguments, run_run
+from cortexdsl.cli.experiments import add_run_arguments, find_profile, run_run
 from cortexdsl.cli.main import main
 from cortexdsl.errors import InputError
 from cortexdsl.models.endpoints.credentials import known_providers, provider_of
@@ -400,3 +400,29 @@ def test_a_profile_in_the_folder_is_asked_about(
     config.write_bytes((ROOT / "profiles/default/config.yaml").read_bytes())
     run_run(arguments())  # the shipped one, copied
     assert len(started) == 2
+
+
+def test_permission_for_a_profile_ends_if_its_files_exchange_names(
+    here: Path, started: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec(SOLVER + SUMS)
+    Path("default").mkdir()
+    Path("default/config.yaml").write_text("keep-going: true\n")
+    Path("default/more.txt").write_text("latency-wait: 7\n")
+    monkeypatch.setattr("sys.stdin", Terminal("y\n"))
+    monkeypatch.setattr("sys.stderr", Terminal())
+    run_run(arguments())
+    Path("default/config.yaml").rename("default/a.txt")
+    Path("default/more.txt").rename("default/config.yaml")
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    with pytest.raises(InputError, match="default profile of Snakemake"):
+        run_run(arguments())
+
+
+def test_a_folder_does_not_replace_a_shipped_profile(here: Path) -> None:
+    """A name without a path is the shipped profile, also if a folder from somebody else has the same name."""
+    for name in ("slurm", "mine"):
+        Path(name).mkdir()
+        Path(name, "config.yaml").write_text("jobs: 1\n")
+    assert Path(find_profile("slurm")) == ROOT / "profiles/slurm"
+    assert (find_profile("./slurm"), find_profile("mine")) == ("slurm", "mine")
