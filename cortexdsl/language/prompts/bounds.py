@@ -58,8 +58,11 @@ _WIDTHS = re.compile(r"\d+")
 _FIELDS = re.compile(r"[%{]")
 _WIDTH_FROM_VALUE = re.compile(r"%[^%a-zA-Z]*\*|\{[^{}]*\{")
 
-WITHOUT_METHODS = frozenset({"translate", "maketrans", "expandtabs", "format_map", "encode"})
-"""Methods of texts whose results cannot be bounded by their operands."""
+INCLUDE = 10
+"""Units of work of an include."""
+
+WITHOUT_METHODS = frozenset({"translate", "maketrans", "expandtabs", "format_map", "encode", "from_bytes", "to_bytes"})
+"""Methods whose results cannot be bounded by their operands."""
 
 NOT_REPEATABLE = "a prompt must be the same in each rendering; use the seed of the spec, or an agent's number"
 
@@ -332,8 +335,6 @@ def check_method(owner: Any, name: str, args: Iterable[Any], kwargs: Mapping[str
     spend(items_of(owner) // ITEMS)
     if not isinstance(owner, str):
         return
-    if name in WITHOUT_METHODS:
-        raise SecurityError(f"{name}: this method of texts is not for prompts; use replace")
     check_numbers(values)
     if name == "replace":
         _check_replace(owner, *values)

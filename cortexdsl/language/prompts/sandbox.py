@@ -28,15 +28,18 @@ from jinja2 import (
     nodes,
 )
 from jinja2.bccache import Bucket
+from jinja2.exceptions import SecurityError
 from jinja2.meta import find_referenced_templates, find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from cortexdsl.core import Question
 from cortexdsl.language.prompts.bounds import (
     CHARACTERS,
+    INCLUDE,
     NOT_REPEATABLE,
     TESTS_OF_TYPE,
     WITHOUT_FILTERS,
+    WITHOUT_METHODS,
     bounded,
     check_method,
     check_operation,
@@ -237,7 +240,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def get_template(
         self, name: str | Template, parent: str | None = None, globals: MutableMapping[str, Any] | None = None
     ) -> Template:
-        """Return a template; each is loaded once, because every prompt that includes it needs it."""
+        """Return a template, and count an include; each is loaded once, because many prompts include it."""
+        spend(INCLUDE)
         if not isinstance(name, str) or globals is not None:
             return super().get_template(name, parent, globals)
         template = self._loaded.get(name)
@@ -287,9 +291,11 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Call a method or macro; each call counts as work."""
         spend(1)
         method = getattr(obj, "__wrapped__", obj)  # str.format comes wrapped
-        owner = getattr(method, "__self__", None)
+        owner, name = getattr(method, "__self__", None), getattr(method, "__name__", "")
+        if name in WITHOUT_METHODS:
+            raise SecurityError(f"{name}: this method is not for prompts")
         if isinstance(owner, str | list | tuple | dict):
-            check_method(owner, getattr(method, "__name__", ""), args, kwargs)
+            check_method(owner, name, args, kwargs)
         result = super().call(context, obj, *args, **kwargs)
         spend(size(result) // CHARACTERS)
         return result

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from jinja2.exceptions import SecurityError, TemplateError
 
+from cortexdsl.errors import SpecError
 from cortexdsl.language.prompts.bounds import WorkBudget
 from cortexdsl.language.prompts.sandbox import Sandbox
-from cortexdsl.language.prompts.templates import render_text
+from cortexdsl.language.prompts.templates import Templates, render_text
 
 LOOP = "{% for i in range(99999) %}"
 END = "{% endfor %}"
@@ -46,12 +49,25 @@ def rendered(text: str) -> str:
         "{{ [[1], [2]]|sum(start=[]) }}",
         "{% set n = namespace(a=['x'] * 99) %}{% for i in range(40) %}{% set n.a = [n.a, n.a] %}{% endfor %}{{ n.a }}",
         "{% set n = namespace(a=['x'] * 99) %}{% for i in range(40) %}{% set n.a = [n.a, n.a] %}{% endfor %}{{ n }}",
+        "{{ (1).to_bytes(10 ** 12, 'big')|length }}",
+        "{{ (1).from_bytes([255] * 900000, 'big') // (1).from_bytes([254] * 450000, 'big') }}",
     ],
 )
 def test_what_would_not_end_is_refused(text: str) -> None:
     """Each took minutes or gigabytes before; the slowest takes a fraction of a second to be refused."""
     with pytest.raises(TemplateError):
         rendered(text)
+
+
+@pytest.mark.timeout(20)
+def test_parts_that_double_are_refused(tmp_path: Path) -> None:
+    """Thirty templates, each of which includes the next one twice, make 2^30 includes without any text."""
+    for number in range(30):
+        twice = f"{{% include 'part-{number + 1}.j2' %}}" * 2
+        (tmp_path / f"part-{number}.j2").write_text(twice)
+    (tmp_path / "part-30.j2").write_text("{% set x = 1 %}")
+    with pytest.raises(SpecError, match="it does too much"):
+        Templates([tmp_path]).text("part-0.j2", {})
 
 
 @pytest.mark.parametrize("text", ["{{ [1, 2]|random }}", "{% if false %}{{ [1]|random }}{% endif %}"])
