@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 SAFE_PATH = "PYTHONSAFEPATH"
 """The variable that has Python leave the current folder, or that of a script, off its import path."""
 
+CHECKOUT = "CORTEXDSL_CHECKOUT"
+"""The variable with the folder that environments of conda install this package from, if it is a checkout."""
+
 
 def python_command(module: str, *arguments: str) -> list[str]:
     """Return the command that runs a module with this Python, without the current folder on its import path."""
@@ -24,5 +27,10 @@ def python_command(module: str, *arguments: str) -> list[str]:
 
 
 def protect_children(environment: MutableMapping[str, str] = os.environ) -> None:
-    """Have every Python that this process starts leave the current folder off its import path."""
+    """Have every Python that this process starts leave the current folder off its import path.
+
+    Also name the folder that this package is in, because `environment.post-deploy.sh` runs in the folder of the run and
+    must not install a package from there.
+    """
     environment[SAFE_PATH] = "1"
+    environment[CHECKOUT] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 from snakemake.io import IOFile
 
-from cortexdsl.display.launch import end_on_signals, workflow_folder
+from cortexdsl.display.launch import end_on_signals
 from cortexdsl.errors import CortexError, InputError, nearest
 from cortexdsl.import_path import protect_children
 from cortexdsl.plan import PARTS, TABLES, Layout, compile_spec, sound_experiments
@@ -34,11 +34,9 @@ from cortexdsl.plan.persistence.run_record import is_locked
 if workflow.is_main_process:
     end_on_signals()
 
-# Snakemake starts its own jobs by `python -m`, which would import modules of the folder that it runs in.
+# Snakemake starts its own jobs by `python -m`, which would import modules of the folder that it runs in, and makes
+# environments in that folder, which must not install a package from there.
 protect_children()
-
-# environment.post-deploy.sh installs the package from there, never from the folder that Snakemake runs in.
-os.environ["CORTEXDSL_CHECKOUT"] = str(workflow_folder())
 
 # Jobs use the command of the Python that runs Snakemake, whether or not its environment is active. If Snakemake makes
 # an environment for each job (conda, a container), jobs use the cortexdsl of that environment.

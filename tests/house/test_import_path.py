@@ -14,7 +14,7 @@ import pytest
 
 from cortexdsl.cli.experiments import add_run_arguments, run_run
 from cortexdsl.cli.verbs import VERBS
-from cortexdsl.import_path import SAFE_PATH, python_command
+from cortexdsl.import_path import SAFE_PATH, protect_children, python_command
 from cortexdsl.tasks.grading.math import COMMAND
 from cortexdsl.worker.run import MODULE
 
@@ -108,9 +108,10 @@ def test_an_environment_of_conda_gets_no_package_of_the_folder(tmp_path: Path, c
     assert installed.endswith(f"--editable {checkout}" if checkout else "--quiet cortexdsl")
 
 
-def test_the_workflow_says_where_the_checkout_is() -> None:
-    text = (ROOT / "workflows/common.smk").read_text(encoding="utf-8")
-    assert 'os.environ["CORTEXDSL_CHECKOUT"] = str(workflow_folder())\n' in text
+def test_environments_of_conda_install_the_package_that_runs() -> None:
+    environment: dict[str, str] = {}
+    protect_children(environment)
+    assert environment["CORTEXDSL_CHECKOUT"] == str(ROOT)
 
 
 def python_starts(path: Path) -> Iterator[str]:

@@ -31,7 +31,7 @@ esac
 PYTHON = """\
 #!/usr/bin/env bash
 # The environment's Python: pip puts the command beside it, which notes that it was called.
-if [[ "$*" == "-m pip install"*cortexdsl ]]; then
+if [[ "$*" == "-m pip install"*"--editable "?* ]]; then
     cp {root}/cortexdsl "${{0%/*}}/cortexdsl"
     exit
 fi
