@@ -7,13 +7,14 @@ protect from deliberate forgery.
 
 from __future__ import annotations
 
+import os
 import re
 import zlib
 from collections.abc import Iterable
 from enum import Enum
 from pathlib import Path
 
-from cortexdsl.files import cannot_write, write_file
+from cortexdsl.files import append, cannot_write, open_to_write, sync, write_file
 
 _SEAL = re.compile(rb',"checksum":"([0-9a-f]{8})"\}$')
 _LENGTH = len(b',"checksum":"00000000"}')
@@ -59,5 +60,39 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
     """
     try:
         write_file(path, ((line + "\n").encode("utf-8", "backslashreplace") for line in lines))
+    except OSError as error:
+        raise cannot_write(path, "the file cannot be written", error) from error
+
+
+def append_lines(path: Path, lines: Iterable[str], *, durable: bool = False) -> None:
+    """Append lines in ASCII in one write, below a line that a crash may have cut off.
+
+    Parameters
+    ----------
+    path : Path
+        Created if absent.
+    lines : iterable of str
+        Without their line ends; the caller keeps other writers away.
+    durable : bool
+        Whether they are on disk at the end.
+
+    Raises
+    ------
+    RecordError
+        If the disk is full or fails, or the file cannot be written.
+    """
+    data = "".join(f"{line}\n" for line in lines).encode("ascii")
+    if not data:
+        return
+    try:
+        file = open_to_write(path, append=True)
+        try:
+            size = os.fstat(file).st_size
+            torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
+            append(file, b"\n" * torn + data, size)
+            if durable:
+                sync(file)
+        finally:
+            os.close(file)
     except OSError as error:
         raise cannot_write(path, "the file cannot be written", error) from error

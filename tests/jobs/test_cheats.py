@@ -23,6 +23,7 @@ from cortexdsl.errors import DataError
 from cortexdsl.plan import compile_spec
 from cortexdsl.plan.jobs.damaged_outputs import repair_results
 from cortexdsl.plan.layout import Layout
+from cortexdsl.plan.persistence.controls import pause
 from cortexdsl.plan.persistence.ledger import read_ledger
 from cortexdsl.plan.persistence.manifest import record_files
 from tests.jobs.experiment import NAME, SPEC, run_jobs, write_spec
@@ -361,6 +362,16 @@ def test_entries_at_the_end_of_the_ledger_are_removed(place: Path, capsys: pytes
 def test_an_earlier_ledger_is_put_back(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     earlier = (RESULTS / "ledger.jsonl").read_bytes()
     run_edited((CLAIM, "accuracy(low) > 0.1"))
+    (RESULTS / "ledger.jsonl").write_bytes(earlier)
+    faulty(capsys, MISSING)
+    assert MISSING in said(capsys, "report", NAME, "--text")[1]
+
+
+def test_a_pause_is_cut_from_the_end_of_the_ledger(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing seals files after it, but the manifest names it."""
+    earlier = (RESULTS / "ledger.jsonl").read_bytes()
+    pause(Layout(str(RESULTS)), "to think")
+    assert said(capsys, "ledger", NAME)[0] == 0
     (RESULTS / "ledger.jsonl").write_bytes(earlier)
     faulty(capsys, MISSING)
     assert MISSING in said(capsys, "report", NAME, "--text")[1]

@@ -170,7 +170,7 @@ def _rebuild(layout: Layout, manifest: Manifest, seal: str) -> bool:
     if not seal or seal_of(sealed) != seal:
         return False
     others = {path: entry for path, entry in now.items() if not is_sealed(path)}
-    write_manifest(layout, Manifest(sealed, {**others, **_logs_of(manifest)}, seal))
+    write_manifest(layout, Manifest(sealed, {**others, **_logs_of(manifest)}, seal, manifest.ledger_entry))
     return True
 
 

@@ -8,7 +8,8 @@ Removing or editing some of the files is noticed:
 - without a ledger, existing calls were not declared, and the new ledger begins with an entry that says so;
 - without call logs and debates, the sum of what was spent is known, and every entry that was written after calls;
 - `declared.json`, made before the first call, and the table of verdicts hold the seal that the ledger had then;
-- files are compared with the manifest (`manifest`), whose seal the ledger holds.
+- files are compared with the manifest (`manifest`), whose seal the ledger holds;
+- the manifest holds the seal of the last entry, whatever its kind.
 
 Entries are written by the job that declares, by each debate job before its first call, by the job that writes the plan,
 by the verdict and other jobs that test and compare, which seal the manifest, and by `cortexdsl pause`, `resume` and
@@ -28,6 +29,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from cortexdsl.checksums import append_lines, with_checksum
 from cortexdsl.errors import RecordError
 from cortexdsl.files import cannot_write, open_to_write, write_file
 from cortexdsl.models.spending import spent_so_far
@@ -400,6 +402,11 @@ def _writing(layout: Layout) -> Iterator[Ledger]:
 
 
 def _append(layout: Layout, ledger: Ledger, entry: Mapping[str, Any]) -> Ledger:
-    """Write one entry and return the ledger with it."""
+    """Write one entry, and its seal into the manifest, so that an entry cut from the end is missed; return the ledger.
+
+    A kill between the two writes leaves a ledger with one entry more than the manifest names, which is no fault.
+    """
     append_entry(Path(layout.ledger), ledger.seal, entry)
-    return read_ledger(layout)
+    written = read_ledger(layout)
+    append_lines(Path(layout.manifest), [with_checksum(json.dumps({"ledger": written.seal}))])
+    return written

@@ -1,8 +1,11 @@
 """The manifest of an experiment: the size and SHA-256 of every file that its jobs wrote.
 
 `manifest.jsonl` is append-only: a job adds a line for each file when it has written it, and the last line of a path
-counts. The job that gives the verdicts adds a seal: one digest over all entries so far, which it also writes into the
-ledger. So a file that differs from its entry was damaged or edited, and an entry that was edited breaks the seal.
+counts. The job that gives the verdicts adds a seal: one digest over all entries so far, which it then writes into the
+ledger. So a file that differs from its entry was damaged or edited, and an entry that was edited breaks the seal. The
+seal of each new entry of the ledger is added here after the entry, so that a ledger without this entry was cut. A kill
+between two writes leaves a manifest with a seal that is not in the ledger yet, or a ledger with a newer entry than the
+manifest names: neither is a fault.
 
 Entries of call logs hold the size and digest that a log had when its job ended: it may grow later. They and the pages
 of the report are not sealed, as they hold times. A file without an entry is accepted: an earlier version of cortexdsl
@@ -22,7 +25,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from cortexdsl.checksums import LineState, line_state, with_checksum, write_lines
+from cortexdsl.checksums import LineState, append_lines, line_state, with_checksum, write_lines
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.ledger import is_experiment, ledger_lock, read_ledger, record_seal
 from cortexdsl.program import program_version
@@ -66,19 +69,17 @@ class Manifest:
         Entries after it; None for a file that its job no longer writes.
     seal : str
         The seal that counts: the one in the ledger, else the last; empty if there is none.
-    newest_seal : str
-        The last seal.
     ledger_entry : str
-        The seal of the ledger's last entry when the last seal was written; empty in manifests of earlier versions.
+        The seal of the ledger's last entry; empty in manifests of earlier versions.
     faults : tuple of str
         Lines that cannot be read, in words.
     lines : int
+        Of entries, seals and faults.
     """
 
     sealed: Mapping[str, Entry] = field(default_factory=dict)
     later: Mapping[str, Entry | None] = field(default_factory=dict)
     seal: str = ""
-    newest_seal: str = ""
     ledger_entry: str = ""
     faults: tuple[str, ...] = ()
     lines: int = 0
@@ -149,9 +150,13 @@ def read_manifest(layout: Layout) -> Manifest:
         for part in (records[: place + 1], records[place + 1 :])
     )
     sealed = {path: entry for path, entry in before.items() if entry is not None}
-    seal, newest = (str((records[each] or {})["seal"]) if each >= 0 else "" for each in (place, (seals or [-1])[-1]))
-    entry = next((str(record.get("ledger", "")) for record in reversed(records) if record and "seal" in record), "")
-    return Manifest(sealed, after, seal, newest, entry, faults, len(lines))
+    seal = str((records[place] or {})["seal"]) if place >= 0 else ""
+    entry = next((str(record["ledger"]) for record in reversed(records) if record and "ledger" in record), "")
+    return Manifest(sealed, after, seal, entry, faults, sum(_is_of_files(record) for record in records))
+
+
+def _is_of_files(record: Mapping[str, Any] | None) -> bool:
+    return record is None or "path" in record or "seal" in record
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
@@ -159,7 +164,7 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
         return None
     try:
         record = json.loads(line)
-        if "seal" not in record:
+        if "seal" not in record and "ledger" not in record:
             _entry(record)
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
@@ -217,27 +222,27 @@ def seal_manifest(layout: Layout) -> None:
     manifest = read_manifest(layout)
     seal = seal_of({**manifest.sealed, **manifest.later})
     if manifest.seal != seal or manifest.unsealed:
-        _append(layout, [_seal_line(seal, read_ledger(layout).seal)])
+        _append(layout, [_seal_line(seal)], durable=True)  # before the ledger, which is on disk at the end, names it
     record_seal(layout, seal)
 
 
-def _seal_line(seal: str, ledger_entry: str) -> str:
-    return with_checksum(json.dumps({"seal": seal} | ({"ledger": ledger_entry} if ledger_entry else {})))
+def _seal_line(seal: str) -> str:
+    return with_checksum(json.dumps({"seal": seal}))
 
 
 def missing_entries(layout: Layout) -> list[str]:
     """Return in words which entries the ledger lacks, by the seals of entries that other files name.
 
-    The manifest names the last entry at its seal, and hypotheses.csv the entry of its verdicts. A verdict is in the
-    ledger before either is written, so that a kill leaves no such seal.
+    The manifest names the last entry, and hypotheses.csv the entry of its verdicts. An entry is in the ledger before
+    either is written, so that a kill leaves no such seal.
     """
-    known = {entry.seal for entry in read_ledger(layout).entries}
     manifest, verdicts = read_manifest(layout), Path(layout.hypotheses).name
+    known = {entry.seal for entry in read_ledger(layout).entries}
     written = manifest.files.get(verdicts)
     is_whole = written is None or not damage_of(Path(layout.root), verdicts, written)  # a damaged table names anything
     by_file = {"manifest.jsonl": {manifest.ledger_entry}, verdicts: _verdict_seals(layout) if is_whole else set()}
     return [
-        f"entries at the end of the ledger are missing: {name} names one"
+        f"entries at the end of the ledger are missing: {name} names one by its seal"
         for name, seals in by_file.items()
         if seals - known - {""}
     ]
@@ -251,17 +256,10 @@ def _verdict_seals(layout: Layout) -> set[str]:
         return set()
 
 
-def _append(layout: Layout, lines: Iterable[str]) -> None:
-    """Append lines in one write, below a line that a crash may have cut off."""
-    text = "".join(f"{line}\n" for line in lines).encode("ascii")
-    path = Path(layout.manifest)
-    if not text:
-        return
-    with ledger_lock(Path(layout.ledger)), path.open("ab+") as file:  # its lock: this file may be replaced
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - 1))
-        torn = size > 0 and file.read(1) != b"\n"
-        file.write(b"\n" * torn + text)
+def _append(layout: Layout, lines: Iterable[str], *, durable: bool = False) -> None:
+    """Append lines under the lock of the ledger, as this file may be replaced."""
+    with ledger_lock(Path(layout.ledger)):
+        append_lines(Path(layout.manifest), lines, durable=durable)
 
 
 def refresh_manifest(layout: Layout, modified: Mapping[str, int]) -> None:
@@ -280,9 +278,10 @@ def _at(entry: Entry, modified: int | None) -> Entry:
 def write_manifest(layout: Layout, manifest: Manifest) -> None:
     """Write a manifest, atomically."""
     sealed = [_line(path, entry) for path, entry in manifest.sealed.items()]
-    seal = [_seal_line(manifest.seal, manifest.ledger_entry)] if manifest.seal else []
+    seal = [_seal_line(manifest.seal)] if manifest.seal else []
     later = [_line(path, entry) for path, entry in manifest.later.items()]
-    write_lines(Path(layout.manifest), [*sealed, *seal, *later])
+    ledger = [with_checksum(json.dumps({"ledger": manifest.ledger_entry}))] if manifest.ledger_entry else []
+    write_lines(Path(layout.manifest), [*sealed, *seal, *later, *ledger])
 
 
 def entry_of(path: Path) -> Entry:

@@ -216,9 +216,6 @@ def _of_ledger(layout: Layout, ledger: Ledger, plan: Mapping[str, Any], command:
 
 
 def _of_manifest(manifest: Manifest, ledger: Ledger, command: str) -> Iterator[FileFinding]:
-    if manifest.newest_seal and manifest.newest_seal != ledger.manifest_seal:
-        what = "the seal of the manifest is not in it: entries at its end are missing"
-        yield FileFinding("ledger.jsonl", what, RESTORE)
     problem = manifest.problem(ledger.manifest_seal)
     for fault in manifest.faults:
         yield FileFinding("manifest.jsonl", fault, f"{command}: drops the line, and takes its file as it is")

@@ -201,8 +201,9 @@ def test_debates_that_are_damaged_are_not_exported(kind: str, home: Path, capsys
     path.write_bytes(before)
 
 
-def test_verify_as_a_verb(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_as_a_verb(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit status, text at 80 columns, and JSON."""
+    monkeypatch.setenv("COLUMNS", "80")
     assert main(["verify", "small"]) == 0
     assert "all as they were written" in " ".join(capsys.readouterr().out.split())
     before = damage(ROOT / "metrics.csv", "cut")
