@@ -404,7 +404,7 @@ def _writing(layout: Layout) -> Iterator[Ledger]:
 def _append(layout: Layout, ledger: Ledger, entry: Mapping[str, Any]) -> Ledger:
     """Write one entry, and its seal into the manifest, so that an entry cut from the end is missed; return the ledger.
 
-    A kill between the two writes leaves a ledger with one entry more than the manifest names, which is no fault.
+    A kill between the two writes leaves a ledger with one entry more than the manifest names, and this is in order.
     """
     append_entry(Path(layout.ledger), ledger.seal, entry)
     written = read_ledger(layout)
