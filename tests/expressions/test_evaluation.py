@@ -236,13 +236,13 @@ def test_a_unicode_name_is_a_name_that_no_weight_knows() -> None:
     """Letters of other scripts look alike; they are names of their own, which the language then refuses."""
     cyrillic = "с" + "redibility"
     assert parse(cyrillic).names.isdisjoint(NAMES["weight"])
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match=cyrillic):
         evaluate(parse(cyrillic), {"credibility": 1.0})
 
 
 def test_functions_are_no_values() -> None:
     """`sqrt` alone is a name like any other, without a value."""
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="sqrt"):
         value("sqrt + 1")
 
 

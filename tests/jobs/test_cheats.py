@@ -410,8 +410,8 @@ def test_a_reply_is_edited_with_a_checksum_of_its_own(place: Path, capsys: pytes
     logs = sorted((RESULTS / "calls").rglob("*.jsonl"))
     lines = logs[0].read_text().splitlines()
     record = json.loads(lines[-1])
-    record.pop("crc", None)
-    logs[0].write_text("\n".join([*lines[:-1], with_checksum(json.dumps(record | {"text": "42"}))]) + "\n")
+    del record["checksum"]
+    logs[0].write_text("\n".join([*lines[:-1], with_checksum(json.dumps(record | {"reply": "42"}))]) + "\n")
     logs[1].unlink()
     compiled = compile_spec("specs/small.yaml")
     repair_results(compiled)

@@ -57,7 +57,7 @@ def test_calls_in_flight_are_reserved_at_the_mean_or_their_prompt_where_that_is_
     reserved = [budget.reserve(tokens=150), budget.reserve()]
     assert [each.tokens for each in reserved] == [150, 125]
     reserved.append(budget.reserve())
-    with pytest.raises(BudgetError):
+    with pytest.raises(BudgetError, match="limit of 400 tokens"):
         budget.reserve()
     for each in reserved:
         budget.settle(each, Spending(1, 10))

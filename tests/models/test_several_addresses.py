@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.core import Call
+from cortexdsl.errors import ModelError
 from cortexdsl.models.call_keys import call_key
 from cortexdsl.models.client import open_client
 from cortexdsl.models.endpoints.endpoint import LEFT_OUT_SECONDS
@@ -64,7 +65,7 @@ def test_a_server_that_is_down_is_left_out_and_nothing_waits(tmp_path: Path) -> 
 
 
 def test_if_all_are_down_the_run_ends_as_with_one_server(tmp_path: Path) -> None:
-    with pytest.raises(Exception, match="connection refused"):
+    with pytest.raises(ModelError, match="connection refused"):
         asyncio.run(_ask(tmp_path, Servers(ONE, TWO, THREE), Time(), calls=1))
 
 

@@ -253,7 +253,7 @@ def test_a_writer_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
     write_debates(path, [Record(HEADER, debate())])
     before = path.read_bytes()
     endless = Graph(1, "revise", ("a",), ("b",), np.array([[np.inf]]), np.array([[True]]), {})
-    with pytest.raises(RecordError):
+    with pytest.raises(RecordError, match="weight is infinite and cannot be recorded"):
         write_debates(path, [Record(HEADER, debate()), Record(HEADER, debate(graphs=(endless,)))])
     assert path.read_bytes() == before
     assert len(list(tmp_path.iterdir())) == 1

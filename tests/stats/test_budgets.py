@@ -62,14 +62,17 @@ def test_the_claim_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "why"),
     [
-        "a on front of accuracy", "a on front of accuracy, accuracy", "a on front of accuracy, consensus",
-        "a on front of accuracy, 2x", "a on front of accuracy, calls on every dataset",
+        ("a on front of accuracy", "a front has two different metrics or more"),
+        ("a on front of accuracy, accuracy", "a front has two different metrics or more"),
+        ("a on front of accuracy, consensus", "neither direction of consensus is a merit"),
+        ("a on front of accuracy, 2x", "'2x' is not a metric"),
+        ("a on front of accuracy, calls on every dataset", "a front is of one dataset, or of the mean over them"),
     ],
-)  # fmt: skip
-def test_a_front_that_means_nothing_is_refused(wrong: str) -> None:
-    with pytest.raises(SpecError):
+)
+def test_a_front_that_means_nothing_is_refused(wrong: str, why: str) -> None:
+    with pytest.raises(SpecError, match=why):
         parse_claim(wrong)
 
 

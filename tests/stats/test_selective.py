@@ -14,7 +14,7 @@ from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import Quantity
 from cortexdsl.core import Family, Floats
 from cortexdsl.core.metrics import METRICS
-from cortexdsl.errors import DataError
+from cortexdsl.errors import DataError, SpecError
 from cortexdsl.metrics.calibration import expected_calibration_error
 from cortexdsl.metrics.estimates import metrics_table
 from cortexdsl.stats.inference.families import compare_families
@@ -195,5 +195,5 @@ def refused(claim: str) -> Callable[[], object]:
 
 @pytest.mark.parametrize("claim", ["aurac_debate(a[rounds]) increasing", "accuracy(a) per risk_at_80 > 1"])
 def test_forms_that_such_a_metric_does_not_have_are_refused(claim: str) -> None:
-    with pytest.raises(Exception, match=r"has no trend|is divided by a mean"):
+    with pytest.raises(SpecError, match=r"has no trend|is divided by a mean"):
         refused(claim)()

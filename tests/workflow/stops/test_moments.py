@@ -66,12 +66,15 @@ def _written(root: Path, began: int) -> int:
     return count
 
 
-def check_stories(bench: Bench, page: bytes | None, verbs: tuple[str, ...]) -> None:
-    """Every verb gives one reason, nobody is blamed, and a report of before is there, byte for byte."""
+def check_stories(bench: Bench, page: bytes | None, verbs: tuple[str, ...]) -> bool:
+    """Every verb gives one reason, nobody is blamed, and a report of before is there, byte for byte.
+
+    Returns whether there was a reason to give.
+    """
     results = bench.results("two")
     runs = {verb: bench.cortexdsl(*verb.split()) for verb in verbs}
     if not (results / "ledger.jsonl").exists():
-        return  # nothing has begun
+        return False  # nothing has begun
     reasons = {verb: WHY.search(" ".join(run.text.split())) for verb, run in runs.items()}
     said = {match and match[0] for match in reasons.values()}
     assert len(said) == 1, {verb: run.text for verb, run in runs.items()}
@@ -83,6 +86,7 @@ def check_stories(bench: Bench, page: bytes | None, verbs: tuple[str, ...]) -> N
     if page is not None:
         shown = (results / "report.html").read_bytes()
         assert shown == page or None in said
+    return None not in said
 
 
 @pytest.mark.parametrize("has_report", [False, True], ids=["first run", "with a report"])
@@ -94,7 +98,7 @@ def test_stops_at_many_moments_tell_one_story(fresh: Bench, has_report: bool) ->
         assert fresh.cortexdsl("run", "two", "--cores", "2").status == 0
         page = (fresh.results("two") / "report.html").read_bytes()
     changed = SMALL.replace("skill: 0.3", "skill: 0.35")
-    stops, edited = 0, f"{changed}  - accuracy(high) - accuracy(low) > 0.01\n"
+    stops, reasons, edited = 0, 0, f"{changed}  - accuracy(high) - accuracy(low) > 0.01\n"
     fresh.write("specs/two.yaml", edited)
     for place, count in enumerate(MOMENTS):
         number = signal.SIGKILL if place % 3 == 2 else signal.SIGINT
@@ -106,8 +110,11 @@ def test_stops_at_many_moments_tell_one_story(fresh: Bench, has_report: bool) ->
             fresh.write("specs/two.yaml", edited)
             continue
         stops += 1
-        check_stories(fresh, page, (*VERBS, "show two", "export two --out two.csv")[: 5 if place % 5 == 4 else 3])
+        reasons += check_stories(
+            fresh, page, (*VERBS, "show two", "export two --out two.csv")[: 5 if place % 5 == 4 else 3]
+        )
     assert stops >= len(MOMENTS) // 2
+    assert reasons > 0
     last = fresh.cortexdsl("run", "two", "--cores", "2")
     assert last.status == 0, last.text
     assert not [word for word in BLAME if word in last.text], last.text
