@@ -240,6 +240,10 @@ class Debate:
     images : tuple of str
         Digests of the images that every prompt contained.
     choices : tuple of RoleChoice
+    wording : int
+        Which wording of its prompts it used, from 1; 0 if they have one alone.
+    step_models : mapping of step to Model
+        The models of steps that have their own.
     standing : tuple of tuple of int
         The turns with the debaters' current answers at the end of each round; the last one of a silent debater. Empty
         if all debaters answered at once in every round, as in most protocols.
@@ -247,10 +251,6 @@ class Debate:
         How sure the debate as a whole is, if its method says how to determine it or hands unsure questions on.
     deferred : Deferred or None
         The debate of another method that answered the question instead, because this one was not sure enough.
-    wording : int
-        Which wording of its prompts it used, from 1; 0 if they have one alone.
-    step_models : mapping of step to Model
-        The models of steps that have their own.
     """
 
     question_id: str
@@ -264,11 +264,11 @@ class Debate:
     stop: Literal["consensus", "agreed", "condition", "rounds"]
     images: tuple[str, ...] = ()
     choices: tuple[RoleChoice, ...] = ()
+    wording: int = 0
+    step_models: Mapping[str, Model] = field(default_factory=lambda: EMPTY)
     standing: tuple[tuple[int, ...], ...] = ()
     confidence: Measured | None = None
     deferred: Deferred | None = None
-    wording: int = 0
-    step_models: Mapping[str, Model] = field(default_factory=lambda: EMPTY)
 
     def models_of_turns(self) -> dict[int, Model]:
         """Return the model that spoke each turn of this stage: that of its step if it has one; tools stay tools.

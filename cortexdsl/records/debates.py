@@ -8,44 +8,25 @@ of reading name the file, the line and the path of the field.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast, get_args
+from typing import Any, NoReturn, get_args
 
 from cortexdsl.checksums import LineState, line_state, with_checksum, write_lines
-from cortexdsl.core import (
-    Agent,
-    Debate,
-    DebateSource,
-    Deferred,
-    Graph,
-    Model,
-    RoleChoice,
-)
+from cortexdsl.core import Agent, ConfidenceSource, Debate, DebateSource, Graph, Measured, Model, Turn
 from cortexdsl.errors import RecordError
-from cortexdsl.records.json_values import (
-    FieldError,
-    Fields,
+from cortexdsl.records.matrices import (
     factors_from_json,
     factors_to_json,
     flags_from_json,
     flags_to_json,
-    integer_item,
-    number_item,
     numbers_from_json,
     numbers_to_json,
-    text_item,
 )
-from cortexdsl.records.turns import (
-    finite,
-    measured_from_json,
-    measured_to_json,
-    refuse_constant,
-    turn_from_json,
-    turn_to_json,
-)
+from cortexdsl.typed_json import Codec, FieldError, integer, mapping, number, read_at
 
 SCHEMA_VERSION = 6
 NEWEST_SINCE = 6
@@ -54,8 +35,6 @@ CHOSEN_SINCE = 4
 PLAIN_VERSION = 3
 """A debate is written in the earliest version that has all its fields."""
 SEALED_SINCE = 2
-_SOURCES = get_args(DebateSource)
-_STOPS = ("consensus", "agreed", "condition", "rounds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,44 +77,11 @@ def debate_to_json(debate: Debate, header: Header) -> str:
     RecordError
         A weight or factor is infinite: JSON has no such number.
     """
-    line = {
-        "schema_version": _version(debate),
-        "experiment": header.experiment,
-        "dataset": header.dataset,
-        "cell": header.cell,
-        "replicate": header.replicate,
-        "guided": header.guided,
-        **({"without": header.without} if header.without else {}),
-        "question_id": debate.question_id,
-        **_debate(debate),
-    }
-    return with_checksum(json.dumps(line, ensure_ascii=True, allow_nan=False, separators=(",", ":")))
-
-
-def _debate(debate: Debate) -> dict[str, Any]:
-    """Return a debate without its question; fields that most debates do not need only if they have a value."""
-    more: dict[str, Any] = {"choices": [_choice(choice) for choice in debate.choices]} if debate.choices else {}
-    more |= {"wording": debate.wording} if debate.wording else {}
-    more |= {"step_models": _step_models(debate)} if debate.step_models else {}
-    more |= {"standing": [list(turns) for turns in debate.standing]} if debate.standing else {}
-    more |= {"confidence": measured_to_json(debate.confidence)} if debate.confidence is not None else {}
-    more |= {"deferred": _deferred(debate.deferred)} if debate.deferred is not None else {}
-    return {
-        "agents": [_agent(agent) for agent in debate.agents],
-        "turns": [turn_to_json(turn) for turn in debate.turns],
-        "graphs": [_graph(graph, debate.question_id) for graph in debate.graphs],
-        "answer": debate.answer,
-        "votes": {answer: float(debate.votes[answer]) for answer in sorted(debate.votes)},
-        "was_tied": debate.was_tied,
-        "rounds": debate.rounds,
-        "stop": debate.stop,
-        **({"images": list(debate.images)} if debate.images else {}),
-        **more,
-    }
-
-
-def _deferred(deferred: Deferred) -> dict[str, Any]:
-    return {"to": deferred.to, "below": deferred.below, "own": deferred.own, "debate": _debate(deferred.debate)}
+    try:
+        values = {"schema_version": _version(debate), **_CODEC.write(header), **_CODEC.write(debate)}
+    except RecordError as error:
+        raise RecordError(f"question {debate.question_id!r}, {error}") from None
+    return with_checksum(json.dumps(values, ensure_ascii=True, allow_nan=False, separators=(",", ":")))
 
 
 def _version(debate: Debate) -> int:
@@ -152,52 +98,6 @@ def _version(debate: Debate) -> int:
 def write_debates(path: Path, records: Iterable[Record]) -> None:
     """Write records to a file, one a line, in the order given; all of them or, after a crash, none."""
     write_lines(path, (debate_to_json(record.debate, record.header) for record in records))
-
-
-def _agent(agent: Agent) -> dict[str, Any]:
-    return {
-        "name": agent.name,
-        "model": agent.model.model,
-        "model_entry": agent.model.name,
-        "persona": agent.persona,
-        **_sizes(agent.model),
-        **({"given": dict(agent.given)} if agent.given else {}),
-    }
-
-
-def _step_models(debate: Debate) -> dict[str, Any]:
-    return {
-        step: {"model": model.model, "model_entry": model.name, **_sizes(model)}
-        for step, model in sorted(debate.step_models.items())
-    }
-
-
-def _sizes(model: Model) -> dict[str, float | None]:
-    return {"parameters": finite(model.parameters), "tokens": finite(model.tokens)}
-
-
-def _choice(choice: RoleChoice) -> dict[str, Any]:
-    return {
-        "turn": choice.turn,
-        "round": choice.round,
-        "role": choice.role,
-        "candidates": list(choice.candidates),
-        "weight": list(choice.weight),
-        "chosen": list(choice.chosen),
-    }
-
-
-def _graph(graph: Graph, question: str) -> dict[str, Any]:
-    where = f"question {question!r}, round {graph.round}, step {graph.step!r}"
-    return {
-        "round": graph.round,
-        "step": graph.step,
-        "speakers": list(graph.speakers),
-        "listeners": list(graph.listeners),
-        "weight": None if graph.weight is None else numbers_to_json(graph.weight, f"{where}: weight"),
-        "heard": flags_to_json(graph.heard),
-        "factors": factors_to_json(graph.factors, where),
-    }
 
 
 RESTORE = "remove the file and run again: its debates are replayed from the call logs, and no model is asked again"
@@ -244,9 +144,10 @@ def record_from_json(line: str | bytes, where: str = "record") -> Record:
     if seal is LineState.BROKEN:
         raise RecordError(f"{where}: the line was changed after it was written: its checksum differs\n    {RESTORE}")
     try:
-        fields = Fields(json.loads(line, parse_constant=refuse_constant))
-        _check_version(fields, seal)
-        return Record(_read_header(fields), _read_debate(fields, fields.text("question_id")))
+        values = json.loads(line, parse_constant=_refuse_constant)
+        _check_version(values, seal)
+        _upgrade(values)
+        return Record(_CODEC.read(Header, values), _CODEC.read(Debate, values))
     except FieldError as error:
         raise RecordError(f"{where}: {error}") from None
     except (ValueError, RecursionError) as error:
@@ -255,10 +156,12 @@ def record_from_json(line: str | bytes, where: str = "record") -> Record:
         ) from None
 
 
-def _check_version(fields: Fields, seal: LineState) -> None:
-    if "schema_version" not in fields:
+def _check_version(values: Any, seal: LineState) -> None:
+    """Check that this program reads the version of a record; records of all earlier versions have the same fields."""
+    read_at("the line", mapping(lambda value: value), values)
+    if "schema_version" not in values:
         raise FieldError("schema_version is missing: this is not a debate record (docs/records.md)")
-    version = fields.integer("schema_version")
+    version = read_at("schema_version", integer, values["schema_version"])
     if version > SCHEMA_VERSION:
         raise FieldError(
             f"schema_version {version} comes from a newer cortexdsl (this one reads up to {SCHEMA_VERSION}); update it"
@@ -269,100 +172,141 @@ def _check_version(fields: Fields, seal: LineState) -> None:
         raise FieldError(f"the line has no checksum: it was changed after it was written: {RESTORE}")
 
 
-def _read_header(fields: Fields) -> Header:
-    return Header(
-        experiment=fields.text("experiment"),
-        dataset=fields.text("dataset"),
-        cell=fields.text("cell"),
-        replicate=fields.integer("replicate"),
-        guided=fields.boolean("guided"),
-        without=fields.text("without") if "without" in fields else "",
-    )
+def _upgrade(values: dict[str, Any]) -> None:
+    """Complete the values of a line as the classes need them: a question is written once for all stages."""
+    stage = values
+    while isinstance(deferred := stage.get("deferred"), dict) and isinstance(deferred.get("debate"), dict):
+        stage = deferred["debate"]
+        stage["question_id"] = values.get("question_id")
 
 
-def _read_debate(fields: Fields, question: str) -> Debate:
-    return Debate(
-        question_id=question,
-        agents=fields.sequence("agents", _read_agent),
-        turns=fields.sequence("turns", turn_from_json),
-        graphs=fields.sequence("graphs", _read_graph),
-        answer=fields.text_or_none("answer"),
-        votes=fields.mapping("votes", number_item),
-        was_tied=fields.boolean("was_tied"),
-        rounds=fields.integer("rounds"),
-        stop=cast(Any, fields.word("stop", _STOPS)),
-        images=fields.sequence("images", text_item) if "images" in fields else (),
-        choices=fields.sequence("choices", _read_choice) if "choices" in fields else (),
-        standing=fields.sequence("standing", _read_turns) if "standing" in fields else (),
-        wording=fields.integer("wording") if "wording" in fields else 0,
-        step_models=fields.mapping("step_models", _read_model) if "step_models" in fields else {},
-        confidence=measured_from_json(fields.raw("confidence"), fields.name("confidence"), _SOURCES)
-        if "confidence" in fields
-        else None,
-        deferred=_read_deferred(fields.raw("deferred"), question) if "deferred" in fields else None,
-    )
+def _refuse_constant(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON; a number that is not finite is null")
 
 
-def _read_deferred(value: Any, question: str) -> Deferred:
-    fields = Fields(value, "deferred")
-    return Deferred(
-        to=fields.text("to"),
-        below=number_item(fields.raw("below"), fields.name("below")),
-        own=fields.text_or_none("own"),
-        debate=_read_debate(Fields(fields.raw("debate")), question),
-    )
+@dataclass(frozen=True, slots=True)
+class RecordedModel:
+    """What a record keeps of a model: its name at the provider, its entry in the spec, and its sizes."""
+
+    model: str
+    model_entry: str
+    parameters: float | None
+    tokens: float | None
 
 
-def _read_turns(value: Any, where: str) -> tuple[int, ...]:
-    return Fields({where: value}).sequence(where, integer_item)
+@dataclass(frozen=True, slots=True)
+class RecordedAgent:
+    """What a record keeps of an agent and of its model."""
+
+    name: str
+    model: str
+    model_entry: str
+    persona: str | None
+    parameters: float | None
+    tokens: float | None
+    given: Mapping[str, float] = field(default_factory=dict)
 
 
-def _read_choice(value: Any, where: str) -> RoleChoice:
-    fields = Fields(value, where)
-    return RoleChoice(
-        turn=fields.integer("turn"),
-        round=fields.integer("round"),
-        role=fields.text("role"),
-        candidates=fields.sequence("candidates", text_item),
-        weight=fields.sequence("weight", number_item),
-        chosen=fields.sequence("chosen", text_item),
-    )
+def _agent_to_json(agent: Agent) -> dict[str, Any]:
+    model = agent.model
+    names = agent.name, model.model, model.name, agent.persona
+    return _CODEC.write(RecordedAgent(*names, model.parameters, model.tokens, agent.given))
 
 
-def _read_agent(value: Any, where: str) -> Agent:
-    fields = Fields(value, where)
-    model = _read_model(value, where)
-    given = fields.mapping("given", number_item) if "given" in fields else {}
-    return Agent(fields.text("name"), model, fields.text_or_none("persona"), MappingProxyType(given))
+def _agent_from_json(value: Any) -> Agent:
+    agent = _CODEC.read(RecordedAgent, value)
+    model = Model(agent.model_entry, agent.model, parameters=agent.parameters, tokens=agent.tokens)
+    return Agent(agent.name, model, agent.persona, MappingProxyType(agent.given))
 
 
-def _read_model(value: Any, where: str) -> Model:
-    fields = Fields(value, where)
-    return Model(
-        name=fields.text("model_entry"),
-        model=fields.text("model"),
-        parameters=fields.number_or_none("parameters"),
-        tokens=fields.number_or_none("tokens"),
-    )
+def _model_to_json(model: Model) -> dict[str, Any]:
+    return _CODEC.write(RecordedModel(model.model, model.name, model.parameters, model.tokens))
 
 
-def _read_graph(value: Any, where: str) -> Graph:
-    fields = Fields(value, where)
-    speakers, listeners = fields.sequence("speakers", text_item), fields.sequence("listeners", text_item)
-    shape = (len(speakers), len(listeners))
-    weight = None if fields.raw("weight") is None else numbers_from_json(fields.raw("weight"), fields.name("weight"))
-    heard = flags_from_json(fields.raw("heard"), fields.name("heard"))
-    factors = factors_from_json(fields)
-    if heard.shape != shape or (weight is not None and weight.shape != shape):
-        raise FieldError(f"{where}: heard and weight must be {shape[0]} speakers by {shape[1]} listeners")
-    if any(factor.shape not in (shape[:1], shape) for factor in factors.values()):
-        raise FieldError(f"{where}.factors must each be one number a speaker, or one a pair")
-    return Graph(
-        round=fields.integer("round"),
-        step=fields.text("step"),
-        speakers=speakers,
-        listeners=listeners,
-        weight=weight,
-        heard=heard,
-        factors=factors,
-    )
+def _model_from_json(value: Any) -> Model:
+    model = _CODEC.read(RecordedModel, value)
+    return Model(model.model_entry, model.model, parameters=model.parameters, tokens=model.tokens)
+
+
+def _graph_to_json(graph: Graph) -> dict[str, Any]:
+    try:
+        return _GRAPH_CODEC.write(graph)
+    except RecordError as error:
+        raise RecordError(f"round {graph.round}, step {graph.step!r}: {error}") from None
+
+
+def _stage_to_json(debate: Debate) -> dict[str, Any]:
+    """Return the debate of another method about the same question, which is written once."""
+    values = _CODEC.write(debate)
+    del values["question_id"]
+    return values
+
+
+def _check_graph(graph: Graph) -> None:
+    shape = (len(graph.speakers), len(graph.listeners))
+    if graph.heard.shape != shape or (graph.weight is not None and graph.weight.shape != shape):
+        raise FieldError(f"must have heard and weight of {shape[0]} speakers by {shape[1]} listeners")
+    if any(factor.shape not in (shape[:1], shape) for factor in graph.factors.values()):
+        raise FieldError("must each be one number a speaker, or one a pair").inside("factors")
+
+
+def _check_turn(turn: Turn) -> None:
+    known = turn.heard + turn.recalled
+    if any(not 0 <= earlier < turn.turn for earlier in known):
+        raise FieldError("heard or recalled a turn that was not spoken before it")
+    if any(placebo.turn not in known for placebo in turn.placebos):
+        raise FieldError("replace a turn that it neither heard nor recalled").inside("placebos")
+    if (belief := turn.beside.get("belief")) is not None:
+        read_at("beside", partial(read_at, "belief", _check_belief), belief)
+    if turn.measured is not None:
+        read_at("measured", partial(_check_source, get_args(ConfidenceSource)), turn.measured)
+
+
+def _check_belief(written: str) -> None:
+    """Check that a belief is an object from answers to probabilities."""
+    for answer, share in mapping(number)(json.loads(written, parse_constant=_refuse_constant)).items():
+        if not 0 <= share <= 1:
+            raise FieldError("is not from 0 to 1").inside(answer)
+
+
+def _check_source(words: Sequence[str], measured: Measured) -> None:
+    if measured.source not in words:
+        raise FieldError(f"is {measured.source!r}, not one of {', '.join(words)}").inside("source")
+
+
+def _check_debate(debate: Debate) -> None:
+    for place, turn in enumerate(debate.turns):
+        if turn.turn != place:
+            wrong = FieldError(f"is {turn.turn}: turns are numbered from 0 in their order").inside("turn")
+            raise wrong.inside(place).inside("turns")
+    if debate.confidence is not None:
+        read_at("confidence", partial(_check_source, get_args(DebateSource)), debate.confidence)
+
+
+_GRAPH_CODEC = Codec(
+    forms={
+        "Graph.weight": (
+            lambda weight: None if weight is None else numbers_to_json(weight, "weight"),
+            lambda value: None if value is None else numbers_from_json(value),
+        ),
+        "Graph.heard": (flags_to_json, flags_from_json),
+        "Graph.factors": (factors_to_json, factors_from_json),
+    },
+    checks={Graph: _check_graph},
+)
+_CODEC: Codec = Codec(
+    forms={
+        Agent: (_agent_to_json, _agent_from_json),
+        Model: (_model_to_json, _model_from_json),
+        Graph: (_graph_to_json, partial(_GRAPH_CODEC.read, Graph)),
+        "Debate.votes": (lambda votes: {answer: float(votes[answer]) for answer in sorted(votes)}, mapping(number)),
+        "Debate.step_models": (
+            lambda models: {step: _model_to_json(models[step]) for step in sorted(models)},
+            mapping(_model_from_json),
+        ),
+        "Deferred.debate": (_stage_to_json, lambda value: _CODEC.read(Debate, value)),
+    },
+    keys={"Measured.asides": "calls"},
+    always=("Header.guided", "Measured.unmeasured", "Measured.asides", "Aside.reasoning_tokens"),
+    checks={Turn: _check_turn, Debate: _check_debate},
+)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from cortexdsl.checksums import write_lines
+from cortexdsl.typed_json import Codec
 
 SEEDS_FILE = "seeds.json"
 _SEEDS_VERSION = 1
 
 
-class SeedProbe(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class SeedProbe:
     """What a run found about the seeds of a model before its first call.
 
     Attributes
@@ -32,10 +34,13 @@ class SeedProbe(NamedTuple):
     at_once: int
 
 
+_CODEC = Codec()
+
+
 def write_seed_probes(folder: Path, probes: Sequence[SeedProbe]) -> None:
     """Write what a run found about seeds into the folder of its results."""
     folder.mkdir(parents=True, exist_ok=True)
-    record = {"schema_version": _SEEDS_VERSION, "models": [one._asdict() for one in probes]}
+    record = {"schema_version": _SEEDS_VERSION, "models": [_CODEC.write(one) for one in probes]}
     write_lines(folder / SEEDS_FILE, json.dumps(record, indent=1).splitlines())
 
 
@@ -43,8 +48,6 @@ def read_seed_probes(folder: Path) -> tuple[SeedProbe, ...]:
     """Return what the last run found about seeds; nothing if it did not look, or the file cannot be read."""
     try:
         models = json.loads((folder / SEEDS_FILE).read_bytes())["models"]
-        return tuple(
-            SeedProbe(str(one["entry"]), str(one["model"]), str(one["seed"]), int(one["at_once"])) for one in models
-        )
+        return tuple(_CODEC.read(SeedProbe, one) for one in models)
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return ()

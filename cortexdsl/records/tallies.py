@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from cortexdsl.checksums import LineState, line_state
-from cortexdsl.records.unread import UnreadCounts, unread_from_json
+from cortexdsl.records.unread import UnreadCounts, unread_from_json, unread_to_json
+from cortexdsl.typed_json import Codec
 
-STATES = ("running", "done", "failed", "stopped")
+JobState: TypeAlias = Literal["running", "done", "failed", "stopped"]
 COUNTS = ("asked", "replayed", "shared", "failed", "retried", "in_flight")
 
 
@@ -50,8 +51,7 @@ class JobTally:
     job : str
     dataset, cell, shard : str or None
         A judge or a pool has no shard or cell.
-    state : str
-        One of `STATES`.
+    state : JobState
     done, total : int
         Debates of the latest run, including those replayed from the log.
     calls : mapping of count to int
@@ -81,7 +81,7 @@ class JobTally:
     dataset: str | None = None
     cell: str | None = None
     shard: str | None = None
-    state: str = "running"
+    state: JobState = "running"
     done: int = 0
     total: int = 0
     calls: Mapping[str, int] = field(default_factory=dict)
@@ -112,38 +112,13 @@ def read_tally(path: Path) -> JobTally | None:
 
 def _tally(record: Mapping[str, Any]) -> JobTally:
     debates, calls, tokens = record["debates"], record["calls"], record["tokens"]
-    dollars = record["dollars"]
-    if record["state"] not in STATES:
-        raise ValueError(record["state"])
-    return JobTally(
-        job=str(record["job"]),
-        dataset=record.get("dataset"),
-        cell=record.get("cell"),
-        shard=record.get("shard"),
-        digest=str(record.get("digest") or ""),
-        state=record["state"],
-        done=int(debates["done"]),
-        total=int(debates["total"]),
-        calls={name: int(calls.get(name) or 0) for name in COUNTS},
-        input_tokens=int(tokens["input"]),
-        output_tokens=int(tokens["output"]),
-        cached_tokens=int(tokens.get("cached") or 0),
-        dollars=None if dollars is None else float(dollars),
-        saved=float(record.get("saved") or 0.0),
-        seconds=float(record["seconds"]),
-        failures={str(kind): int(number) for kind, number in record["failures"].items()},
-        retries={str(kind): int(number) for kind, number in record["retries"].items()},
-        began=float(record["began"]),
-        updated=float(record["updated"]),
-        message=str(record.get("message") or ""),
-        unread=unread_from_json(record.get("unread") or ()),
-        waves=tuple(map(_wave, record.get("waves") or ())),
-    )
-
-
-def _wave(wave: Mapping[str, Any]) -> WaveTally:
-    numbers = int(wave["calls"]), int(wave["done"]), float(wave["since"])
-    return WaveTally(str(wave["model"]), str(wave["batch"]), *numbers, str(wave["word"]))
+    flat = {
+        "done": debates["done"],
+        "total": debates["total"],
+        "calls": {name: calls.get(name) or 0 for name in COUNTS},
+        **{f"{kind}_tokens": tokens.get(kind) or 0 for kind in ("input", "output", "cached")},
+    }
+    return _CODEC.read(JobTally, {**record, **flat})
 
 
 class Tallies:
@@ -230,19 +205,14 @@ class TallySum:
 def total_of(tallies: Iterable[JobTally]) -> TallySum:
     """Add tallies up."""
     every = tuple(tallies)
+    summed = ("done", "input_tokens", "output_tokens", "cached_tokens", "saved", "seconds")
+    sums: dict[str, Any] = {name: sum(getattr(tally, name) for tally in every) for name in summed}
+    sums |= {name: _added(getattr(tally, name) for tally in every) for name in ("calls", "failures", "retries")}
     return TallySum(
         jobs=len(every),
-        done=sum(tally.done for tally in every),
-        calls=_added(tally.calls for tally in every),
-        input_tokens=sum(tally.input_tokens for tally in every),
-        output_tokens=sum(tally.output_tokens for tally in every),
-        cached_tokens=sum(tally.cached_tokens for tally in every),
         dollars=sum(tally.dollars or 0.0 for tally in every),
-        saved=sum(tally.saved for tally in every),
         is_priced=all(tally.dollars is not None for tally in every if tally.calls.get("asked")),
-        seconds=sum(tally.seconds for tally in every),
-        failures=_added(tally.failures for tally in every),
-        retries=_added(tally.retries for tally in every),
+        **sums,
     )
 
 
@@ -274,16 +244,16 @@ class ServerRun:
         Whether it keeps seeds: `honoured`, `lost`, `ignored`, `refused` or `unclear`, as in `cortexdsl check --online`.
     counts : mapping of count to int or None
         See `COUNTS`; None if the server does not count it.
+    began, updated : float
+        Seconds since the epoch.
+    is_running : bool
+        Whether it had not stopped at the last update.
     busy : float
         Seconds with requests in work, sampled once a second.
     in_work : float or None
         The mean number of requests in work in that time.
     peak : int
         The largest number of requests in work.
-    began, updated : float
-        Seconds since the epoch.
-    is_running : bool
-        Whether it had not stopped at the last update.
     """
 
     server: str
@@ -292,12 +262,12 @@ class ServerRun:
     seconds: float
     seeds: Mapping[str, str]
     counts: Mapping[str, int | None]
-    busy: float
-    in_work: float | None
-    peak: int
     began: float
     updated: float
     is_running: bool
+    busy: float = 0.0
+    in_work: float | None = None
+    peak: int = 0
 
 
 def read_server_runs(folder: Path) -> tuple[ServerRun, ...]:
@@ -335,18 +305,12 @@ def _read(path: Path) -> ServerRun | None:
 
 def _served(record: Mapping[str, Any]) -> ServerRun:
     counted = record["counted"] or {}
-    mean = record.get("in_work")
-    return ServerRun(
-        server=str(record["server"]),
-        engine=str(record["engine"]),
-        is_own=bool(record["is_own"]),
-        seconds=float(record["seconds"]),
-        seeds={str(one["entry"]): str(one["seed"]) for one in record["models"]},
-        counts={name: None if counted.get(name) is None else int(counted[name]) for name in SERVER_COUNTS},
-        busy=float(record.get("busy") or 0.0),
-        in_work=None if mean is None else float(mean),
-        peak=int(record.get("peak") or 0),
-        began=float(record["began"]),
-        updated=float(record["updated"]),
-        is_running=record["state"] == "running",
-    )
+    flat = {
+        "seeds": {one["entry"]: one["seed"] for one in record["models"]},
+        "counts": {name: counted.get(name) for name in SERVER_COUNTS},
+        "is_running": record["state"] == "running",
+    }
+    return _CODEC.read(ServerRun, {**record, **flat})
+
+
+_CODEC = Codec(forms={"JobTally.unread": (unread_to_json, unread_from_json)})

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,14 +22,34 @@ from cortexdsl.engine.confidence import recalibrate
 from cortexdsl.engine.decisions import Decision, vote
 from cortexdsl.engine.seeds import seeded_random
 from cortexdsl.errors import DataError
-from cortexdsl.records.json_values import FieldError, Fields, integer_item, number_item, text_item
+from cortexdsl.typed_json import Codec, FieldError, mapping, read_at, text
 
 Edge: TypeAlias = tuple[str, str]
 
-WORDS = (
-    "id", "dataset", "cell", "replicate", "agents", "names", "personas", "models", "heard", "confidence",
-    "prompt_tokens", "completion_tokens", "final", "question", "answer", "choices", "context", "cluster",
-)  # fmt: skip
+
+@dataclass(frozen=True, slots=True)
+class TranscriptLine:
+    """A line of the format, without the words of its question; lists are by agent, then by round."""
+
+    agents: tuple[tuple[str | None, ...], ...]
+    id: Any = None
+    dataset: str = ""
+    cell: str = ""
+    replicate: int = 1
+    names: tuple[str, ...] = ()
+    personas: tuple[str | None, ...] = ()
+    models: tuple[str, ...] = ()
+    heard: tuple[tuple[Any, ...], ...] | None = None
+    confidence: tuple[tuple[float | None, ...], ...] = ()
+    prompt_tokens: tuple[tuple[int | None, ...], ...] = ()
+    completion_tokens: tuple[tuple[int | None, ...], ...] = ()
+    final: str | None = None
+
+
+_CODEC = Codec()
+_BY_AGENT = ("agents", "confidence", "prompt_tokens", "completion_tokens")
+_OF_QUESTION = ("question", "answer", "choices", "context", "cluster")
+WORDS = (*TranscriptLine.__dataclass_fields__, *_OF_QUESTION)
 """The words of the format; a map of fields assigns them to the columns of a foreign file."""
 
 
@@ -113,117 +134,80 @@ def _transcript(
     line: bytes, where: str, number: str, dataset: str, cell: str, fields: Mapping[str, str]
 ) -> ForeignTranscript:
     try:
-        row = Fields(json.loads(line))
-        words = {word: row.raw(fields.get(word, word)) for word in WORDS if fields.get(word, word) in row}
+        row = read_at("the line", mapping(lambda value: value), json.loads(line))
+        words = {word: row.get(fields.get(word, word)) for word in WORDS}
         words = {word: value for word, value in words.items() if value is not None}
-        return _checked(Fields(words), words, where, number, dataset, cell)
+        return _checked({"dataset": dataset, "cell": cell} | words, where, number)
     except FieldError as error:
         raise DataError(f"{where}: {error}\n    the import format is described in docs/old-runs.md") from None
     except (ValueError, RecursionError) as error:
         raise DataError(f"{where}: not a line of JSON ({error})") from None
 
 
-def _checked(
-    line: Fields, words: Mapping[str, Any], where: str, number: str, dataset: str, cell: str
-) -> ForeignTranscript:
-    names, lists = _agents(line, words)
-    replies = _by_round(lists, len(names), "agents", text_item)
+def _checked(words: dict[str, Any], where: str, number: str) -> ForeignTranscript:
+    agents, model = words.get("agents"), words.get("models", "unknown")
+    if isinstance(agents, dict):
+        words["names"] = list(agents)
+    lists = {word: list(words[word].values()) for word in _BY_AGENT if isinstance(words.get(word), dict)}
+    if isinstance(model, str):
+        words["models"] = [model] * (len(agents) if isinstance(agents, list | dict) else 0)
+    line = _CODEC.read(TranscriptLine, words | lists)
+    count = len(line.agents)
+    names = line.names if "names" in words else tuple(f"agent {k + 1}" for k in range(count))
+    if len(names) != count or len(set(names)) != count:
+        raise FieldError(f"names: {count} agents need as many different names, not {list(names)}")
+    for word in ("models", "personas"):
+        if word in words and len(getattr(line, word)) != count:
+            raise FieldError(f"{word} has {len(getattr(line, word))} items for {count} agents")
+    replies = tuple(zip_longest(*line.agents))
     while replies and all(text is None for text in replies[-1]):
         replies = replies[:-1]
     if not replies:
         raise FieldError("agents: nobody said anything")
-    label, _, group = (line.text("dataset") if "dataset" in line else dataset).partition("/")
-    arm = line.text("cell") if "cell" in line else cell
-    for word, name in (("dataset", label), ("cell", arm)):
+    label, _, group = line.dataset.partition("/")
+    for word, name in (("dataset", label), ("cell", line.cell)):
         if not name.strip(". ") or any(character in name for character in "/\\\0"):
             raise FieldError(f"{word} is {name!r}, which cannot name a folder")
-    identity = words.get("id", number)
-    model = words.get("models", "unknown")
+    identity = number if line.id is None else line.id
     return ForeignTranscript(
         where=where,
         dataset=label,
         group=group,
-        cell=arm,
-        replicate=line.integer("replicate") if "replicate" in line else 1,
-        question_id=str(identity) if isinstance(identity, int) else text_item(identity, "id"),
+        cell=line.cell,
+        replicate=line.replicate,
+        question_id=str(identity) if isinstance(identity, int) else read_at("id", text, identity),
         names=names,
-        models=(model,) * len(names) if isinstance(model, str) else _each(line, "models", names),
-        personas=_each(line, "personas", names) if "personas" in line else (None,) * len(names),
+        models=line.models,
+        personas=line.personas or (None,) * count,
         replies=replies,
-        confidence=_per_reply(words, "confidence", replies, number_item),
-        prompt_tokens=_per_reply(words, "prompt_tokens", replies, integer_item),
-        completion_tokens=_per_reply(words, "completion_tokens", replies, integer_item),
-        heard=_edges(line, names, len(replies)) if "heard" in line else None,
-        final=line.text("final") if "final" in line else None,
-        task={word: words[word] for word in ("question", "answer", "choices", "context", "cluster") if word in words},
+        confidence=_per_reply(line, "confidence", replies),
+        prompt_tokens=_per_reply(line, "prompt_tokens", replies),
+        completion_tokens=_per_reply(line, "completion_tokens", replies),
+        heard=None if line.heard is None else _edges(line.heard, names, len(replies)),
+        final=line.final,
+        task={word: words[word] for word in _OF_QUESTION if word in words},
     )
 
 
-def _agents(line: Fields, words: Mapping[str, Any]) -> tuple[tuple[str, ...], Sequence[Any]]:
-    agents = line.raw("agents")
-    if isinstance(agents, dict):
-        return tuple(agents), list(agents.values())
-    lists = line.sequence("agents", lambda value, _: value)
-    names = (
-        line.sequence("names", text_item) if "names" in words else tuple(f"agent {k + 1}" for k in range(len(lists)))
-    )
-    if len(names) != len(lists) or len(set(names)) != len(names):
-        raise FieldError(f"names: {len(lists)} agents need as many different names, not {list(names)}")
-    return names, lists
-
-
-def _each(line: Fields, word: str, names: Sequence[str]) -> tuple[str, ...]:
-    values = line.sequence(word, text_item)
-    if len(values) != len(names):
-        raise FieldError(f"{word} has {len(values)} items for {len(names)} agents")
-    return values
-
-
-def _by_round(lists: Sequence[Any], agents: int, word: str, read: Any) -> tuple[tuple[Any, ...], ...]:
-    """Turn lists by agent, of different lengths, into rounds; what is absent or null is None."""
-    for k, items in enumerate(lists):
-        if not isinstance(items, list):
-            raise FieldError(f"{word}[{k}] is not a list of what the agent has in each round")
-    rounds = max(map(len, lists), default=0)
-    return tuple(
-        tuple(
-            None if r >= len(lists[k]) or lists[k][r] is None else read(lists[k][r], f"{word}[{k}][{r}]")
-            for k in range(agents)
-        )
-        for r in range(rounds)
-    )
-
-
-def _per_reply(
-    words: Mapping[str, Any], word: str, replies: Sequence[Sequence[str | None]], read: Any
-) -> tuple[tuple[Any, ...], ...]:
-    """Read the numbers that go with the replies: one list per agent; rounds may be absent."""
-    agents = len(replies[0])
-    lists = words.get(word, [[]] * agents)
-    lists = list(lists.values()) if isinstance(lists, dict) else lists
-    if not isinstance(lists, list) or len(lists) != agents:
+def _per_reply(line: TranscriptLine, word: str, replies: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
+    """Return the numbers that go with the replies, by round and agent; rounds may be absent."""
+    agents, lists = len(line.agents), getattr(line, word)
+    if lists and len(lists) != agents:
         raise FieldError(f"{word} must be one list for each of the {agents} agents")
-    rounds = _by_round(lists, agents, word, read)
+    rounds = tuple(zip_longest(*lists))
     if len(rounds) > len(replies):
         raise FieldError(f"{word} has {len(rounds)} rounds where the agents spoke in {len(replies)}")
     return rounds + ((None,) * agents,) * (len(replies) - len(rounds))
 
 
-def _edges(line: Fields, names: Sequence[str], rounds: int) -> tuple[tuple[Edge, ...], ...]:
-    def pair(value: Any, where: str) -> Edge:
-        if not isinstance(value, list) or len(value) != 2 or not set(map(str, value)) <= set(names):
-            raise FieldError(f"{where} is not a pair [speaker, listener] of {', '.join(names)}")
-        return str(value[0]), str(value[1])
-
-    def edges(value: Any, where: str) -> tuple[Edge, ...]:
-        if not isinstance(value, list):
-            raise FieldError(f"{where} is not a list of pairs [speaker, listener]")
-        return tuple(pair(item, f"{where}[{k}]") for k, item in enumerate(value))
-
-    heard = line.sequence("heard", edges)
+def _edges(heard: Sequence[Sequence[Any]], names: Sequence[str], rounds: int) -> tuple[tuple[Edge, ...], ...]:
     if len(heard) != rounds - 1:
         raise FieldError(f"heard has {len(heard)} rounds; there are {rounds - 1} after the opening")
-    return heard
+    for r, edges in enumerate(heard):
+        for k, pair in enumerate(edges):
+            if not isinstance(pair, list) or len(pair) != 2 or not set(map(str, pair)) <= set(names):
+                raise FieldError(f"heard[{r}][{k}] is not a pair [speaker, listener] of {', '.join(names)}")
+    return tuple(tuple((str(speaker), str(listener)) for speaker, listener in edges) for edges in heard)
 
 
 OPENING, REVISION = "answer", "revise"
@@ -252,10 +236,10 @@ def debate_of(transcript: ForeignTranscript, reader: Reader) -> Debate:
     for round_, replies in enumerate(transcript.replies):
         graph = _graph(transcript, round_)
         now: dict[str, int] = {}
-        for k, text in enumerate(replies):
-            if text is not None:
+        for k, reply in enumerate(replies):
+            if reply is not None:
                 now[transcript.names[k]] = len(turns)
-                turns.append(_turn(transcript, reader, len(turns), round_, k, text, graph, latest))
+                turns.append(_turn(transcript, reader, len(turns), round_, k, reply, graph, latest))
         latest |= now
         if graph is not None:
             graphs.append(graph)

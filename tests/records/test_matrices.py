@@ -12,9 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortexdsl.errors import RecordError
-from cortexdsl.records.json_values import (
-    FieldError,
-    Fields,
+from cortexdsl.records.matrices import (
     factors_from_json,
     factors_to_json,
     flags_from_json,
@@ -22,6 +20,7 @@ from cortexdsl.records.json_values import (
     numbers_from_json,
     numbers_to_json,
 )
+from cortexdsl.typed_json import FieldError, read_at
 
 
 @given(st.integers(1, 70), st.integers(1, 70), st.integers(0, 2**32 - 1), st.booleans())
@@ -32,8 +31,8 @@ def test_numbers_and_flags_come_back_to_the_last_bit(rows: int, columns: int, se
     if symmetric and rows == columns:
         array = np.triu(array) + np.triu(array, 1).T
     flags = draw.random(array.shape) < 0.3
-    np.testing.assert_array_equal(numbers_from_json(numbers_to_json(array, "weight"), "weight"), array)
-    np.testing.assert_array_equal(flags_from_json(flags_to_json(flags), "heard"), flags)
+    np.testing.assert_array_equal(numbers_from_json(numbers_to_json(array, "weight")), array)
+    np.testing.assert_array_equal(flags_from_json(flags_to_json(flags)), flags)
 
 
 def test_32_agents_are_a_list_and_33_are_packed() -> None:
@@ -49,10 +48,10 @@ def test_32_agents_are_a_list_and_33_are_packed() -> None:
 
 def test_a_symmetric_matrix_is_its_upper_half_and_the_complement_of_another_its_name() -> None:
     similarity = np.full((40, 40), 0.3)
-    written = factors_to_json({"intimacy": 1.0 - similarity, "similarity": similarity, "alone": np.ones(40)}, "graph")
+    written = factors_to_json({"intimacy": 1.0 - similarity, "similarity": similarity, "alone": np.ones(40)})
     assert written["intimacy"] == {"shape": [40, 40], "complement": "similarity"}
     assert len(base64.b64decode(written["similarity"]["upper"])) == 8 * 40 * 41 / 2
-    read = factors_from_json(Fields({"factors": written}))
+    read = factors_from_json(written)
     np.testing.assert_array_equal(read["intimacy"], 1.0 - similarity)
     np.testing.assert_array_equal(read["similarity"], similarity)
     assert read["alone"].shape == (40,)
@@ -90,10 +89,10 @@ def test_an_infinite_weight_is_refused_whatever_its_size() -> None:
 )
 def test_a_damaged_matrix_is_one_clear_error(value: Any, said: str) -> None:
     with pytest.raises(FieldError, match=said.replace("(", r"\(")):
-        numbers_from_json(value, "weight")
+        read_at("weight", numbers_from_json, value)
 
 
 def test_the_complement_of_nothing_is_refused() -> None:
-    factors = {"factors": {"intimacy": {"shape": [1, 1], "complement": "similarity"}}}
+    factors = {"intimacy": {"shape": [1, 1], "complement": "similarity"}}
     with pytest.raises(FieldError, match="complement of 'similarity', which is not there"):
-        factors_from_json(Fields(factors))
+        factors_from_json(factors)

@@ -108,7 +108,7 @@ def test_a_dataset_with_a_slash_is_a_dataset_and_a_group(tmp_path: Path) -> None
         ([1], "the line is a list"),
         ({"question": "x"}, "agents is missing"),
         ({"agents": [[None], []]}, "nobody said anything"),
-        ({"agents": ["one reply"]}, r"agents\[0\] is not a list"),
+        ({"agents": ["one reply"]}, r"agents\[0\] is a string, not a list"),
         ({"agents": [[7]]}, r"agents\[0\]\[0\] is an integer, not a string"),
         ({"agents": [["7"]], "names": ["a", "b"]}, "1 agents need as many different names"),
         ({"agents": [["7"], ["8"]], "names": ["a", "a"]}, "different names"),
