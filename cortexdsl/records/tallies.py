@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from cortexdsl.checksums import LineState, line_state
 from cortexdsl.records.unread import UnreadCounts, unread_from_json, unread_to_json
 from cortexdsl.typed_json import Codec
 
-JobState: TypeAlias = Literal["running", "done", "failed", "stopped"]
+STATES = ("running", "done", "failed", "stopped")
 COUNTS = ("asked", "replayed", "shared", "failed", "retried", "in_flight")
 
 
@@ -51,7 +51,8 @@ class JobTally:
     job : str
     dataset, cell, shard : str or None
         A judge or a pool has no shard or cell.
-    state : JobState
+    state : str
+        One of `STATES`.
     done, total : int
         Debates of the latest run, including those replayed from the log.
     calls : mapping of count to int
@@ -81,7 +82,7 @@ class JobTally:
     dataset: str | None = None
     cell: str | None = None
     shard: str | None = None
-    state: JobState = "running"
+    state: str = "running"
     done: int = 0
     total: int = 0
     calls: Mapping[str, int] = field(default_factory=dict)
@@ -112,6 +113,8 @@ def read_tally(path: Path) -> JobTally | None:
 
 def _tally(record: Mapping[str, Any]) -> JobTally:
     debates, calls, tokens = record["debates"], record["calls"], record["tokens"]
+    if record["state"] not in STATES:
+        raise ValueError(record["state"])
     flat = {
         "done": debates["done"],
         "total": debates["total"],
