@@ -1,7 +1,7 @@
 """Frozen dataclasses as JSON values, and back, by the annotations of their fields.
 
 A dataclass is a JSON object with its fields as keys, in their order. A field with a default is left out if it has that
-value, unless the codec names it. Numbers that are not finite are null where null is allowed. What is read is checked:
+value, unless the codec names it. Numbers that are not finite are null where null is allowed. Readers check all values:
 an error names the path of the field.
 """
 
@@ -280,5 +280,5 @@ def _word_reader(words: tuple[str, ...]) -> Convert:
 
 
 def _finite(value: float | None) -> float | None:
-    """Return a number, or None if it is not finite: a reply may state a confidence of 1e999, which JSON has not."""
+    """Return a number, or None if it is not finite, as a confidence of 1e999 that a reply states."""
     return None if value is None or not -_LARGEST <= value <= _LARGEST else float(value)
