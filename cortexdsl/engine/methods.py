@@ -136,6 +136,12 @@ def roles_of(method: Method, name: str) -> frozenset[str]:
 
 
 # ------------------------------------------------------------ expressions
+def names_in(method: Method) -> tuple[str, ...]:
+    """Return the names of the roles and agents of a method, and of the method that it hands questions on to."""
+    casts = [cast for stage in stages_of(method) for cast in stage.cast.items()]
+    return tuple(dict.fromkeys(name for role, agents in casts for name in (role, *(agent.name for agent in agents))))
+
+
 def expression_sites(method: Method) -> Iterator[tuple[Site, Keep]]:
     """Yield every place of a method that evaluates an expression, and the rule that keeps by its value.
 

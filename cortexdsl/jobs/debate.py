@@ -31,7 +31,7 @@ from cortexdsl.core import (
     Without,
 )
 from cortexdsl.engine.concurrency import ElasticGate, gather_or_cancel
-from cortexdsl.engine.methods import with_identities, with_pool
+from cortexdsl.engine.methods import names_in, with_identities, with_pool
 from cortexdsl.engine.placebo import draw_other_question
 from cortexdsl.engine.run import run_debate
 from cortexdsl.engine.seeds import seeded_random
@@ -242,7 +242,8 @@ async def debate_shard(
 
     def ports_of(question: Question) -> Ports:
         task = work.task
-        return Ports(client, renderer(templates, task, question), task.reader(question), embedder, other=other)
+        reader = task.reader(question, names_in(work.method))
+        return Ports(client, renderer(templates, task, question), reader, embedder, other=other)
 
     def other(question: Question, chance: random.Random) -> OtherQuestion:
         drawn = draw_other_question(work.task.questions, question, chance)

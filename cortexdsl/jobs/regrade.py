@@ -17,7 +17,7 @@ from pathlib import Path
 import cortexdsl
 from cortexdsl.checksums import write_lines
 from cortexdsl.display.console import counting
-from cortexdsl.engine.methods import agent_numbers
+from cortexdsl.engine.methods import agent_numbers, names_in
 from cortexdsl.engine.readings import reread_debate
 from cortexdsl.errors import InputError
 from cortexdsl.jobs.arguments import add_errors_again, add_spec, add_trust
@@ -161,8 +161,8 @@ def _ask_failures_again(plan: Plan) -> None:
 
 def _again(plan: Plan, dataset: str, slug: str, record: Record) -> Record:
     task = plan.task(dataset)
-    reader = task.reader(task.item(record.debate.question_id).question)
     method = plan.cell(slug).debate
+    reader = task.reader(task.item(record.debate.question_id).question, names_in(method))
     debate = reread_debate(record.debate, method, reader, seed=plan.seed, replicate=record.header.replicate)
     return replace(record, debate=debate)
 

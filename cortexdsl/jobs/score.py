@@ -13,6 +13,7 @@ from typing import Literal
 
 from cortexdsl.core import EMPTY, Method
 from cortexdsl.engine.interim import decide_after
+from cortexdsl.engine.methods import names_in
 from cortexdsl.engine.readings import reread_debate
 from cortexdsl.jobs.arguments import add_cell, add_spec
 from cortexdsl.jobs.costs import debate_costs
@@ -112,7 +113,7 @@ def _read_otherwise(
             debate=reread_debate(
                 record.debate,
                 method,
-                task.reader(task.item(record.debate.question_id).question),
+                task.reader(task.item(record.debate.question_id).question, names_in(method)),
                 seed=plan.seed,
                 replicate=record.header.replicate,
             ),

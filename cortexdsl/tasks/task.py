@@ -18,7 +18,7 @@ from cortexdsl.tasks.reading.number import Mark
 from cortexdsl.tasks.reading.reader import AnswerReader, answer_format
 
 # Raised whenever a reader or grader may read or grade an old reply differently: digests of such results then differ.
-READING_VERSION = 2
+READING_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +168,10 @@ class Task:
                 "    the records belong to another sample: check size, seed, ids and stratify of the dataset"
             ) from None
 
-    def reader(self, question: Question) -> AnswerReader:
-        """The reader of replies to `question`; it knows the options and labels, and no gold."""
+    def reader(self, question: Question, agents: tuple[str, ...] = ()) -> AnswerReader:
+        """The reader of replies to `question` by `agents`; it knows the options and labels, and no gold."""
         item = self.item(question.id)
-        return AnswerReader(_kind(item), self.reading, equality_of(item.metric))
+        return AnswerReader(_kind(item), self.reading, equality_of(item.metric), agents)
 
     def readings(self, question_id: str, text: str) -> dict[str, Reading]:
         """Both readings of a reply, by name (`strict`, `lenient`), whichever of them scores."""

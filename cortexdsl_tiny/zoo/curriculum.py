@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from cortexdsl.core import Call, Cell, Floats, Message, Ports, Question, Reply
-from cortexdsl.engine.methods import pool_sources, with_pool
+from cortexdsl.engine.methods import names_in, pool_sources, with_pool
 from cortexdsl.engine.run import run_debate
 from cortexdsl.models.similarity.embeddings import ngram_vector
 from cortexdsl.models.solver.prompts import Prompt, read_prompt
@@ -339,7 +339,7 @@ async def debated(
     method = cell.debate
     if pool_sources(cell.debate):
         method = with_pool(method, passages(world, question))
-    ports = Ports(ask, _renderer(plan, task, question), task.reader(question), similarity)
+    ports = Ports(ask, _renderer(plan, task, question), task.reader(question, names_in(method)), similarity)
     await run_debate(method, question, ports, seed=chance.getrandbits(31), replicate=1)
     return found
 

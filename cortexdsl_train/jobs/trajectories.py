@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from cortexdsl.core import Limits, OtherQuestion, Ports, Question
+from cortexdsl.engine.methods import names_in
 from cortexdsl.engine.placebo import draw_other_question
 from cortexdsl.errors import InputError
 from cortexdsl.jobs.arguments import add_connections, add_digest, add_errors_again, add_spec, limits_of
@@ -79,7 +80,7 @@ async def _collect(
         def ports(question: Question) -> Ports:
             task = training.task
             render = renderer(plan.templates, task, question)
-            return Ports(client, render, task.reader(question), embedder, other=other)
+            return Ports(client, render, task.reader(question, names_in(phase.method)), embedder, other=other)
 
         def other(question: Question, chance: random.Random) -> OtherQuestion:
             drawn = draw_other_question(training.task.questions, question, chance)

@@ -63,6 +63,7 @@ _DECLINES = re.compile(
     r"|can not be|unable|impossible|unknown|undetermined|not (?:clear|possible|sure)|no (?:correct|option|answer))\b",
     re.IGNORECASE,
 )
+_RULED_OUT = re.compile(r"\b(?:not|neither)(?: option| choice)? [(\[]?[A-J]\b")
 # words, numbers, and the signs that tell one formula from another; hyphens within words do not count
 _WORDS = re.compile(r"\d+(?:\.\d+)?|[^\W_]+|[+*/=<>^√±]|(?<!\w)-")
 
@@ -173,7 +174,7 @@ class ChoiceKind:
             return next(iter(bracketed))
         listed = {label for line in lines for label, option in self._texts if _words(line).endswith(option)}
         for part in (closing, text if len(text) <= 600 else "") if len(listed) <= 1 else ():
-            by_text = self._by_text(part, anchored=False)
+            by_text = None if _RULED_OUT.search(part) else self._by_text(part, anchored=False)
             if by_text:
                 return by_text
         return Unparsed("no option is named as the answer" if text.strip() else "empty reply")
@@ -319,6 +320,13 @@ _WORD = re.compile(
 _FIRST = re.compile(r"[^\w]{0,6}(yes|no|true|false)\b(?=\s{0,2}(?:[,.;:!*)\]\n-]|$))", re.IGNORECASE)
 
 
+_CLAIM = re.compile(
+    r"(?<!\bif the )(?<!\bwhether the )\b(?:claim|statement|assertion|proposition|hypothesis)"
+    r" is(?: (?:therefore|thus|hence|indeed|in fact))? ((?:not )?(?:true|false|correct)|incorrect|wrong)\b",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class YesNoKind:
     """The kind `yesno`."""
@@ -349,11 +357,12 @@ class YesNoKind:
         return found[0] if found else None
 
     def search(self, text: str) -> str | Unparsed:
-        """Read a reply that opens with yes or no, else the one that its last sentence holds."""
+        """Read the yes or no that a reply opens with, else that of its last sentence, else of "the claim is ..."."""
         opening = _FIRST.match(text.lstrip())
         if opening:
             return _YES_OR_NO[opening[1].lower()]
-        found = {_YES_OR_NO[word.lower()] for word in _WORD.findall(last_sentence(text))}
+        words = _WORD.findall(last_sentence(text)) or _CLAIM.findall(text)
+        found = {_YES_OR_NO[word.lower()] for word in words}
         if len(found) == 1:
             return found.pop()
         return Unparsed("no yes or no in the reply" if not found else "both yes and no in the last sentence")

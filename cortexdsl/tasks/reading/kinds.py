@@ -15,6 +15,7 @@ from cortexdsl.tasks.reading.text import Unparsed, first_sentence, unwrapped
 
 _ARTICLE = re.compile(r"^(?:the|an|a)\s+(?=\S)", re.IGNORECASE)
 _TRAILING = re.compile(r"(?<![.])[.。!?]+$")
+_REMARK = re.compile(r", (?:who|whose|which|where|because|since)\b")
 _LONGEST_TEXT = 300
 
 
@@ -49,8 +50,8 @@ class TextKind:
         return value if len(value) <= _LONGEST_TEXT else Unparsed("the answer line is no short answer")
 
     def within(self, fragment: str) -> str | Unparsed | None:
-        """Read a statement's first sentence."""
-        value = canonical_text(first_sentence(fragment))
+        """Read a statement's first sentence, up to a clause about the answer."""
+        value = canonical_text(_REMARK.split(first_sentence(fragment))[0])
         return value if value and len(value) <= _LONGEST_TEXT else None
 
     def search(self, text: str) -> str | Unparsed:

@@ -34,8 +34,11 @@ _SEVERAL = (
     rf"{_END}(?:(?:\s?[-–—±]\s?|\sto\s)[{_CURRENCY}]?{_END}|:\d\d)(?![\d/])"
     r"|(?!\d{1,3}(?:,\d{3})+(?![,\d]))\d{1,40}(?:,\d{1,40}){1,40}(?![.\d])"
 )
-_SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12, "k": 3, "m": 6, "b": 9, "bn": 9}
-_SCALE_WORD = r"[ -]?\b(?i:hundred|thousand|million|billion|trillion)\b"
+_SCALES = {
+    **{"dozen": 12, "hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12},
+    **{"k": 10**3, "m": 10**6, "b": 10**9, "bn": 10**9},
+}
+_SCALE_WORD = r"[ -]?\b(?i:dozen|hundred|thousand|million|billion|trillion)\b"
 NUMBER = re.compile(
     rf"(?<![\w.])(?P<sign>(?:[-−–+]\s?)?)(?P<currency>[{_CURRENCY}])?\s?(?P<sign2>[-−]?)"
     rf"(?:(?P<several>{_SEVERAL})|(?:(?P<whole>\d{{1,4}}) (?=\d{{1,3}}/\d))?(?P<value>{_PLAIN}))"
@@ -54,7 +57,7 @@ _LATEX_SPACING = re.compile(r"\\[!,;: ]|\{,\}|\\(?=[$%])")
 # Text that may follow a number without changing its value: a sign of a unit, words of a unit, closing marks.
 _AFTER = re.compile(
     r"\s?(?:[%$€£¥₹°]|\^?\{?\\circ\}?|\\(?:text|mathrm|mbox)\s?\{[^{}\d]{0,40}\}|\s[^\W\d_](?![^\W_])"
-    r"|[^\W\d_]{2,}(?:\^\{?[23]\}?|[²³])?)?"
+    r"|(?!and\b|or\b)[^\W\d_]{2,}(?:\^\{?[23]\}?|[²³])?)?"
     r"(?:[\s/*.-]{1,2}(?!and\b|or\b)[^\W\d_]+(?:\^\{?[23]\}?|[²³])?){0,6}[\s.,;:!?)\]}$*]*"
 )
 _WORDS = {
@@ -74,8 +77,14 @@ _COMES_TO = re.compile(
     r"(?:[=≈]|\b(?:is|are|be|equals?|makes?|costs?|earns?|total(?: of)?|needs?|has|have|got|takes?|spen[dt]s?)(?= ))"
     r" ?(?:(?:approximately|about|exactly|only|just|a total of|equal to|still) )?[$\\(]{0,2}"
 )
+# `> 12` and `12 < x` bound a value, and `<12>`, `-> 12` and `<b>12` do not; so do words, but a sentence that
+# concludes "at least 4 buses are needed" may answer a question for the least number.
+_SIGN_BEFORE = re.compile(r"(?:(?<![-=<>\w/\"'])[<>]=?|[≤≥]|\\[lg]eq?(?![a-z]))[\s$]{0,3}$")
+_SIGN_AFTER = re.compile(r"\s?(?:[<>]=?(?=[\s\d])|[≤≥]|\\[lg]eq?(?![a-z]))")
+_WORDS_BEFORE = re.compile(r"\b(?:at (?:least|most)|(?:more|less|fewer|greater) than)[\s$]{1,3}$", re.IGNORECASE)
+_WORDS_AFTER = re.compile(r"(?: [^\W\d]{1,20})?,? or (?:more|less|fewer)\b", re.IGNORECASE)
 _REASON = re.compile(r"\b(?:because|since|as|given that)\b")
-_ARROWS = re.compile(r"[=≈→⇒]|\\approx|\\Rightarrow|\\implies")
+_ARROWS = re.compile(r"(?<![<>])=>?|[≈→⇒]|\\approx|\\Rightarrow|\\implies")
 
 # A number of more digits than this is a loop and not an answer; int() would refuse it, too.
 LONGEST = 400
@@ -131,13 +140,13 @@ def value_of(match: re.Match[str]) -> str | None:
             return None
         value /= under
     value += int(whole or 0)
-    value *= Fraction(10) ** (int((power or exponent or "0").replace("−", "-")) + _scale(scale))
+    value *= Fraction(10) ** int((power or exponent or "0").replace("−", "-")) * _scale(scale)
     return canonical_value(-value if is_negative else value)
 
 
 def _scale(word: str | None) -> int:
-    """Return the power of ten of a word such as `million`, or of no word."""
-    return _SCALES[word.strip(" -").lower()] if word else 0
+    """Return the factor of a word such as `million`, or of no word."""
+    return _SCALES[word.strip(" -").lower()] if word else 1
 
 
 def with_point(text: str) -> str:
@@ -181,7 +190,7 @@ def numbers_in(text: str, words: bool = True) -> list[NumberMatch]:
 
 
 def _value_in_words(match: re.Match[str]) -> str:
-    return str(int(_WORDS[match["word"].lower()]) * 10 ** _scale(match["scale"]))
+    return str(int(_WORDS[match["word"].lower()]) * _scale(match["scale"]))
 
 
 def concluding_number(sentence: str) -> NumberMatch | None:
@@ -191,6 +200,14 @@ def concluding_number(sentence: str) -> NumberMatch | None:
         if number:
             return NumberMatch(number.start(), number.end(), value_of(number))
     return max(numbers_in(sentence, words=False), key=lambda number: number.end, default=None)
+
+
+def _is_bound(text: str, number: NumberMatch, *, words: bool = True) -> bool:
+    """Return whether a number of a text only bounds a value, by a sign or, with `words`, by words."""
+    before, after = text[max(0, number.start - 20) : number.start], text[number.end : number.end + 30]
+    if _SIGN_BEFORE.search(before) or _SIGN_AFTER.match(after):
+        return not (before.rstrip().endswith("<") and after.lstrip().startswith(">"))
+    return words and bool(_WORDS_BEFORE.search(before) or _WORDS_AFTER.match(after))
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,13 +243,18 @@ class NumberKind:
                 is_list = second == part[numbers[1].start : numbers[1].end].strip(" .") and len(second) != 3
                 if _ALTERNATIVE.match(between) and (between.strip(" ,") or (between.strip() and is_list)):
                     return Unparsed(f"several answers: {shown(part)!r}")
+            if numbers and _is_bound(part, numbers[0]):
+                return Unparsed(f"a bound, and not a number: {shown(part)!r}")
             if numbers:
                 return numbers[0].value or Unparsed(f"not one number: {shown(part)!r}")
         return None
 
     def search(self, text: str) -> str | Unparsed:
         """Read the last number of a reply that states nothing outright, of its last sentence if that has one."""
-        concluded = concluding_number(plain(last_sentence(text), self.decimal))
+        sentence = plain(last_sentence(text), self.decimal)
+        concluded = concluding_number(sentence)
+        if concluded and _is_bound(sentence, concluded, words=False):
+            return Unparsed(f"a bound, and not a number: {shown(sentence)!r}")
         numbers = [concluded] if concluded else numbers_in(plain(text[-3_000:], self.decimal), words=False)
         if not numbers:
             return Unparsed("no number in the reply")

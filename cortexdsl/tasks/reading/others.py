@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _WHO = (
     r"(?:\b(?:agents?|assistants?|solvers?|debaters?|participants?)[ _#-]{0,2}(?:\d{1,3}|[A-Z])\b"
@@ -35,12 +36,10 @@ _SAID = re.compile(
 _NAMED = re.compile(
     r"\b(?:agents?|assistants?|solvers?|debaters?)[ _#-]{0,2}\d{1,3}(?:(?:, | and | & )\d{1,3})*\b", re.I
 )
-_HEADER = re.compile(
-    r"^[^\w\n]{0,6}(?:(?:Agent|Assistant|Solver|Debater)[ _#-]{0,2}(?:\d{1,3}|[A-Z])\b"
-    r"|(?:Critic|Judge|Reviewer|Moderator|Verifier|Opponent|Proponent)(?:[ _#-]{0,2}\d{1,3})?\b)[^\w\n]{0,4}"
-    r"(?::|\]|$|(?= ?Answer\b))",
-    re.IGNORECASE | re.MULTILINE,
-)
+_NUMBERED = r"(?:Agent|Assistant|Solver|Debater)[ _#-]{0,2}(?:\d{1,3}|[A-Z])\b"
+_ROLES = r"(?:Critic|Judge|Reviewer|Moderator|Verifier|Opponent|Proponent)(?:[ _#-]{0,2}\d{1,3})?\b"
+_LABELS = ("answer", "final")
+"""Names that begin an answer line of the reply itself."""
 
 
 def without_others(text: str, *, names: bool) -> str:
@@ -52,13 +51,42 @@ def without_others(text: str, *, names: bool) -> str:
     return text if names else _NAMED.sub("", text)
 
 
-def until_next_agent(text: str, answer_line: re.Pattern[str]) -> str:
+def until_next_agent(text: str, answer_line: re.Pattern[str], agents: tuple[str, ...] = ()) -> str:
     """Cut a reply before the turn of another agent that it invents after its own answer line.
 
-    A reply that quotes agents before its own answer line is left as it is.
+    A reply that quotes agents before its own answer line is left as it is. The answer itself may be the name of an
+    agent, on the line below an empty answer line.
+
+    Parameters
+    ----------
+    text : str
+    answer_line : re.Pattern
+        Finds the reply's own answer, with the group `rest`.
+    agents : tuple of str
+        Names of agents and roles that begin such turns, besides numbered agents and common roles.
     """
     first = answer_line.search(text)
-    header = _HEADER.search(text)
-    if first is None or header is None or header.start() < first.end():
+    if first is None:
         return text
-    return text[: header.start()]
+    header = _header(agents).search(text)
+    if header is not None and not first["rest"].strip(" *_`") and header.start() == _next_line(text, first.end()):
+        header = _header(agents).search(text, header.end())
+    return text if header is None or header.start() < first.end() else text[: header.start()]
+
+
+def _next_line(text: str, start: int) -> int:
+    """Return where the next line that is not empty begins."""
+    return start + len(text[start:]) - len(text[start:].lstrip())
+
+
+@lru_cache(maxsize=256)
+def _header(agents: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the pattern of lines that begin the turn of an agent."""
+    names = ("[-_ ]".join(map(re.escape, re.split("[-_ ]", name))) for name in agents if _is_name(name))
+    who = "|".join([_NUMBERED, _ROLES, *(rf"{name}\b" for name in names)])
+    return re.compile(rf"^[^\w\n]{{0,6}}(?:{who})[^\w\n]{{0,4}}(?::|\]|$|(?= ?Answer\b))", re.IGNORECASE | re.MULTILINE)
+
+
+def _is_name(name: str) -> bool:
+    """Return whether a name can begin the turn of another agent."""
+    return name[-1:].isalnum() and name.lower() not in _LABELS

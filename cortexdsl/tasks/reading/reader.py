@@ -141,11 +141,14 @@ class AnswerReader:
         Which reading `read` returns for answers.
     equal : callable
         The equality of two answers that grades them.
+    agents : tuple of str
+        Names of the debate's agents and roles: a reply may go on with an invented turn of one of them.
     """
 
     kind: AnswerKind
     reading: Literal["lenient", "strict"] = "lenient"
     equal: Callable[[str, str], bool] = eq
+    agents: tuple[str, ...] = ()
 
     def read(self, reads: Reads, text: str) -> Reading:
         """Read a reply to a step that reads `reads`."""
@@ -213,7 +216,7 @@ class AnswerReader:
         return _reading(self.kind.exact(fragment), reply.confidence)
 
     def _lenient(self, reply: _Opened) -> Reading:
-        text, confidence = until_next_question(reply.text), reply.confidence
+        text, confidence = until_next_question(reply.text, self.agents), reply.confidence
         if not text.strip():
             return Reading(None, reply.lacks_answer, confidence)
         if self._declared.is_whole:

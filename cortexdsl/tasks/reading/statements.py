@@ -24,6 +24,10 @@ _SHORT_LINE = re.compile(
     r"|(?:antwort|réponse|respuesta|risposta|resposta)[*_`]{0,3}[^\S\n]?:)(?P<other>[^\n]*))",
     re.MULTILINE,
 )
+_HEADING = re.compile(  # `### Final Answer`, and the answer on a line below
+    r"^(?=[^\w\n]{0,8}[#*_])[^\w\n]{0,8}(?:the |my )?(?:final )?answer[*_`]{0,3}[^\S\n]{0,3}$",
+    re.IGNORECASE | re.MULTILINE,
+)
 _FOREIGN = re.compile(
     r"\b(?:réponse|respuesta|risposta|resposta|antwort)(?: \w{3,12})?[^\S\n](?:est|es|è|é|ist|lautet)\b[^\S\n]?:?",
     re.IGNORECASE,
@@ -58,9 +62,9 @@ _BOX = re.compile(r"\\?(?:boxed|fbox)\s{0,2}(?=[{\s\d])")
 _NEXT_QUESTION = re.compile(r"^[^\w\n]{0,4}(?:Question|Problem|Q|User|Human|Claim)(?: \d{1,4})?:", re.MULTILINE)
 
 
-def until_next_question(text: str) -> str:
+def until_next_question(text: str, agents: tuple[str, ...] = ()) -> str:
     """Cut a reply before a further question, or the turn of another agent, that it invents after its answer."""
-    text = until_next_agent(text, _ANSWER_LINE)
+    text = until_next_agent(text, _ANSWER_LINE, agents)
     cuts = list(_NEXT_QUESTION.finditer(text))
     if not cuts:
         return text
@@ -110,7 +114,7 @@ def statements(text: str, choosing: bool = False) -> Iterator[str]:
     fields = [_FINISH] if "finish[" in lower else []
     if "answer" in lower:
         marked += [(line.start("rest"), _rest(text, line)) for line in _last(_ANSWER_LINE, text)]
-        sentences.append(_SENTENCE)
+        sentences += [_SENTENCE, _HEADING]
         fields += [_TAG, _JSON]
     if any(word in lower for word in _FOREIGN_WORDS):
         sentences.append(_FOREIGN)
