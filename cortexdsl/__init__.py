@@ -3,6 +3,9 @@
 >>> import cortexdsl as cx
 >>> run = cx.open("results/quickstart")  # doctest: +SKIP
 >>> run.scores, run.debates, run.compare("sparse", to="full")  # doctest: +SKIP
+
+Use `open` and what it returns (`help(cortexdsl.results)`). The other modules are internal: they change without notice.
+Everything else is done by the command `cortexdsl` (`cortexdsl --help`).
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from cortexdsl.results import Results
 
 __version__ = "0.2.0"
+__all__ = ["open"]
 
 
 def open(folder: str | Path) -> Results:

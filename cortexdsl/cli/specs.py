@@ -198,11 +198,11 @@ def run_schema(args: argparse.Namespace) -> int:
     return 0
 
 
-SHELLS = ("bash", "zsh")
+SHELLS = ("bash", "zsh", "fish")
 
 # The shell itself finds names of specs and of experiments: no Python starts at a key press.
-_SPECS = r"""find -L specs -name "[!_]*.yaml" 2>/dev/null | sed -e "s|^specs/||" -e "s|\.yaml$||" """
-_BEGUN = r"""find -L results -maxdepth 3 -name plan.json 2>/dev/null | sed -e "s|^results/||" -e "s|/plan\.json$||" """
+_SPECS = r"""find -L specs -name "[!_]*.yaml" 2>/dev/null | sed -e 's|^specs/||' -e 's|\.yaml$||'"""
+_BEGUN = r"""find -L results -maxdepth 3 -name plan.json 2>/dev/null | sed -e 's|^results/||' -e 's|/plan\.json$||'"""
 _FUNCTIONS = {
     "bash": f"""\
 _cortexdsl_specs() {{ compgen -W "$({_SPECS})" -- "$1"; compgen -f -- "$1"; }}
@@ -214,9 +214,21 @@ _cortexdsl_specs() {{ local -a found=(${{(f)"$({_SPECS})"}}); compadd -a found; 
 _cortexdsl_begun() {{ local -a found=(${{(f)"$({_BEGUN})"}}); compadd -a found; }}
 _cortexdsl_places() {{ _cortexdsl_begun; _files; }}
 """,
+    "fish": f"""\
+function _cortexdsl_specs; {_SPECS}; __fish_complete_path (commandline -ct); end
+function _cortexdsl_begun; {_BEGUN}; end
+function _cortexdsl_places; _cortexdsl_begun; __fish_complete_path (commandline -ct); end
+""",
 }
-_NAMED = {"spec": "_cortexdsl_specs", "experiment": "_cortexdsl_begun"}  # arguments, and what completes them
-_READ_AS = {results_place: dict.fromkeys(SHELLS, "_cortexdsl_places"), Path: shtab.FILE}
+
+
+def _by_shell(function: str) -> dict[str, str]:
+    """Return how each shell calls a function of its script."""
+    return {shell: f"({function})" if shell == "fish" else function for shell in SHELLS}
+
+
+_NAMED = {"spec": _by_shell("_cortexdsl_specs"), "experiment": _by_shell("_cortexdsl_begun")}
+_READ_AS = {results_place: _by_shell("_cortexdsl_places"), Path: shtab.FILE}
 
 
 def add_completion_arguments(parser: argparse.ArgumentParser) -> None:
@@ -239,6 +251,6 @@ def _mark(parser: argparse.ArgumentParser) -> None:
             for each in action.choices.values():
                 _mark(each)
         elif action.dest in _NAMED and not action.option_strings:
-            action.complete = dict.fromkeys(SHELLS, _NAMED[action.dest])  # type: ignore[attr-defined]
+            action.complete = _NAMED[action.dest]  # type: ignore[attr-defined]
         elif action.type in _READ_AS:
             action.complete = _READ_AS[action.type]  # type: ignore[attr-defined]

@@ -243,14 +243,18 @@ def _lacks(entry: DatasetEntry, row: Mapping[str, Any], place: str, what: str) -
 
 def nested_rows(row: Mapping[str, Any]) -> str:
     """Return what to write if the rows of a JSON file are in lists of its rows; empty if there are none."""
-    path: list[str] = []
-    inner: Any = row
-    while isinstance(inner, Mapping):
-        lists = ((str(name), value) for name, value in inner.items() if isinstance(value, list) and value)
-        name, rows = next(((name, rows) for name, rows in lists if isinstance(rows[0], Mapping)), ("", [None]))
-        path += [name] if name else []
-        inner = rows[0]
+    path = _path_to_rows(row)
     return f"if the rows are in its lists, write records: {'.'.join(path)}" if path else ""
+
+
+def _path_to_rows(row: Mapping[str, Any]) -> list[str]:
+    """Return the names that lead to the innermost list of objects; empty without one."""
+    for name, value in row.items():
+        inner = value[0] if isinstance(value, list) and value else value
+        path = _path_to_rows(inner) if isinstance(inner, Mapping) else []
+        if path or (isinstance(value, list) and isinstance(inner, Mapping)):
+            return [str(name), *path]
+    return []
 
 
 def names_of(names: Any) -> list[str]:

@@ -106,6 +106,17 @@ def test_zsh_completes_the_same(here: Path, scripts: Path, words: str, line: str
     assert completed(scripts, "zsh", words) == {f"cortexdsl {line}"}
 
 
+@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not on this machine")
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [("st", {"status"}), ("run m", {"mine"}), ("status ", {"begun"}), ("run mine --e", {"--errors-again"})],
+)
+def test_fish_completes_the_same(here: Path, scripts: Path, line: str, offered: set[str]) -> None:
+    ask = f"function cortexdsl; end; source {scripts}/fish/_cortexdsl; complete -C 'cortexdsl {line}'"
+    done = subprocess.run(["fish", "--no-config", "-c", ask], capture_output=True, text=True, timeout=60, check=True)
+    assert {each.partition("\t")[0] for each in done.stdout.splitlines()} == offered
+
+
 def test_a_folder_without_anything_offers_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scripts: Path
 ) -> None:

@@ -327,6 +327,10 @@ def test_a_gold_that_counts_from_one_is_explained(tmp_path: Path, answer: Any) -
 def test_rows_in_lists_of_an_object_are_pointed_out(tmp_path: Path, fields: dict[str, str]) -> None:
     content = {"version": 1, "data": [{"title": "Sums", "qas": [{"q": "1+1?", "answer": 2}]}]}
     assert "write records: data.qas" in refused(tmp_path, json.dumps(content), "a.json", fields=fields)
+    inside = {"version": 1, "body": content}
+    assert "write records: body.data.qas" in refused(tmp_path, json.dumps(inside), "a.json", fields=fields)
+    (tmp_path / "b.json").write_text(json.dumps(inside))
+    assert [row["q"] for row in rows_of(tmp_path / "b.json", "body.data.qas")] == ["1+1?"]
     said = refused(tmp_path, json.dumps(content), "a.json", fields={"records": "rows"})
     assert "no list 'rows'\n    there is: version, data" in said
 

@@ -172,7 +172,7 @@ class ChoiceKind:
         bracketed = {match[1] for match in _BRACKETED.finditer(closing)} & self._labels
         if len(bracketed) == 1:
             return next(iter(bracketed))
-        listed = {label for line in lines for label, option in self._texts if _words(line).endswith(option)}
+        listed = {label for line in map(_words, lines) for label, option in self._texts if line.endswith(option)}
         for part in (closing, text if len(text) <= 600 else "") if len(listed) <= 1 else ():
             by_text = None if _RULED_OUT.search(part) else self._by_text(part, anchored=False)
             if by_text:

@@ -199,7 +199,15 @@ def concluding_number(sentence: str) -> NumberMatch | None:
         number = NUMBER.match(sentence, match.end())
         if number:
             return NumberMatch(number.start(), number.end(), value_of(number))
-    return max(numbers_in(sentence, words=False), key=lambda number: number.end, default=None)
+    return last_number(sentence)
+
+
+def last_number(text: str) -> NumberMatch | None:
+    """Return the last number of a text that is not spelled out."""
+    last = None
+    for last in NUMBER.finditer(text):  # noqa: B007 (only the last one is computed)
+        pass
+    return last and NumberMatch(last.start(), last.end(), value_of(last))
 
 
 def _is_bound(text: str, number: NumberMatch, *, words: bool = True) -> bool:
@@ -255,11 +263,10 @@ class NumberKind:
         concluded = concluding_number(sentence)
         if concluded and _is_bound(sentence, concluded, words=False):
             return Unparsed(f"a bound, and not a number: {shown(sentence)!r}")
-        numbers = [concluded] if concluded else numbers_in(plain(text[-3_000:], self.decimal), words=False)
-        if not numbers:
+        number = concluded or last_number(plain(text[-3_000:], self.decimal))
+        if number is None:
             return Unparsed("no number in the reply")
-        value = numbers[-1].value
-        return value if value is not None else Unparsed("the last number is too long, or several numbers")
+        return number.value or Unparsed("the last number is too long, or several numbers")
 
 
 _MATHS = re.compile(r"\$\$([^$]{1,800})\$\$|\$([^$\n]{1,400})\$|\\\((.{1,400}?)\\\)|\\\[(.{1,800}?)\\\]", re.DOTALL)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from cortexdsl.tasks.reading.text import holds_any
+
 _WHO = (
     r"(?:\b(?:agents?|assistants?|solvers?|debaters?|participants?)[ _#-]{0,2}(?:\d{1,3}|[A-Z])\b"
     r"|\b(?:the |an)?(?:first|second|third|fourth|fifth|other|previous) "
@@ -12,21 +14,21 @@ _WHO = (
     r"|\bmy (?:colleague|peer|teammate|opponent)s?\b)"
 )
 # Without one of these words no other agent is named: looking for a word is faster than for a clause.
-_NOUNS = (
-    *("agent", "assistant", "solver", "debater", "participant", "colleague", "peer", "teammate", "opponent"),
-    *(
-        f"{which} {noun}"
-        for which in ("first", "second", "third", "fourth", "fifth", "other", "previous")
-        for noun in ("solution", "response", "student")
-    ),
-)
+_NOUNS = ("agent", "assistant", "solver", "debater", "participant", "colleague", "peer", "teammate", "opponent")
+_WORKS = ("solution", "response", "student")
+_WHICH = ("first", "second", "third", "fourth", "fifth", "other", "previous")
 _SAYS = (
     r"(?:argu|claim|say|said|think|thought|believ|suggest|conclud|stat|answer|propos|maintain|insist|gave|giv|got|get"
     r"|chose|choos|pick|select|arriv|report|wrote|writ|respon)\w{0,4}"
 )
 _ADVERBS = r"(?: (?:also|still|then|wrongly|incorrectly|rightly|correctly|has|have|had|seems? to)){0,2}"
-# An author that agrees with an agent gives the same answer: "I agree with Agent 2 that the answer is C".
-_NOT_SHARED = r"(?<!agree with )(?<!agreed with )(?<!side with )(?<!join )"
+# An author that agrees with an agent gives the same answer: "I agree with Agent 2 that the answer is C", "the correct
+# solution is the first agent's solution, which gives 1".
+_SHARES = (
+    *("agree with ", "agreed with ", "side with ", "join ", "correct answer is ", "correct answer is the "),
+    *("correct solution is ", "correct solution is the "),
+)
+_NOT_SHARED = "".join(f"(?<!{words})" for words in _SHARES)
 _SAID = re.compile(
     rf"(?:,? ?(?:and |but )?not [^,.;\n]{{1,40}}?)?,? ?\b(?:as|like) {_WHO}{_ADVERBS} {_SAYS}\b"
     rf"|{_NOT_SHARED}{_WHO}(?:'s|’s) (?:\w+ )?(?:answer|solution|result|choice|response)\b[^.;\n)]*"
@@ -45,7 +47,8 @@ _LABELS = ("answer", "final")
 def without_others(text: str, *, names: bool) -> str:
     """Return a text without the clauses about what other agents say, and without their names unless `names`."""
     lower = text.lower()
-    if not any(word in lower for word in _NOUNS):
+    has_works = holds_any(lower, _WORKS) and holds_any(lower, _WHICH)
+    if not has_works and not holds_any(lower, _NOUNS):
         return text
     text = _SAID.sub("", text)
     return text if names else _NAMED.sub("", text)

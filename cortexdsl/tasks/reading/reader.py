@@ -30,6 +30,7 @@ from cortexdsl.tasks.reading.statements import (
 from cortexdsl.tasks.reading.text import (
     Unparsed,
     clean,
+    holds_any,
     read_confidence,
     repeats,
     without_brackets,
@@ -111,6 +112,12 @@ _REFUSAL = re.compile(
     r"|(?:cannot|can't|impossible to|unable to) (?:be )?(?:determined?|answer(?:ed)?)|as an ai\b"
     r"|outside (?:of )?my (?:scope|expertise|area))",
     re.IGNORECASE,
+)
+
+# Without one of these words no reply refuses.
+_REFUSES = (
+    *("cannot", "can't", "can not", "impossible", "unable", "don't", "do not", "not able", "not qualified", "won't"),
+    *("as an ai", "outside"),
 )
 
 # Debates that share a beginning read the same replies; one process may run many of them.
@@ -231,7 +238,7 @@ class AnswerReader:
             return Reading(None, _COPIED, confidence)
         if repeats(text):
             return Reading(None, "repeats itself until it is cut off", confidence)
-        refusal = _REFUSAL.search(text)
+        refusal = _REFUSAL.search(text) if holds_any(text.lower(), _REFUSES) else None
         if refusal:
             return Reading(None, f"refuses: {refusal[0]!r}", confidence)
         return _reading(self.kind.search(own), confidence)

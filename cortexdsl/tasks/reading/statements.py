@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from cortexdsl.core import Reading
 from cortexdsl.tasks.reading.others import until_next_agent
+from cortexdsl.tasks.reading.text import holds_any
 
 # No more than so many statements are looked at, from the last one back: replies that loop have thousands.
 MOST = 50
@@ -110,13 +111,13 @@ def statements(text: str, choosing: bool = False) -> Iterator[str]:
     lower = text.lower()
     marked = boxes(text) if "box" in lower else []
     found = [(line.start(), line["rest"] or line["hashes"] or line["other"] or "") for line in _last(_SHORT_LINE, text)]
-    sentences = [_CHOOSES] if choosing and any(word in lower for word in _CHOICE_WORDS) else []
+    sentences = [_CHOOSES] if choosing and holds_any(lower, _CHOICE_WORDS) else []
     fields = [_FINISH] if "finish[" in lower else []
     if "answer" in lower:
         marked += [(line.start("rest"), _rest(text, line)) for line in _last(_ANSWER_LINE, text)]
         sentences += [_SENTENCE, _HEADING]
         fields += [_TAG, _JSON]
-    if any(word in lower for word in _FOREIGN_WORDS):
+    if holds_any(lower, _FOREIGN_WORDS):
         sentences.append(_FOREIGN)
     if "答案" in lower:
         sentences.append(_CHINESE)

@@ -237,8 +237,8 @@ def rows_of(
     ----------
     path : Path
     records : str
-        For JSON: where the rows are, as a dotted path of lists (`data.paragraphs.qas`); each row inherits the
-        plain fields of what it is nested in. Empty: the file is a list, or a single row.
+        For JSON: where the rows are, as a dotted path of lists and objects (`data.paragraphs.qas`); each row inherits
+        the plain fields of what it is nested in. Empty: the file is a list, or a single row.
     columns : sequence of str
         For a CSV without a header: the names of its columns.
     delimiter, encoding : str or None
@@ -335,6 +335,8 @@ def _nested(row: Any, levels: list[str], outer: Row, place: str) -> Iterator[Row
         yield {**outer, **row}
         return
     inner = row.get(levels[0])
+    if isinstance(inner, dict) and len(levels) > 1:  # the lists are in an object
+        inner = [inner]
     if not isinstance(inner, list):
         raise DataError(f"{place}: no list {levels[0]!r}\n    there is: {', '.join(map(str, row))}")
     plain = {key: value for key, value in row.items() if isinstance(value, str | int | float | bool)}

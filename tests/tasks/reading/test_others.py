@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cortexdsl.tasks.reading.kinds import kind_named
@@ -56,6 +58,49 @@ def test_an_invented_next_agent_is_cut_off(header: str) -> None:
 def test_a_turn_that_a_reply_invents_for_another_role_is_cut(header: str) -> None:
     assert NUMBER.read("answer", f"So it is 7.\nAnswer: 7\nConfidence: 0.8\n\n{header}\nAnswer: 9").value == "7"
     assert LETTER.read("answer", f"Answer: B\nConfidence: 0.8\n\n{header} I would say C.\nAnswer: C").value == "B"
+
+
+@pytest.mark.parametrize("header", ["Alice:", "[alice] Answer: 9", "**Old Man**", "### old-man:", "- Ben:"])
+def test_a_turn_that_a_reply_invents_for_an_agent_of_the_debate_is_cut(header: str) -> None:
+    reader = replace(NUMBER, agents=("debater", "alice", "Ben", "old_man", "answer"))
+    reply = f"Answer: 7\nConfidence: 0.8\n\n{header}\nAnswer: 9"
+    assert reader.read("answer", reply).value == "7"
+    assert NUMBER.read("answer", reply).value == "9"
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("Alice: Answer: 5\nBen: Answer: 6\nAnswer: 7", "7"),  # a quotation before
+        ("Answer: 5\nI was wrong, and Alice is right.\nAnswer: 7", "7"),
+        ("Answer: 5\n\nFinal Answer: 7", "7"),  # an answer line, and not a turn of the role `final`
+        ("Answer: 7\nBenjamin: Answer: 9", "7"),
+    ],
+)
+def test_names_of_agents_elsewhere_in_a_reply_cut_nothing(reply: str, answer: str) -> None:
+    assert replace(NUMBER, agents=("alice", "ben", "final")).lenient(reply).value == answer
+
+
+def test_an_answer_that_is_the_name_of_an_agent_is_read() -> None:
+    reader = AnswerReader(kind_named("text"), agents=("alice", "ben"))
+    assert reader.lenient("Who won?\nAnswer:\n**Alice**\n\nBen:\nAnswer: nobody").value == "alice"
+
+
+@pytest.mark.parametrize("reply", ["> 12", ">= 12", "at least 12", "x < 12", "12 or more", "3 < x < 12", r"\\geq 12"])
+def test_a_bound_is_not_a_number(reply: str) -> None:
+    assert NUMBER.lenient(f"Answer: {reply}").value is None
+    assert NUMBER.strict(f"Answer: {reply}").value is None
+
+
+@pytest.mark.parametrize("reply", ["Answer: -> 12", "Answer: => 12", "Answer: <b>12</b>", "So at least 12 are needed."])
+def test_arrows_tags_and_conclusions_are_not_bounds(reply: str) -> None:
+    assert NUMBER.lenient(reply).value == "12"
+
+
+@pytest.mark.parametrize(("said", "value"), [("3 dozen", "36"), ("two dozen eggs", "24"), ("7 dozens", "7")])
+def test_a_dozen_is_twelve(said: str, value: str) -> None:
+    """Dozens are a unit: "how many dozens?" is answered by a number of them."""
+    assert NUMBER.lenient(f"Answer: {said}").value == value
 
 
 @pytest.mark.parametrize(
