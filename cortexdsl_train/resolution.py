@@ -115,8 +115,8 @@ def resolve(
     reported: set[str] = set()
     for each in _asked(spec, arms):
         entry, name, said = each.entry, each.name, each.said
-        if spec.doubtful.has("train", entry) or said.method not in named or entry in reported:
-            continue  # its problems were reported before
+        if entry in reported:
+            continue
         arm = named[said.method]
         wrong = list(_wrong(spec, entry, said, arm, templates))
         problems += wrong
@@ -234,7 +234,7 @@ def _training(
 def _unmade(spec: Spec, phases: Mapping[str, tuple[Phase, ...]]) -> Iterator[Problem]:
     """Yield the models that no training can make."""
     for name, entry in spec.text.models.items():
-        if entry.trained is not None and entry.trained in phases and not spec.doubtful.has("models", name):
+        if entry.trained is not None and entry.trained in phases:
             phase = _phase(phases[entry.trained], entry.role or "", entry.repeat)
             if phase is not None and phase.trained is None:
                 what = f"{name} is to be trained from {phase.begins.name} ({phase.begins.model}), which has no weights"

@@ -13,7 +13,7 @@ from cortexdsl.core import Dataset, Question
 from cortexdsl.errors import DataError, Problem
 from cortexdsl.language.inheritance import SOURCES
 from cortexdsl.language.nodes import Route
-from cortexdsl.language.reader import read_part
+from cortexdsl.language.reader import read
 from cortexdsl.language.spec import Spec, load_spec
 from cortexdsl.numbers import counted
 from cortexdsl.tasks.load import load
@@ -158,7 +158,7 @@ def _left(spec: Spec, route: Route) -> tuple[str, ...]:
     """Return the keys of an extended file that belong to the dataset that was replaced."""
     keys = []
     for path in spec.files:
-        entry = read_part(path)[0].find(route) if path != spec.path else None
+        entry = read(path).find(route) if path != spec.path else None
         for word, node in entry.mapping().items() if entry else ():
             if word not in SOURCES and spec.node.find((*route, word)) is None:
                 keys.append(f"{word} of {node.mark.file}:{node.mark.line}")

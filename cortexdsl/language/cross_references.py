@@ -11,7 +11,6 @@ from cortexdsl.claims.meaning import impossible_value
 from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import CLAIMED_METRICS, KNOWN_METRICS
 from cortexdsl.errors import Problem, SpecError, nearest
-from cortexdsl.language.error_recovery import Doubtful, with_value
 from cortexdsl.language.grammar.entries import holds_secret
 from cortexdsl.language.grammar.experiment import CellsWord, SpecText
 from cortexdsl.language.grammar.reserved import reserved
@@ -20,7 +19,7 @@ from cortexdsl.language.nodes import Node, PlacedProblem, Route, dotted
 _DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{k}" for port in ("com", "lpt") for k in range(1, 10))})
 
 
-def cross_check(root: Node, text: SpecText, doubtful: Doubtful) -> Iterator[PlacedProblem]:
+def cross_check(root: Node, text: SpecText) -> Iterator[PlacedProblem]:
     """Yield the problems between sections of a spec.
 
     Parameters
@@ -29,10 +28,8 @@ def cross_check(root: Node, text: SpecText, doubtful: Doubtful) -> Iterator[Plac
         With `like` resolved.
     text : SpecText
         The same, validated.
-    doubtful : Doubtful
-        Invalid entries: they and references to them are not checked.
     """
-    spec = _References(root, text, doubtful)
+    spec = _References(root, text)
     yield from _names(spec)
     yield from _servers(spec)
     yield from _agents(spec)
@@ -49,7 +46,6 @@ def cross_check(root: Node, text: SpecText, doubtful: Doubtful) -> Iterator[Plac
 class _References:
     root: Node
     text: SpecText
-    doubtful: Doubtful
 
     def problem(self, route: Route, what: str, remedy: str = "", *, key: bool = False) -> Iterator[PlacedProblem]:
         mark = self.root.key_mark(route) if key else self.root.where(route)
@@ -58,16 +54,14 @@ class _References:
     def unknown(
         self, route: Route, kind: str, name: str, known: Iterable[str], *, key: bool = False
     ) -> Iterator[PlacedProblem]:
-        is_doubtful = self.doubtful.unnamed if kind == "agent" else self.doubtful.has(f"{kind}s", name)
-        if not is_doubtful:
-            yield from self.problem(route, f"there is no {kind} {name}", nearest(name, known, say=f"{kind}s"), key=key)
+        yield from self.problem(route, f"there is no {kind} {name}", nearest(name, known, say=f"{kind}s"), key=key)
 
 
-def secret_texts(node: Node, route: Route = ()) -> Iterator[tuple[Route, PlacedProblem]]:
+def secret_texts(node: Node, route: Route = ()) -> Iterator[PlacedProblem]:
     """Yield the texts that look like keys. The messages do not show them; call this before any value is shown."""
     if isinstance(node.value, str) and holds_secret(node.value):
         remedy = "put it into an environment variable, and write api_key_env: NAME (the key is not shown here)"
-        yield route, (node.mark, Problem(str(node.mark), f"{dotted(route)} looks like a key", remedy))
+        yield node.mark, Problem(str(node.mark), f"{dotted(route)} looks like a key", remedy)
     items = (
         node.mapping().items()
         if isinstance(node.value, dict)
@@ -75,14 +69,6 @@ def secret_texts(node: Node, route: Route = ()) -> Iterator[tuple[Route, PlacedP
     )
     for key, child in items:
         yield from secret_texts(child, (*route, key))
-
-
-def redact(node: Node, routes: Iterable[Route]) -> tuple[Node, Doubtful]:
-    """Return a spec without some of its texts, so that no later message shows them."""
-    routes = list(routes)
-    for route in routes:
-        node = with_value(node, route, "not shown")
-    return node, Doubtful(frozenset(route[:2] for route in routes))
 
 
 def _names(spec: _References) -> Iterator[PlacedProblem]:
@@ -196,7 +182,7 @@ def _analysis(spec: _References) -> Iterator[PlacedProblem]:
 
 def _expected(spec: _References) -> Iterator[PlacedProblem]:
     """Yield expectations that are not of a claim, of the first cell of one, or (a spread) of a metric."""
-    if spec.text.expected is None or spec.doubtful.has("hypotheses"):
+    if spec.text.expected is None:
         return
     claims = [" ".join(claim.split()) for claim in spec.text.hypotheses]
     for key, value in spec.text.expected.differences.items():
@@ -225,8 +211,7 @@ def _tools(spec: _References) -> Iterator[PlacedProblem]:
         if tool.source is not None and tool.source not in spec.text.knowledge:
             known = nearest(tool.source, spec.text.knowledge, say="knowledge")
             remedy = known or f"write knowledge: {{{tool.source}: {{retriever: bm25, corpus: FILE}}}}"
-            if not spec.doubtful.has("knowledge", tool.source):
-                yield from spec.problem(("tools", name, "source"), f"there is no knowledge entry {tool.source}", remedy)
+            yield from spec.problem(("tools", name, "source"), f"there is no knowledge entry {tool.source}", remedy)
 
 
 def _training(spec: _References) -> Iterator[PlacedProblem]:
@@ -246,9 +231,8 @@ def _training(spec: _References) -> Iterator[PlacedProblem]:
         if model.trained is None:
             continue
         if model.trained not in text.train:
-            if not spec.doubtful.has("train"):
-                remedy = nearest(model.trained, text.train, say="trainings") or "write train: {NAME: ...}"
-                yield from spec.problem(("models", name, "trained"), f"there is no training {model.trained}", remedy)
+            remedy = nearest(model.trained, text.train, say="trainings") or "write train: {NAME: ...}"
+            yield from spec.problem(("models", name, "trained"), f"there is no training {model.trained}", remedy)
             continue
         learns = text.train[model.trained]
         if model.role not in learns.roles:
@@ -269,7 +253,7 @@ def _stopping(spec: _References) -> Iterator[PlacedProblem]:
     """Yield what early stopping excludes: no claims, corrections for one look alone, questions that are not drawn."""
     if spec.text.stopping is None:
         return
-    if not spec.text.hypotheses and not spec.doubtful.has("hypotheses"):
+    if not spec.text.hypotheses:
         what = "there is no claim that could be decided"
         yield from spec.problem(("stopping",), what, "write hypotheses: [...], or remove stopping", key=True)
     if spec.text.analysis.correction not in ("holm", "none"):

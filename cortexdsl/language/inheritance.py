@@ -9,12 +9,12 @@ dataset that names other questions (`SOURCES`).
 from __future__ import annotations
 
 import os.path
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from cortexdsl.errors import Problem, nearest
-from cortexdsl.language.nodes import Mark, Node, PlacedProblem, refuse
-from cortexdsl.language.reader import read_part
+from cortexdsl.language.nodes import Mark, Node, PlacedProblem, refuse, refuse_all
+from cortexdsl.language.reader import read
 
 NAMED = frozenset({"roles", "prompts", "options", "families"})
 """Mappings within an entry whose keys are names. They merge, unlike mappings that are values of settings."""
@@ -71,7 +71,7 @@ def _source(word: str, node: Node) -> object:
     return node.value, Path(node.mark.file).parent if word in ("file", "path") else None
 
 
-def read_extended(path: Path) -> tuple[Node, tuple[Path, ...], tuple[Problem, ...]]:
+def read_extended(path: Path) -> tuple[Node, tuple[Path, ...]]:
     """Read a file and the files that it extends.
 
     Returns
@@ -80,8 +80,6 @@ def read_extended(path: Path) -> tuple[Node, tuple[Path, ...], tuple[Problem, ..
         The merged mapping, without `extends`.
     tuple of Path
         All files that were read, the extended ones first.
-    tuple of Problem
-        Duplicate keys and bad numbers, despite which the rest can be checked.
 
     Raises
     ------
@@ -89,16 +87,14 @@ def read_extended(path: Path) -> tuple[Node, tuple[Path, ...], tuple[Problem, ..
         A file is missing or invalid, or extends itself; the message shows the chain.
     """
     files: dict[Path, Node] = {}
-    problems: list[Problem] = []
-    root = _extended(path, (), files, problems)
-    return root, tuple(files), tuple(problems)
+    root = _extended(path, (), files)
+    return root, tuple(files)
 
 
-def _extended(path: Path, chain: tuple[Path, ...], files: dict[Path, Node], problems: list[Problem]) -> Node:
+def _extended(path: Path, chain: tuple[Path, ...], files: dict[Path, Node]) -> Node:
     if path in files:
         return files[path]
-    node, odd = read_part(path)
-    problems += odd
+    node = read(path)
     own = {key: value for key, value in node.mapping().items() if key != "extends"}
     merged: Node | None = None
     for name, mark in _names(node):
@@ -111,7 +107,7 @@ def _extended(path: Path, chain: tuple[Path, ...], files: dict[Path, Node], prob
             refuse(mark, f"{name} is not named like a spec", "extends takes files that end in .yaml")
         if not target.is_file():
             refuse(mark, f"there is no file {target}", f"extends is looked up beside {path}")
-        part = _extended(target, here, files, problems)
+        part = _extended(target, here, files)
         merged = part if merged is None else merge(merged, part)
     alone = Node(own, node.mark, node.keys, node.size)
     files[path] = merge(merged, alone) if merged is not None else alone
@@ -135,53 +131,44 @@ def _names(node: Node) -> list[tuple[str, Mark]]:
     return names
 
 
-def resolve_like(root: Node) -> tuple[Node, tuple[PlacedProblem, ...]]:
+def resolve_like(root: Node) -> Node:
     """Return a spec whose methods hold all that they inherit, and no `like`.
 
     A method inherits the protocol, settings, team, and match of the other. Its own words override them, setting by
     setting (and role by role, prompt by prompt).
 
-    Returns
-    -------
-    Node
-        Without the methods whose `like` cannot be resolved.
-    tuple of Found
+    Raises
+    ------
+    SpecError
         A method is like an unknown one, or like itself; the message shows the chain.
     """
     methods = root.mapping()["methods"]
-    done: dict[str, Node | None] = {}
-    problems: list[PlacedProblem] = []
-    for name in methods.mapping():
-        _resolved(name, methods.mapping(), done, (), problems)
-    whole = {name: node for name in methods.mapping() if (node := done[name]) is not None}
-    resolved = Node(whole, methods.mark, methods.keys, methods.size)
-    return Node({**root.mapping(), "methods": resolved}, root.mark, root.keys, root.size), tuple(problems)
+    refuse_all(problem for name in methods.mapping() for problem in _like_problems(name, methods.mapping()))
+    resolved = {name: _resolved(name, methods.mapping()) for name in methods.mapping()}
+    return root.with_entry("methods", Node(resolved, methods.mark, methods.keys, methods.size))
 
 
-def _resolved(
-    name: str,
-    methods: Mapping[str, Node],
-    done: dict[str, Node | None],
-    chain: tuple[str, ...],
-    problems: list[PlacedProblem],
-) -> Node | None:
-    if name in done:
-        return done[name]
-    node: Node | None = methods[name]
-    assert node is not None
-    entries = node.mapping()
-    if "like" in entries:
-        like = entries["like"]
-        other, here = str(like.value), (*chain, name)
-        problem = remedy = ""
+def _like_problems(name: str, methods: Mapping[str, Node]) -> Iterator[PlacedProblem]:
+    """Yield the problem of the method that a method is like, at the method that begins a circle."""
+    chain = [name]
+    while (like := methods[chain[-1]].mapping().get("like")) is not None:
+        other = str(like.value)
         if other not in methods:
-            problem, remedy = f"methods.{name}.like: there is no method {other}", nearest(other, methods)
-        elif other in here:
-            problem, remedy = f"methods are like each other in a circle: {' -> '.join((*here, other))}", "break it"
-        if problem:
-            problems.append((like.mark, Problem(str(like.mark), problem, remedy)))
-        inherited = None if problem else _resolved(other, methods, done, here, problems)
-        own = Node({k: v for k, v in entries.items() if k != "like"}, node.mark, node.keys, node.size)
-        node = None if inherited is None else merge(inherited, own, 1)
-    done[name] = node
-    return node
+            if len(chain) == 1:
+                what = f"methods.{name}.like: there is no method {other}"
+                yield like.mark, Problem(str(like.mark), what, nearest(other, methods))
+            return
+        if other in chain:
+            if other == name and name == min(chain, key=list(methods).index):
+                what = f"methods are like each other in a circle: {' -> '.join([*chain, other])}"
+                yield like.mark, Problem(str(like.mark), what, "break it")
+            return
+        chain.append(other)
+
+
+def _resolved(name: str, methods: Mapping[str, Node]) -> Node:
+    node = methods[name]
+    if (like := node.mapping().get("like")) is None:
+        return node
+    own = Node({k: v for k, v in node.mapping().items() if k != "like"}, node.mark, node.keys, node.size)
+    return merge(_resolved(str(like.value), methods), own, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeAlias
 
@@ -61,6 +61,10 @@ class Node:
         """Return the entries of a mapping; none if the value is not a mapping."""
         return self.value if isinstance(self.value, dict) else {}
 
+    def with_entry(self, key: str, node: Node) -> Node:
+        """Return the mapping with another value of a key."""
+        return Node({**self.mapping(), key: node}, self.mark, self.keys, self.size)
+
     def find(self, route: Route) -> Node | None:
         """Return the node at a route, None if there is none."""
         node: Node | None = self
@@ -94,6 +98,18 @@ class Node:
 def refuse(mark: Mark | str, what: str, remedy: str = "") -> NoReturn:
     """Raise one problem as a SpecError."""
     raise SpecError([Problem(str(mark), what, remedy)])
+
+
+def in_order(problems: Iterable[PlacedProblem]) -> Sequence[Problem]:
+    """Return problems sorted by file and place, each once."""
+    ranked = sorted(problems, key=lambda each: (each[0].file, each[0].line, each[0].column))
+    return tuple(dict.fromkeys(problem for _, problem in ranked))
+
+
+def refuse_all(problems: Iterable[PlacedProblem]) -> None:
+    """Raise the problems of one stage together as a SpecError; later stages can rely on what is valid here."""
+    if listed := in_order(problems):
+        raise SpecError(listed)
 
 
 def shown(value: Any) -> str:

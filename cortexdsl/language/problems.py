@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,7 +14,7 @@ from cortexdsl.errors import Problem, SpecError, nearest
 from cortexdsl.expressions.evaluation import parse
 from cortexdsl.expressions.names import NAMES, ExpressionPlace
 from cortexdsl.language.grammar.entries import PATTERNS
-from cortexdsl.language.nodes import Mark, Node, PlacedProblem, Route, dotted, shown
+from cortexdsl.language.nodes import Node, PlacedProblem, Route, dotted, in_order, shown
 
 E = TypeVar("E", bound=BaseModel)
 
@@ -50,58 +49,31 @@ def validate(entry: type[E], node: Node, called: Callable[[Route], str] = dotted
     try:
         return entry.model_validate(node.plain())
     except ValidationError as error:
-        raise SpecError(in_order(each.problem for each in validation_problems(node, called, error))) from None
+        raise SpecError(in_order(_problems(node, called, error))) from None
 
 
-def shortest_by_place(problems: Iterable[PlacedProblem]) -> list[PlacedProblem]:
+def shortest_by_place(problems: Iterable[Problem]) -> list[Problem]:
     """Return the shortest problem of each place: the others are consequences of it."""
-    shortest: dict[Mark, Problem] = {}
-    for mark, problem in problems:
-        if mark not in shortest or len(problem.what) < len(shortest[mark].what):
-            shortest[mark] = problem
-    return list(shortest.items())
+    shortest: dict[str, Problem] = {}
+    for problem in problems:
+        first = shortest.setdefault(problem.where, problem)
+        if len(problem.what) < len(first.what):
+            shortest[problem.where] = problem
+    return list(shortest.values())
 
 
-def in_order(problems: Iterable[PlacedProblem]) -> Sequence[Problem]:
-    """Return problems sorted by file and place, each once."""
-    ranked = sorted(problems, key=lambda each: (each[0].file, each[0].line, each[0].column))
-    return tuple(dict.fromkeys(problem for _, problem in ranked))
-
-
-@dataclass(frozen=True, slots=True)
-class ValidationProblem:
-    """One error of pydantic.
-
-    Attributes
-    ----------
-    route : Route
-        In the text.
-    kind : str
-        The type of the error: pydantic's, or ours.
-    problem : PlacedProblem
-    meant : str
-        For an unknown key: the key that was probably meant.
-    """
-
-    route: Route
-    kind: str
-    problem: PlacedProblem
-    meant: str = ""
-
-
-def validation_problems(node: Node, called: Callable[[Route], str], error: ValidationError) -> list[ValidationProblem]:
+def _problems(node: Node, called: Callable[[Route], str], error: ValidationError) -> list[PlacedProblem]:
     """Return the errors of pydantic. A key that is missing because it is misspelled is reported once."""
     errors = error.errors(include_url=False)
     replaced = _misspelled_required_keys(errors)
     routes = [_as_written(node, _route(each)) for each in errors]
-    problems = [
-        ValidationProblem(
-            route, each["type"], _problem(node, called, each, route), _similar_key(each) or replaced.get(route, "")
-        )
+    meant = [_similar_key(each) or replaced.get(route, "") for each, route in zip(errors, routes, strict=True)]
+    misspelled = {(*route[:-1], key) for route, key in zip(routes, meant, strict=True) if key}
+    return [
+        _problem(node, called, each, route)
         for each, route in zip(errors, routes, strict=True)
+        if each["type"] != "missing" or route not in misspelled
     ]
-    misspelled = {(*each.route[:-1], each.meant) for each in problems if each.meant}
-    return [each for each in problems if each.kind != "missing" or each.route not in misspelled]
 
 
 def _misspelled_required_keys(errors: Iterable[Any]) -> Mapping[Route, str]:

@@ -45,17 +45,6 @@ def read(path: Path) -> Node:
     SpecError
         The file is missing, a folder, too large, not UTF-8, or not YAML that `parse` accepts.
     """
-    return _whole(*read_part(path))
-
-
-def read_part(path: Path) -> tuple[Node, tuple[Problem, ...]]:
-    """Read a YAML file, and return its mapping and the problems of its values.
-
-    Raises
-    ------
-    SpecError
-        The text has no mapping.
-    """
     name = str(path)
     if path.is_dir():
         refuse(name, "this is a folder", "name a .yaml file in it")
@@ -73,7 +62,7 @@ def read_part(path: Path) -> tuple[Node, tuple[Problem, ...]]:
     if len(content) > MAX_BYTES:
         refuse(name, f"the file has more than {MAX_BYTES:,} bytes", "move data out of it, into a file that it names")
     try:
-        return parse_part(content.decode("utf-8-sig"), name)
+        return parse(content.decode("utf-8-sig"), name)
     except UnicodeDecodeError as error:
         before = content[: error.start]
         line, column = before.count(b"\n") + 1, error.start - (before.rfind(b"\n") + 1) + 1
@@ -95,17 +84,6 @@ def parse(text: str, file: str) -> Node:
         Syntax errors, duplicate keys, tags, infinite numbers, several documents, an empty text, a top level
         that is not a mapping, more than 100,000 expanded nodes, or more than 40 levels.
     """
-    return _whole(*parse_part(text, file))
-
-
-def _whole(root: Node, problems: tuple[Problem, ...]) -> Node:
-    if problems:
-        raise SpecError(problems)
-    return root
-
-
-def parse_part(text: str, file: str) -> tuple[Node, tuple[Problem, ...]]:
-    """Read YAML text as `parse` does, but return duplicate keys and bad numbers as problems."""
     if odd := _FORBIDDEN.search(text):
         line = text.count("\n", 0, odd.start()) + 1
         column = odd.start() - (text.rfind("\n", 0, odd.start()) + 1) + 1
@@ -117,7 +95,9 @@ def parse_part(text: str, file: str) -> tuple[Node, tuple[Problem, ...]]:
         _refuse_syntax(error, text, file)
     if not isinstance(root.value, dict):
         refuse(root.mark, "the file holds no mapping at its top level", "begin with a line such as `title: ...`")
-    return root, tuple(builder.problems)
+    if builder.problems:
+        raise SpecError(builder.problems)
+    return root
 
 
 _SYNTAX = (

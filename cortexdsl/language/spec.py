@@ -15,14 +15,13 @@ from cortexdsl.claims.parser import parse_claim
 from cortexdsl.claims.values import Claim
 from cortexdsl.core import FREE, Agent, BatchSettings, Dataset, Limits, Model
 from cortexdsl.errors import Problem, SpecError
-from cortexdsl.language.cross_references import cross_check, redact, secret_texts
-from cortexdsl.language.error_recovery import Doubtful, recover, spec_placeholders
+from cortexdsl.language.cross_references import cross_check, secret_texts
 from cortexdsl.language.grammar.experiment import SpecText
 from cortexdsl.language.grammar.questions import COLUMNS, DatasetText
 from cortexdsl.language.grammar.speakers import SAMPLING, SOLVER_PARAMETERS, TOOLS, ModelText, ToolText
 from cortexdsl.language.inheritance import read_extended, resolve_like
-from cortexdsl.language.nodes import Mark, Node, PlacedProblem, Route
-from cortexdsl.language.problems import in_order
+from cortexdsl.language.nodes import Mark, Node, PlacedProblem, Route, refuse_all
+from cortexdsl.language.problems import validate
 from cortexdsl.language.shared_rates import conflicting_rates, with_shared_rates
 from cortexdsl.models.endpoints.redirects import redirected
 
@@ -50,8 +49,6 @@ class Spec:
         With copies of repeated agents; see `team_of`.
     hypotheses : tuple of Claim
     limits : Limits
-    doubtful : Doubtful
-        Invalid entries, which have placeholders; empty in a spec that may be run.
     """
 
     name: str
@@ -66,16 +63,6 @@ class Spec:
     teams: Mapping[str, tuple[Agent, ...]]
     hypotheses: tuple[Claim, ...]
     limits: Limits
-    doubtful: Doubtful = Doubtful()  # noqa: RUF009 - frozen and empty, safe to share
-
-    @property
-    def claims(self) -> tuple[tuple[int, Claim], ...]:
-        """The claims that could be parsed, each with its position in the list."""
-        left, claims = list(self.hypotheses), []
-        for i, line in enumerate(self.text.hypotheses):
-            if left and left[0].text == line:
-                claims.append((i, left.pop(0)))
-        return tuple(claims)
 
     def where(self, route: Route) -> str:
         """Return `file:line:column` of a value, such as `("methods", "sparse", "keep")`, or of what is above."""
@@ -99,71 +86,27 @@ def load_spec(path: Path | str, environment: Mapping[str, str] | None = None) ->
     Raises
     ------
     SpecError
-        All problems, in the order of the text.
-    """
-    spec, problems = validate_spec(path, environment)
-    if problems or spec is None:
-        raise SpecError(in_order(problems))
-    return spec
-
-
-# ---------------------------------------------------------------- validation in stages
-@dataclass(slots=True)
-class _Report:
-    """The problems and the invalid entries so far."""
-
-    problems: list[PlacedProblem]
-    doubtful: Doubtful
-
-    def add(self, mark: Mark, error: SpecError, route: Route) -> None:
-        """Add the problems of an entry."""
-        self.problems += [(mark, problem) for problem in error.problems]
-        self.doubtful = self.doubtful.with_(route)
-
-
-def validate_spec(
-    path: Path | str, environment: Mapping[str, str] | None = None
-) -> tuple[Spec | None, tuple[PlacedProblem, ...]]:
-    """Read a spec and validate as much of it as possible.
-
-    Returns
-    -------
-    Spec or None
-        With placeholders for invalid values (`spec.doubtful` lists them); None if nothing can be checked.
-    tuple of PlacedProblem
-        All problems.
-
-    Raises
-    ------
-    SpecError
-        A file is missing or is not YAML.
+        All problems of the first stage that has some, in the order of the text: reading, keys, values, references.
     """
     path = Path(path)
-    root, files, unreadable = read_extended(path)
-    report = _Report([(_mark_of(problem), problem) for problem in unreadable], Doubtful())
-    root = _without_secrets(root, report)
-    recovered = recover(SpecText, root, spec_placeholders(root), doubtful=report.doubtful)
-    text, report.doubtful = recovered.text, recovered.doubtful
-    read_as_zero = {problem.where for problem in unreadable}
-    report.problems += [each for each in recovered.problems if each[1].where not in read_as_zero]
-    if text is None:
-        return None, tuple(report.problems)
-    node = _with_inherited(recovered.node, text, report)
-    report.problems += cross_check(node, text, report.doubtful)
-    datasets = _datasets(text, node, os.environ if environment is None else environment, report)
-    claims = _claims(text, node, report)
-    models = _models(text, root, os.environ if environment is None else environment, report)
-    placeholder = next(iter(models.values()))
+    environment = os.environ if environment is None else environment
+    root, files = read_extended(path)
+    refuse_all(secret_texts(root))  # before any message shows a value
+    text = validate(SpecText, root)
+    node = resolve_like(root)
+    problems: list[PlacedProblem] = list(cross_check(node, text))
+    datasets = _datasets(text, node, environment, problems)
+    claims = _claims(text, node, problems)
+    models = {name: redirected(model_of(name, entry), environment) for name, entry in text.models.items()}
+    problems += _conflicting_rates(models, node)
+    refuse_all(problems)
+    models = with_shared_rates(models)
     agents = {
-        entry.name: Agent(
-            entry.name, models.get(entry.model, placeholder), entry.persona, MappingProxyType(entry.given)
-        )
+        entry.name: Agent(entry.name, models[entry.model], entry.persona, MappingProxyType(entry.given))
         for entry in text.agents
     }
     teams = {name: team_of(team_members(names, agents), agents) for name, names in text.teams.items()}
-    if "protocols" in root.mapping():  # as written: `validate_arms` reports the problems of protocols
-        node = Node({**node.mapping(), "protocols": root.mapping()["protocols"]}, node.mark, node.keys, node.size)
-    spec = Spec(
+    return Spec(
         name=path.name.removesuffix(".yaml").removesuffix(".yml"),
         path=path,
         files=files,
@@ -176,63 +119,44 @@ def validate_spec(
         teams=MappingProxyType(teams),
         hypotheses=tuple(claims),
         limits=Limits(**text.limits.model_dump()),
-        doubtful=report.doubtful,
     )
-    return spec, tuple(report.problems)
 
 
-def _models(text: SpecText, root: Node, environment: Mapping[str, str], report: _Report) -> dict[str, Model]:
-    """Return the models by name, with the rates of their keys, and with the addresses that the environment sets."""
-    models = {name: redirected(model_of(name, entry), environment) for name, entry in text.models.items()}
+def _conflicting_rates(models: Mapping[str, Model], root: Node) -> Iterator[PlacedProblem]:
+    """Yield the models that give the rate of their key another value than an earlier one."""
     for name, other in conflicting_rates(models):
         mark = root.where(("models", name, "rate"))
         what = f"models.{name}.rate: {other} has the same address and key, and another rate"
         remedy = "give both the same rate; if the provider limits each model by itself, write per: model in both"
-        report.problems.append((mark, Problem(str(mark), what, remedy)))
-    return with_shared_rates(models)
+        yield mark, Problem(str(mark), what, remedy)
 
 
-def _without_secrets(root: Node, report: _Report) -> Node:
-    """Return a spec without texts that look like keys, so that no message can show them."""
-    secrets = list(secret_texts(root))
-    report.problems += [problem for _, problem in secrets]
-    root, report.doubtful = redact(root, [route for route, _ in secrets])
-    return root
-
-
-def _with_inherited(node: Node, text: SpecText, report: _Report) -> Node:
-    """Return a spec whose methods hold what they inherit by `like`."""
-    resolved, problems = resolve_like(node)
-    report.problems += problems
-    lost = [("methods", name) for name in text.methods if name not in resolved.mapping()["methods"].mapping()]
-    report.doubtful = report.doubtful.with_(*lost)
-    return resolved
-
-
-def _datasets(text: SpecText, root: Node, environment: Mapping[str, str], report: _Report) -> dict[str, Dataset]:
-    """Return the valid datasets by label."""
+def _datasets(
+    text: SpecText, root: Node, environment: Mapping[str, str], problems: list[PlacedProblem]
+) -> dict[str, Dataset]:
+    """Return the valid datasets by label, and add the problems of the others."""
     datasets: dict[str, Dataset] = {}
     for label, entry, route in _dataset_entries(text):
         try:
-            if not report.doubtful.has(*route):
-                datasets[label] = _dataset(label, entry, text.seed, root, route, environment)
+            datasets[label] = _dataset(label, entry, text.seed, root, route, environment)
         except SpecError as error:
-            report.add(root.where(route), error, route)
+            problems += [(root.where(route), problem) for problem in error.problems]
     return datasets
 
 
-def _claims(text: SpecText, root: Node, report: _Report) -> list[Claim]:
-    """Return the claims that can be parsed."""
+def _claims(text: SpecText, root: Node, problems: list[PlacedProblem]) -> list[Claim]:
+    """Return the claims that can be parsed, and add the problems of the others."""
     claims: list[Claim] = []
+    valid = len(problems)
     for i, line in enumerate(text.hypotheses):
         mark = root.where(("hypotheses", i))
         try:
             claims.append(parse_claim(line, str(mark)))
             check_claim(claims[-1], str(mark))
         except SpecError as error:
-            report.add(mark, error, ("hypotheses",))
-    if len(claims) == len(text.hypotheses):
-        report.problems += _repeated_claims(claims, root)
+            problems += [(mark, problem) for problem in error.problems]
+    if len(problems) == valid:
+        problems += _repeated_claims(claims, root)
     return claims
 
 
@@ -245,14 +169,8 @@ def _repeated_claims(claims: Sequence[Claim], root: Node) -> Iterator[PlacedProb
 
 
 def team_members(names: str | tuple[str, ...], agents: Mapping[str, Agent]) -> tuple[str, ...]:
-    """Return the members of a team; the first agent replaces unknown ones, so that the team keeps its size."""
-    placeholder = next(iter(agents))
-    return tuple(agents) if isinstance(names, str) else tuple(n if n in agents else placeholder for n in names)
-
-
-def _mark_of(problem: Problem) -> Mark:
-    file, line, column = problem.where.rsplit(":", 2)
-    return Mark(file, int(line), int(column))
+    """Return the names of the members of a team."""
+    return tuple(agents) if isinstance(names, str) else names
 
 
 TRAINED = "trained/"

@@ -26,7 +26,6 @@ from cortexdsl.core import Cell, Family, Model, StoppingRule
 from cortexdsl.core.metrics import TEXT_METRICS
 from cortexdsl.engine.methods import debating_roles, max_rounds
 from cortexdsl.errors import InputError, Problem, SpecError, nearest
-from cortexdsl.language.error_recovery import Doubtful
 from cortexdsl.language.nodes import Route, dotted
 from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.spec import Spec
@@ -35,20 +34,11 @@ from cortexdsl.tasks.judging import PROMPT, can_be_judged, text_scores
 from cortexdsl.tasks.task import Task
 
 
-def resolve_families(
-    spec: Spec, cells: Sequence[Cell], doubtful: Doubtful
-) -> tuple[tuple[Family, ...], tuple[Problem, ...]]:
+def resolve_families(spec: Spec, cells: Sequence[Cell]) -> tuple[tuple[Family, ...], tuple[Problem, ...]]:
     """Turn the names in `analysis.families` into cells.
 
     `all` is every cell, `grid` every cell of a grid, `grid.AXIS` those that vary that axis; the reference itself
     is left out of these. A method's name is its base cell.
-
-    Parameters
-    ----------
-    spec : Spec
-    cells : sequence of Cell
-    doubtful : Doubtful
-        Methods that could not be resolved: families that name them are skipped.
 
     Returns
     -------
@@ -60,8 +50,6 @@ def resolve_families(
     families = []
     for name, text in spec.text.analysis.families.items():
         words = (text.compare,) if isinstance(text.compare, str) else text.compare
-        if any(doubtful.has(section, word.partition("[")[0]) for word in (*words, text.to) for section in _SECTIONS):
-            continue
         here = _Family(spec, name, named, problems)
         before = len(problems)
         to = here.cell(("to",), text.to)
@@ -70,14 +58,11 @@ def resolve_families(
             several = _several(word, cells)
             named_cells = here.single(i, word, to, text.to, compare) if several is None else several
             compare += [cell for cell in named_cells if cell not in (to, *compare)]
-        if not compare and len(problems) == before and not doubtful.has("methods"):
+        if not compare and len(problems) == before:
             what = f"family {name} compares {text.to} with nothing else"
             problems.append(spec.problem(here.route("compare"), what, "name the cells that it compares"))
         families.append(Family(name, tuple(compare), to, text.correction or spec.text.analysis.correction))
     return tuple(families), tuple(problems)
-
-
-_SECTIONS = ("methods", "grid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,20 +107,15 @@ def _several(word: str, cells: Sequence[Cell]) -> list[str] | None:
     return None
 
 
-_DOUBTED = ("methods", "grid", "teams", "agents", "protocols", "models", "datasets")
-
-
-def unanswerable_claims(spec: Spec, cells: Sequence[Cell], doubtful: Doubtful) -> Iterator[Problem]:
+def unanswerable_claims(spec: Spec, cells: Sequence[Cell]) -> Iterator[Problem]:
     """Yield a problem for each claim that no run of these cells can answer, or whose answer needs no run.
 
     Such claims name a value that the grid does not have, a round that no debate reaches, an agent that does not debate,
-    or they compare a mean with itself under another name. Nothing is yielded if the cells themselves have problems.
+    or they compare a mean with itself under another name.
     """
-    if any(route[0] in _DOUBTED for route in doubtful.routes):
-        return
     arms = [GridArm(cell.name, cell.method, cell.aliases, cell.axes) for cell in cells]
     by_name = {cell.name: cell for cell in cells}
-    for i, claim in spec.claims:
+    for i, claim in enumerate(spec.hypotheses):
         route = ("hypotheses", i)
         try:
             designs = list(_leaves(design_of(claim, arms)))

@@ -9,12 +9,12 @@ from typing import TypeAlias
 
 from cortexdsl.core import Cell, Family, SitePlace, StoppingRule
 from cortexdsl.errors import DataError, InputError, Problem, SpecDataError, SpecError
-from cortexdsl.language.methods.arms import MethodArm, validate_arms
+from cortexdsl.language.methods.arms import MethodArm, arms
 from cortexdsl.language.nodes import Mark, Route
-from cortexdsl.language.problems import add_new, in_order, sorted_by_place
+from cortexdsl.language.problems import add_new, sorted_by_place
 from cortexdsl.language.prompts.template_problems import template_problems
 from cortexdsl.language.prompts.templates import Templates
-from cortexdsl.language.spec import Spec, validate_spec
+from cortexdsl.language.spec import Spec, load_spec
 from cortexdsl.plan.analysis import (
     judge_model,
     resolve_families,
@@ -71,10 +71,10 @@ class Compilation:
         """Return the compilation with more problems, in the order of places."""
         problems = list(self.problems)
         add_new(problems, more)
-        is_text_right = self.is_text_right and len(problems) == len(self.problems)
+        if len(problems) == len(self.problems):
+            return self
         files = [] if self.spec is None else [self.spec.path, *self.spec.files]
-        plan = None if problems else self.plan
-        return replace(self, plan=plan, problems=sorted_by_place(problems, files), is_text_right=is_text_right)
+        return replace(self, plan=None, problems=sorted_by_place(problems, files), is_text_right=False)
 
 
 Compiler: TypeAlias = Callable[[str, str | None], Plan]
@@ -121,48 +121,56 @@ def validate_experiment(name: str, *, experiment: str | None = None) -> Compilat
         There is no such spec, or a file of it is not YAML.
     """
     path = spec_path(name)
-    spec, text_problems = validate_spec(path)
-    problems = list(in_order(text_problems))
-    if spec is None:
-        return Compilation(None, None, sorted_by_place(problems, [path]))
-    spec, weight_problems = pin_spec_weights(spec)
-    add_new(problems, weight_problems)
+    files = [path]
+    try:
+        spec = load_spec(path)
+        files += spec.files
+        return _compiled(pin_spec_weights(spec), path, experiment)
+    except SpecError as error:
+        return Compilation(None, None, sorted_by_place(error.problems, files))
+
+
+def _compiled(spec: Spec, path: Path, experiment: str | None) -> Compilation:
+    """Compile a spec whose sections are valid.
+
+    Raises
+    ------
+    SpecError
+        All problems of the first stage that has some: methods, templates, what the experiment does with its cells.
+    """
     templates = Templates(_prompt_folders(path))
-    resolved = validate_arms(spec, pin_weights)
-    add_new(problems, resolved.problems)
-    sound, prompts = _with_templates(resolved.arms, templates, problems)
-    doubtful = resolved.doubtful.with_(*(("methods", arm.method) for arm in resolved.arms if arm not in sound))
+    resolved = arms(spec, pin_weights)
+    prompts = _check_templates(resolved, templates)
     tasks, data_problems = _tasks(spec)
     layout = Layout(f"results/{experiment or experiment_name(path)}")
-    trained = resolve_trainings(spec, sound, tasks, templates, layout)
-    add_new(problems, trained.problems)
-    data_problems += trained.lost
-    spec, sound = trained.spec, list(trained.arms)
-    cells, more = merge_cells(spec, sound, templates)
-    add_new(problems, more)
-    add_new(problems, unanswerable_claims(spec, cells, doubtful))
-    families, more = resolve_families(spec, cells, doubtful)
-    add_new(problems, more)
-    whatifs, more = resolve_whatifs(spec, cells, doubtful)
-    add_new(problems, more)
-    add_new(problems, missing_modules(spec))
-    if not spec.doubtful.has("models"):
-        add_new(problems, _problems_of(lambda: check_providers(spec)))
-    if not spec.doubtful.has("models") and not spec.doubtful.has("limits"):
-        add_new(problems, _problems_of(lambda: check_costs(spec, cells, judge_model(spec))))
-    is_text_right = not problems
-    problems += data_problems
+    trained = resolve_trainings(spec, resolved, tasks, templates, layout)
+    problems, data_problems = list(trained.problems), [*data_problems, *trained.lost]
+    spec = trained.spec
+    cells, more = merge_cells(spec, trained.arms, templates)
+    problems += more
+    problems += unanswerable_claims(spec, cells)
+    families, more = resolve_families(spec, cells)
+    problems += more
+    whatifs, more = resolve_whatifs(spec, cells)
+    problems += more
+    problems += missing_modules(spec)
+    problems += _problems_of(lambda: check_providers(spec))
+    problems += _problems_of(lambda: check_costs(spec, cells, judge_model(spec)))
+    if problems:
+        raise SpecError(problems)
     plan = None
-    if cells and is_text_right and not data_problems:
-        try:
-            plan = _plan(spec, path, layout, experiment, cells, tasks, families, whatifs, trained.trainings, templates)
-        except SpecError as error:
-            problems += error.problems
-            is_text_right = False
-    files = [spec.path, *spec.files]
-    places = {arm.name: arm.places for arm in sound}
+    if not data_problems:
+        plan = _plan(spec, path, layout, experiment, cells, tasks, families, whatifs, trained.trainings, templates)
     return Compilation(
-        spec, plan, sorted_by_place(problems, files), cells, tasks, templates, prompts, places, is_text_right
+        spec,
+        plan,
+        sorted_by_place(data_problems, [path, *spec.files]),
+        cells,
+        tasks,
+        templates,
+        prompts,
+        {arm.name: arm.places for arm in trained.arms},
+        is_text_right=True,
     )
 
 
@@ -174,18 +182,23 @@ def _problems_of(check: Callable[[], object]) -> tuple[Problem, ...]:
     return ()
 
 
-def _with_templates(
-    arms: Sequence[MethodArm], templates: Templates, problems: list[Problem]
-) -> tuple[list[MethodArm], dict[str, str]]:
-    """Return the arms whose templates can be read and fit their steps, and where each template is named."""
-    sound, prompts = [], {}
-    for arm in arms:
-        wrong = [problem for step in arm.debate.steps.values() for problem in template_problems(step, arm, templates)]
-        add_new(problems, wrong)
-        prompts.update({prompt: str(arm.prompts[s.name]) for s in arm.debate.steps.values() for prompt in s.prompts})
-        if not wrong:
-            sound.append(arm)
-    return sound, prompts
+def _check_templates(resolved: Sequence[MethodArm], templates: Templates) -> dict[str, str]:
+    """Return where each template is named.
+
+    Raises
+    ------
+    SpecError
+        A template cannot be read or does not fit its step.
+    """
+    prompts: dict[str, str] = {}
+    problems: list[Problem] = []
+    for arm in resolved:
+        for step in arm.debate.steps.values():
+            problems += template_problems(step, arm, templates)
+            prompts.update(dict.fromkeys(step.prompts, str(arm.prompts[step.name])))
+    if problems:
+        raise SpecError(problems)
+    return prompts
 
 
 def _tasks(spec: Spec) -> tuple[dict[str, Task], list[Problem]]:

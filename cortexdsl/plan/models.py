@@ -23,10 +23,15 @@ from cortexdsl.models.transports.registry import refused_options_of, runs_here, 
 from cortexdsl.models.transports.tool import PYTHON, SEARCH, source_of
 
 
-def pin_spec_weights(spec: Spec) -> tuple[Spec, tuple[Problem, ...]]:
-    """Return a spec whose models have the digest of their weights, and the problems with their folders.
+def pin_spec_weights(spec: Spec) -> Spec:
+    """Return a spec whose models have the digest of their weights.
 
     `parameters` and `tokens` are those of the model's card if the spec gives none.
+
+    Raises
+    ------
+    SpecError
+        All problems with folders of weights.
     """
     models: dict[str, Model] = {}
     problems = []
@@ -36,19 +41,18 @@ def pin_spec_weights(spec: Spec) -> tuple[Spec, tuple[Problem, ...]]:
         except InputError as error:
             what, _, remedy = str(error).partition("\n")
             problems.append(spec.problem(("models", name, "model"), what, remedy.strip()))
-    if not any(model is not spec.models[name] for name, model in models.items()):
-        return spec, tuple(problems)
+    if problems:
+        raise SpecError(problems)
 
     def updated(agent: Agent) -> Agent:
-        return replace(agent, model=models.get(agent.model.name, agent.model))
+        return replace(agent, model=models[agent.model.name])
 
-    pinned = replace(
+    return replace(
         spec,
-        models=MappingProxyType({**spec.models, **models}),
+        models=MappingProxyType(models),
         agents=MappingProxyType({name: updated(agent) for name, agent in spec.agents.items()}),
         teams=MappingProxyType({name: tuple(map(updated, team)) for name, team in spec.teams.items()}),
     )
-    return pinned, tuple(problems)
 
 
 def pin_weights(model: Model) -> Model:

@@ -10,7 +10,6 @@ from cortexdsl.core import Cell, Debate, Method, RandomEdges, Sparse, Without
 from cortexdsl.engine.ablation import why_needed
 from cortexdsl.engine.methods import debating_agents
 from cortexdsl.errors import InputError, Problem, nearest
-from cortexdsl.language.error_recovery import Doubtful
 from cortexdsl.language.grammar.counterfactuals import LeftOut, WhatifText, parse_left_out
 from cortexdsl.language.methods.grid import point_slug
 from cortexdsl.language.spec import Spec
@@ -68,16 +67,12 @@ def _why_fixed(cell: Cell) -> tuple[str, str] | None:
     return what, "name a cell that is not matched by grow"
 
 
-def resolve_whatifs(
-    spec: Spec, cells: Sequence[Cell], doubtful: Doubtful
-) -> tuple[tuple[Whatif, ...], tuple[Problem, ...]]:
+def resolve_whatifs(spec: Spec, cells: Sequence[Cell]) -> tuple[tuple[Whatif, ...], tuple[Problem, ...]]:
     """Return the counterfactuals of a spec, and the problems with them."""
     named = {name: cell for cell in cells for name in (cell.name, *cell.aliases)}
     whatifs: list[Whatif] = []
     problems: list[Problem] = []
     for name, text in spec.text.whatif.items():
-        if any(doubtful.has(section, name.partition("[")[0]) for section in ("methods", "grid")):
-            continue
         if name not in named:
             what, remedy = f"whatif: there is no cell {name!r}", nearest(name, named, say="cells")
             problems.append(spec.problem(("whatif", name), what, remedy))

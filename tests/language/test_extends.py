@@ -68,7 +68,7 @@ def test_a_part_that_two_parts_share_is_no_circle(tmp_path: Path) -> None:
     for name, text in {"_a": "extends: _c.yaml", "_b": "extends: _c.yaml", "_c": "seed: 5"}.items():
         (tmp_path / f"{name}.yaml").write_text(text)
     (tmp_path / "s.yaml").write_text("extends: [_a.yaml, _b.yaml]\n")
-    node, files, _ = read_extended(tmp_path / "s.yaml")
+    node, files = read_extended(tmp_path / "s.yaml")
     assert node.plain() == {"seed": 5}
     assert [file.name for file in files] == ["_c.yaml", "_a.yaml", "_b.yaml", "s.yaml"]
 

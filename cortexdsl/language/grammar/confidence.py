@@ -35,23 +35,11 @@ ConfidenceText: TypeAlias = Annotated[
 ]
 
 
-class ConfidenceEntry(StrictEntry):
-    """The one word of a method, so that a value of a grid is checked as one of a method."""
-
-    confidence: ConfidenceText
-
-
 DebateConfidenceWord: TypeAlias = Literal["votes", "weighted", "linear", "log_odds", "verifier"]
 DebateConfidenceText: TypeAlias = Annotated[
     DebateConfidenceWord | VerifierForm,
     OneOf(),
 ]
-
-
-class DebateConfidenceEntry(StrictEntry):
-    """The one word of a method, so that a value of a grid is checked as one of a method."""
-
-    debate_confidence: DebateConfidenceText
 
 
 class DeferText(StrictEntry):
@@ -69,19 +57,7 @@ class DeferText(StrictEntry):
     to: Text = Field(description="The method that answers instead: its name, or METHOD[SETTING=VALUE].")
 
 
-class DeferEntry(StrictEntry):
-    """The one word of a method, so that a value of a grid is checked as one of a method."""
-
-    defer: DeferText
-
-
 PlaceboText: TypeAlias = Annotated[
     PlaceboKind | Annotated[dict[Variable, PlaceboKind], Field(min_length=1)],
     OneOf(),
 ]
-
-
-class PlaceboEntry(StrictEntry):
-    """The one word of a method, so that a value of a grid is checked as one of a method."""
-
-    placebo: PlaceboText

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -10,12 +9,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from cortexdsl.core import FREE, Agent, GrowthStep, Match, Method, Model, SitePlace
+from cortexdsl.core import Agent, GrowthStep, Match, Method, Model, SitePlace
+from cortexdsl.engine.methods import pool_sources
 from cortexdsl.errors import InputError, Problem, SpecError, nearest
-from cortexdsl.language.error_recovery import Doubtful
 from cortexdsl.language.grammar.confidence import DeferText
 from cortexdsl.language.grammar.speakers import ModelText
-from cortexdsl.language.methods.casting import MethodChoice, defer_of
+from cortexdsl.language.methods.casting import MethodChoice
 from cortexdsl.language.methods.claimed import Points, arm_name, claim_problems, unknown_arm
 from cortexdsl.language.methods.deferral import with_defers
 from cortexdsl.language.methods.fit import AgentCount, excessive_counts
@@ -84,31 +83,8 @@ class MethodArm:
     defer: DeferText | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ValidatedArms:
-    """The arms that can be resolved, the problems of the others, and the entries that are doubtful because of them."""
-
-    arms: tuple[MethodArm, ...]
-    problems: tuple[Problem, ...]
-    doubtful: Doubtful
-
-
-def arms(spec: Spec) -> tuple[MethodArm, ...]:
+def arms(spec: Spec, completed: Callable[[Model], Model] = lambda model: model) -> tuple[MethodArm, ...]:
     """Resolve every method and grid point of a spec: methods in their order, each before its points.
-
-    Raises
-    ------
-    SpecError
-        The problems of all arms: unknown protocols, settings, axes, values that do not fit.
-    """
-    validated = validate_arms(spec)
-    if validated.problems:
-        raise SpecError(validated.problems)
-    return validated.arms
-
-
-def validate_arms(spec: Spec, completed: Callable[[Model], Model] = lambda model: model) -> ValidatedArms:
-    """Resolve the valid arms of a spec, and return the problems of the others.
 
     Parameters
     ----------
@@ -116,6 +92,12 @@ def validate_arms(spec: Spec, completed: Callable[[Model], Model] = lambda model
     completed : callable
         Adds facts that the entry of a model does not have. It is applied to the models that a grid point changes, whose
         entries are read again. An InputError of it is a problem of the spec.
+
+    Raises
+    ------
+    SpecError
+        The problems of all arms: unknown protocols, settings, axes, values that do not fit. If there are none: the
+        problems between arms.
     """
     report = _Report()
     for name, inline in _inline(spec).items():
@@ -123,108 +105,77 @@ def validate_arms(spec: Spec, completed: Callable[[Model], Model] = lambda model
             protocol_of(name, inline, ("protocols", name))
     resolved: dict[str, MethodArm] = {}
     for method, node in spec.node.mapping()["methods"].mapping().items():
-        if "protocol" not in node.mapping() or ("methods", method) in spec.doubtful.routes:
-            report.failed.add(method)
-            continue
         for arm in _method_arms(spec, method, node, completed, report):
             resolved.setdefault(arm.name, arm)
-    doubtful = spec.doubtful.with_(*(("methods", method) for method in report.failed))
-    excessive = excessive_counts(count for arm in resolved.values() for count in arm.counts)
+    report.refuse()
     points = {name: (arm.method, arm.axes) for name, arm in resolved.items()}
+    problems = excessive_counts(count for arm in resolved.values() for count in arm.counts)
+    for arm in resolved.values():
+        problems += _without_source(spec, arm)
+    debates = {name: arm.debate for name, arm in resolved.items()}
     rules = {name: arm.defer for name, arm in resolved.items() if arm.defer is not None}
     budgeted = {name for name, arm in resolved.items() if arm.match is not None}
-    debates = {name: arm.debate for name, arm in resolved.items()}
-    whole, unanswered = with_defers(spec, debates, rules, budgeted, points, doubtful)
-    answered = {name: replace(arm, debate=whole[name]) for name, arm in resolved.items() if name in whole}
-    matched, unmatched = _matched(spec, answered, points, doubtful)
-    lost = {arm.method for arm in resolved.values()} - {arm.method for arm in matched}
-    return ValidatedArms(
-        _distinct(matched),
-        (*report.problems.values(), *excessive, *unanswered, *unmatched),
-        doubtful.with_(*(("methods", method) for method in lost)),
-    )
+    with report.problems_of():
+        debates = with_defers(spec, debates, rules, budgeted, points)
+    problems += claim_problems(spec, points, {name: debate.wordings for name, debate in debates.items()})
+    matched = list(_matched(spec, resolved.values(), points, problems))
+    report.refuse(problems)
+    return _distinct(replace(arm, debate=debates[arm.name]) for arm in matched)
 
 
 class _Report:
-    """Problems by place and remedy (one value may be invalid in many arms), and the methods that have some."""
+    """Problems by place and remedy: one value may be invalid in many arms."""
 
     def __init__(self) -> None:
         self.problems: dict[tuple[str, str], Problem] = {}
-        self.failed: set[str] = set()
 
     @contextmanager
-    def problems_of(self, method: str = "") -> Iterator[None]:
+    def problems_of(self) -> Iterator[None]:
         """Add the problems of what is done within."""
         try:
             yield
         except SpecError as error:
             self.problems = {(problem.where, problem.remedy): problem for problem in error.problems} | self.problems
-            self.failed |= {method} - {""}
+
+    def refuse(self, more: Iterable[Problem] = ()) -> None:
+        """Raise all problems, if there are any."""
+        if problems := [*self.problems.values(), *dict.fromkeys(more)]:
+            raise SpecError(problems)
 
 
 def _method_arms(
     spec: Spec, method: str, node: Node, completed: Callable[[Model], Model], report: _Report
 ) -> Iterator[MethodArm]:
-    """Yield the arms of a method that can be resolved."""
-    protocol: Protocol | None = None
-    with report.problems_of(method):
+    """Yield the arms of a method that can be resolved. A problem of the method itself is one of all its points."""
+    with report.problems_of():
         protocol = _protocol(spec, node)
-    if protocol is None:
-        return
-    points: list[dict[str, Node]] = [{}]
-    with report.problems_of(method):
-        points += grid_points(spec, method, protocol)
-    for axes in points:
-        arm: MethodArm | None = None
-        with report.problems_of(method):
-            arm = _arm(spec, method, node, protocol, axes, completed)
-        if arm is not None:
+        points: list[dict[str, Node]] = []
+        with report.problems_of():
+            points = grid_points(spec, method, protocol)
+        yield _arm(spec, method, node, protocol, {}, completed)
+        for point in points:
+            with report.problems_of():
+                yield _arm(spec, method, node, protocol, point, completed)
+
+
+def _matched(spec: Spec, resolved: Iterable[MethodArm], points: Points, problems: list[Problem]) -> Iterator[MethodArm]:
+    """Yield the arms with the names of the arms whose budgets they have, and add the problems of the others."""
+    for arm in resolved:
+        if arm.match is None:
             yield arm
-        elif not axes:  # a problem of the method is one of all its points
-            return
+        elif target := arm_name(points, arm.match.cell):
+            yield replace(arm, match=replace(arm.match, cell=target))
+        else:
+            problems.append(unknown_arm(spec, ("methods", arm.method, "match", arm.match.unit), arm.match.cell, points))
 
 
-def _matched(
-    spec: Spec, resolved: Mapping[str, MethodArm], points: Points, doubtful: Doubtful
-) -> tuple[list[MethodArm], list[Problem]]:
-    """Return the arms whose match exists, with the name of the matched arm, and the problems of claims and matches."""
-    wordings = {name: arm.debate.wordings for name, arm in resolved.items()}
-    found = claim_problems(spec, points, wordings)
-    problems = [problem for problem in found if not _names_doubtful(spec, problem, doubtful)]
-    matched = []
-    for arm in resolved.values():
-        problems += _without_source(spec, arm)
-        target = arm_name(points, arm.match.cell) if arm.match else None
-        if arm.match and target is None:
-            if not arm.axes and not doubtful.has("methods", arm.match.cell.partition("[")[0]):
-                route = ("methods", arm.method, "match", arm.match.unit)
-                problems.append(unknown_arm(spec, route, arm.match.cell, points))
-            continue
-        matched.append(replace(arm, match=replace(arm.match, cell=target)) if arm.match and target else arm)
-    return matched, list(dict.fromkeys(problems))
-
-
-def _names_doubtful(spec: Spec, problem: Problem, doubtful: Doubtful) -> bool:
-    """Return whether the claim of a problem names a doubtful method or dataset."""
-    claims = [line for i, line in enumerate(spec.text.hypotheses) if spec.where(("hypotheses", i)) == problem.where]
-    words = {word for line in claims for word in re.findall(r"[\w+.\-]+", line)}
-    invalid = {route[1] for route in doubtful.routes if route[0] in ("methods", "grid", "datasets") and len(route) > 1}
-    whole = any(len(route) == 1 and route[0] in ("methods", "grid", "datasets") for route in doubtful.routes)
-    return bool(claims) and (whole or bool(words & invalid))
-
-
-def _without_source(spec: Spec, arm: MethodArm) -> list[Problem]:
-    """Return the pools of an arm without a knowledge entry."""
+def _without_source(spec: Spec, arm: MethodArm) -> Iterator[Problem]:
+    """Yield the pools of an arm without a knowledge entry."""
     route = ("methods", arm.method, "pool")
-    pools = {name: None for step in arm.debate.steps.values() for name in step.material.get("pool", ())}
-    known = spec.text.knowledge
-    return [
-        spec.problem(
-            route, f"{dotted(route)}: there is no knowledge entry {name}", nearest(name, known, say="knowledge")
-        )
-        for name in pools
-        if name not in known and not spec.doubtful.has("knowledge", name)
-    ]
+    for name in pool_sources(arm.debate):
+        if name not in spec.text.knowledge:
+            what = f"{dotted(route)}: there is no knowledge entry {name}"
+            yield spec.problem(route, what, nearest(name, spec.text.knowledge, say="knowledge"))
 
 
 def _protocol(spec: Spec, method: Node) -> Protocol:
@@ -270,7 +221,7 @@ def _arm(
         places=resolved.places,
         trainings=MappingProxyType({each.name: each for each in trainings.values()}),
         steps=steps,
-        defer=defer_of(choice.node.find(("defer",)), choice.label),
+        defer=resolved.defer,
     )
 
 
@@ -299,16 +250,7 @@ def _choice(
     models = {key: as_trained(model, trainings) for key, model in models.items()}
     agents = {key: replace(agent, model=models[agent.model.name]) for key, agent in spec.agents.items()}
     team = _team(spec, chosen, agents, axes)
-    choice = MethodChoice(
-        f"methods.{name}", chosen, team, agents, models, _tools(spec), ("agents",) not in spec.doubtful.routes
-    )
-    return choice, trainings
-
-
-def _tools(spec: Spec) -> Mapping[str, Model]:
-    """Return the tools of a spec, with placeholders for invalid ones."""
-    invalid = {str(route[1]) for route in spec.doubtful.routes if route[0] == "tools" and len(route) > 1}
-    return {**{name: Model(name, "tool/calculator", price=FREE) for name in invalid}, **spec.tools}
+    return MethodChoice(f"methods.{name}", chosen, team, agents, models, spec.tools), trainings
 
 
 def _model(name: str, node: Node, completed: Callable[[Model], Model]) -> Model:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from cortexdsl.core import (
-    BY_VOTES,
     STATED,
     Agent,
     DebateConfidence,
@@ -22,19 +21,11 @@ from cortexdsl.core import (
 )
 from cortexdsl.engine.methods import debating_roles, scheduled_choices, with_each_model
 from cortexdsl.errors import nearest
-from cortexdsl.language.grammar.confidence import (
-    SAMPLES,
-    ConfidenceEntry,
-    ConsistencyForm,
-    DebateConfidenceEntry,
-    DeferEntry,
-    DeferText,
-    PlaceboEntry,
-    VerifierForm,
-)
+from cortexdsl.language.grammar.confidence import SAMPLES, ConsistencyForm, VerifierForm
+from cortexdsl.language.grammar.experiment import MethodText
 from cortexdsl.language.grammar.protocol import ModelForm, ModelOfForm, ToolForm
 from cortexdsl.language.grammar.steps import ELSE, SayForm, VariantsForm
-from cortexdsl.language.nodes import Node, Route, refuse
+from cortexdsl.language.nodes import Node, Route, dotted, refuse
 from cortexdsl.language.problems import validate
 from cortexdsl.language.protocol.settings import Substitution
 
@@ -56,8 +47,6 @@ class MethodChoice:
     agents : mapping of name to Agent
         All agents of the spec, for roles that name some.
     models, tools : mapping of name to Model
-    is_cast : bool
-        False if the agents are unknown: only what does not depend on them is checked, and nothing is resolved.
     """
 
     label: str
@@ -66,7 +55,6 @@ class MethodChoice:
     agents: Mapping[str, Agent] = field(default_factory=dict)
     models: Mapping[str, Model] = field(default_factory=dict)
     tools: Mapping[str, Model] = field(default_factory=dict)
-    is_cast: bool = True
 
 
 # ---------------------------------------------------------------- roles to agents
@@ -257,89 +245,76 @@ LOGPROBS = "logprobs"
 """The option that requests the probabilities of the tokens of a reply."""
 
 
-def with_confidence(method: Method, written: Node | None, label: str, models: Mapping[str, Model]) -> Method:
-    """Return a method with the source of confidence that its entry names.
+_CHECKED = ("confidence", "placebo", "debate_confidence", "defer")
+"""Words of a method whose values may be those of a grid."""
 
-    Parameters
-    ----------
-    method : Method
-    written : Node or None
-        The value of `confidence:`; None if there is none.
-    label : str
-        What messages call the method.
-    models : mapping of name to Model
+
+def method_words(choice: MethodChoice, protocol: str) -> MethodText:
+    """Return the words of a method at a point of its grid.
 
     Raises
     ------
     SpecError
-        There is no such form or model, or an agent's model has no probabilities of tokens.
+        A value does not fit.
     """
-    measure = STATED if written is None else _measure(written, label, models)
-    if measure.source == "logprob":
-        assert written is not None
-        method = _with_logprobs(method, written, label)
+    node = choice.node
+    words = {word: node.mapping()[word] for word in _CHECKED if word in node.mapping()}
+    entry = Node({"protocol": Node(protocol, node.mark), **words}, node.mark, node.keys)
+    return validate(MethodText, entry, lambda route: dotted((choice.label, *route)))
+
+
+def with_confidence(method: Method, words: MethodText, choice: MethodChoice) -> Method:
+    """Return a method with the source of confidence that its entry names.
+
+    Raises
+    ------
+    SpecError
+        There is no such model, or an agent's model has no probabilities of tokens.
+    """
+    match words.confidence:
+        case "consistency":
+            measure = Measure("consistency", SAMPLES)
+        case ConsistencyForm(consistency=samples):
+            measure = Measure("consistency", samples)
+        case "verifier" | VerifierForm() as verifier:
+            measure = Measure("verifier", verifier=_verifier(verifier, "confidence", choice), prompt=PROMPT)
+        case "logprob":
+            method, measure = _with_logprobs(method, choice), Measure("logprob")
+        case _:
+            measure = STATED
     return replace(method, confidence=measure)
 
 
-def _measure(written: Node, label: str, models: Mapping[str, Model]) -> Measure:
-    entry = Node({"confidence": written}, written.mark)
-    source = validate(ConfidenceEntry, entry, lambda route: f"{label}.{'.'.join(map(str, route))}").confidence
-    match source:
-        case "consistency":
-            return Measure("consistency", SAMPLES)
-        case ConsistencyForm():
-            return Measure("consistency", source.consistency)
-        case "verifier":
-            return Measure("verifier", prompt=PROMPT)
-        case VerifierForm():
-            if source.verifier not in models:
-                what = f"{label}.confidence: there is no model {source.verifier}"
-                refuse(written.where(("verifier",)), what, nearest(source.verifier, models, say="models"))
-            return Measure("verifier", verifier=models[source.verifier], prompt=PROMPT)
-        case _:
-            return Measure(source)
-
-
-def debate_confidence_of(written: Node | None, label: str, models: Mapping[str, Model]) -> DebateConfidence:
-    """Return how the confidence of a debate as a whole is determined.
-
-    Parameters
-    ----------
-    written : Node or None
-        The value of `debate_confidence:`; None if there is none.
-    label : str
-        What messages call the method.
-    models : mapping of name to Model
+def with_debate_confidence(method: Method, words: MethodText, choice: MethodChoice) -> Method:
+    """Return a method with the source of the confidence of a debate that its entry names.
 
     Raises
     ------
     SpecError
-        There is no such form or model.
+        There is no such model.
     """
-    if written is None:
-        return BY_VOTES
-    entry = Node({"debate_confidence": written}, written.mark)
-    value = validate(
-        DebateConfidenceEntry, entry, lambda route: f"{label}.{'.'.join(map(str, route))}"
-    ).debate_confidence
-    if isinstance(value, VerifierForm):
-        if value.verifier not in models:
-            what = f"{label}.debate_confidence: there is no model {value.verifier}"
-            refuse(written.where(("verifier",)), what, nearest(value.verifier, models, say="models"))
-        return DebateConfidence("verifier", models[value.verifier], PROMPT)
-    return DebateConfidence(value, prompt=PROMPT if value == "verifier" else "")
+    source = words.debate_confidence
+    if source == "verifier" or isinstance(source, VerifierForm):
+        how = DebateConfidence("verifier", _verifier(source, "debate_confidence", choice), PROMPT)
+    else:
+        how = DebateConfidence(source)
+    return replace(method, debate_confidence=how)
 
 
-def defer_of(written: Node | None, label: str) -> DeferText | None:
-    """Return the rule by which a method hands questions on, as written; None if there is none."""
-    if written is None:
+def _verifier(written: str | VerifierForm, word: str, choice: MethodChoice) -> Model | None:
+    """Return the model that verifies; None for each agent's own."""
+    if isinstance(written, str):
         return None
-    entry = Node({"defer": written}, written.mark)
-    return validate(DeferEntry, entry, lambda route: f"{label}.{'.'.join(map(str, route))}").defer
+    if written.verifier not in choice.models:
+        what = f"{choice.label}.{word}: there is no model {written.verifier}"
+        remedy = nearest(written.verifier, choice.models, say="models")
+        refuse(choice.node.where((word, "verifier")), what, remedy)
+    return choice.models[written.verifier]
 
 
-def _with_logprobs(method: Method, written: Node, label: str) -> Method:
+def _with_logprobs(method: Method, choice: MethodChoice) -> Method:
     """Return a method whose answering models are asked for logprobs."""
+    label, mark = choice.label, choice.node.where(("confidence",))
     answering = {step.role for step in method.steps.values() if step.reads == "answer"}
     names = {agent.name for role in answering for agent in method.cast[role]}
 
@@ -348,9 +323,9 @@ def _with_logprobs(method: Method, written: Node, label: str) -> Method:
             return model
         if model.is_program:
             what = f"{label}.confidence: {who} is {model.model}, which has no probabilities of tokens"
-            refuse(written.mark, what, "use consistency or verifier, or another model")
+            refuse(mark, what, "use consistency or verifier, or another model")
         if model.options.get(LOGPROBS) is False:
-            refuse(written.mark, f"{label}.confidence: model {model.name} says logprobs: false", "remove that option")
+            refuse(mark, f"{label}.confidence: model {model.name} says logprobs: false", "remove that option")
         return replace(model, options=MappingProxyType({**model.options, LOGPROBS: True}))
 
     def speaking(agent: Agent) -> Agent:
@@ -366,7 +341,7 @@ def _with_logprobs(method: Method, written: Node, label: str) -> Method:
     return replace(method, cast=MappingProxyType(cast), steps=MappingProxyType(steps))
 
 
-def with_placebo(method: Method, written: Node | None, label: str) -> Method:
+def with_placebo(method: Method, words: MethodText, choice: MethodChoice) -> Method:
     """Return a method with the placebo that its entry names.
 
     A word is for all steps in which debaters hear others; a mapping names steps. The other steps keep what the protocol
@@ -375,25 +350,24 @@ def with_placebo(method: Method, written: Node | None, label: str) -> Method:
     Raises
     ------
     SpecError
-        There is no such kind or step, or a step hears nobody.
+        There is no such step, or a step hears nobody.
     """
-    if written is None:
+    if "placebo" not in words.model_fields_set:
         return method
-    entry = Node({"placebo": written}, written.mark)
-    placebo = validate(PlaceboEntry, entry, lambda route: f"{label}.{'.'.join(map(str, route))}").placebo
+    placebo, node = words.placebo, choice.node
     debating = debating_roles(method)
     hearing = [name for name, step in method.steps.items() if not isinstance(step.hears, Nobody | Self)]
     if isinstance(placebo, str):
         kinds: dict[str, PlaceboKind] = {name: placebo for name in hearing if method.steps[name].role in debating}
         if not kinds and placebo != "none":
-            what = f"{label}.placebo: no debater hears another one in {method.protocol}"
-            refuse(written.mark, what, "remove it: this method has nothing that a placebo replaces")
+            what = f"{choice.label}.placebo: no debater hears another one in {method.protocol}"
+            refuse(node.where(("placebo",)), what, "remove it: this method has nothing that a placebo replaces")
     else:
         kinds = dict(placebo)
         for name in kinds:
             if name not in hearing:
                 reason = f"step {name} hears no other agent" if name in method.steps else f"there is no step {name}"
                 remedy = nearest(name, hearing, say="steps that hear others")
-                refuse(written.key_mark((name,)), f"{label}.placebo: {reason}", remedy)
+                refuse(node.key_mark(("placebo", name)), f"{choice.label}.placebo: {reason}", remedy)
     steps = {name: replace(step, placebo=kinds.get(name, step.placebo)) for name, step in method.steps.items()}
     return replace(method, steps=MappingProxyType(steps))

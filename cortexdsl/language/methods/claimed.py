@@ -54,7 +54,7 @@ def unknown_arm(spec: Spec, route: Route, name: str, points: Points) -> Problem:
 
 def claim_problems(spec: Spec, points: Points, wordings: Mapping[str, int]) -> Iterator[Problem]:
     """Yield the claims about unknown methods, cells, axes, or datasets."""
-    for i, claim in spec.claims:
+    for i, claim in enumerate(spec.hypotheses):
         for part in parts_of(claim):
             yield from _unclaimable(spec, points, part, ("hypotheses", i))
             yield from _unrepeated_wordings(spec, points, wordings, part, ("hypotheses", i))

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from cortexdsl.core import Defer, Method
 from cortexdsl.engine.methods import pool_sources
-from cortexdsl.errors import Problem
-from cortexdsl.language.error_recovery import Doubtful
+from cortexdsl.errors import Problem, SpecError
 from cortexdsl.language.grammar.confidence import DeferText
 from cortexdsl.language.methods.claimed import Points, arm_name, unknown_arm
 from cortexdsl.language.nodes import Route
@@ -21,8 +20,7 @@ def with_defers(
     rules: Mapping[str, DeferText],
     matched: Collection[str],
     points: Points,
-    doubtful: Doubtful,
-) -> tuple[dict[str, Method], list[Problem]]:
+) -> dict[str, Method]:
     """Return the methods of arms with the methods that answer their unsure questions.
 
     Parameters
@@ -35,26 +33,19 @@ def with_defers(
     matched : collection of str
         Arms with a matched budget.
     points : mapping of arm to (method, point)
-    doubtful : Doubtful
-        Entries with problems of their own.
 
-    Returns
-    -------
-    (dict of arm to Method, list of Problem)
-        Arms with a problem are missing.
+    Raises
+    ------
+    SpecError
+        All problems of these rules.
     """
-    whole: dict[str, Method] = {}
-    problems: list[Problem] = []
     targets = {name: arm_name(points, rule.to) for name, rule in rules.items()}
-    for name, debate in debates.items():
-        if name not in rules:
-            whole[name] = debate
-        elif found := list(_problems(spec, name, debates, rules, targets, matched, points)):
-            is_doubtful = doubtful.has("methods", rules[name].to.partition("[")[0])
-            problems += [] if is_doubtful and targets[name] is None else found
-        else:
-            whole[name] = _bound(name, debates, rules, targets)
-    return whole, list(dict.fromkeys(problems))
+    problems = [
+        problem for name in rules for problem in _problems(spec, name, debates, rules, targets, matched, points)
+    ]
+    if problems:
+        raise SpecError(list(dict.fromkeys(problems)))
+    return {name: _bound(name, debates, rules, targets) for name in debates}
 
 
 def _bound(

@@ -10,9 +10,9 @@ from typing import Any
 from cortexdsl.core import Agent, Method, Model, Repeat, SchedulePart, SitePlace, Step
 from cortexdsl.engine.methods import scheduled_steps
 from cortexdsl.errors import Problem, SpecError, nearest
-from cortexdsl.language.error_recovery import NO_PLACEHOLDERS, protocol_placeholders, recover, without_value
+from cortexdsl.language.grammar.confidence import DeferText
 from cortexdsl.language.grammar.entries import number
-from cortexdsl.language.grammar.experiment import METHOD_WORDS
+from cortexdsl.language.grammar.experiment import METHOD_WORDS, MethodText
 from cortexdsl.language.grammar.hears import topology
 from cortexdsl.language.grammar.protocol import ProtocolText, bins, decision
 from cortexdsl.language.grammar.schedule import OTHERWISE, CaseText, ChooseText, LoopText, choice_of
@@ -22,15 +22,16 @@ from cortexdsl.language.methods.casting import (
     MethodChoice,
     bind_roles,
     deal_templates,
-    debate_confidence_of,
+    method_words,
     roles_in_use,
     with_confidence,
+    with_debate_confidence,
     with_models,
     with_placebo,
 )
 from cortexdsl.language.methods.fit import AgentCount, agent_counts, fit_problems, known_sizes, layout_problems
-from cortexdsl.language.nodes import Mark, Node, PlacedProblem, Route, shown
-from cortexdsl.language.problems import in_order, shortest_by_place
+from cortexdsl.language.nodes import Mark, Node, PlacedProblem, Route, refuse_all, shown
+from cortexdsl.language.problems import shortest_by_place, validate
 from cortexdsl.language.protocol import walks
 from cortexdsl.language.protocol.loader import BUILTIN_FOLDER, Protocol
 from cortexdsl.language.protocol.settings import Substitution
@@ -50,12 +51,15 @@ class ResolvedMethod:
         Numbers of agents that it keeps, against how many there are.
     places : mapping of SitePlace to Mark
         Positions of its conditions, choices, and steps, except in built-in files.
+    defer : DeferText or None
+        As written.
     """
 
     method: Method
     prompts: Mapping[str, Mark]
     counts: tuple[AgentCount, ...] = ()
     places: Mapping[SitePlace, Mark] = field(default_factory=dict)
+    defer: DeferText | None = None
 
 
 def settings_of(protocol: Protocol, choice: MethodChoice) -> dict[str, Node]:
@@ -79,12 +83,10 @@ def resolve(protocol: Protocol, choice: MethodChoice) -> Method:
 
 def resolve_placed(protocol: Protocol, choice: MethodChoice) -> ResolvedMethod:
     """Put settings and agents into a protocol, as `resolve` does, and return the positions of its parts as well."""
-    problems: list[PlacedProblem] = []
-    resolved = _resolved(protocol, choice, problems)
-    if problems or resolved is None:
-        raise SpecError([_placed_in_spec(problem, choice) for problem in in_order(problems)])
-    home = choice.node.mark
-    return replace(resolved, prompts={k: home if _is_builtin(str(m)) else m for k, m in resolved.prompts.items()})
+    try:
+        return _resolved(protocol, choice)
+    except SpecError as error:
+        raise SpecError([_placed_in_spec(problem, choice) for problem in error.problems]) from None
 
 
 def _is_builtin(where: str) -> bool:
@@ -97,81 +99,59 @@ def _placed_in_spec(problem: Problem, choice: MethodChoice) -> Problem:
 
 
 # ---------------------------------------------------------------- stages
-def _resolved(protocol: Protocol, choice: MethodChoice, problems: list[PlacedProblem]) -> ResolvedMethod | None:
-    """Return the method and add its problems; None if later stages cannot be checked."""
-    choice = _without_unknown(protocol, choice, problems)
-    substitution = Substitution(_valid_settings(protocol, choice, problems), choice.label)
+def _resolved(protocol: Protocol, choice: MethodChoice) -> ResolvedMethod:
+    """Return the method; each stage relies on what the stages before it have checked."""
+    refuse_all([*_unknown_keys(protocol, choice), *_nested_settings(protocol, choice)])
+    words = method_words(choice, protocol.name)
+    substitution = Substitution(settings_of(protocol, choice), choice.label)
     node = substitution.apply(_overridden(protocol.node, choice.node))
-    if substitution.invalid:
-        problems += [problem for _, problem in substitution.invalid]
-        return None
-    recovered = recover(ProtocolText, node, protocol_placeholders(protocol.node), substitution.called)
-    problems += shortest_by_place(recovered.problems)
-    if recovered.text is None:
-        return None
-    text, node = recovered.text, recovered.node
+    refuse_all(substitution.problems)
+    try:
+        text = validate(ProtocolText, node, substitution.called)
+    except SpecError as error:  # a setting may be used in several places
+        raise SpecError(shortest_by_place(error.problems)) from None
 
     def problem_at(route: Route, what: str, remedy: str = "", *, key: bool = False) -> PlacedProblem:
         mark = node.where(route)
         return mark, Problem(str(mark), f"{substitution.called(route)}: {what}", remedy)
 
-    if cases := list(cases_without_branch(text, problem_at)):
-        problems += cases
-    if cases or not choice.is_cast:
-        return None
-    method = _method(protocol.name, text, node, choice, substitution, problem_at, problems)
-    if method is None:
-        return None
-    unfit = [*fit_problems(method, node, substitution.called)]
-    # The placeholder of an invalid `hears` is nobody, which has no graph.
-    has_graphs = not any(route[2:3] == ("hears",) for route in recovered.doubtful.routes)
-    problems += unfit or (layout_problems(method, node, substitution.called) if has_graphs else ())
-    counts = () if unfit or not has_graphs else agent_counts(method, text, node, substitution.called)
+    refuse_all(cases_without_branch(text, problem_at))
+    roles = node.find(("roles",)) or Node({}, node.mark)
+    cast = bind_roles(text.roles, roles, choice, substitution)
+    method = _with_words(_method(protocol.name, text, node, cast, choice, problem_at), words, choice)
+    refuse_all(fit_problems(method, node, substitution.called))
+    refuse_all(layout_problems(method, node, substitution.called))
+    prompts = {name: node.where(("steps", name, "prompt")) for name in method.steps}
     return ResolvedMethod(
         method,
-        {name: node.where(("steps", name, "prompt")) for name in method.steps},
-        tuple(count for count in counts if not _is_builtin(count.mark.file)),
+        {name: choice.node.mark if _is_builtin(mark.file) else mark for name, mark in prompts.items()},
+        tuple(
+            count for count in agent_counts(method, text, node, substitution.called) if not _is_builtin(count.mark.file)
+        ),
         {place: mark for place, mark in _places(text, node) if not _is_builtin(mark.file)},
+        words.defer,
     )
 
 
-def _without_unknown(protocol: Protocol, choice: MethodChoice, problems: list[PlacedProblem]) -> MethodChoice:
-    """Return a choice without settings, roles, and prompts that the protocol does not have."""
-    unknown = list(_unknown_keys(protocol, choice))
-    problems += [problem for _, problem in unknown]
-    for route, _ in unknown:
-        choice = replace(choice, node=without_value(choice.node, route, NO_PLACEHOLDERS))
-    return choice
-
-
-def _valid_settings(protocol: Protocol, choice: MethodChoice, problems: list[PlacedProblem]) -> dict[str, Node]:
-    """Return the settings, with defaults for those that name another setting."""
-    settings = settings_of(protocol, choice)
-    for name, setting in settings.items():
+def _nested_settings(protocol: Protocol, choice: MethodChoice) -> Iterator[PlacedProblem]:
+    """Yield the settings whose value is another setting."""
+    for setting in settings_of(protocol, choice).values():
         if isinstance(setting.value, str) and setting.value.startswith("$"):
             what = f"{choice.label}: {shown(setting.value)} is not a value"
             remedy = "a setting takes its value, not another setting"
-            problems.append((setting.mark, Problem(str(setting.mark), what, remedy)))
-            settings[name] = protocol.settings[name]
-    return settings
+            yield setting.mark, Problem(str(setting.mark), what, remedy)
 
 
 def _method(
     name: str,
     text: ProtocolText,
     node: Node,
+    cast: Mapping[str, tuple[Agent, ...]],
     choice: MethodChoice,
-    substitution: Substitution,
     problem_at: ProblemAt,
-    problems: list[PlacedProblem],
-) -> Method | None:
-    """Return the frozen method of a text whose settings have their values; None if its roles cannot be bound."""
-    roles = node.find(("roles",)) or Node({}, node.mark)
-    try:
-        cast = bind_roles(text.roles, roles, choice, substitution)
-    except SpecError as error:
-        problems += [(roles.mark, problem) for problem in error.problems]
-        return None
+) -> Method:
+    """Return the frozen method of a text whose settings have their values."""
+    problems: list[PlacedProblem] = []
     schedule = _schedule(text.schedule)
     steps = {
         step: _step(step, text.steps[step], node.find(("steps", step)), cast, choice, problem_at, problems)
@@ -182,7 +162,8 @@ def _method(
     for step in [step for step, count in counts.items() if count != max(counts.values())][:1]:
         what = f"has {counts[step]} variants, and another step {max(counts.values())}: they are drawn together"
         problems.append(problem_at(("steps", step, "prompt"), what, "give each step as many"))
-    method = Method(
+    refuse_all(problems)
+    return Method(
         protocol=name,
         cast=roles_in_use(cast, steps.values(), schedule),
         steps=MappingProxyType(steps),
@@ -195,23 +176,22 @@ def _method(
         passes=text.passes,  # type: ignore[arg-type]
         debaters=text.debaters,
     )
+
+
+def _with_words(method: Method, words: MethodText, choice: MethodChoice) -> Method:
+    """Return a method with the known sizes of its models, its placebo, and its sources of confidence."""
     sized = known_sizes(method)
     method = with_models(method, sized)
-    models = {**choice.models, **sized}
-    try:
-        method = with_placebo(method, choice.node.find(("placebo",)), choice.label)
-    except SpecError as error:
-        problems += [(choice.node.where(("placebo",)), problem) for problem in error.problems]
-    try:
-        method = with_confidence(method, choice.node.find(("confidence",)), choice.label, models)
-    except SpecError as error:
-        problems += [(choice.node.where(("confidence",)), problem) for problem in error.problems]
-    try:
-        whole = debate_confidence_of(choice.node.find(("debate_confidence",)), choice.label, models)
-    except SpecError as error:
-        problems += [(choice.node.where(("debate_confidence",)), problem) for problem in error.problems]
-        return method
-    return replace(method, debate_confidence=whole)
+    choice = replace(choice, models={**choice.models, **sized})
+    problems: list[Problem] = []
+    for with_word in (with_placebo, with_confidence, with_debate_confidence):
+        try:
+            method = with_word(method, words, choice)
+        except SpecError as error:
+            problems += error.problems
+    if problems:
+        raise SpecError(problems)
+    return method
 
 
 def _places(text: ProtocolText, node: Node) -> Iterator[tuple[SitePlace, Mark]]:
@@ -228,17 +208,17 @@ def _places(text: ProtocolText, node: Node) -> Iterator[tuple[SitePlace, Mark]]:
         yield ("own", name), node.where(("steps", name, "own"))
 
 
-def _unknown_keys(protocol: Protocol, choice: MethodChoice) -> Iterator[tuple[Route, PlacedProblem]]:
+def _unknown_keys(protocol: Protocol, choice: MethodChoice) -> Iterator[PlacedProblem]:
     """Yield settings, roles, and prompts that the protocol does not have."""
 
-    def unknown(route: tuple[str, ...], what: str, known: Iterable[str], kind: str) -> tuple[Route, PlacedProblem]:
+    def unknown(route: tuple[str, ...], what: str, known: Iterable[str], kind: str) -> PlacedProblem:
         mark = choice.node.key_mark(route)
         none = f"{protocol.name} has no {kind}s"
         remedy = nearest(route[-1], known, say=f"{kind}s of {protocol.name}") or none
         if kind == "setting" and route[-1] in SAMPLING:
             remedy = f"write it in the entry of a model, models: {{NAME: {{{route[-1]}: ...}}}}"
             remedy += f"; the axis of a grid is models.NAME.{route[-1]}"
-        return route, (mark, Problem(str(mark), f"{choice.label}: {what}", remedy))
+        return mark, Problem(str(mark), f"{choice.label}: {what}", remedy)
 
     for key in choice.node.mapping():
         if key not in METHOD_WORDS and key not in protocol.settings:

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from cortexdsl.errors import SpecError, nearest
-from cortexdsl.language.error_recovery import protocol_placeholders, recover
+from cortexdsl.errors import nearest
 from cortexdsl.language.grammar.protocol import INHERITING, ProtocolText
 from cortexdsl.language.nodes import Mark, Node, dotted, refuse
-from cortexdsl.language.problems import in_order
-from cortexdsl.language.protocol.soundness import soundness_problems
+from cortexdsl.language.problems import validate
+from cortexdsl.language.protocol.soundness import check_soundness
 from cortexdsl.language.reader import read
 
 BUILTIN_FOLDER = Path(__file__).resolve().parents[2] / "protocols"
@@ -106,17 +105,12 @@ def protocol_of(name: str, node: Node, above: tuple[str, ...] = ()) -> Protocol:
     Raises
     ------
     SpecError
-        All problems, in the order of the text.
+        All problems of the first stage that has some, in the order of the text.
     """
-    recovered = recover(ProtocolText, node, protocol_placeholders(node), lambda route: dotted((*above, *route)))
-    problems = list(recovered.problems)
-    if recovered.text is None:
-        raise SpecError(in_order(problems))
-    inherited = _inheriting(recovered.node)
-    problems += soundness_problems(inherited, recovered.text, above, recovered.doubtful)
-    if problems:
-        raise SpecError(in_order(problems))
-    return Protocol(name, recovered.text, inherited)
+    text = validate(ProtocolText, node, lambda route: dotted((*above, *route)))
+    inherited = _inheriting(node)
+    check_soundness(inherited, text, above)
+    return Protocol(name, text, inherited)
 
 
 def _inheriting(node: Node) -> Node:

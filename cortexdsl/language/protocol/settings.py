@@ -57,7 +57,7 @@ class Substitution:
         What messages call the owner of the settings, such as `methods.sparse`; may be empty.
     origins : dict of Route to str
         Filled by `apply`: route in the protocol -> what a message calls the value there.
-    invalid : list of (Route, PlacedProblem)
+    problems : list of PlacedProblem
         Filled by `apply`: texts that are not arithmetic, have no finite value, or contain a setting that is neither a
         number nor a word. They stay as written.
     """
@@ -65,7 +65,7 @@ class Substitution:
     settings: Mapping[str, Node]
     label: str = ""
     origins: dict[Route, str] = field(default_factory=dict)
-    invalid: list[tuple[Route, PlacedProblem]] = field(default_factory=list)
+    problems: list[PlacedProblem] = field(default_factory=list)
 
     def apply(self, node: Node, route: Route = ()) -> Node:
         """Return a node with the values of the settings."""
@@ -73,7 +73,7 @@ class Substitution:
             try:
                 return self._text(node, route)
             except SpecError as error:
-                self.invalid += [(route, (node.mark, problem)) for problem in error.problems]
+                self.problems += [(node.mark, problem) for problem in error.problems]
                 return node
         if isinstance(node.value, dict):
             items = {

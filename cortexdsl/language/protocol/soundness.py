@@ -9,14 +9,14 @@ from cortexdsl.core import AUDIBLE
 from cortexdsl.errors import Problem, nearest
 from cortexdsl.expressions import evaluation
 from cortexdsl.expressions.names import GIVEN, OF_STEPS
-from cortexdsl.language.error_recovery import Doubtful, protocol_placeholders, recover, without_value
 from cortexdsl.language.grammar.experiment import METHOD_WORDS
 from cortexdsl.language.grammar.hears import GroupsForm, RoleForm, SparseForm
 from cortexdsl.language.grammar.protocol import OtherwiseText, ProtocolText
 from cortexdsl.language.grammar.reserved import reserved
 from cortexdsl.language.grammar.schedule import CaseText, ChooseText, LoopText
 from cortexdsl.language.grammar.steps import StepText, ToldText
-from cortexdsl.language.nodes import Node, PlacedProblem, Route, dotted, shown
+from cortexdsl.language.nodes import Node, PlacedProblem, Route, dotted, refuse_all, shown
+from cortexdsl.language.problems import validate
 from cortexdsl.language.protocol import walks
 from cortexdsl.language.protocol.settings import Substitution, references
 
@@ -87,8 +87,8 @@ class ProblemAt(Protocol):
         ...
 
 
-def soundness_problems(node: Node, text: ProtocolText, above: Route, doubtful: Doubtful) -> Iterator[PlacedProblem]:
-    """Yield the problems between the parts of a protocol whose entries are valid.
+def check_soundness(node: Node, text: ProtocolText, above: Route) -> None:
+    """Refuse a protocol whose parts do not fit each other: first its settings, then their defaults, then the rest.
 
     Parameters
     ----------
@@ -97,56 +97,34 @@ def soundness_problems(node: Node, text: ProtocolText, above: Route, doubtful: D
     text : ProtocolText
     above : tuple
         The route that leads to the protocol in its file.
-    doubtful : Doubtful
-        Its invalid entries, which have placeholders.
+
+    Raises
+    ------
+    SpecError
+        All problems of the first stage that has some.
     """
 
     def problem_at(route: Route, what: str, remedy: str = "", *, key: bool = False) -> PlacedProblem:
         mark = node.key_mark(route) if key else node.where(route)
         return mark, Problem(str(mark), f"{dotted((*above, *route))}: {what}", remedy)
 
-    yield from _settings(node, text, problem_at)
-    placeholders = protocol_placeholders(node)
-    filled = node
-    for name, route, _ in reversed(list(references(node))):
-        if name not in text.settings:
-            filled, doubtful = without_value(filled, route, placeholders), doubtful.with_(route[:3])
-    substitution = Substitution(_defaults(node))
-    filled = substitution.apply(filled)
-    for route, problem in substitution.invalid:
-        yield problem
-        filled, doubtful = without_value(filled, route, placeholders), doubtful.with_(route[:3])
-    recovered = recover(
-        ProtocolText, filled, placeholders, lambda route: dotted((*above, substitution.called(route))), doubtful
-    )
-    yield from recovered.problems
-    if recovered.text is not None:
-        yield from _whole(recovered.text, recovered.doubtful, problem_at)
-
-
-def _whole(text: ProtocolText, doubtful: Doubtful, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
-    """Yield the problems between parts that have no placeholders."""
-    invalid = doubtful.routes
-    if ("roles",) not in invalid:
-        yield from _roles(text, problem_at)
-    reads = not any(route[0] == "steps" and (len(route) < 3 or route[2] in ("reads", "each")) for route in invalid)
-    if reads and not any(route[0] == "schedule" and route[2:] not in _TIMES for route in invalid):
-        yield from _schedule(text, problem_at, is_decided=not doubtful.has("decide"))
-    yield from cases_without_branch(text, problem_at)
-    if not any(route[0] == "steps" and (len(route) < 3 or route[2] in ("tells", "own")) for route in invalid):
-        yield from _step_references(text, problem_at)
-    if reads:
-        yield from _endings(text, problem_at)
-        yield from _steps(text, problem_at)
-
-
-_TIMES = (("repeat",), ("until",), ("unless",))
-"""Words of a loop that do not change its steps."""
-
-
-def _defaults(node: Node) -> dict[str, Node]:
+    refuse_all(_settings(node, text, problem_at))
     written = node.find(("settings",))
-    return written.mapping() if written is not None else {}
+    substitution = Substitution({} if written is None else written.mapping())
+    filled = substitution.apply(node)
+    refuse_all(substitution.problems)
+    whole = validate(ProtocolText, filled, lambda route: dotted((*above, substitution.called(route))))
+    refuse_all(_reference_problems(whole, problem_at))
+
+
+def _reference_problems(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
+    """Yield the problems between the parts of a protocol whose settings have their defaults."""
+    yield from _roles(text, problem_at)
+    yield from _schedule(text, problem_at)
+    yield from cases_without_branch(text, problem_at)
+    yield from _step_references(text, problem_at)
+    yield from _endings(text, problem_at)
+    yield from _steps(text, problem_at)
 
 
 def _settings(node: Node, text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
@@ -204,7 +182,7 @@ def cases_without_branch(text: ProtocolText, problem_at: ProblemAt) -> Iterator[
             yield problem_at((*route, "case"), f"{shown(case.case)} is not a case", nearest(case.case, case.do))
 
 
-def _schedule(text: ProtocolText, problem_at: ProblemAt, *, is_decided: bool) -> Iterator[PlacedProblem]:
+def _schedule(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
     reached = set()
     for name, route in walks.items_of(str, text):
         reached.add(name)
@@ -219,7 +197,7 @@ def _schedule(text: ProtocolText, problem_at: ProblemAt, *, is_decided: bool) ->
         return
     yield from _debaters(text, answering, problem_at)
     decide = text.decide
-    if is_decided and isinstance(decide, OtherwiseText):
+    if isinstance(decide, OtherwiseText):
         key, role = decide.key(), decide.decider
         if role not in text.roles:
             yield problem_at(("decide", key), f"there is no role {role}", nearest(role, text.roles, say="roles"))
