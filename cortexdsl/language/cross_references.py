@@ -14,7 +14,7 @@ from cortexdsl.errors import Problem, SpecError, nearest
 from cortexdsl.language.grammar.entries import holds_secret
 from cortexdsl.language.grammar.experiment import CellsWord, SpecText
 from cortexdsl.language.grammar.reserved import reserved
-from cortexdsl.language.nodes import Node, PlacedProblem, Route, dotted
+from cortexdsl.language.nodes import Node, PlacedProblem, ProblemAt, Route, dotted
 
 _DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{k}" for port in ("com", "lpt") for k in range(1, 10))})
 
@@ -47,14 +47,15 @@ class _References:
     root: Node
     text: SpecText
 
-    def problem(self, route: Route, what: str, remedy: str = "", *, key: bool = False) -> Iterator[PlacedProblem]:
-        mark = self.root.key_mark(route) if key else self.root.where(route)
-        yield mark, Problem(str(mark), f"{dotted(route)}: {what}", remedy)
+    def problem(self, route: Route, what: str, remedy: str = "", *, key: bool = False) -> PlacedProblem:
+        return ProblemAt(self.root, dotted)(route, what, remedy, key=key)
 
     def unknown(
         self, route: Route, kind: str, name: str, known: Iterable[str], *, key: bool = False
     ) -> Iterator[PlacedProblem]:
-        yield from self.problem(route, f"there is no {kind} {name}", nearest(name, known, say=f"{kind}s"), key=key)
+        """Yield the problem of a name that is not known."""
+        if name not in known:
+            yield self.problem(route, f"there is no {kind} {name}", nearest(name, known, say=f"{kind}s"), key=key)
 
 
 def secret_texts(node: Node, route: Route = ()) -> Iterator[PlacedProblem]:
@@ -75,21 +76,21 @@ def _names(spec: _References) -> Iterator[PlacedProblem]:
     """Yield words of the language, and names that cannot be file names or differ in case alone, which is one file."""
     for i, agent in enumerate(spec.text.agents):
         if problem := reserved("agents", agent.name):
-            yield from spec.problem(("agents", i, "name"), *problem)
+            yield spec.problem(("agents", i, "name"), *problem)
     for section in ("teams", "methods", "datasets"):
         for name in getattr(spec.text, section) or ():
             if problem := reserved(section, name):
-                yield from spec.problem((section, name), *problem, key=True)
+                yield spec.problem((section, name), *problem, key=True)
     for section in ("methods", "datasets"):
         names: dict[str, str] = {}
         for name in getattr(spec.text, section) or ():
             if name.partition(".")[0].casefold() in _DEVICES:
                 what = f"{name} is the name of a device on some systems"
-                yield from spec.problem((section, name), what, "rename it: it is a file name, too", key=True)
+                yield spec.problem((section, name), what, "rename it: it is a file name, too", key=True)
             other = names.setdefault(name.casefold(), name)
             if other != name:
                 what = f"{other} and {name} differ in case alone"
-                yield from spec.problem((section, name), what, "rename one: they are file names, too", key=True)
+                yield spec.problem((section, name), what, "rename one: they are file names, too", key=True)
 
 
 def _servers(spec: _References) -> Iterator[PlacedProblem]:
@@ -99,27 +100,25 @@ def _servers(spec: _References) -> Iterator[PlacedProblem]:
         other = by_variable.setdefault(entry.env, name)
         if other != name:
             what = f"the server {other} is called {entry.env}, too"
-            yield from spec.problem(("servers", name, "env"), what, "give each a name of its own")
+            yield spec.problem(("servers", name, "env"), what, "give each a name of its own")
 
 
 def _agents(spec: _References) -> Iterator[PlacedProblem]:
     names = [agent.name for agent in spec.text.agents]
     for i, agent in enumerate(spec.text.agents):
-        if agent.model not in spec.text.models:
-            yield from spec.unknown(("agents", i, "model"), "model", agent.model, spec.text.models)
+        yield from spec.unknown(("agents", i, "model"), "model", agent.model, spec.text.models)
         if names.index(agent.name) < i:
-            yield from spec.problem(("agents", i, "name"), f"a second agent is called {agent.name}", "rename one")
+            yield spec.problem(("agents", i, "name"), f"a second agent is called {agent.name}", "rename one")
     for team, members in spec.text.teams.items():
         if isinstance(members, str):
             continue
         for i, member in enumerate(members):
-            if member not in names:
-                yield from spec.unknown(("teams", team, i), "agent", member, names)
+            yield from spec.unknown(("teams", team, i), "agent", member, names)
         copies = Counter(members)
         for name, times in copies.items():
             if clash := [f"{name}-{k}" for k in range(2, times + 1) if f"{name}-{k}" in copies]:
                 what = f"{clash[0]} is both an agent and the name of a copy of {name}"
-                yield from spec.problem(("teams", team), what, "rename the agent")
+                yield spec.problem(("teams", team), what, "rename the agent")
 
 
 def _methods(spec: _References) -> Iterator[PlacedProblem]:
@@ -127,57 +126,48 @@ def _methods(spec: _References) -> Iterator[PlacedProblem]:
     methods = {name: node.plain() for name, node in spec.root.mapping()["methods"].mapping().items()}
     for name, plain in methods.items():
         route: Route = ("methods", name)
-        if "team" in plain and plain["team"] not in teams:
-            yield from spec.unknown((*route, "team"), "team", plain["team"], teams)
+        yield from spec.unknown((*route, "team"), "team", plain.get("team", "everyone"), teams)
         for i, agent in enumerate(plain.get("agents") or ()):
-            if agent not in agents:
-                yield from spec.unknown((*route, "agents", i), "agent", agent, agents)
+            yield from spec.unknown((*route, "agents", i), "agent", agent, agents)
         for unit, target in (plain.get("match") or {}).items():
             if unit == "grow":
                 continue
             other = target.partition("[")[0]
-            if other not in methods:
-                yield from spec.unknown((*route, "match", unit), "method", other, methods)
-            elif other == name:
-                yield from spec.problem((*route, "match", unit), "a method cannot match itself", "name another method")
-            elif "match" in methods[other]:
+            yield from spec.unknown((*route, "match", unit), "method", other, methods)
+            if other == name:
+                yield spec.problem((*route, "match", unit), "a method cannot match itself", "name another method")
+            elif "match" in methods.get(other, ()):
                 budgets = [budget for key, budget in methods[other]["match"].items() if key != "grow"]
                 what = f"{other} is matched to {budgets[0]} itself"
-                yield from spec.problem((*route, "match", unit), what, "name a method that is not matched")
+                yield spec.problem((*route, "match", unit), what, "name a method that is not matched")
 
 
 def _grid(spec: _References) -> Iterator[PlacedProblem]:
     if isinstance(spec.text.grid, dict):
         for method in spec.text.grid:
-            if method not in spec.text.methods:
-                yield from spec.unknown(("grid", method), "method", method, spec.text.methods, key=True)
+            yield from spec.unknown(("grid", method), "method", method, spec.text.methods, key=True)
         return
     for i, grid in enumerate(spec.text.grid):
-        if grid.method not in spec.text.methods:
-            yield from spec.unknown(("grid", i, "method"), "method", grid.method, spec.text.methods)
+        yield from spec.unknown(("grid", i, "method"), "method", grid.method, spec.text.methods)
 
 
 def _analysis(spec: _References) -> Iterator[PlacedProblem]:
     for i, metric in enumerate(spec.text.analysis.metrics):
-        if metric not in KNOWN_METRICS:
-            yield from spec.unknown(("analysis", "metrics", i), "metric", metric, KNOWN_METRICS)
+        yield from spec.unknown(("analysis", "metrics", i), "metric", metric, KNOWN_METRICS)
     for name, family in spec.text.analysis.families.items():
         route: Route = ("analysis", "families", name)
         compared = [] if isinstance(family.compare, str) else list(enumerate(family.compare))
         if isinstance(family.compare, str) and not (
             family.compare in get_args(CellsWord) or family.compare.startswith("grid.")
         ):
-            yield from spec.problem((*route, "compare"), f"{family.compare!r} is not a set of cells",
+            yield spec.problem((*route, "compare"), f"{family.compare!r} is not a set of cells",
                 "write a list of methods, or all, grid, grid.AXIS",
             )  # fmt: skip
         for i, cell in compared:
-            if cell.partition("[")[0] not in spec.text.methods:
-                yield from spec.unknown((*route, "compare", i), "method", cell.partition("[")[0], spec.text.methods)
-        if family.to.partition("[")[0] not in spec.text.methods:
-            yield from spec.unknown((*route, "to"), "method", family.to.partition("[")[0], spec.text.methods)
-    if spec.text.analysis.judge is not None and spec.text.analysis.judge.model not in spec.text.models:
-        judge = spec.text.analysis.judge.model
-        yield from spec.unknown(("analysis", "judge", "model"), "model", judge, spec.text.models)
+            yield from spec.unknown((*route, "compare", i), "method", cell.partition("[")[0], spec.text.methods)
+        yield from spec.unknown((*route, "to"), "method", family.to.partition("[")[0], spec.text.methods)
+    if judge := spec.text.analysis.judge:
+        yield from spec.unknown(("analysis", "judge", "model"), "model", judge.model, spec.text.models)
 
 
 def _expected(spec: _References) -> Iterator[PlacedProblem]:
@@ -186,15 +176,15 @@ def _expected(spec: _References) -> Iterator[PlacedProblem]:
         return
     claims = [" ".join(claim.split()) for claim in spec.text.hypotheses]
     for key, value in spec.text.expected.differences.items():
-        name, known = " ".join(key.split()), [*spec.text.methods, *claims]
-        if name not in claims and name.partition("[")[0] not in spec.text.methods:
-            yield from spec.unknown(("expected", "differences", key), "claim or method", name, known, key=True)
+        name, route = " ".join(key.split()), ("expected", "differences", key)
+        if name.partition("[")[0] not in spec.text.methods and name not in claims:
+            yield from spec.unknown(route, "claim or method", name, [*spec.text.methods, *claims], key=True)
         elif what := _unexpectable(name if name in claims else None, value):
             remedy = f"as a share: {value / 100:g}?" if 1 < abs(value) <= 100 else "write what the claim is about"
-            yield from spec.problem(("expected", "differences", key), f"nobody can expect {value:g}: {what}", remedy)
+            yield spec.problem(route, f"nobody can expect {value:g}: {what}", remedy)
     for key in spec.text.expected.spread:
         name, known = " ".join(key.split()), [*CLAIMED_METRICS, *claims]
-        unknown = [one for one in name.split(" per ") if one not in CLAIMED_METRICS]
+        unknown = [metric for metric in name.split(" per ") if metric not in CLAIMED_METRICS]
         if name not in claims and unknown:
             yield from spec.unknown(("expected", "spread", key), "claim or metric", unknown[0], known, key=True)
 
@@ -211,7 +201,7 @@ def _tools(spec: _References) -> Iterator[PlacedProblem]:
         if tool.source is not None and tool.source not in spec.text.knowledge:
             known = nearest(tool.source, spec.text.knowledge, say="knowledge")
             remedy = known or f"write knowledge: {{{tool.source}: {{retriever: bm25, corpus: FILE}}}}"
-            yield from spec.problem(("tools", name, "source"), f"there is no knowledge entry {tool.source}", remedy)
+            yield spec.problem(("tools", name, "source"), f"there is no knowledge entry {tool.source}", remedy)
 
 
 def _training(spec: _References) -> Iterator[PlacedProblem]:
@@ -220,11 +210,10 @@ def _training(spec: _References) -> Iterator[PlacedProblem]:
     for name, entry in text.train.items():
         route: Route = ("train", name)
         label = entry.questions.dataset
-        if entry.method not in text.methods:
-            yield from spec.unknown((*route, "method"), "method", entry.method, text.methods)
+        yield from spec.unknown((*route, "method"), "method", entry.method, text.methods)
         if label is None and len(datasets) > 1:
             remedy = f"write dataset: {datasets[0]}, or another of {', '.join(datasets)}"
-            yield from spec.problem((*route, "questions"), "the spec has several datasets", remedy)
+            yield spec.problem((*route, "questions"), "the spec has several datasets", remedy)
         elif label is not None and text.datasets is not None and label not in datasets:
             yield from spec.unknown((*route, "questions", "dataset"), "dataset", label, datasets)
     for name, model in text.models.items():
@@ -232,19 +221,19 @@ def _training(spec: _References) -> Iterator[PlacedProblem]:
             continue
         if model.trained not in text.train:
             remedy = nearest(model.trained, text.train, say="trainings") or "write train: {NAME: ...}"
-            yield from spec.problem(("models", name, "trained"), f"there is no training {model.trained}", remedy)
+            yield spec.problem(("models", name, "trained"), f"there is no training {model.trained}", remedy)
             continue
         learns = text.train[model.trained]
         if model.role not in learns.roles:
             remedy = nearest(model.role, learns.roles, say="roles that learn")
-            yield from spec.problem(("models", name, "role"), f"{model.trained} trains no {model.role}", remedy)
+            yield spec.problem(("models", name, "role"), f"{model.trained} trains no {model.role}", remedy)
         if model.repeat is not None and model.repeat > learns.repeats:
             what = f"{model.trained} repeats {learns.repeats} times at most"
-            yield from spec.problem(("models", name, "repeat"), what, "name an earlier repeat, or raise repeats")
+            yield spec.problem(("models", name, "repeat"), what, "name an earlier repeat, or raise repeats")
     judge = text.analysis.judge
     if judge is not None and judge.model in text.models and text.models[judge.model].trained is not None:
         remedy = "name a model that is not trained here"
-        yield from spec.problem(
+        yield spec.problem(
             ("analysis", "judge", "model"), "a model that is trained here cannot judge the experiment", remedy
         )
 
@@ -255,16 +244,16 @@ def _stopping(spec: _References) -> Iterator[PlacedProblem]:
         return
     if not spec.text.hypotheses:
         what = "there is no claim that could be decided"
-        yield from spec.problem(("stopping",), what, "write hypotheses: [...], or remove stopping", key=True)
+        yield spec.problem(("stopping",), what, "write hypotheses: [...], or remove stopping", key=True)
     if spec.text.analysis.correction not in ("holm", "none"):
         what = f"{spec.text.analysis.correction} does not hold where one may stop early"
-        yield from spec.problem(("analysis", "correction"), what, "write holm or none, or remove stopping")
+        yield spec.problem(("analysis", "correction"), what, "write holm or none, or remove stopping")
     if spec.text.shard_size != "auto":
         remedy = "remove shard_size, or remove stopping"
-        yield from spec.problem(("shard_size",), "with stopping a job takes one batch of questions", remedy, key=True)
+        yield spec.problem(("shard_size",), "with stopping a job takes one batch of questions", remedy, key=True)
     named = [(("datasets", label), entry) for label, entry in (spec.text.datasets or {}).items()]
     for route, entry in [*named, *([(("dataset",), spec.text.dataset)] if spec.text.dataset else [])]:
         for word in ("stratify", "ids"):
             if getattr(entry, word):
                 what = "with stopping the order of questions is drawn, so that each batch is like the whole"
-                yield from spec.problem((*route, word), what, f"remove {word}, or remove stopping", key=True)
+                yield spec.problem((*route, word), what, f"remove {word}, or remove stopping", key=True)

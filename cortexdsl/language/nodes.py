@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeAlias
 
@@ -93,6 +93,26 @@ class Node:
         if above is not None and route[-1] in above.keys:
             return above.keys[str(route[-1])]
         return self.where(route)
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemAt:
+    """Returns problems at the values of a text.
+
+    Attributes
+    ----------
+    node : Node
+    called : function
+        What messages call the value at a route.
+    """
+
+    node: Node
+    called: Callable[[Route], str]
+
+    def __call__(self, route: Route, what: str, remedy: str = "", *, key: bool = False) -> PlacedProblem:
+        """Return the place and the problem; with `key`, the place of the key."""
+        mark = self.node.key_mark(route) if key else self.node.where(route)
+        return mark, Problem(str(mark), f"{self.called(route)}: {what}", remedy)
 
 
 def refuse(mark: Mark | str, what: str, remedy: str = "") -> NoReturn:

@@ -16,6 +16,7 @@ from cortexdsl.claims.values import Claim
 from cortexdsl.core import FREE, Agent, BatchSettings, Dataset, Limits, Model
 from cortexdsl.errors import Problem, SpecError
 from cortexdsl.language.cross_references import cross_check, secret_texts
+from cortexdsl.language.grammar.entries import core_value
 from cortexdsl.language.grammar.experiment import SpecText
 from cortexdsl.language.grammar.questions import COLUMNS, DatasetText
 from cortexdsl.language.grammar.speakers import SAMPLING, SOLVER_PARAMETERS, TOOLS, ModelText, ToolText
@@ -118,7 +119,7 @@ def load_spec(path: Path | str, environment: Mapping[str, str] | None = None) ->
         agents=MappingProxyType(agents),
         teams=MappingProxyType(teams),
         hypotheses=tuple(claims),
-        limits=Limits(**text.limits.model_dump()),
+        limits=core_value(Limits, text.limits),
     )
 
 
@@ -184,34 +185,29 @@ def model_of(name: str, entry: ModelText) -> Model:
     """
     written = {key: getattr(entry, key) for key in (*SAMPLING, *SOLVER_PARAMETERS)}
     options: dict[str, Any] = {key: value for key, value in written.items() if value is not None} | dict(entry.options)
-    price = None if entry.price is None else entry.price.per_token()
     addresses = entry.api_base if isinstance(entry.api_base, list) else [entry.api_base] if entry.api_base else []
-    return Model(
+    return core_value(
+        Model,
+        entry,
+        translated=(
+            *SAMPLING, *SOLVER_PARAMETERS, "trained", "role", "repeat", "drop", "deterministic", "system_role",
+        ),
         name=name,
         model=entry.model
         or TRAINED + "/".join(str(part) for part in (entry.trained, entry.role, entry.repeat) if part),
         api_base=addresses[0] if addresses else None,
         copies=tuple(addresses[1:]),
-        api_key_env=entry.api_key_env,
         options=MappingProxyType({key: value for key, value in options.items() if key not in entry.drop}),
-        parameters=entry.parameters,
-        tokens=entry.tokens,
-        price=price,
-        reasoning_tokens=entry.reasoning_tokens,
-        context=entry.context,
-        transport=entry.transport,
-        active_parameters=entry.active_parameters,
+        price=None if entry.price is None else entry.price.per_token(),
         rate=None if entry.rate is None else entry.rate.rate(),
-        timeout=entry.timeout,
-        stream=entry.stream,
         needs_seeds=entry.deterministic == "required",
-        batch=BatchSettings() if entry.batch is None else entry.batch.settings(),
+        batch=BatchSettings() if entry.batch is None else core_value(BatchSettings, entry.batch),
         cache={True: "5min", "1h": "1h"}.get(entry.cache or False),
         refused=(
             *(("seed",) if "seed" in entry.drop else ()),
             *(("system",) if entry.system_role is False else ()),
         ),
-    )
+    )  # fmt: skip
 
 
 def tool_of(name: str, entry: ToolText) -> Model:
@@ -247,28 +243,14 @@ def _dataset(
     written = entry.file or entry.path
     path = None if written is None else path_of(written, root.where((*route, key)), environment)
     columns = {name: value for name in COLUMNS if (value := getattr(entry, name))}
-    return Dataset(
+    return core_value(
+        Dataset,
+        entry,
+        translated=("file", *COLUMNS),
         label=label,
-        name=entry.name,
         path=path,
-        subset=entry.subset,
-        split=entry.split,
-        size=entry.size,
         seed=seed if entry.seed is None else entry.seed,
-        stratify=entry.stratify,
-        ids=entry.ids,
         fields=MappingProxyType(columns),
-        kind=entry.kind,
-        metric=entry.metric,
-        reading=entry.reading,
-        shuffle_options=entry.shuffle_options,
-        hub=entry.hub,
-        config=entry.config,
-        revision=entry.revision,
-        delimiter=entry.delimiter,
-        encoding=entry.encoding,
-        decimal=entry.decimal,
-        drop_unanswered=entry.drop_unanswered,
     )
 
 

@@ -26,6 +26,7 @@ from cortexdsl.core import Cell, Family, Model, StoppingRule
 from cortexdsl.core.metrics import TEXT_METRICS
 from cortexdsl.engine.methods import debating_roles, max_rounds
 from cortexdsl.errors import InputError, Problem, SpecError, nearest
+from cortexdsl.language.grammar.entries import core_value
 from cortexdsl.language.nodes import Route, dotted
 from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.spec import Spec
@@ -313,4 +314,4 @@ def resolve_stopping(spec: Spec, tasks: Mapping[str, Task]) -> StoppingRule | No
         remedy = f"fewer than {questions}" if is_written else f"write fewest: below {questions}"
         route: Route = ("stopping", "fewest") if is_written else ("stopping",)
         raise SpecError([spec.problem(route, f"{what} {text.fewest}", f"{remedy}, or remove stopping")])
-    return StoppingRule(text.fewest, text.batch, text.alpha or spec.text.analysis.alpha, text.rule)
+    return core_value(StoppingRule, text, alpha=text.alpha or spec.text.analysis.alpha)

@@ -52,7 +52,6 @@ WRITTEN = {
         ("until", "true"),
         ("moves", "any(changed) and round < 3"),
         ("learns", "previous + 1"),
-        ("decide", "{role: debater}"),
     ],
 )
 def test_another_form_is_the_same_debate(tmp_path: Path, part: str, other: str) -> None:

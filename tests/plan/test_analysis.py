@@ -70,10 +70,13 @@ def test_a_copy_of_an_agent_debates_under_its_own_name(tmp_path: Path) -> None:
     assert plan(tmp_path, spec.replace("accuracy(sparse) > accuracy(full)", claim)).hypotheses == (claim,)
 
 
-def test_a_claim_that_cannot_be_read_does_not_move_the_place_of_the_next_one(tmp_path: Path) -> None:
-    text = told(tmp_path, "accuracy(sparse) >> 1\n  - accuracy(sparse) > accuracy(fulll)")
+def test_each_claim_that_is_wrong_is_told_in_its_place(tmp_path: Path) -> None:
+    """First those that cannot be read, then those about what does not exist."""
     line = 1 + [line.strip() for line in SPEC.splitlines()].index("- accuracy(sparse) > accuracy(full)")
+    text = told(tmp_path, "accuracy(sparse) >> 1\n  - accuracy(sparse) > accuracy(fulll)\n  - accuracy(sparse) << 1")
     assert f"small.yaml:{line}:5: the claim 'accuracy(sparse) >> 1'" in text
+    assert f"small.yaml:{line + 2}:5: the claim 'accuracy(sparse) << 1'" in text
+    text = told(tmp_path, "accuracy(sparse) > 0.5\n  - accuracy(sparse) > accuracy(fulll)")
     assert f"small.yaml:{line + 1}:5: hypotheses[2]: there is no method or cell fulll" in text
 
 

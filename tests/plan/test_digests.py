@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.core import Agent, Bin, Model
-from cortexdsl.language.methods.casting import MethodChoice
+from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.methods.resolve import resolve
 from cortexdsl.language.protocol.loader import load_protocol
 from cortexdsl.language.reader import parse

@@ -25,7 +25,7 @@ from cortexdsl.core import (
     Topology,
 )
 from cortexdsl.errors import DebateError
-from cortexdsl.language.methods.casting import MethodChoice
+from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.methods.resolve import resolve
 from cortexdsl.language.protocol.loader import load_protocol
 from cortexdsl.language.reader import parse

@@ -5,11 +5,12 @@ Every value is validated once and described once: the same pydantic types give t
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 import re
-from collections.abc import Mapping
-from functools import reduce
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, get_args, get_origin
+from collections.abc import Callable, Collection, Mapping
+from functools import cache, reduce
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args, get_origin
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -91,6 +92,42 @@ def _with_context(entry: type[StrictEntry], error: Any) -> InitErrorDetails:
     elif kind not in _BUILT_IN:
         kind = PydanticCustomError(kind, "{what}" if "what" in context else "see the context", context)
     return InitErrorDetails(type=kind, loc=route, input=error["input"], ctx=context)
+
+
+# ---------------------------------------------------------------- values of the core
+T = TypeVar("T")
+
+
+def core_value(kind: Callable[..., T], entry: StrictEntry, *, translated: Collection[str] = (), **fields: Any) -> T:
+    """Return a value of the core with the words of an entry.
+
+    A field has the value in `fields`, else the value of the word of the same name. A word that has no field, and that
+    nothing translates, is an error, so that every word has an effect.
+
+    Parameters
+    ----------
+    kind : type
+        A dataclass of the core.
+    entry : StrictEntry
+    translated : collection of str
+        Words without a field of their own: `fields` has their meaning.
+    **fields : values
+
+    Raises
+    ------
+    TypeError
+        A word of the entry would have no effect.
+    """
+    shared = _shared_words(kind, type(entry), frozenset(translated))
+    return kind(**{word: getattr(entry, word) for word in shared} | fields)
+
+
+@cache
+def _shared_words(kind: Any, entry: type[StrictEntry], translated: frozenset[str]) -> frozenset[str]:
+    known = {field.name for field in dataclasses.fields(kind)}
+    if lost := entry.model_fields.keys() - known - translated:
+        raise TypeError(f"{entry.__name__}: {kind.__name__} has no field {', '.join(sorted(lost))}")
+    return frozenset(entry.model_fields.keys() & known)
 
 
 # ---------------------------------------------------------------- scalars

@@ -183,31 +183,15 @@ class VoteText(StrictEntry):
     )
 
 
-class OtherwiseText(StrictEntry):
-    """What decides if a role gave no answer."""
-
-    otherwise: Literal["majority", "weighted", "first", "none"] | None = Field(
-        None, alias="else", description="What decides if the role gave no readable answer. Default: none."
-    )
-
-    @property
-    def decider(self) -> str:
-        """The role whose last answer decides."""
-        return str(getattr(self, self.key()))
-
-
-class LastForm(OtherwiseText):
+class LastForm(StrictEntry):
     """`{last: ROLE}`: the last answer of a role."""
 
     example: ClassVar[str] = "{last: role, else: majority}"
 
     last: Name = Field(description="The role whose last answer decides.")
-
-
-class RoleAnswerForm(OtherwiseText):
-    """`{role: NAME}`: in `decide`, the same as `{last: NAME}`."""
-
-    role: Name = Field(description="The role whose last answer decides.")
+    otherwise: Literal["majority", "weighted", "first", "none"] | None = Field(
+        None, alias="else", description="What decides if the role gave no readable answer. Default: none."
+    )
 
 
 class MajorityForm(StrictEntry):
@@ -256,15 +240,7 @@ class PoolForm(VoteText):
 
 DecideWord: TypeAlias = Literal["majority", "weighted", "first", "median"]
 DecideText: TypeAlias = Annotated[
-    DecideWord
-    | Setting
-    | LastForm
-    | RoleAnswerForm
-    | MajorityForm
-    | WeightedForm
-    | BallotForm
-    | TrimmedForm
-    | PoolForm,
+    DecideWord | Setting | LastForm | MajorityForm | WeightedForm | BallotForm | TrimmedForm | PoolForm,
     OneOf(),
 ]
 
@@ -272,10 +248,10 @@ DecideText: TypeAlias = Annotated[
 def decision(text: ProtocolText) -> Decide:
     """Return what a validated `decide:` means, once settings have their values."""
     match text.decide:
-        case OtherwiseText() as form if form.otherwise in (None, "none"):
-            return Decide("last", form.decider)
-        case OtherwiseText() as form:
-            return Decide("last", form.decider, fallback=text.fallback, otherwise=form.otherwise)  # type: ignore[arg-type]
+        case LastForm(last=role, otherwise=None | "none"):
+            return Decide("last", role)
+        case LastForm(last=role, otherwise=rule):
+            return Decide("last", role, fallback=text.fallback, otherwise=rule)  # type: ignore[arg-type]
         case BallotForm(vote=weight) as vote:
             return Decide("vote", fallback=_fallback(vote, text), weight=weight)
         case PoolForm(pool=pool) as vote:

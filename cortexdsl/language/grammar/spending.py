@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict, model_validator
 
-from cortexdsl.core import BatchSettings, Price, Rate, RateLimit
+from cortexdsl.core import Price, Rate, RateLimit
 from cortexdsl.language.grammar.entries import Duration, StrictEntry, Whole, invalid
 
 Dollars = Annotated[float, Field(ge=0, le=1e6, strict=True)]
@@ -126,10 +126,6 @@ class BatchText(StrictEntry):
         description="How long a batch waits for debates that are busy with other models: a number of seconds, or "
         "a text such as 10 min. Then it is sent without them.",
     )
-
-    def settings(self) -> BatchSettings:
-        """Return the settings as a value of the core."""
-        return BatchSettings(self.requests, self.tokens, self.wait)
 
 
 def _share(value: Any) -> Any:

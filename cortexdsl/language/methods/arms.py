@@ -14,7 +14,7 @@ from cortexdsl.engine.methods import pool_sources
 from cortexdsl.errors import InputError, Problem, SpecError, nearest
 from cortexdsl.language.grammar.confidence import DeferText
 from cortexdsl.language.grammar.speakers import ModelText
-from cortexdsl.language.methods.casting import MethodChoice
+from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.methods.claimed import Points, arm_name, claim_problems, unknown_arm
 from cortexdsl.language.methods.deferral import with_defers
 from cortexdsl.language.methods.fit import AgentCount, excessive_counts

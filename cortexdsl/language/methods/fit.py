@@ -7,7 +7,7 @@ so it is a problem only if it is too large in every arm that uses it.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from cortexdsl.core import (
@@ -38,28 +38,20 @@ from cortexdsl.expressions import evaluation
 from cortexdsl.expressions.names import GIVEN
 from cortexdsl.language.grammar.protocol import ProtocolText
 from cortexdsl.language.grammar.schedule import ChooseText, choice_of
-from cortexdsl.language.nodes import Mark, Node, PlacedProblem, Route
+from cortexdsl.language.nodes import Mark, Node, PlacedProblem, ProblemAt, Route
 from cortexdsl.language.protocol import walks
-from cortexdsl.language.protocol.soundness import ProblemAt
 from cortexdsl.models.known_models import known_model
 
 
-def fit_problems(method: Method, node: Node, called: Callable[[Route], str]) -> Iterator[PlacedProblem]:
+def fit_problems(method: Method, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
     """Yield what does not fit between a method and its agents.
 
     Parameters
     ----------
     method : Method
-    node : Node
-        The protocol with the values of its settings, with positions.
-    called : function
-        What messages call the value at a route of the protocol.
+    problem_at : ProblemAt
+        In the protocol with the values of its settings.
     """
-
-    def problem_at(route: Route, what: str, remedy: str = "", *, key: bool = False) -> PlacedProblem:
-        mark = node.where(route)
-        return mark, Problem(str(mark), f"{called(route)}: {what}", remedy)
-
     for name, step in method.steps.items():
         route: Route = ("steps", name, "hears")
         if _is_alone(method, step):
@@ -255,30 +247,21 @@ def _networkx(
         yield problem_at(route, str(error), f"the graph is made for {len(names)} agents")
 
 
-def layout_problems(method: Method, node: Node, called: Callable[[Route], str]) -> Iterator[PlacedProblem]:
-    """Yield the steps whose graph the engine cannot build.
-
-    Parameters
-    ----------
-    method, node, called
-        As for `fit_problems`, which found nothing wrong with the method.
-    """
+def layout_problems(method: Method, problem_at: ProblemAt) -> Iterator[PlacedProblem]:
+    """Yield the steps whose graph the engine cannot build; parameters as for `fit_problems`."""
     principal = debating_agents(method)
     names = [agent.name for agent in principal]
     try:
         groups = draw_groups(method, names, random.Random(0))
     except DebateError as error:
-        mark = node.where(("steps",))
+        mark = problem_at.node.where(("steps",))
         yield mark, Problem(str(mark), str(error), "let every step hear the same groups")
         return
     for name, step in method.steps.items():
-        route: Route = ("steps", name, "hears")
         try:
             check_layout(method, step, principal, groups)
         except DebateError as error:
-            mark = node.where(route)
-            remedy = "name whom it hears: hears: {role: ROLE}"
-            yield mark, Problem(str(mark), f"{called(route)}: {error}", remedy)
+            yield problem_at(("steps", name, "hears"), str(error), "name whom it hears: hears: {role: ROLE}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,9 +280,7 @@ class AgentCount:
     excess: Problem | None
 
 
-def agent_counts(
-    method: Method, text: ProtocolText, node: Node, called: Callable[[Route], str]
-) -> Iterator[AgentCount]:
+def agent_counts(method: Method, text: ProtocolText, problem_at: ProblemAt) -> Iterator[AgentCount]:
     """Yield the numbers of agents that a method names.
 
     Parameters
@@ -307,19 +288,16 @@ def agent_counts(
     method : Method
     text : ProtocolText
         The text of the method.
-    node : Node
-        The same, with positions.
-    called : function
-        What messages call the value at a route of the protocol.
+    problem_at : ProblemAt
+        In this text.
     """
 
     def count(route: Route, excess: tuple[str, str] | None) -> AgentCount:
-        mark = node.where(route)
-        return AgentCount(mark, excess and Problem(str(mark), f"{called(route)}: {excess[0]}", excess[1]))
+        return AgentCount(problem_at.node.where(route), excess and problem_at(route, *excess)[1])
 
     for name, step in method.steps.items():
         others = max(len({one.name for one in debating_agents(method)} - {who.name}) for who in method.cast[step.role])
-        for route, excess in _heard(step.hears, others, ("steps", name, "hears"), node):
+        for route, excess in _heard(step.hears, others, ("steps", name, "hears"), problem_at.node):
             yield count(route, excess)
     for choice, route in walks.items_of(ChooseText, text):
         standing = _most_standing(method, choice.source)

@@ -11,14 +11,14 @@ from cortexdsl.core import Agent, Method, Model, Repeat, SchedulePart, SitePlace
 from cortexdsl.engine.methods import scheduled_steps
 from cortexdsl.errors import Problem, SpecError, nearest
 from cortexdsl.language.grammar.confidence import DeferText
-from cortexdsl.language.grammar.entries import number
+from cortexdsl.language.grammar.entries import core_value, number
 from cortexdsl.language.grammar.experiment import METHOD_WORDS, MethodText
 from cortexdsl.language.grammar.hears import topology
 from cortexdsl.language.grammar.protocol import ProtocolText, bins, decision
 from cortexdsl.language.grammar.schedule import OTHERWISE, CaseText, ChooseText, LoopText, choice_of
 from cortexdsl.language.grammar.speakers import SAMPLING
 from cortexdsl.language.grammar.steps import StepModelForm, StepText, turn_filter
-from cortexdsl.language.methods.casting import (
+from cortexdsl.language.methods.role_assignment import (
     MethodChoice,
     bind_roles,
     deal_templates,
@@ -30,12 +30,12 @@ from cortexdsl.language.methods.casting import (
     with_placebo,
 )
 from cortexdsl.language.methods.fit import AgentCount, agent_counts, fit_problems, known_sizes, layout_problems
-from cortexdsl.language.nodes import Mark, Node, PlacedProblem, Route, refuse_all, shown
+from cortexdsl.language.nodes import Mark, Node, PlacedProblem, ProblemAt, refuse_all, shown
 from cortexdsl.language.problems import shortest_by_place, validate
 from cortexdsl.language.protocol import walks
 from cortexdsl.language.protocol.loader import BUILTIN_FOLDER, Protocol
 from cortexdsl.language.protocol.settings import Substitution
-from cortexdsl.language.protocol.soundness import ProblemAt, cases_without_branch
+from cortexdsl.language.protocol.soundness import cases_without_branch
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,23 +111,18 @@ def _resolved(protocol: Protocol, choice: MethodChoice) -> ResolvedMethod:
     except SpecError as error:  # a setting may be used in several places
         raise SpecError(shortest_by_place(error.problems)) from None
 
-    def problem_at(route: Route, what: str, remedy: str = "", *, key: bool = False) -> PlacedProblem:
-        mark = node.where(route)
-        return mark, Problem(str(mark), f"{substitution.called(route)}: {what}", remedy)
-
+    problem_at = ProblemAt(node, substitution.called)
     refuse_all(cases_without_branch(text, problem_at))
     roles = node.find(("roles",)) or Node({}, node.mark)
     cast = bind_roles(text.roles, roles, choice, substitution)
-    method = _with_words(_method(protocol.name, text, node, cast, choice, problem_at), words, choice)
-    refuse_all(fit_problems(method, node, substitution.called))
-    refuse_all(layout_problems(method, node, substitution.called))
+    method = _with_words(_method(protocol.name, text, cast, choice, problem_at), words, choice)
+    refuse_all(fit_problems(method, problem_at))
+    refuse_all(layout_problems(method, problem_at))
     prompts = {name: node.where(("steps", name, "prompt")) for name in method.steps}
     return ResolvedMethod(
         method,
         {name: choice.node.mark if _is_builtin(mark.file) else mark for name, mark in prompts.items()},
-        tuple(
-            count for count in agent_counts(method, text, node, substitution.called) if not _is_builtin(count.mark.file)
-        ),
+        tuple(count for count in agent_counts(method, text, problem_at) if not _is_builtin(count.mark.file)),
         {place: mark for place, mark in _places(text, node) if not _is_builtin(mark.file)},
         words.defer,
     )
@@ -145,7 +140,6 @@ def _nested_settings(protocol: Protocol, choice: MethodChoice) -> Iterator[Place
 def _method(
     name: str,
     text: ProtocolText,
-    node: Node,
     cast: Mapping[str, tuple[Agent, ...]],
     choice: MethodChoice,
     problem_at: ProblemAt,
@@ -154,7 +148,7 @@ def _method(
     problems: list[PlacedProblem] = []
     schedule = _schedule(text.schedule)
     steps = {
-        step: _step(step, text.steps[step], node.find(("steps", step)), cast, choice, problem_at, problems)
+        step: _step(step, text.steps[step], cast, choice, problem_at, problems)
         for step in text.steps
         if step in set(scheduled_steps(schedule))
     }
@@ -163,7 +157,10 @@ def _method(
         what = f"has {counts[step]} variants, and another step {max(counts.values())}: they are drawn together"
         problems.append(problem_at(("steps", step, "prompt"), what, "give each step as many"))
     refuse_all(problems)
-    return Method(
+    return core_value(
+        Method,
+        text,
+        translated=("title", "source", "settings", "roles", "ends", "fallback"),
         protocol=name,
         cast=roles_in_use(cast, steps.values(), schedule),
         steps=MappingProxyType(steps),
@@ -171,10 +168,6 @@ def _method(
         decide=decision(text),
         rounds_cap=None if text.ends is None else int(number(text.ends.rounds)),
         recalibration=bins(text.recalibration),
-        participation=text.participation,  # type: ignore[arg-type]
-        similarity=text.similarity,
-        passes=text.passes,  # type: ignore[arg-type]
-        debaters=text.debaters,
     )
 
 
@@ -250,19 +243,18 @@ def _overridden(protocol: Node, method: Node) -> Node:
 def _step(
     name: str,
     text: StepText,
-    node: Node | None,
     cast: Mapping[str, tuple[Agent, ...]],
     choice: MethodChoice,
     problem_at: ProblemAt,
     problems: list[PlacedProblem],
 ) -> Step:
-    material = node.find(("with",)) if node is not None else None
     model, sampling = _model_of_step(name, text, choice, problem_at, problems)
     ways = deal_templates(text.prompt, [agent.name for agent in cast.get(text.role, ())], cast)
     problems += [problem_at(("steps", name, "prompt", *below), what, remedy) for below, what, remedy in ways.problems]
-    return Step(
+    return core_value(
+        Step,
+        text,
         name=name,
-        role=text.role,
         prompt=ways.prompt,
         by_agent=MappingProxyType(ways.by_agent),
         by_role=MappingProxyType(ways.by_role),
@@ -271,17 +263,13 @@ def _step(
         hears=topology(text.hears),
         tells=tuple(map(turn_filter, text.tells)),
         own=turn_filter(text.own),
-        placebo=text.placebo,  # type: ignore[arg-type]
-        material=MappingProxyType(material.plain() if material is not None else {}),
-        order=text.order,  # type: ignore[arg-type]
+        material=MappingProxyType(text.material),
         each=text.kind,
         of=text.of,
-        draws=int(number(text.draws)),
         reads=text.reads[0],
-        beside=text.reads[1:],  # type: ignore[arg-type]
+        beside=text.reads[1:],
         model=model,
         sampling=MappingProxyType(sampling),
-        chooses=text.chooses,  # type: ignore[arg-type]
     )
 
 

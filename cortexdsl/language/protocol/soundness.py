@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol
 
 from cortexdsl.core import AUDIBLE
-from cortexdsl.errors import Problem, nearest
+from cortexdsl.errors import nearest
 from cortexdsl.expressions import evaluation
 from cortexdsl.expressions.names import GIVEN, OF_STEPS
 from cortexdsl.language.grammar.experiment import METHOD_WORDS
 from cortexdsl.language.grammar.hears import GroupsForm, RoleForm, SparseForm
-from cortexdsl.language.grammar.protocol import OtherwiseText, ProtocolText
+from cortexdsl.language.grammar.protocol import LastForm, ProtocolText
 from cortexdsl.language.grammar.reserved import reserved
 from cortexdsl.language.grammar.schedule import CaseText, ChooseText, LoopText
 from cortexdsl.language.grammar.steps import StepText, ToldText
-from cortexdsl.language.nodes import Node, PlacedProblem, Route, dotted, refuse_all, shown
+from cortexdsl.language.nodes import Node, PlacedProblem, ProblemAt, Route, dotted, refuse_all, shown
 from cortexdsl.language.problems import validate
 from cortexdsl.language.protocol import walks
 from cortexdsl.language.protocol.settings import Substitution, references
@@ -79,14 +78,6 @@ def _likely_steps(text: ProtocolText, using: str) -> tuple[str, ...]:
     return ()
 
 
-class ProblemAt(Protocol):
-    """Returns a problem at a route of a protocol."""
-
-    def __call__(self, route: Route, what: str, remedy: str = "", *, key: bool = False) -> PlacedProblem:
-        """Return the place and the problem; with `key`, the place of the key."""
-        ...
-
-
 def check_soundness(node: Node, text: ProtocolText, above: Route) -> None:
     """Refuse a protocol whose parts do not fit each other: first its settings, then their defaults, then the rest.
 
@@ -104,10 +95,7 @@ def check_soundness(node: Node, text: ProtocolText, above: Route) -> None:
         All problems of the first stage that has some.
     """
 
-    def problem_at(route: Route, what: str, remedy: str = "", *, key: bool = False) -> PlacedProblem:
-        mark = node.key_mark(route) if key else node.where(route)
-        return mark, Problem(str(mark), f"{dotted((*above, *route))}: {what}", remedy)
-
+    problem_at = ProblemAt(node, lambda route: dotted((*above, *route)))
     refuse_all(_settings(node, text, problem_at))
     written = node.find(("settings",))
     substitution = Substitution({} if written is None else written.mapping())
@@ -197,18 +185,18 @@ def _schedule(text: ProtocolText, problem_at: ProblemAt) -> Iterator[PlacedProbl
         return
     yield from _debaters(text, answering, problem_at)
     decide = text.decide
-    if isinstance(decide, OtherwiseText):
-        key, role = decide.key(), decide.decider
+    if isinstance(decide, LastForm):
+        role, route = decide.last, ("decide", "last")
         if role not in text.roles:
-            yield problem_at(("decide", key), f"there is no role {role}", nearest(role, text.roles, say="roles"))
+            yield problem_at(route, f"there is no role {role}", nearest(role, text.roles, say="roles"))
         elif role not in answering:
-            remedy = f"let one have reads: answer, or write {{{key}: {' or '.join(dict.fromkeys(answering))}}}"
-            yield problem_at(("decide", key), f"no step of {role} reads an answer", remedy)
+            remedy = f"let one have reads: answer, or write {{last: {' or '.join(dict.fromkeys(answering))}}}"
+            yield problem_at(route, f"no step of {role} reads an answer", remedy)
         elif decide.otherwise is None and role not in walks.roles_with_answer(text):
             what = f"{role} answers only where a loop's unless lets it, and else nobody decides"
             if role in walks.roles_with_answer(text, as_cast=True):
                 what = f"{role} may end with nobody who has answered in it, as it is chosen, and then nobody decides"
-            yield problem_at(("decide", key), what, f"write {{{key}: {role}, else: majority}}, or else: none")
+            yield problem_at(route, what, f"write {{last: {role}, else: majority}}, or else: none")
 
 
 def _debaters(text: ProtocolText, answering: Iterable[str], problem_at: ProblemAt) -> Iterator[PlacedProblem]:

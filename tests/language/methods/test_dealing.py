@@ -10,7 +10,7 @@ from cortexdsl.cli.main import main
 from cortexdsl.core import Step
 from cortexdsl.errors import SpecError
 from cortexdsl.language.grammar.steps import SayForm
-from cortexdsl.language.methods.casting import TemplateDeal, deal_templates
+from cortexdsl.language.methods.role_assignment import TemplateDeal, deal_templates
 from cortexdsl.plan import compile_spec
 from cortexdsl.records import read_debates
 

@@ -27,7 +27,7 @@ from cortexdsl.core import (
 from cortexdsl.engine.confidence import recalibrate
 from cortexdsl.errors import SpecError
 from cortexdsl.language.grammar.protocol import NAMED_BINS
-from cortexdsl.language.methods.casting import MethodChoice
+from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.methods.resolve import resolve
 from cortexdsl.language.protocol.loader import Protocol, load_protocol, protocol_of
 from cortexdsl.language.reader import parse
@@ -163,7 +163,6 @@ def test_prompts_of_a_method_replace_those_of_the_protocol() -> None:
         ("{weighted: {}}", Decide("weighted", fallback="none")),
         ("first", Decide("first", fallback="none")),
         ("{last: debater}", Decide("last", "debater")),
-        ("{role: debater}", Decide("last", "debater")),
     ],
 )
 def test_decisions(decide: str, meant: Decide) -> None:
