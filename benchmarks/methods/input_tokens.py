@@ -19,8 +19,8 @@ import yaml
 
 from cortexdsl.core import Agent, Call, Dataset, Method, Model, Ports, Reply
 from cortexdsl.engine.run import run_debate
-from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.methods.resolve import resolve
+from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.protocol.loader import load_protocol
 from cortexdsl.language.reader import parse

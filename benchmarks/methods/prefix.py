@@ -21,8 +21,8 @@ from typing import Any
 from cortexdsl.core import Agent, Call, Dataset, Message, Method, Model, Ports, Question, Reply
 from cortexdsl.engine.methods import with_pool
 from cortexdsl.engine.run import run_debate
-from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.methods.resolve import resolve
+from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.protocol.loader import load_protocol
 from cortexdsl.language.reader import parse

@@ -15,8 +15,8 @@ from cortexdsl.engine.methods import with_draws
 from cortexdsl.errors import InputError, nearest
 from cortexdsl.jobs.arguments import results_place
 from cortexdsl.language.grammar.experiment import json_schema
-from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.methods.resolve import resolve
+from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.nodes import Mark, Node
 from cortexdsl.language.protocol.loader import builtin_names, load_protocol
 from cortexdsl.plan import Plan, compile_spec

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.core import Agent, Bin, Model
-from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.methods.resolve import resolve
+from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.protocol.loader import load_protocol
 from cortexdsl.language.reader import parse
 from cortexdsl.plan import Plan, digests

@@ -25,8 +25,8 @@ from cortexdsl.core import (
     Topology,
 )
 from cortexdsl.errors import DebateError
-from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.methods.resolve import resolve
+from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.protocol.loader import load_protocol
 from cortexdsl.language.reader import parse
 from cortexdsl.plan.persistence.store import fixed_in

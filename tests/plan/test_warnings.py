@@ -8,8 +8,8 @@ import pytest
 
 from cortexdsl.cli.main import main
 from cortexdsl.core import Model
-from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.methods.resolve import resolve
+from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.protocol.loader import builtin_names, load_protocol
 from cortexdsl.language.reader import parse
 from cortexdsl.plan import Plan, compile_spec

@@ -14,7 +14,6 @@ from cortexdsl.engine.methods import pool_sources
 from cortexdsl.errors import InputError, Problem, SpecError, nearest
 from cortexdsl.language.grammar.confidence import DeferText
 from cortexdsl.language.grammar.speakers import ModelText
-from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.methods.claimed import Points, arm_name, claim_problems, unknown_arm
 from cortexdsl.language.methods.deferral import with_defers
 from cortexdsl.language.methods.fit import AgentCount, excessive_counts
@@ -29,6 +28,7 @@ from cortexdsl.language.methods.grid import (
 )
 from cortexdsl.language.methods.matches import growing_steps, match_of
 from cortexdsl.language.methods.resolve import resolve, resolve_placed, settings_of
+from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.nodes import Mark, Node, dotted, refuse
 from cortexdsl.language.problems import validate
 from cortexdsl.language.protocol.loader import Protocol, load_protocol, protocol_of

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from cortexdsl.core import GrowthStep, Match, Method
 from cortexdsl.errors import SpecError
 from cortexdsl.language.grammar.experiment import UNITS
-from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.methods.grid import unknown_axis
+from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.nodes import Node, refuse
 from cortexdsl.language.protocol.loader import Protocol
 from cortexdsl.language.spec import Spec

@@ -18,6 +18,7 @@ from cortexdsl.language.grammar.protocol import ProtocolText, bins, decision
 from cortexdsl.language.grammar.schedule import OTHERWISE, CaseText, ChooseText, LoopText, choice_of
 from cortexdsl.language.grammar.speakers import SAMPLING
 from cortexdsl.language.grammar.steps import StepModelForm, StepText, turn_filter
+from cortexdsl.language.methods.fit import AgentCount, agent_counts, fit_problems, known_sizes, layout_problems
 from cortexdsl.language.methods.role_assignment import (
     MethodChoice,
     bind_roles,
@@ -29,7 +30,6 @@ from cortexdsl.language.methods.role_assignment import (
     with_models,
     with_placebo,
 )
-from cortexdsl.language.methods.fit import AgentCount, agent_counts, fit_problems, known_sizes, layout_problems
 from cortexdsl.language.nodes import Mark, Node, PlacedProblem, ProblemAt, refuse_all, shown
 from cortexdsl.language.problems import shortest_by_place, validate
 from cortexdsl.language.protocol import walks

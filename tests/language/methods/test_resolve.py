@@ -27,8 +27,8 @@ from cortexdsl.core import (
 from cortexdsl.engine.confidence import recalibrate
 from cortexdsl.errors import SpecError
 from cortexdsl.language.grammar.protocol import NAMED_BINS
-from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.methods.resolve import resolve
+from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.protocol.loader import Protocol, load_protocol, protocol_of
 from cortexdsl.language.reader import parse
 

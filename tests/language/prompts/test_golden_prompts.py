@@ -20,8 +20,8 @@ from cortexdsl.cli.main import main
 from cortexdsl.core import Agent, Call, Debate, Message, Method, Model, Ports, Question, Reply, Turn
 from cortexdsl.engine.methods import with_pool
 from cortexdsl.engine.run import run_debate
-from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.methods.resolve import resolve
+from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.protocol.loader import builtin_names, load_protocol
 from cortexdsl.language.reader import parse

@@ -6,8 +6,8 @@ import pytest
 
 from cortexdsl.core import Agent, Model
 from cortexdsl.errors import SpecError
-from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.methods.resolve import resolve
+from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.protocol.loader import protocol_of
 from cortexdsl.language.reader import parse
 

@@ -21,8 +21,8 @@ from cortexdsl.core import AS_WRITTEN, Agent, Call, Debate, Message, Method, Mod
 from cortexdsl.engine.readings import reread_debate
 from cortexdsl.engine.run import run_debate
 from cortexdsl.errors import SpecError
-from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.methods.resolve import resolve
+from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.protocol.loader import protocol_of
 from cortexdsl.language.reader import parse

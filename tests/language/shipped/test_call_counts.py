@@ -15,8 +15,8 @@ from aiohttp import web
 from cortexdsl.core import Agent, Debate, Message, Method, Model, Ports, Question
 from cortexdsl.engine.methods import match_budget
 from cortexdsl.engine.run import run_debate
-from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.methods.resolve import resolve
+from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.protocol.loader import builtin_names, load_protocol
 from cortexdsl.language.reader import parse

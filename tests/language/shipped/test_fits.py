@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.core import Method, Model
-from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.methods.resolve import resolve
+from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.prompts.templates import Templates
 from cortexdsl.language.protocol.loader import protocol_of
 from cortexdsl.language.reader import parse, read

@@ -10,8 +10,8 @@ import pytest
 
 from cortexdsl.core import Debate, Keep, Method, OfRole, Sparse
 from cortexdsl.errors import SpecError
-from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.methods.resolve import resolve
+from cortexdsl.language.methods.role_assignment import MethodChoice
 from cortexdsl.language.protocol.loader import load_protocol, protocol_of
 from cortexdsl.language.reader import parse
 from tests.engine import published
