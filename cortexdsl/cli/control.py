@@ -127,7 +127,7 @@ def run_limit(args: argparse.Namespace) -> int:
 
 
 def _warn_of_spent(layout: Layout, limits: dict[str, float]) -> None:
-    spent = spent_so_far(Path(layout.ledgers))
+    spent = spent_so_far(Path(layout.spent))
     for word, value in limits.items():
         if word != "connections" and getattr(spent, word) >= value:
             print(f"{word}: {getattr(spent, word):,.6g} are spent already, so that jobs stop at their next call")

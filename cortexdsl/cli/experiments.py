@@ -228,13 +228,13 @@ def run_status(args: argparse.Namespace) -> int:
         remarks = [*_remarks(shown, end, is_open=is_open, is_finished=is_finished), *filter(None, [versions])]
         for line in (*(each.line() for each in trained), *remarks):
             print(line)
-        for changed in replacements(read_controls(Path(layout.ledgers))):
+        for changed in replacements(read_controls(Path(layout.spent))):
             print(f"changed by `cortexdsl limit`: {changed}")
     return 0 if is_open or is_finished else 1
 
 
 def _has_begun(layout: Layout) -> bool:
-    return Path(layout.plan).exists() or any(Path(layout.ledgers).glob("*.json"))
+    return Path(layout.plan).exists() or any(Path(layout.spent).glob("*.json"))
 
 
 def _wait_for_jobs(layout: Layout) -> None:

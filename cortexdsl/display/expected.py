@@ -63,7 +63,7 @@ class ExpectedRun:
     @property
     def tallies(self) -> Path:
         """The folder of its jobs' tallies."""
-        return Path(self.layout.ledgers)
+        return Path(self.layout.spent)
 
 
 def expected_of(plan: Plan, needed: Iterable[tuple[str, str, str]] | None = None) -> ExpectedRun:

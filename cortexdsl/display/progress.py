@@ -330,7 +330,7 @@ def expected_in(experiment: str) -> ExpectedRun:
     name = layout.root.removeprefix("results/")
     if Path(layout.plan).exists():
         return expected_from(read_plan(Path(layout.plan)))
-    tallies = Tallies(Path(layout.ledgers)).read()
+    tallies = Tallies(Path(layout.spent)).read()
     if not tallies and read_run(layout) is not None:  # stopped before the plan was written
         return ExpectedRun(name, ())
     if not tallies:

@@ -206,7 +206,7 @@ async def _debate(
         None if offline else log,
         folder=log.parent,
         limits=limits,
-        ledgers=Path(plan.layout.ledgers),
+        ledgers=Path(plan.layout.spent),
         addresses=Path(plan.layout.addresses),
         job=JobInfo(*name, plan.spec_name, plan.debate_digest(dataset, slug, label)),
         offline=offline,

@@ -161,7 +161,7 @@ async def judge_records(
         None if offline else folder / f"{log}.jsonl",
         folder=folder,
         limits=limits,
-        ledgers=Path(plan.layout.ledgers),
+        ledgers=Path(plan.layout.spent),
         addresses=Path(plan.layout.addresses),
         job=JobInfo(
             f"{dataset}~{log}~judge", dataset, slug, spec=plan.spec_name, digest=plan.judge_digest(dataset, slug)

@@ -67,7 +67,7 @@ async def _build(
         client = open_client(
             args.out.parent / "calls" / args.out.name,
             limits=limits,
-            ledgers=Path(plan.layout.ledgers),
+            ledgers=Path(plan.layout.spent),
             addresses=Path(plan.layout.addresses),
             job=JobInfo(f"{args.dataset}~pool~{entry.name}", args.dataset, spec=plan.spec_name, digest=digest),
             shared=shared,

@@ -195,7 +195,7 @@ async def _shard(
         log,
         folder=log.parent,
         limits=limits,
-        ledgers=Path(plan.layout.ledgers),
+        ledgers=Path(plan.layout.spent),
         addresses=Path(plan.layout.addresses),
         job=JobInfo(f"{dataset}~{slug}~{label}~whatif", dataset, slug, spec=plan.spec_name),
     )

@@ -154,7 +154,7 @@ class Layout:
         return f"{self.calls(dataset, shard)}/{cell}.jsonl"
 
     @property
-    def ledgers(self) -> str:
+    def spent(self) -> str:
         """The folder of the jobs' tallies: what each spent, for the common limits."""
         return f"{self.root}/spent"
 

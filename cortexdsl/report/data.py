@@ -194,7 +194,7 @@ def read_data(folder: Path) -> ReportData:
         fronts=read_frame(folder / "fronts.csv", FrontRow),
         matches=read_frame(folder / "matches.csv", MatchRow),
         scores=scores,
-        tallies=tuple(Tallies(Path(layout.ledgers)).read()),
+        tallies=tuple(Tallies(Path(layout.spent)).read()),
     )
 
 

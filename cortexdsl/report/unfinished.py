@@ -134,7 +134,7 @@ def stopped_run(folder: Path) -> StoppedRun | None:
     if end is None and (Path(layout.metrics).exists() or not has_plan):
         return None
     plan = read_plan(Path(layout.plan)) if has_plan else {"experiment": experiment_of(folder)}
-    tallies = tuple(Tallies(Path(layout.ledgers)).read())
+    tallies = tuple(Tallies(Path(layout.spent)).read())
     unfinished = read_unfinished(folder, plan, tallies)
     return StoppedRun(folder, plan, tallies, unfinished, end) if unfinished else None
 

@@ -69,7 +69,7 @@ async def _collect(
         log,
         folder=log.parent,
         limits=limits,
-        ledgers=Path(layout.ledgers),
+        ledgers=Path(layout.spent),
         addresses=Path(layout.addresses),
         job=JobInfo(f"{slug}~{label}", training.task.label, slug, label, plan.spec_name, phase.digest),
         errors_again=errors_again,

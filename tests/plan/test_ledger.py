@@ -139,7 +139,7 @@ def test_nothing_can_be_declared_anew_once_verdicts_were_given(tmp_path: Path) -
 def test_calls_that_were_paid_were_made_though_their_logs_are_gone(tmp_path: Path) -> None:
     layout = Layout(str(tmp_path))
     declare(layout, FIRST)
-    account = SpendingLedger(Path(layout.ledgers))
+    account = SpendingLedger(Path(layout.spent))
     with account.entry():  # a job that has asked nothing yet binds nobody
         pass
     assert declare(layout, {**FIRST, "claims": [OTHER]}).claims == (OTHER,)

@@ -86,7 +86,7 @@ def repair_results(plan: Plan) -> Repair:
     again = {path: what for path, what in wrong.items() if not is_log(path) and _is_of(plan, path)}
     if Path(layout.plan).name in wrong:  # jobs and checks that read it would take it for the plan of the results
         Path(layout.plan).unlink(missing_ok=True)
-    states = {tally.job: tally.state for tally in Tallies(Path(layout.ledgers)).read()}
+    states = {tally.job: tally.state for tally in Tallies(Path(layout.spent)).read()}
     told = [f"{layout.root}/{path} ({what})" for path, what in again.items() if not excused(path)]
     if told:
         more = [f"{len(told) - SHOWN} more"] if len(told) > SHOWN else []

@@ -34,7 +34,7 @@ def outdated_outputs(plan: Plan) -> set[str]:
     The tally of a job holds the digest of what its output depends on. If it holds none (it is missing, or of an earlier
     version of cortexdsl), the cells and questions in plan.json are compared.
     """
-    digests = {tally.job: tally.digest for tally in Tallies(Path(plan.layout.ledgers)).read() if tally.digest}
+    digests = {tally.job: tally.digest for tally in Tallies(Path(plan.layout.spent)).read() if tally.digest}
     outdated = {output for job, output, digest in job_outputs(plan) if job in digests and digests[job] != digest()}
     path = Path(plan.layout.plan)
     if not path.exists():

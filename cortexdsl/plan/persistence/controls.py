@@ -35,7 +35,7 @@ def now() -> str:
 def pause(layout: Layout, why: str = "") -> Pause | None:
     """Pause an experiment; return the pause that held already, or None."""
     with ledger_lock(Path(layout.ledger)):
-        controls = read_controls(Path(layout.ledgers))
+        controls = read_controls(Path(layout.spent))
         if controls.paused is not None:
             return controls.paused
         said = f"paused by {who()}" + (f": {why}" if why else "")
@@ -46,7 +46,7 @@ def pause(layout: Layout, why: str = "") -> Pause | None:
 def resume(layout: Layout) -> Pause | None:
     """Let a paused experiment go on; return the pause, or None if there was none."""
     with ledger_lock(Path(layout.ledger)):
-        controls = read_controls(Path(layout.ledgers))
+        controls = read_controls(Path(layout.spent))
         if controls.paused is not None:
             _put(layout, replace(controls, paused=None), f"resumed by {who()}")
         return controls.paused
@@ -55,7 +55,7 @@ def resume(layout: Layout) -> Pause | None:
 def change(plan: Plan, limits: dict[str, float], rates: dict[str, Rate | None]) -> Controls:
     """Put limits and rates in force instead of those of the spec; a value that the spec has needs no replacement."""
     with ledger_lock(Path(plan.layout.ledger)):
-        controls = read_controls(Path(plan.layout.ledgers))
+        controls = read_controls(Path(plan.layout.spent))
         controls = controls.without(set(controls.outdated(plan.limits, plan.models)))
         new_limits, new_rates, at, by = dict(controls.limits), dict(controls.rates), now(), who()
         said = []
@@ -81,7 +81,7 @@ def change(plan: Plan, limits: dict[str, float], rates: dict[str, Rate | None]) 
 def back_to_spec(plan: Plan) -> Controls:
     """Put the limits and rates of the spec in force again; return what was in force."""
     with ledger_lock(Path(plan.layout.ledger)):
-        controls = read_controls(Path(plan.layout.ledgers))
+        controls = read_controls(Path(plan.layout.spent))
         if controls.limits or controls.rates:
             names = [*controls.limits, *(f"rate of {name}" for name in controls.rates)]
             _put(plan.layout, Controls(controls.paused), f"limits of the spec again, by {who()}: {', '.join(names)}")
@@ -91,7 +91,7 @@ def back_to_spec(plan: Plan) -> Controls:
 def settle(plan: Plan) -> list[str]:
     """Drop the replacements of values that the spec says otherwise by now, and return them in words: the spec wins."""
     with ledger_lock(Path(plan.layout.ledger)):
-        controls = read_controls(Path(plan.layout.ledgers))
+        controls = read_controls(Path(plan.layout.spent))
         outdated = set(controls.outdated(plan.limits, plan.models))
         said = list(_outdated_words(plan, controls, outdated))
         if outdated:
@@ -101,7 +101,7 @@ def settle(plan: Plan) -> list[str]:
 
 def in_words(plan: Plan) -> list[str]:
     """Return what is in force beside the spec, and what is not any more, in words; without anything, nothing."""
-    controls = read_controls(Path(plan.layout.ledgers))
+    controls = read_controls(Path(plan.layout.spent))
     outdated = set(controls.outdated(plan.limits, plan.models))
     kept = controls.without(outdated)
     lines = [f"paused since {controls.paused.at} by {controls.paused.by}"] if controls.paused else []
@@ -140,7 +140,7 @@ def _in_force(controls: Controls, plan: Plan) -> Limits:
 
 def _put(layout: Layout, controls: Controls, said: str) -> None:
     record_control(layout, said)
-    write_controls(Path(layout.ledgers), controls)
+    write_controls(Path(layout.spent), controls)
 
 
 def plain(value: Any) -> str:

@@ -244,7 +244,7 @@ def _named(numbers: list[int], most: int = 3) -> str:
 
 
 def _tallies(layout: Layout, command: str) -> Iterator[FileFinding]:
-    for path in sorted(Path(layout.ledgers).glob("*.json")):
+    for path in sorted(Path(layout.spent).glob("*.json")):
         if read_tally(path) is None:
             what = "cannot be read: calls and costs of its job are not counted in the report"
             yield FileFinding(

@@ -364,7 +364,7 @@ def seed_sentences(probes: Sequence[SeedProbe]) -> Iterator[str]:
 
 def _seedless(folder: Path) -> Iterator[str]:
     """Yield a sentence about each model whose provider refused the seeds of its calls."""
-    for model in Refusals(Path(Layout(folder.as_posix()).ledgers)).without_seed():
+    for model in Refusals(Path(Layout(folder.as_posix()).spent)).without_seed():
         yield f"{model} takes no seed: its replies were drawn without one, and the same call may bring another reply."
 
 
