@@ -17,10 +17,9 @@ from cortexdsl.claims.arms import arms_of, find_arm
 from cortexdsl.core import Correction, Family
 from cortexdsl.errors import DataError
 from cortexdsl.plan.layout import Layout, results_folder
-from cortexdsl.plan.persistence.file_checks import check_files, check_own_files
 from cortexdsl.plan.persistence.run_record import stop_note
 from cortexdsl.plan.persistence.store import read_plan
-from cortexdsl.plan.persistence.verification import check_records
+from cortexdsl.plan.persistence.verification import check_files, check_own_files, check_records
 from cortexdsl.records import Record, debate_files, read_debates
 from cortexdsl.records.rows import edge_rows, turn_rows
 from cortexdsl.stats.inference.bootstrap import DRAWS

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from cortexdsl.checksums import with_checksum
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.manifest import damage_of, read_manifest, record_files, refresh_manifest, seal_manifest
+from cortexdsl.plan.persistence.journal import read_journal, record_files, refresh_manifest, seal_manifest
 
 
 def main() -> None:
@@ -38,15 +38,15 @@ def main() -> None:
     timed("seal", lambda: seal_manifest(layout))
 
     def check(*, is_quick: bool) -> None:
-        manifest = read_manifest(layout)
-        assert not manifest.problem(manifest.seal)
-        assert not [path for path, one in manifest.files.items() if damage_of(root, path, one, is_quick=is_quick)]
+        journal = read_journal(layout)
+        assert not journal.manifest_fault
+        assert not [path for path in journal.files if journal.damage_of(path, is_quick=is_quick)]
 
     timed("start of a run: read the manifest, look at every file", lambda: check(is_quick=True))
     for path in paths:
         os.utime(path, ns=(1, 1))
     timed("start of the first run after a copy: read every file", lambda: check(is_quick=True))
-    timed("store the ages", lambda: refresh_manifest(layout, dict.fromkeys(read_manifest(layout).files, 1)))
+    timed("store the ages", lambda: refresh_manifest(layout, dict.fromkeys(read_journal(layout).files, 1)))
     timed("start of the next run", lambda: check(is_quick=True))
     timed("verify: read every file", lambda: check(is_quick=False))
     size = sum(path.stat().st_size for path in paths)

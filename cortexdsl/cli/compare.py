@@ -20,9 +20,8 @@ from cortexdsl.jobs.arguments import warn_if_stopped
 from cortexdsl.numbers import THIN, counted
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import binding_changes
-from cortexdsl.plan.persistence.file_checks import check_files, check_own_files
-from cortexdsl.plan.persistence.ledger import read_ledger
-from cortexdsl.plan.persistence.verification import record_faults
+from cortexdsl.plan.persistence.journal import read_journal
+from cortexdsl.plan.persistence.verification import check_files, check_own_files
 from cortexdsl.report.frames import ClaimRow, read_row
 from cortexdsl.report.phrasing.claims import answer
 from cortexdsl.report.phrasing.comparisons import claims_tested, differences_tested
@@ -229,10 +228,11 @@ def _with_bounds(table: ScoreTable, stated: Sequence[str]) -> ScoreTable:
 def _declared(args: argparse.Namespace) -> list[str] | None:
     """Return those claims that were declared before the first call; None for tables of other programs."""
     layout = Layout(_scores(args.scores).parent.as_posix())
-    ledger = read_ledger(layout)
+    journal = read_journal(layout)
+    ledger = journal.ledger
     if not ledger.entries and not ledger.faults:
         return None
-    is_unsure = record_faults(layout, ledger) or binding_changes(ledger.since)
+    is_unsure = journal.faults or binding_changes(ledger.since)
     return [] if is_unsure else [claim for claim in args.claim if " ".join(claim.split()) in ledger.claims]
 
 

@@ -39,6 +39,7 @@ from cortexdsl.plan.jobs.consent import PermissionRequest, is_permitted, permit,
 from cortexdsl.plan.layout import Layout, selected_experiments, spec_path
 from cortexdsl.plan.permissions import Permission
 from cortexdsl.plan.persistence.controls import replacements
+from cortexdsl.plan.persistence.journal import read_journal
 from cortexdsl.plan.persistence.run_record import EarlyEnd, early_end, is_locked
 from cortexdsl.plan.persistence.verification import versions_in_words
 
@@ -214,7 +215,7 @@ def run_status(args: argparse.Namespace) -> int:
     end = early_end(layout)
     is_finished = shown.all.state == "done" and Path(layout.report).exists() and end is None
     trained = trainings(watched.expected.layout)
-    versions = versions_in_words(layout)
+    versions = versions_in_words(read_journal(layout))
     if args.json:
         learned = {"trainings": [asdict(each) for each in trained]} if trained else {}
         mixed = {"versions": versions} if versions else {}

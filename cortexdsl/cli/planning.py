@@ -34,9 +34,9 @@ from cortexdsl.plan.forecast.matches import matched_method
 from cortexdsl.plan.forecast.warnings import models_of as chat_models
 from cortexdsl.plan.forecast.warnings import prompts_too_long, race_in_words
 from cortexdsl.plan.persistence.controls import limit_text
-from cortexdsl.plan.persistence.file_checks import check_own_files
-from cortexdsl.plan.persistence.manifest import record_files
+from cortexdsl.plan.persistence.journal import record_files
 from cortexdsl.plan.persistence.store import plan_record, write_plan
+from cortexdsl.plan.persistence.verification import check_own_files
 from cortexdsl.plan.rehearsal.estimate import CostEstimate, OwnLengths
 from cortexdsl.plan.training import Training
 from cortexdsl.report.phrasing.names import wording

@@ -23,9 +23,8 @@ from cortexdsl.jobs.arguments import results_place, warn_if_stopped
 from cortexdsl.metrics.scores import read_rows, write_rows
 from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.file_checks import check_own_files
 from cortexdsl.plan.persistence.store import read_plan
-from cortexdsl.plan.persistence.verification import check_records
+from cortexdsl.plan.persistence.verification import check_own_files, check_records
 from cortexdsl.records import Record, debate_files, debate_to_json, read_debates
 from cortexdsl.records.rows import debate_rows, edge_rows, turn_rows, well_formed
 from cortexdsl.records.text import Prompts, debate_line, transcript_text

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import secrets
 import sys
 from collections.abc import Iterator, Sequence
@@ -19,11 +18,11 @@ from cortexdsl.jobs.arguments import results_place
 from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import changes
-from cortexdsl.plan.persistence.file_checks import check_files, edited_tables
 from cortexdsl.plan.persistence.history import find_twins, spec_changes
-from cortexdsl.plan.persistence.ledger import Ledger, LedgerEntry, read_ledger
-from cortexdsl.plan.persistence.manifest import read_manifest
-from cortexdsl.plan.persistence.verification import record_faults, versions_in_words
+from cortexdsl.plan.persistence.journal import Journal, read_journal
+from cortexdsl.plan.persistence.ledger import Ledger, LedgerEntry
+from cortexdsl.plan.persistence.store import plan_or_empty
+from cortexdsl.plan.persistence.verification import check_files, edited_files, versions_in_words
 from cortexdsl.report.phrasing.ledger import change_of, changes_in_words, declaration_in_words, twin_in_words
 from cortexdsl.text_layout import wrapped
 
@@ -83,20 +82,21 @@ def add_ledger_arguments(parser: argparse.ArgumentParser) -> None:
 def run_ledger(args: argparse.Namespace) -> int:
     """Run the verb; the exit status is 1 if the chain is broken, a table was edited or a seal is not in the ledger."""
     layout = Layout(args.results.as_posix())
-    ledger = read_ledger(layout)
+    journal = read_journal(layout)
+    ledger = journal.ledger
     if not ledger.entries and not ledger.faults:
         raise InputError(f"{layout.ledger}: there is no ledger; `cortexdsl plan SPEC --declare` or a run writes it")
     if args.verify is not None:
         return _verify(ledger, args.verify.strip().lower())
-    edited = (f"{path} was edited after it was written" for path in edited_tables(layout))
-    problems, manifest = [*record_faults(layout, ledger), *edited], read_manifest(layout)
+    edited = (f"{layout.root}/{path} was edited after it was written" for path in edited_files(journal))
+    problems = [*journal.faults, *edited]
     lines = [f"{layout.root}: what was declared, run and changed", ""]
-    for number, entry in enumerate((one for one in ledger.entries if not one.is_of_files), 1):
+    for number, entry in enumerate((one for one in ledger.entries if one.kind != "manifest"), 1):
         lines += [f"{number}. {entry.at}", *_indented(_entry(entry, ledger))]
     lines += [
         "",
-        *_indented(_remarks(args.results, ledger)),
-        *_indented(_checked(ledger, problems, len({*ledger.tables, *manifest.files}))),
+        *_indented(_remarks(args.results, journal)),
+        *_indented(_checked(ledger, problems, len(journal.files))),
         *_publish(ledger, args.results),
     ]
     print("\n".join(lines))
@@ -120,14 +120,14 @@ def _entry(entry: LedgerEntry, ledger: Ledger) -> Iterator[str]:
         yield f"changed {when}: {change_of(entry, ledger)}"
 
 
-def _remarks(folder: Path, ledger: Ledger) -> Iterator[str]:
+def _remarks(folder: Path, journal: Journal) -> Iterator[str]:
     """Yield changes of the spec since the run, and experiments with the same claims under other names."""
-    plan = _plan(folder)
+    plan, ledger = plan_or_empty(journal.layout), journal.ledger
     if ledger.now is not None and (differs := spec_changes(ledger.now, plan)):
         changed = changes_in_words(differs)
         yield f"The spec, or something that it uses, has changed since: {changed}. Run it: cortexdsl run {plan['spec']}"
     yield from map(twin_in_words, find_twins(folder, ledger))
-    yield from filter(None, [versions_in_words(Layout(folder.as_posix()))])
+    yield from filter(None, [versions_in_words(journal)])
 
 
 def _checked(ledger: Ledger, problems: Sequence[str], files: int) -> Iterator[str]:
@@ -182,14 +182,6 @@ def _name(folder: Path) -> str:
     return path.relative_to(root).as_posix()
 
 
-def _plan(folder: Path) -> dict[str, object]:
-    try:
-        record = json.loads(Path(Layout(folder.as_posix()).plan).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return record if isinstance(record, dict) else {}
-
-
 def add_view_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument(
@@ -226,8 +218,12 @@ def run_view(args: argparse.Namespace) -> int:
             f"serve the folder: python -m http.server -d {args.static}"
         )
         return 0
-    for path in (path for place in places for path in edited_tables(place.layout)):
-        print(f"warning: {path} was edited after the experiment wrote it; its numbers are not its own", file=sys.stderr)
+    edited = ((place.layout, path) for place in places for path in edited_files(read_journal(place.layout)))
+    for layout, path in edited:
+        print(
+            f"warning: {layout.root}/{path} was edited after the experiment wrote it; its numbers are not its own",
+            file=sys.stderr,
+        )
     if args.port is not None and not 0 <= args.port < 65536:
         raise InputError(f"--port {args.port}: a port is a number from 0 to 65535")
     from cortexdsl.explorer.server import Explorer

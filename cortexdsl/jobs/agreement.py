@@ -10,7 +10,7 @@ from cortexdsl.jobs.arguments import add_spec
 from cortexdsl.metrics.scores import Row, write_rows
 from cortexdsl.metrics.tables import agreement_rows
 from cortexdsl.plan import Plan
-from cortexdsl.plan.persistence.manifest import record_files, seal_manifest
+from cortexdsl.plan.persistence.journal import record_files, seal_manifest
 from cortexdsl.tasks.judging import Judgements, text_grade, text_scores
 
 EXACT = "em"

@@ -14,9 +14,9 @@ from cortexdsl.jobs.arguments import add_spec
 from cortexdsl.metrics.estimates import round_table
 from cortexdsl.metrics.scores import Row, check_complete, read_rows, write_rows
 from cortexdsl.plan import TABLES, Plan
-from cortexdsl.plan.persistence.file_checks import check_files
-from cortexdsl.plan.persistence.manifest import record_files
+from cortexdsl.plan.persistence.journal import record_files
 from cortexdsl.plan.persistence.store import batches_by_cell, batches_run
+from cortexdsl.plan.persistence.verification import check_files
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -32,7 +32,7 @@ from cortexdsl.numbers import counted
 from cortexdsl.plan import Plan
 from cortexdsl.plan.analysis import Judging
 from cortexdsl.plan.jobs.consent import check_consent
-from cortexdsl.plan.persistence.manifest import record_files
+from cortexdsl.plan.persistence.journal import record_files
 from cortexdsl.plan.persistence.store import batches_of
 from cortexdsl.records import Record, read_debates
 from cortexdsl.tasks.judging import Answered, Judgement, Rendering, judge_call, judgement_lines, read_judgement

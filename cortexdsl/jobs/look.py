@@ -23,10 +23,10 @@ from cortexdsl.metrics.scores import Row, read_rows, write_scores
 from cortexdsl.metrics.view import grade_together
 from cortexdsl.plan import Plan
 from cortexdsl.plan.forecast.cost import most_of_question
-from cortexdsl.plan.persistence.file_checks import check_files
+from cortexdsl.plan.persistence.journal import record_files
 from cortexdsl.plan.persistence.ledger import read_ledger
-from cortexdsl.plan.persistence.manifest import record_files
 from cortexdsl.plan.persistence.store import LOOK_VERSION, batches_by_cell, live_in
+from cortexdsl.plan.persistence.verification import check_files
 from cortexdsl.records import read_debates
 from cortexdsl.stats.sequential.sequential import evaluate_anytime, live_cells
 from cortexdsl.stats.tables.score_table import ASKED_COLUMN, ScoreTable, read_table, score_table

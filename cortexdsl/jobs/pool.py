@@ -20,7 +20,7 @@ from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.numbers import counted
 from cortexdsl.plan import Plan
 from cortexdsl.plan.jobs.consent import check_consent
-from cortexdsl.plan.persistence.manifest import record_files
+from cortexdsl.plan.persistence.journal import record_files
 from cortexdsl.tasks.retrieval.pools import build_pool
 from cortexdsl.tasks.retrieval.sources import KnowledgeEntry, open_sources, read_entry
 

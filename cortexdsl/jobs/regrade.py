@@ -29,7 +29,7 @@ from cortexdsl.numbers import counted
 from cortexdsl.plan import PARTS, Plan, compile_spec
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.jobs.schedule import failed_jobs, failed_judgements
-from cortexdsl.plan.persistence.manifest import record_files
+from cortexdsl.plan.persistence.journal import record_files
 from cortexdsl.records import Record, read_debates, write_debates
 from cortexdsl.symlinks import opened_results
 

@@ -24,7 +24,7 @@ from cortexdsl.metrics.tables import debate_tables
 from cortexdsl.metrics.view import DecidedAfter, Grade, grade_together, view_debate
 from cortexdsl.plan import PARTS, Plan
 from cortexdsl.plan.analysis import JUDGED
-from cortexdsl.plan.persistence.manifest import record_files
+from cortexdsl.plan.persistence.journal import record_files
 from cortexdsl.plan.persistence.store import batches_of
 from cortexdsl.records import Record, read_debates
 from cortexdsl.stats.tables.score_table import ASKED_COLUMN

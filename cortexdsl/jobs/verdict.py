@@ -26,10 +26,10 @@ from cortexdsl.jobs.look import anytime_verdicts
 from cortexdsl.metrics.estimates import metrics_table
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import SEED, binding_changes
-from cortexdsl.plan.persistence.file_checks import check_files
+from cortexdsl.plan.persistence.journal import read_journal, record_files, seal_manifest
 from cortexdsl.plan.persistence.ledger import Ledger, read_ledger, record_damage, record_verdicts
-from cortexdsl.plan.persistence.manifest import missing_entries, record_files, seal_manifest
 from cortexdsl.plan.persistence.store import families_of, fixed_in, most_in, read_plan
+from cortexdsl.plan.persistence.verification import check_files
 from cortexdsl.stats.inference.budgets import MatchedPair, front_table, match_table
 from cortexdsl.stats.inference.families import compare_families, missing_bounds
 from cortexdsl.stats.inference.joint import omnibus_families
@@ -133,8 +133,7 @@ def write_verdict(layout: Layout) -> None:
     """
     plan = read_plan(Path(layout.plan))
     check_files(layout, [layout.table("scores")])
-    if missing := missing_entries(layout):
-        record_damage(layout, "damage", missing)
+    record_damage(layout, "damage", read_journal(layout).missing_entries)
     scores = replace(read_table(Path(layout.table("scores"))), most=most_in(plan), fixed=fixed_in(plan))
     arms = [GridArm.of(cell) for cell in plan["cells"]]
     metrics_table(scores, seed=plan["seed"]).to_csv(layout.metrics, index=False)

@@ -37,8 +37,8 @@ from cortexdsl.plan.forecast.cost import rehearse_whatifs
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.jobs.toolbox import open_tools
 from cortexdsl.plan.persistence.declaration import declaration_of
+from cortexdsl.plan.persistence.journal import record_files, seal_manifest
 from cortexdsl.plan.persistence.ledger import declare
-from cortexdsl.plan.persistence.manifest import record_files, seal_manifest
 from cortexdsl.plan.persistence.store import batches_of, read_plan
 from cortexdsl.plan.whatif import Whatif, whatif_of, whatif_slug
 from cortexdsl.records import Record, read_debates

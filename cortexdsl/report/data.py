@@ -14,8 +14,8 @@ from typing import Any
 from cortexdsl.core.metrics import is_share
 from cortexdsl.errors import DataError
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.file_checks import check_complete, check_files
 from cortexdsl.plan.persistence.store import last_look
+from cortexdsl.plan.persistence.verification import check_complete, check_files
 from cortexdsl.records.tallies import JobTally, Tallies
 from cortexdsl.report.frames import (
     AgentRow,

@@ -20,8 +20,8 @@ from cortexdsl.models.similarity.embeddings import Embedder
 from cortexdsl.plan import Plan
 from cortexdsl.plan.jobs.consent import check_consent
 from cortexdsl.plan.persistence.declaration import declaration_of
+from cortexdsl.plan.persistence.journal import record_files
 from cortexdsl.plan.persistence.ledger import declare
-from cortexdsl.plan.persistence.manifest import record_files
 from cortexdsl.plan.training import Phase, Training, serve_adapters, slug_of
 from cortexdsl_train.trajectories import collect
 

@@ -41,8 +41,7 @@ from cortexdsl.models.transports.interface import Raw
 from cortexdsl.models.transports.litellm import LitellmTransport
 from cortexdsl.plan import compile_spec
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.ledger import read_entries
-from cortexdsl.plan.persistence.manifest import read_manifest, record_files, seal_manifest
+from cortexdsl.plan.persistence.journal import read_journal, record_files, seal_manifest
 from cortexdsl.records import read_transcripts
 from cortexdsl.records.debates import record_from_json
 from cortexdsl.stats.tables.score_table import read_table
@@ -445,9 +444,9 @@ def read_sealed(data: bytes) -> None:
     root = folder() / "sealed"
     layout = Layout(root.as_posix())
     file("sealed/manifest.jsonl", data)
-    manifest = read_manifest(layout)
-    assert manifest.files.keys() <= {**manifest.sealed, **manifest.later}.keys()
-    read_entries(file("sealed/ledger.jsonl", data))
+    file("sealed/ledger.jsonl", data)
+    journal = read_journal(layout)
+    assert journal.files.keys() <= {**journal.sealed, **journal.later}.keys()
 
 
 def sealed_seeds() -> list[bytes]:

@@ -24,8 +24,8 @@ from cortexdsl.plan import compile_spec
 from cortexdsl.plan.jobs.damaged_outputs import repair_results
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.controls import pause
+from cortexdsl.plan.persistence.journal import record_files
 from cortexdsl.plan.persistence.ledger import read_ledger
-from cortexdsl.plan.persistence.manifest import record_files
 from tests.jobs.experiment import NAME, SPEC, run_jobs, write_spec
 
 CLAIM = "accuracy(high) > accuracy(low)"

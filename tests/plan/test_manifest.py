@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.file_checks import find_damage
+from cortexdsl.plan.persistence.journal import read_journal, record_files, refresh_manifest, seal_manifest
 from cortexdsl.plan.persistence.ledger import read_ledger
-from cortexdsl.plan.persistence.manifest import read_manifest, record_files, refresh_manifest, seal_manifest
+from cortexdsl.plan.persistence.verification import differences, report_files
 
 
 @pytest.fixture
@@ -27,16 +27,21 @@ def layout(tmp_path: Path) -> Layout:
 
 
 def problem(layout: Layout) -> str | None:
-    return read_manifest(layout).problem(read_ledger(layout).manifest_seal)
+    return read_journal(layout).manifest_fault or None
+
+
+def damaged(layout: Layout) -> list[str]:
+    journal = read_journal(layout)
+    return [f"{one.path}: {one.what}" for one in differences(journal, report_files(journal))]
 
 
 def test_a_seal_covers_what_was_there_and_no_logs(layout: Layout) -> None:
-    manifest = read_manifest(layout)
+    manifest = read_journal(layout)
     assert set(manifest.sealed) == {"scores.csv"}
     assert manifest.unsealed == ("debates/d/c/r1-s01.jsonl",)
     assert problem(layout) is None
     seal_manifest(layout)
-    sealed = read_manifest(layout)
+    sealed = read_journal(layout)
     assert sealed.unsealed == ()
     assert sealed.seal == read_ledger(layout).manifest_seal != manifest.seal
     size = Path(layout.ledger).stat().st_size
@@ -47,9 +52,9 @@ def test_a_seal_covers_what_was_there_and_no_logs(layout: Layout) -> None:
 def test_the_last_line_of_a_path_counts(layout: Layout) -> None:
     path = Path(layout.root, "scores.csv")
     path.write_text("other\n")
-    assert [one.path for one in find_damage(layout)] == ["scores.csv"]
+    assert damaged(layout) == ["scores.csv: changed"]
     record_files(layout, [path])
-    assert not list(find_damage(layout))
+    assert not damaged(layout)
     assert problem(layout) is None  # written after the seal, as by a job of a run that was stopped
 
 
@@ -57,9 +62,9 @@ def test_a_log_may_grow(layout: Layout) -> None:
     log = Path(layout.root, "calls/d/r1-s01/c.jsonl")
     with log.open("a") as file:
         file.write("{}\n")
-    assert not list(find_damage(layout, [log]))
+    assert read_journal(layout).damage_of("calls/d/r1-s01/c.jsonl") is None
     log.write_text("[]\n{}\n")
-    assert [one.what for one in find_damage(layout, [log])] == ["changed"]
+    assert read_journal(layout).damage_of("calls/d/r1-s01/c.jsonl") == "changed"
 
 
 def test_a_line_that_a_crash_cut_off_costs_its_entry_alone(layout: Layout) -> None:
@@ -67,13 +72,13 @@ def test_a_line_that_a_crash_cut_off_costs_its_entry_alone(layout: Layout) -> No
     manifest = Path(layout.manifest)
     manifest.write_bytes(manifest.read_bytes()[:-9])
     record_files(layout, [Path(layout.root, "debates/d/c/r1-s01.jsonl")])
-    after = read_manifest(layout)
-    assert len(after.faults) == 1
+    after = read_journal(layout)
+    assert len(after.damaged_lines) == 1
     assert set(after.files) == {"scores.csv", "debates/d/c/r1-s01.jsonl"}
     assert problem(layout) is None
-    refresh_manifest(layout, {})
-    assert read_manifest(layout).faults == ()
-    assert read_manifest(layout).files == after.files
+    refresh_manifest(layout)
+    assert read_journal(layout).damaged_lines == ()
+    assert read_journal(layout).files == after.files
 
 
 def test_a_kill_between_the_seal_and_the_ledger(layout: Layout) -> None:
@@ -82,7 +87,7 @@ def test_a_kill_between_the_seal_and_the_ledger(layout: Layout) -> None:
     seal_manifest(layout)
     Path(layout.ledger).write_bytes(ledger)
     assert problem(layout) is None
-    assert set(read_manifest(layout).sealed) == {"scores.csv"}
+    assert set(read_journal(layout).sealed) == {"scores.csv"}
 
 
 def test_an_edited_entry_breaks_the_seal(layout: Layout) -> None:

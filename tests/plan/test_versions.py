@@ -12,9 +12,9 @@ from cortexdsl import __version__, program
 from cortexdsl.checksums import with_checksum
 from cortexdsl.cli.main import main
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence import manifest
+from cortexdsl.plan.persistence import journal
+from cortexdsl.plan.persistence.journal import read_journal, record_files, refresh_manifest, seal_manifest
 from cortexdsl.plan.persistence.ledger import read_ledger
-from cortexdsl.plan.persistence.manifest import read_manifest, record_files, refresh_manifest, seal_manifest
 from cortexdsl.plan.persistence.verification import versions_in_words
 from cortexdsl.report.phrasing.ledger import read_history
 
@@ -36,7 +36,7 @@ def layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
 
 
 def write(layout: Layout, monkeypatch: pytest.MonkeyPatch, version: str, *names: str) -> None:
-    monkeypatch.setattr(manifest, "program_version", lambda: version)
+    monkeypatch.setattr(journal, "program_version", lambda: version)
     record_files(layout, [Path(layout.root, name) for name in names])
 
 
@@ -45,7 +45,7 @@ def test_parts_by_two_versions_are_told_everywhere(
 ) -> None:
     write(layout, monkeypatch, NEW, DEBATES[1], "scores.csv")
     seal_manifest(layout)
-    said = versions_in_words(layout)
+    said = versions_in_words(read_journal(layout))
     first, second = "1 file of debates", "1 file of debates, 1 file of tables"
     assert f"{__version__} (code aaaaaaaaaaaa): {first}; {__version__} (code bbbbbbbbbbbb): {second}." in said
     assert "delete results/made/debates and run the same command" in said
@@ -54,16 +54,16 @@ def test_parts_by_two_versions_are_told_everywhere(
     main(["verify", layout.root])
     assert capsys.readouterr().out.count("Different versions of the program") == 2
     refresh_manifest(layout, {})
-    assert versions_in_words(layout) == said
+    assert versions_in_words(read_journal(layout)) == said
 
 
 def test_one_version_is_no_news(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
     write(layout, monkeypatch, OLD, DEBATES[1])
-    assert versions_in_words(layout) == ""
+    assert versions_in_words(read_journal(layout)) == ""
     write(layout, monkeypatch, NEW, "calls/d/r1-s01/c.jsonl")  # replies do not depend on who logged them
-    assert versions_in_words(layout) == ""
+    assert versions_in_words(read_journal(layout)) == ""
     write(layout, monkeypatch, NEW, *DEBATES)  # made again
-    assert versions_in_words(layout) == ""
+    assert versions_in_words(read_journal(layout)) == ""
 
 
 def test_no_seal_depends_on_the_version(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,12 +81,12 @@ def test_entries_of_earlier_versions_are_unknown(layout: Layout, monkeypatch: py
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     earlier = [{key: line[key] for key in line if key not in ("program", "checksum")} for line in lines]
     path.write_text("".join(f"{with_checksum(json.dumps(line))}\n" for line in earlier))
-    assert not read_manifest(layout).faults
-    assert versions_in_words(layout) == ""
+    assert not read_journal(layout).damaged_lines
+    assert versions_in_words(read_journal(layout)) == ""
     write(layout, monkeypatch, NEW, DEBATES[1])
     assert (
         f"a version that is not known: 1 file of debates; {__version__} (code bbbbbbbbbbbb): 1 file"
-        in versions_in_words(layout)
+        in versions_in_words(read_journal(layout))
     )
 
 

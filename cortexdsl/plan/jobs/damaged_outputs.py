@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,21 +18,15 @@ from cortexdsl.plan.experiment import Plan
 from cortexdsl.plan.jobs.schedule import job_outputs
 from cortexdsl.plan.layout import PARTS, TABLES, Layout
 from cortexdsl.plan.persistence.declaration import write_declared
-from cortexdsl.plan.persistence.ledger import LACKS_FIRST, Ledger, read_ledger, record_damage
-from cortexdsl.plan.persistence.manifest import (
-    Entry,
-    Manifest,
-    damage_of,
-    entry_of,
-    is_log,
-    is_page,
-    is_sealed,
-    missing_entries,
-    read_manifest,
+from cortexdsl.plan.persistence.file_entries import entry_of, is_log, is_page, is_sealed
+from cortexdsl.plan.persistence.journal import (
+    Journal,
+    read_journal,
     refresh_manifest,
     seal_of,
     write_manifest,
 )
+from cortexdsl.plan.persistence.ledger import LACKS_FIRST, record_damage
 from cortexdsl.plan.persistence.run_record import TABLE_STAGES, early_end, is_excused, stage_of
 from cortexdsl.plan.persistence.store import read_plan
 from cortexdsl.plan.persistence.verification import PAID_AGAIN, in_plan, is_recorded, lines_in_words
@@ -62,69 +56,60 @@ def repair_results(plan: Plan) -> Repair:
     """Find damage with little reading, restore what needs no job, and return what has to be made again.
 
     A file with the size and time of its entry is believed; others are read. A folder that was copied is read once.
+    The ledger gets an entry if entries of it are missing, or call logs are not as they were written: a run makes files
+    again, so that nothing else tells of the damage afterwards.
     """
     layout = plan.layout
-    end = early_end(layout)  # puts back what the run removed: before anything is called missing
+    root, end = layout.root, early_end(layout)  # puts back what the run removed: before anything is called missing
     excused = is_excused(end)
-    note_damage(layout, excused)
-    manifest, ledger = read_manifest(layout), read_ledger(layout)
-    if not manifest.lines and not ledger.manifest_seal:
+    journal = read_journal(layout)
+    wrong, modified = _damaged(journal)
+    lost = {path: what for path, what in wrong.items() if is_log(path)}
+    record_damage(layout, "damage", journal.missing_entries)
+    record_damage(layout, "logs", [f"{path}: {what} when a run began" for path, what in lost.items()])
+    if not journal.has_files and not journal.ledger.manifest_seal:
         return Repair()
-    sentences = []
-    if problem := manifest.problem(ledger.manifest_seal):
-        if not _rebuild(layout, manifest, ledger.manifest_seal):
-            refresh_manifest(layout, {})
-            _restore(plan, ledger, read_manifest(layout).files)
-            said = f"{layout.manifest}: {problem}: everything is made again from the call logs; no logged call is sent"
-            return Repair(frozenset(_all_outputs(plan)), (said, *_said_of_logs(layout, read_manifest(layout))))
-        sentences.append(f"{layout.manifest}: {problem}; written again, as all files have the sealed digests")
-        manifest = read_manifest(layout)
-    wrong, modified = _find(Path(layout.root), manifest.files)
-    if manifest.faults or any(modified[path] != manifest.files[path].modified for path in modified):
-        refresh_manifest(layout, modified)
-    _restore(plan, ledger, manifest.files)
+    fault, sentences = journal.manifest_fault, []
+    is_rebuilt = bool(fault) and _rebuild(journal)
+    if is_rebuilt:
+        sentences.append(f"{layout.manifest}: {fault}; written again, as all files have the sealed digests")
+        journal = read_journal(layout)
+        wrong, modified = _damaged(journal)
+    elif fault or journal.damaged_lines or any(at != journal.files[path].modified for path, at in modified.items()):
+        refresh_manifest(layout, {} if fault else modified)
+    _restore(plan, journal)
+    of_logs = [f"{root}/{path}: {what}{lines_in_words(Path(root, path))}: {PAID_AGAIN}" for path, what in lost.items()]
+    if fault and not is_rebuilt:
+        said = f"{layout.manifest}: {fault}: everything is made again from the call logs; no logged call is sent"
+        return Repair(frozenset(_all_outputs(plan)), (said, *of_logs))
     again = {path: what for path, what in wrong.items() if not is_log(path) and _is_of(plan, path)}
-    if Path(layout.plan).name in wrong:  # jobs and checks that read it would take it for the plan of the results
+    if "plan.json" in wrong:  # jobs and checks that read it would take it for the plan of the results
         Path(layout.plan).unlink(missing_ok=True)
-    states = {tally.job: tally.state for tally in Tallies(Path(layout.spent)).read()}
-    told = [f"{layout.root}/{path} ({what})" for path, what in again.items() if not excused(path)]
-    if told:
+    if told := [f"{root}/{path} ({what})" for path, what in again.items() if not excused(path)]:
         more = [f"{len(told) - SHOWN} more"] if len(told) > SHOWN else []
         sentences.append(f"not as it was written, and made again: {', '.join([*told[:SHOWN], *more])}")
     outputs = {output for path in again for output in _output(layout, path)}
-    outputs |= set(_untallied(plan, states, manifest.files))
+    outputs |= set(_untallied(plan, journal))
     left = (path for path in (end.unmade if end else ()) if stage_of(path) in TABLE_STAGES and "/" not in path)
-    outputs |= {f"{layout.root}/{path}" for path in left}
-    return Repair(frozenset(outputs), (*sentences, *_said_of_logs(layout, manifest, wrong)))
+    outputs |= {f"{root}/{path}" for path in left}
+    return Repair(frozenset(outputs), (*sentences, *of_logs))
 
 
-def note_damage(layout: Layout, excused: Callable[[str], bool]) -> None:
-    """Write into the ledger which of its entries are missing, and which call logs are not as they were written.
-
-    A run makes files again, so that nothing but these entries tells of the damage afterwards.
-    """
-    if missing := missing_entries(layout):
-        record_damage(layout, "damage", missing)
-    logs = _logs_of(read_manifest(layout))
-    wrong = {path: what for path, what in _find(Path(layout.root), logs)[0].items() if not excused(path)}
-    if wrong:
-        record_damage(layout, "logs", [f"{path}: {what} when a run began" for path, what in wrong.items()])
-
-
-def _find(root: Path, files: Mapping[str, Entry]) -> tuple[dict[str, str], dict[str, int]]:
+def _damaged(journal: Journal) -> tuple[dict[str, str], dict[str, int]]:
     """Return what is wrong with which files, and the times of those that are as they were written.
 
     A file whose time lies ahead, as after the clock was set back, gets the present time: Snakemake refuses outputs that
     are older than their inputs, so every job that reads it would fail until the clock has caught up.
     """
-    wrong, modified, now = {}, {}, time.time_ns()
-    for path, entry in files.items():
-        if what := damage_of(root, path, entry, is_quick=True):
+    root, now = journal.layout.root, time.time_ns()
+    wrong, modified = {}, {}
+    for path in journal.files:
+        if what := journal.damage_of(path, is_quick=True):
             wrong[path] = what
         else:
-            modified[path] = os.stat(root / path).st_mtime_ns  # noqa: PTH116 (many thousand files)
+            modified[path] = os.stat(f"{root}/{path}").st_mtime_ns  # noqa: PTH116 (many thousand files)
             if modified[path] > now:
-                os.utime(root / path, ns=(now, now))
+                os.utime(f"{root}/{path}", ns=(now, now))
                 modified[path] = now
     return wrong, modified
 
@@ -143,10 +128,10 @@ def _output(layout: Layout, path: str) -> Iterator[str]:
         yield f"{layout.root}/{path}"
 
 
-def _untallied(plan: Plan, states: Mapping[str, str], files: Mapping[str, Entry]) -> Iterator[str]:
+def _untallied(plan: Plan, journal: Journal) -> Iterator[str]:
     """Yield outputs whose job has no readable tally any more: their job writes it again."""
-    below = len(plan.layout.root) + 1
-    yield from (output for job, output, _ in job_outputs(plan) if job not in states and output[below:] in files)
+    known, below = {tally.job for tally in Tallies(Path(plan.layout.spent)).read()}, len(plan.layout.root) + 1
+    yield from (output for job, output, _ in job_outputs(plan) if job not in known and output[below:] in journal.files)
 
 
 def _all_outputs(plan: Plan) -> Iterator[str]:
@@ -159,68 +144,53 @@ def _all_outputs(plan: Plan) -> Iterator[str]:
     yield from (layout.pairs(one.name, phase.label) for one in plan.trainings for phase in one.phases)
 
 
-def _rebuild(layout: Layout, manifest: Manifest, seal: str) -> bool:
+def _rebuild(journal: Journal) -> bool:
     """Write a damaged manifest again if the files in the folder have the digests that the ledger's seal is of."""
-    root = Path(layout.root)
+    root, seal = Path(journal.layout.root), journal.ledger.manifest_seal
     every = (path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
-    present = [path for path in every if is_recorded(path)]
-    known = {path: entry.program for path, entry in manifest.files.items()}
-    now = {path: replace(entry_of(root / path), program=known.get(path, "")) for path in present}
-    sealed = {path: entry for path, entry in now.items() if is_sealed(path)}
-    if not seal or seal_of(sealed) != seal:
+    programs = {path: entry.program for path, entry in journal.files.items()}
+    now = {path: entry_of(root / path, programs.get(path, "")) for path in every if is_recorded(path)}
+    if not seal or seal_of(now) != seal:
         return False
-    others = {path: entry for path, entry in now.items() if not is_sealed(path)}
-    write_manifest(layout, Manifest(sealed, {**others, **_logs_of(manifest)}, seal, manifest.ledger_entry))
+    sealed = {path: entry for path, entry in now.items() if is_sealed(path)}
+    later = {path: entry for path, entry in {**now, **journal.files}.items() if is_log(path) or path not in sealed}
+    write_manifest(replace(journal, sealed=sealed, later=later, seal=seal))
     return True
 
 
-def _logs_of(manifest: Manifest) -> dict[str, Entry]:
-    return {path: entry for path, entry in manifest.files.items() if is_log(path)}
-
-
-def _restore(plan: Plan, ledger: Ledger, files: Mapping[str, Entry]) -> None:
+def _restore(plan: Plan, journal: Journal) -> None:
     """Write declared.json again from the ledger, and cut.json from the plan.
 
     declared.json gets its earlier time: every debate depends on it, and would run again.
     """
-    layout = plan.layout
-    root, declared, cut = Path(layout.root), Path(layout.declared), Path(layout.cut)
-    is_chained = not set(ledger.faults) - {LACKS_FIRST}  # which may be the fault of declared.json itself
-    if ledger.first is not None and is_chained and _is_damaged(root, declared.name, files):
+    ledger, declared = journal.ledger, Path(plan.layout.declared)
+    is_chained = not {*ledger.faults, *journal.missing_entries} - {LACKS_FIRST}  # maybe the fault of declared.json
+    if ledger.first is not None and is_chained and _is_damaged(journal, declared):
         declared.unlink(missing_ok=True)
-        write_declared(layout, ledger.claims, ledger.first.seal)
-        if (modified := files[declared.name].modified) >= 0:
+        write_declared(plan.layout, ledger.claims, ledger.first.seal)
+        if (modified := journal.files[declared.name].modified) >= 0:
             os.utime(declared, ns=(modified, modified))
-    if _is_damaged(root, cut.name, files):
+    if _is_damaged(journal, cut := Path(plan.layout.cut)):
         cut.unlink(missing_ok=True)
         write_cut(cut, plan.shards, {training.name: training.shards for training in plan.trainings})
 
 
-def _is_damaged(root: Path, name: str, files: Mapping[str, Entry]) -> bool:
-    return name in files and damage_of(root, name, files[name], is_quick=True) is not None
+def _is_damaged(journal: Journal, path: Path) -> bool:
+    return path.name in journal.files and journal.damage_of(path.name, is_quick=True) is not None
 
 
 def restore_cut(layout: Layout) -> None:
     """Write a damaged cut.json again from plan.json, before a spec is compiled: call logs lie by its shards."""
-    root, files = Path(layout.root), read_manifest(layout).files
-    if not _is_damaged(root, Path(layout.cut).name, files) or _is_damaged(root, Path(layout.plan).name, files):
+    journal, cut, plan = read_journal(layout), Path(layout.cut), Path(layout.plan)
+    if not _is_damaged(journal, cut) or _is_damaged(journal, plan):
         return
     with suppress(CortexError, KeyError, TypeError, OSError):
-        record = read_plan(Path(layout.plan))
+        record = read_plan(plan)
         trainings = {one["training"]: one["shards"] for one in record.get("trainings", ())}
-        cuts = [{name: list(map(_shard, cut)) for name, cut in each.items()} for each in (record["shards"], trainings)]
-        Path(layout.cut).unlink(missing_ok=True)
-        write_cut(Path(layout.cut), *cuts)
-
-
-def _shard(values: Mapping[str, int]) -> Shard:
-    return Shard(values["replicate"], values["number"], values["first"], values["end"])
-
-
-def _said_of_logs(layout: Layout, manifest: Manifest, wrong: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Yield a sentence for each damaged call log: it cannot be made again."""
-    root = Path(layout.root)
-    known = _find(root, _logs_of(manifest))[0] if wrong is None else wrong
-    for path, what in known.items():
-        if is_log(path):
-            yield f"{layout.root}/{path}: {what}{lines_in_words(root / path)}: {PAID_AGAIN}"
+        cuts = [
+            {name: [Shard(one["replicate"], one["number"], one["first"], one["end"]) for one in shards]
+             for name, shards in each.items()}
+            for each in (record["shards"], trainings)
+        ]  # fmt: skip
+        cut.unlink(missing_ok=True)
+        write_cut(cut, *cuts)

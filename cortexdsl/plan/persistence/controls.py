@@ -34,7 +34,7 @@ def now() -> str:
 
 def pause(layout: Layout, why: str = "") -> Pause | None:
     """Pause an experiment; return the pause that held already, or None."""
-    with ledger_lock(Path(layout.ledger)):
+    with ledger_lock(layout):
         controls = read_controls(Path(layout.spent))
         if controls.paused is not None:
             return controls.paused
@@ -45,7 +45,7 @@ def pause(layout: Layout, why: str = "") -> Pause | None:
 
 def resume(layout: Layout) -> Pause | None:
     """Let a paused experiment go on; return the pause, or None if there was none."""
-    with ledger_lock(Path(layout.ledger)):
+    with ledger_lock(layout):
         controls = read_controls(Path(layout.spent))
         if controls.paused is not None:
             _put(layout, replace(controls, paused=None), f"resumed by {who()}")
@@ -54,7 +54,7 @@ def resume(layout: Layout) -> Pause | None:
 
 def change(plan: Plan, limits: dict[str, float], rates: dict[str, Rate | None]) -> Controls:
     """Put limits and rates in force instead of those of the spec; a value that the spec has needs no replacement."""
-    with ledger_lock(Path(plan.layout.ledger)):
+    with ledger_lock(plan.layout):
         controls = read_controls(Path(plan.layout.spent))
         controls = controls.without(set(controls.outdated(plan.limits, plan.models)))
         new_limits, new_rates, at, by = dict(controls.limits), dict(controls.rates), now(), who()
@@ -80,7 +80,7 @@ def change(plan: Plan, limits: dict[str, float], rates: dict[str, Rate | None]) 
 
 def back_to_spec(plan: Plan) -> Controls:
     """Put the limits and rates of the spec in force again; return what was in force."""
-    with ledger_lock(Path(plan.layout.ledger)):
+    with ledger_lock(plan.layout):
         controls = read_controls(Path(plan.layout.spent))
         if controls.limits or controls.rates:
             names = [*controls.limits, *(f"rate of {name}" for name in controls.rates)]
@@ -90,7 +90,7 @@ def back_to_spec(plan: Plan) -> Controls:
 
 def settle(plan: Plan) -> list[str]:
     """Drop the replacements of values that the spec says otherwise by now, and return them in words: the spec wins."""
-    with ledger_lock(Path(plan.layout.ledger)):
+    with ledger_lock(plan.layout):
         controls = read_controls(Path(plan.layout.spent))
         outdated = set(controls.outdated(plan.limits, plan.models))
         said = list(_outdated_words(plan, controls, outdated))

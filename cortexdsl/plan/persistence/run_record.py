@@ -13,14 +13,15 @@ import os
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from cortexdsl.checksums import LineState, line_state, with_checksum
 from cortexdsl.files import write_file
 from cortexdsl.plan.layout import TABLES, Layout
-from cortexdsl.plan.persistence.manifest import PAGES, Entry, damage_of, is_log, read_manifest
+from cortexdsl.plan.persistence.file_entries import PAGES, FileEntry, damage_of, is_log
+from cortexdsl.plan.persistence.journal import read_journal
+from cortexdsl.plan.persistence.store import plan_or_empty
 
 LOCK = ".run"
 RECORD = ".run.json"
@@ -188,20 +189,16 @@ def read_run(layout: Layout) -> RunRecord | None:
     """Return the record of the last run; None if there is none, or it cannot be read."""
     try:
         line = Path(layout.root, RECORD).read_bytes().rstrip(b"\n")
-        if line_state(line) is not LineState.WHOLE:
-            return None
-        value = json.loads(line)
-        return RunRecord(
-            str(value["state"]), int(value["began"]), str(value["digest"]), tuple(map(str, value["outputs"])),
-            str(value["by"]), bool(value["has_lock"]),
-        )  # fmt: skip
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        value = json.loads(line) if line_state(line) is LineState.WHOLE else {}
+        value.pop("checksum")
+        return RunRecord(**{**value, "outputs": tuple(value["outputs"])})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
 def _write(layout: Layout, record: RunRecord) -> None:
-    value = {name: getattr(record, name) for name in ("state", "began", "digest", "outputs", "by", "has_lock")}
-    write_file(Path(layout.root, RECORD), (with_checksum(json.dumps(value)).encode("ascii"), b"\n"), durable=False)
+    line = with_checksum(json.dumps(asdict(record)))
+    write_file(Path(layout.root, RECORD), (line.encode("ascii"), b"\n"), durable=False)
 
 
 def _is_certain(path: str) -> bool:
@@ -211,11 +208,11 @@ def _is_certain(path: str) -> bool:
 
 def unmade(layout: Layout, record: RunRecord) -> tuple[str, ...]:
     """Return what a run has not made: outputs that are missing, or were not recorded since it began."""
-    files, root = read_manifest(layout).files, Path(layout.root)
+    files, root = read_journal(layout).files, Path(layout.root)
     return tuple(path for path in record.outputs if not _is_made(root, path, files, record.began))
 
 
-def _is_made(root: Path, path: str, files: Mapping[str, Entry], began: int) -> bool:
+def _is_made(root: Path, path: str, files: Mapping[str, FileEntry], began: int) -> bool:
     if not (root / path).exists():
         return False
     if path in ("figures", "tables", "declared.json") or path.endswith(".safetensors"):
@@ -243,15 +240,8 @@ def early_end(layout: Layout) -> EarlyEnd | None:
     put_back(layout, record, left)
     stages = {stage_of(path) for path in left}
     complete = root / COMPLETE if (root / COMPLETE / "report.html").is_file() else None
-    is_edited = complete is not None and _digest(complete) != record.digest
+    is_edited = complete is not None and plan_or_empty(Layout(f"{complete}")).get("spec_digest", "") != record.digest
     return EarlyEnd(record, left, next(stage for stage in STAGES if stage in stages), is_edited, complete)
-
-
-def _digest(folder: Path) -> str:
-    with suppress(OSError, ValueError):
-        plan: Any = json.loads((folder / "plan.json").read_bytes())
-        return str(plan.get("spec_digest", "")) if isinstance(plan, dict) else ""
-    return ""
 
 
 def keep_complete(layout: Layout) -> None:
@@ -282,7 +272,7 @@ def put_back(layout: Layout, record: RunRecord, left: Collection[str]) -> None:
     root, complete = Path(layout.root), Path(layout.root, COMPLETE)
     if not complete.is_dir() or not left:
         return
-    files, is_removed = read_manifest(layout).files, _removed(left)
+    files, is_removed = read_journal(layout).files, _removed(left)
     for copy in _kept(complete):
         path = copy.relative_to(complete).as_posix()
         if path in APPENDED or path not in files or not is_removed(path):

@@ -287,9 +287,14 @@ def batches_of(plan: Plan, slug: str) -> int | None:
     return None if last is None else batches_by_cell(plan, last)[slug]
 
 
+def plan_or_empty(layout: Layout) -> dict[str, Any]:
+    """Return the plan record of an experiment; empty if it is missing or damaged: it has an entry in the manifest."""
+    try:
+        return read_plan(Path(layout.plan))
+    except RecordError:
+        return {}
+
+
 def spec_of(layout: Layout) -> str:
     """Return the spec's path, by the plan; a placeholder if there is none."""
-    try:
-        return str(json.loads(Path(layout.plan).read_text(encoding="utf-8"))["spec"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return "SPEC"
+    return str(plan_or_empty(layout).get("spec", "SPEC"))

@@ -13,9 +13,9 @@ from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import SEED, Declaration
 from cortexdsl.plan.persistence.history import Twin, find_twins, plan_changes, spec_changes
-from cortexdsl.plan.persistence.ledger import ONLY_CLAIMS, Ledger, LedgerEntry, read_ledger
-from cortexdsl.plan.persistence.manifest import read_manifest
-from cortexdsl.plan.persistence.verification import record_faults, versions_in_words
+from cortexdsl.plan.persistence.journal import read_journal
+from cortexdsl.plan.persistence.ledger import ONLY_CLAIMS, Ledger, LedgerEntry
+from cortexdsl.plan.persistence.verification import versions_in_words
 
 SEALED = ("scores.csv", "hypotheses.csv")
 
@@ -34,13 +34,14 @@ class History:
     families: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
     notice: str = ""
-    ledger: Ledger = field(default_factory=lambda: Ledger(()))
+    ledger: Ledger = field(default_factory=Ledger)
 
 
 def read_history(folder: Path, plan: Mapping[str, Any]) -> History:
     """Read the ledger of a results folder, and compare it with the plan, the verdicts, the spec and its neighbours."""
     layout = Layout(folder.as_posix())
-    ledger = read_ledger(layout)
+    journal = read_journal(layout)
+    ledger = journal.ledger
     if not ledger.entries and not ledger.faults:
         return History(is_known=False)
     before = ledger.before or {}
@@ -48,11 +49,11 @@ def read_history(folder: Path, plan: Mapping[str, Any]) -> History:
         f"{name}: {', '.join(family['compare'])} against {family['to']} ({family['correction']})"
         for name, family in before.get("families", {}).items()
     )
-    faults = [*record_faults(layout, ledger), *_unknown(ledger, plan)]
+    faults = [*journal.faults, *_unknown(ledger, plan)]
     said = [*history_in_words(ledger, faults), *map(twin_in_words, find_twins(folder, ledger))]
-    if ledger.runs and not set(SEALED) <= {*ledger.tables, *read_manifest(layout).files}:
+    if ledger.runs and not set(SEALED) <= journal.files.keys():
         said.append("An earlier version wrote these tables and kept no digests of them: edits would not be noticed.")
-    if versions := versions_in_words(layout):
+    if versions := versions_in_words(journal):
         said.append(versions)
     return History(True, ledger.claims, families, tuple(said), _notice(ledger, plan), ledger)
 

@@ -20,7 +20,8 @@ from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.jobs.damaged_outputs import repair_results, restore_cut
 from cortexdsl.plan.jobs.schedule import job_outputs
 from cortexdsl.plan.layout import Layout
-from cortexdsl.plan.persistence.manifest import is_log, is_page, read_manifest
+from cortexdsl.plan.persistence.file_entries import is_log, is_page
+from cortexdsl.plan.persistence.journal import read_journal
 from cortexdsl.plan.persistence.run_record import RECORD, begin_run, end_run
 from cortexdsl.plan.persistence.verification import verify_results
 from tests.workflow.bench import Bench
@@ -79,7 +80,7 @@ def plan(home: Path) -> Plan:
 def one_of_each() -> list[str]:
     """One file of each kind: pages, logs, records, parts, tables, and what stands alone."""
     kinds: dict[object, str] = {}
-    for path in (path for path, entry in read_manifest(LAYOUT).files.items() if entry.size):
+    for path in (path for path, entry in read_journal(LAYOUT).files.items() if entry.size):
         first, rest = path.partition("/")[0], Path(path)
         if rest.suffix == ".csv" and first != "tables" and rest.stem not in ("scores", "hypotheses", "answers"):
             continue  # as the others
@@ -94,7 +95,7 @@ def test_the_whole_folder_is_in_order(home: Path, plan: Plan) -> None:
     for path in ROOT.rglob("*"):
         os.utime(path, ns=(1, 1))
     assert not repair_results(plan).outputs
-    assert {entry.modified for entry in read_manifest(LAYOUT).files.values()} == {1}  # read once, then believed
+    assert {entry.modified for entry in read_journal(LAYOUT).files.values()} == {1}  # read once, then believed
 
 
 @pytest.mark.parametrize("state", ["running", "stopped", "failed", "done"])
@@ -223,14 +224,14 @@ def test_verify_as_a_verb(home: Path, capsys: pytest.CaptureFixture[str], monkey
 def contents(bench: Bench) -> dict[str, bytes]:
     """Every recorded file but pages of the report, some of which hold times."""
     root = bench.results("small")
-    names = [name for name in read_manifest(Layout(root.as_posix())).files if not is_page(name)]
+    names = [name for name in read_journal(Layout(root.as_posix())).files if not is_page(name)]
     return {name: (root / name).read_bytes() for name in names}
 
 
 def test_everything_is_damaged_and_one_run_mends_it(bench: Bench) -> None:
     """Every product file has a kind of damage, in turn; all are equal again but logs, whose calls no debate needs."""
     root, before = bench.results("small"), contents(bench)
-    files = [name for name in read_manifest(Layout(root.as_posix())).files if not is_log(name)]
+    files = [name for name in read_journal(Layout(root.as_posix())).files if not is_log(name)]
     for number, name in enumerate(files):
         damage(root / name, list(DAMAGES)[number % len(DAMAGES)])
     run = bench.cortexdsl("run", "small", "--cores", "2", timeout=600)
