@@ -16,7 +16,9 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import re
 import sys
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
@@ -31,6 +33,7 @@ _SMALL = 1 << 14
 _BUFFER = 1 << 20
 _KEEP_SIZE = 1  # FALLOC_FL_KEEP_SIZE of Linux
 _NO_FOLDER_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EROFS, errno.EACCES, errno.EPERM})
+_PART = re.compile(r"\..+\.\d+\.part")
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
@@ -218,6 +221,14 @@ def _open_part(part: Path) -> int:
     except FileExistsError:  # left by a process that was killed and had this number; or put there by somebody
         os.unlink(part)
         return os.open(part, flags, 0o666)
+
+
+def remove_left_parts(folder: Path, age: float = 3600.0) -> None:
+    """Remove parts of files that killed processes have left anywhere in a folder, if they are so many seconds old."""
+    for part in folder.rglob(".*.part"):
+        with suppress(OSError):
+            if _PART.fullmatch(part.name) and time.time() - part.lstat().st_mtime > age:
+                os.unlink(part)
 
 
 def _blocks(chunks: Iterable[bytes | memoryview]) -> Iterable[bytes]:

@@ -17,7 +17,7 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 
 from cortexdsl.display.console import draw
-from cortexdsl.display.launch import store_command, workflow_folder
+from cortexdsl.display.launch import block_signals, store_command, workflow_folder
 from cortexdsl.display.progress import LOOK_EVERY, RunProgress, WatchedRun, expected_in, layout_in, trainings
 from cortexdsl.display.wording import (
     has_many_datasets,
@@ -85,6 +85,7 @@ def run_run(args: argparse.Namespace) -> int:
     if sys.stderr.isatty():
         print(f"{', '.join(plan.experiment for plan in plans)}: finding out what is to be done", file=sys.stderr)
     sys.stdout.flush()
+    block_signals()
     os.execv(command[0], [*command, *profile, *logger, *cores, *_configured(args.handed_on, settings)])
 
 

@@ -26,6 +26,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return status
         end_with_run()
         collect_garbage_rarely()
+        if arguments[:1] == ["run"]:  # loading the verb takes a while, and its process becomes Snakemake
+            from cortexdsl.display.launch import end_on_signals
+
+            end_on_signals()
         from cortexdsl.program import note_program  # a job that is handed over is the worker's
 
         note_program()

@@ -6,7 +6,9 @@ it shows Snakemake's own messages. Snakemake's log file in `.snakemake/log` alwa
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
 import re
 import sys
 import threading
@@ -39,6 +41,12 @@ STOP_FOLLOWS_WITHIN = 5.0  # seconds: a signal to the whole process group may en
 NO_MESSAGE = (
     "the job ended without a message: it was killed, for example because memory ran out\n"
     "    see the system's log (dmesg), then run again: what is finished is kept"
+)
+UNRECORDED = "Error recording metadata"
+"""Snakemake's error if it cannot write into its own folder."""
+DISK_FULL = (
+    "error: the disk is full: Snakemake could not record that a job has finished\n"
+    "    free some space, then run again: what is finished is kept"
 )
 TAIL = 65_536  # bytes at the end of a log that are searched for its error
 
@@ -298,6 +306,8 @@ class LogHandler(LogHandlerBase):
 
     def _pass_on(self, record: logging.LogRecord, event: LogEvent | None) -> None:
         text = record.getMessage() if record.msg else ""
+        if UNRECORDED in text and os.strerror(errno.ENOSPC) in text:
+            text = DISK_FULL
         if INTERRUPTED in text:
             self._stop("SIGINT")
         elif text.startswith(NOTHING):

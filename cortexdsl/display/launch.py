@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NoReturn
 
 _VARIABLE = "CORTEXDSL_COMMAND"
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def workflow_folder() -> Path:
@@ -37,9 +38,15 @@ def user_command(environment: MutableMapping[str, str] = os.environ) -> str:
 
 def end_on_signals() -> None:
     """Have Ctrl-C, SIGTERM and SIGHUP end this process at once, with status 1; ignored signals stay ignored."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in _SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+
+
+def block_signals() -> None:
+    """Have these signals wait until `end_on_signals`, also if this process becomes another program meanwhile."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
 
 
 def _end(number: int, frame: object) -> NoReturn:

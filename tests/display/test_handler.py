@@ -70,6 +70,18 @@ def test_chatter_is_silent_and_what_is_unknown_is_passed_on_once(capsys: pytest.
     assert shown(capsys, records, Settings()) == ["something new", "a lock"]
 
 
+def test_snakemake_s_own_error_of_a_full_disk_has_a_remedy(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (
+        "WorkflowError:\nError recording metadata for finished job ([Errno 28] No space left on device). "
+        "Please ensure write permissions for the directory /x/.snakemake"
+    )
+    lines = shown(capsys, [record(text, LogEvent.ERROR, logging.ERROR, exception="WorkflowError")], Settings())
+    assert lines == [
+        "error: the disk is full: Snakemake could not record that a job has finished",
+        "    free some space, then run again: what is finished is kept",
+    ]
+
+
 def test_a_failure_is_said_in_the_jobs_own_words_and_again_at_the_end(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from cortexdsl.checksums import LineState, line_state, with_checksum
-from cortexdsl.files import write_file
+from cortexdsl.files import remove_left_parts, write_file
 from cortexdsl.plan.layout import TABLES, Layout
 from cortexdsl.plan.persistence.file_entries import PAGES, FileEntry, damage_of, is_log
 from cortexdsl.plan.persistence.journal import read_journal
@@ -164,6 +164,7 @@ def stage_of(path: str) -> str:
 
 def begin_run(layout: Layout, outputs: Iterable[str], digest: str, *, has_lock: bool = True) -> None:
     """Record that a run begins which has to make some outputs; those that the last run left unmade join them."""
+    remove_left_parts(Path(layout.root))
     before = read_run(layout)
     left = filter(_is_certain, unmade(layout, before)) if before and before.state != "done" else ()
     below = [Path(path).relative_to(layout.root).as_posix() for path in outputs]

@@ -1,0 +1,71 @@
+"""Signals in the first moments of `cortexdsl run`: one line, and exit status 1, whatever the moment."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cortexdsl.cli import experiments
+from tests.jobs.experiment import SPEC, write_spec
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STOPPED = b"stopped before the first job"
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_while_permission_is_asked(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    spec = write_spec(SPEC + "servers:\n  local: {command: sleep 1, url: 'http://127.0.0.1:9/v1', env: LOCAL_URL}\n")
+    control, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "cortexdsl.cli.main", "run", spec, "--cores", "1"],
+        stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True,
+    )  # fmt: skip
+    os.close(terminal)
+    text = b""
+    while b"[y/N]" not in text:
+        text += os.read(control, 4096)
+    process.send_signal(number)
+    assert process.wait(60) == 1
+    assert STOPPED in os.read(control, 4096)
+    os.close(control)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_while_the_process_becomes_snakemake(number: int) -> None:
+    """The signals wait until their handlers are there."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", f"import os, signal, sys\n"
+         f"from cortexdsl.display.launch import block_signals\n"
+         f"block_signals()\nos.kill(os.getpid(), {int(number)})\n"
+         "os.execv(sys.executable, [sys.executable, '-m', 'cortexdsl.display.launch', '--version'])"],
+        stderr=subprocess.PIPE,
+    )  # fmt: skip
+    _, error = process.communicate(timeout=60)
+    assert (process.returncode, error.strip()) == (1, STOPPED)
+
+
+def test_run_blocks_them_before_it_becomes_snakemake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    masks: list[set[signal.Signals]] = []
+    monkeypatch.setattr(
+        experiments.os, "execv", lambda *command: masks.append(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+    )
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    handlers = {number: signal.getsignal(number) for number in SIGNALS}
+    try:
+        from cortexdsl.cli.main import main
+
+        main(["run", write_spec()])
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    assert set(SIGNALS) <= masks[0]
