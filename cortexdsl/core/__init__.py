@@ -15,7 +15,7 @@ from cortexdsl.core.agents import FREE, Agent, BatchSettings, Model, Price, Rate
 from cortexdsl.core.answers import canonical_value, number_of, quantile, separated, trimmed_mean
 from cortexdsl.core.confidence import BY_VOTES, STATED, ConfidenceSource, DebateConfidence, DebateSource, Measure
 from cortexdsl.core.costs import DEBATE_VERIFIER, NO_COSTS, VERIFIER, CallCost, DebateCosts, in_stage, of_step
-from cortexdsl.core.debates import Aside, Debate, Deferred, Graph, Measured, Placebo, RoleChoice, Turn, belief_of
+from cortexdsl.core.debates import Debate, Deferred, Graph, Measured, Placebo, ProbeCall, RoleChoice, Turn, belief_of
 from cortexdsl.core.experiment import (
     FALSE_DISCOVERY,
     Cell,

@@ -14,7 +14,7 @@ from cortexdsl.core.types import EMPTY, Bools, Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
+class ProbeCall:
     """A call that measures a confidence; no agent of the debate hears the reply.
 
     Attributes
@@ -48,14 +48,14 @@ class Measured:
         In [0, 1], before recalibration.
     unmeasured : str or None
         Why there is none.
-    asides : tuple of Aside
+    asides : tuple of ProbeCall
         The calls that measured it.
     """
 
     source: ConfidenceSource | DebateSource
     confidence: float | None
     unmeasured: str | None = None
-    asides: tuple[Aside, ...] = ()
+    asides: tuple[ProbeCall, ...] = ()
 
 
 def belief_of(written: str | None) -> Mapping[str, float]:
@@ -172,7 +172,7 @@ class Turn:
         return belief_of(self.beside.get("belief"))
 
     @property
-    def asides(self) -> tuple[Aside, ...]:
+    def asides(self) -> tuple[ProbeCall, ...]:
         """The calls that measured its confidence."""
         return () if self.measured is None else self.measured.asides
 
@@ -297,12 +297,12 @@ class Debate:
         return tuple(turn for stage in self.stages for turn in stage.turns)
 
     @property
-    def own_asides(self) -> tuple[Aside, ...]:
+    def own_asides(self) -> tuple[ProbeCall, ...]:
         """The calls that measured how sure this debate is, without other stages."""
         return () if self.confidence is None else self.confidence.asides
 
     @property
-    def asides(self) -> tuple[Aside, ...]:
+    def asides(self) -> tuple[ProbeCall, ...]:
         """The calls of all stages that measured how sure a whole debate is."""
         return tuple(aside for stage in self.stages for aside in stage.own_asides)
 

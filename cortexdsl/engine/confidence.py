@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cortexdsl.core import NO_REPLY, Aside, Bin, Call, Measure, Measured, Ports, Reading, Reply, Tokens
+from cortexdsl.core import NO_REPLY, Bin, Call, Measure, Measured, Ports, ProbeCall, Reading, Reply, Tokens
 from cortexdsl.engine.concurrency import gather_all
 from cortexdsl.engine.seeds import sample_seed
 
@@ -117,7 +117,7 @@ async def _by_samples(samples: int, call: Call, answer: str, ports: Ports) -> Me
     replies = await gather_all([ports.ask(replace(call, seed=sample_seed(call.seed, k))) for k in range(samples)])
     readings = [_read(reply, ports, "answer") for reply in replies]
     answers = [reading.value for reply, reading in zip(replies, readings, strict=True) if reply.error is None]
-    asides = tuple(_aside(reply, reading) for reply, reading in zip(replies, readings, strict=True))
+    asides = tuple(_probe_call(reply, reading) for reply, reading in zip(replies, readings, strict=True))
     if not answers:
         return Measured("consistency", None, NO_SAMPLE, asides)
     alike = sum(each == answer or (each is not None and ports.reader.same(each, answer)) for each in answers)
@@ -138,7 +138,7 @@ async def ask_verifier(request: Call, ports: Ports) -> Measured:
     """Ask a verifier for its score of a solution."""
     verdict = await ports.ask(request)
     reading = _read(verdict, ports, "review")
-    asides = (_aside(verdict, reading),)
+    asides = (_probe_call(verdict, reading),)
     score = reading.confidence
     if reading.value is None or score is None:
         return Measured("verifier", None, f"the verifier: {reading.unparsed}", asides)
@@ -153,8 +153,8 @@ def _read(reply: Reply, ports: Ports, reads: Any) -> Reading:
     return ports.reader.read(reads, reply.text)
 
 
-def _aside(reply: Reply, reading: Reading) -> Aside:
-    return Aside(
+def _probe_call(reply: Reply, reading: Reading) -> ProbeCall:
+    return ProbeCall(
         reply.key,
         reading.value,
         reading.unparsed,

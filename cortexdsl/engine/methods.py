@@ -12,7 +12,6 @@ from cortexdsl.core import (
     KEEP_TRUE,
     NEVER,
     Agent,
-    Aside,
     Choose,
     Debate,
     DebateConfidence,
@@ -20,6 +19,7 @@ from cortexdsl.core import (
     Measure,
     Method,
     Model,
+    ProbeCall,
     Repeat,
     SchedulePart,
     Site,
@@ -191,7 +191,7 @@ def _tokens_of(turn: Turn) -> int:
     return _tokens(turn) + sum(map(_tokens, turn.asides))
 
 
-def _tokens(call: Turn | Aside) -> int:
+def _tokens(call: Turn | ProbeCall) -> int:
     return (call.prompt_tokens or 0) + (call.completion_tokens or 0)
 
 

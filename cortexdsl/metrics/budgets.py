@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 
-from cortexdsl.core import DEBATE_VERIFIER, VERIFIER, Aside, Debate, Model, Turn, in_stage, of_step
+from cortexdsl.core import DEBATE_VERIFIER, VERIFIER, Debate, Model, ProbeCall, Turn, in_stage, of_step
 from cortexdsl.metrics.replies import debate_calls
 from cortexdsl.metrics.view import DebateView
 
@@ -58,7 +58,7 @@ def depth(view: DebateView) -> float:
     return chain_of_stages(view.debate, lambda call: 1.0)
 
 
-def chain_of_stages(debate: Debate, length: Callable[[Turn | Aside], float]) -> float:
+def chain_of_stages(debate: Debate, length: Callable[[Turn | ProbeCall], float]) -> float:
     """Return the length of the longest chain of calls of a debate and of those that its question was handed on to.
 
     Calls that measure how sure a whole debate is follow its last turn.
@@ -67,7 +67,7 @@ def chain_of_stages(debate: Debate, length: Callable[[Turn | Aside], float]) -> 
     return measured + sum(longest_chain(stage.turns, length) for stage in debate.stages)
 
 
-def longest_chain(turns: Iterable[Turn], length: Callable[[Turn | Aside], float]) -> float:
+def longest_chain(turns: Iterable[Turn], length: Callable[[Turn | ProbeCall], float]) -> float:
     """Return the length of the longest chain of calls, each as long as a function says."""
     begun = 0.0
     for _, step in groupby(turns, key=lambda turn: turn.execution):
@@ -79,7 +79,7 @@ def longest_chain(turns: Iterable[Turn], length: Callable[[Turn | Aside], float]
     return begun
 
 
-def _calls_with_sizes(view: DebateView) -> Iterator[tuple[Turn | Aside, float | None]]:
+def _calls_with_sizes(view: DebateView) -> Iterator[tuple[Turn | ProbeCall, float | None]]:
     """Yield each call with the parameters of its model, 0 of a tool."""
     parameters = view.costs.parameters
     for number, stage in enumerate(view.debate.stages):
@@ -116,13 +116,13 @@ def _operations(parameters: float | None, tokens: int | None) -> float | None:
     return None if parameters is None or tokens is None else OPERATIONS * parameters * tokens
 
 
-def _tokens(call: Turn | Aside) -> int | None:
+def _tokens(call: Turn | ProbeCall) -> int | None:
     if call.prompt_tokens is None or call.completion_tokens is None:
         return None
     return call.prompt_tokens + call.completion_tokens
 
 
-def _cached(view: DebateView, call: Turn | Aside) -> int | None:
+def _cached(view: DebateView, call: Turn | ProbeCall) -> int | None:
     cost = view.costs.calls.get(call.call)
     return None if cost is None else cost.cached_tokens
 

@@ -22,8 +22,8 @@ from cortexdsl.core import (
     NO_REPLY,
     REASONING_ONLY,
     TOOL_CALLED,
-    Aside,
     Debate,
+    ProbeCall,
     Question,
     Turn,
 )
@@ -32,14 +32,14 @@ from cortexdsl.metrics.view import DebateView
 TokenKind = Literal["prompt_tokens", "completion_tokens"]
 
 
-def calls_of(turns: Iterable[Turn]) -> Iterator[Turn | Aside]:
+def calls_of(turns: Iterable[Turn]) -> Iterator[Turn | ProbeCall]:
     """Yield the calls of some turns: each turn is one, and so is each that measured its confidence."""
     for turn in turns:
         yield turn
         yield from turn.asides
 
 
-def debate_calls(debate: Debate) -> Iterator[Turn | Aside]:
+def debate_calls(debate: Debate) -> Iterator[Turn | ProbeCall]:
     """Yield all calls of a debate: those of its turns, those that measured how sure it is, and those of all stages."""
     yield from calls_of(debate.all_turns)
     yield from debate.asides
@@ -50,7 +50,7 @@ def total(turns: Iterable[Turn], kind: TokenKind) -> float | None:
     return sum_of_tokens(calls_of(turns), kind)
 
 
-def sum_of_tokens(calls: Iterable[Turn | Aside], kind: TokenKind) -> float | None:
+def sum_of_tokens(calls: Iterable[Turn | ProbeCall], kind: TokenKind) -> float | None:
     """Sum the tokens of some calls.
 
     None as soon as one count is unknown (a partial sum would look like a saving).
@@ -121,7 +121,7 @@ def _own(view: DebateView) -> list[Turn]:
     return [turn for turn in view.debate.turns if turn.speaker in debaters]
 
 
-def _extra(view: DebateView) -> list[Turn | Aside]:
+def _extra(view: DebateView) -> list[Turn | ProbeCall]:
     """Return the calls that are not of debaters, with all of the debates that the question was handed on to."""
     debate, debaters = view.debate, set(view.debaters)
     turns = [turn for turn in debate.turns if turn.speaker not in debaters]

@@ -25,7 +25,7 @@ from cortexdsl.models.call_log.append_log import AppendLog
 from cortexdsl.models.call_log.folder import CallLogs
 from cortexdsl.models.call_log.records import call_record, estimated_tokens, paid_dollars
 from cortexdsl.models.call_log.syncing import LogSyncs
-from cortexdsl.models.endpoints.retry import Delivery, GaveUp, Hooks
+from cortexdsl.models.endpoints.retry import AttemptResult, RetriesExhausted, Runtime
 from cortexdsl.models.failure_limit import FailureLimit
 from cortexdsl.models.job_tally import EVERY, FROM_OUTSIDE, CallCounts, JobInfo, TallyWriter
 from cortexdsl.models.sender import Request, Sender, check_reply, cost_of_reply, dollars_of_attempt, error_of
@@ -77,9 +77,9 @@ class Client:
         self.counts, self.tally, self.logs, self.budget = counts, tally, logs, budget
         self.folder, self.own_log = logs.folder, logs.own
         self.secrets = shared.secrets
-        self._shared, self._folder, self._is_alone, self._clock = shared, folder, is_alone, shared.hooks.clock
+        self._shared, self._folder, self._is_alone, self._clock = shared, folder, is_alone, shared.runtime.clock
         self._syncs = LogSyncs(logs, self._clock)
-        self._sender = Sender(shared.endpoints, budget, tally, shared.hooks, self._syncs.check)
+        self._sender = Sender(shared.endpoints, budget, tally, shared.runtime, self._syncs.check)
         self._batches: BatchSender | None = None
         self._outside_waves = self._unkept = 0
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -195,29 +195,29 @@ class Client:
                 raise
 
         failure: Failure | None = None
-        delivery: Delivery[Raw] | GaveUp
+        result: AttemptResult[Raw] | RetriesExhausted
         begun = self._clock()
         try:
             request = Request(
                 model, send, prompt_tokens, lambda raw: cost_of_reply(model, raw, prompt_tokens, is_new=is_new)
             )
-            delivery = await (self._in_waves(key, call, request) if model.is_batched else self._at_once(request))
-            raw, seconds = delivery.value, delivery.seconds
-        except GaveUp as given_up:
-            delivery, failure, raw, seconds = given_up, given_up.failure, None, self._clock() - begun
-            self._raise_unless_data(model, given_up)
+            result = await (self._in_waves(key, call, request) if model.is_batched else self._at_once(request))
+            raw, seconds = result.value, result.seconds
+        except RetriesExhausted as exhausted:
+            result, failure, raw, seconds = exhausted, exhausted.failure, None, self._clock() - begun
+            self._raise_unless_data(model, exhausted)
             self.budget.spend(Spending(replies=is_new, failed=is_new))
         record = call_record(
             key,
             call,
             raw,
             seconds=seconds,
-            attempts=delivery.attempts,
-            retries=delivery.retries,
+            attempts=result.attempts,
+            retries=result.retries,
             error=f"{failure.kind.value}: {secrets.clean(failure.what)}" if failure else None,
             dollars=dollars_of_attempt(model, raw, failure),
             failure=failure,
-            lost=delivery.lost,
+            lost=result.lost,
         )
         try:
             reply, summary = self.logs.write(record)
@@ -237,35 +237,35 @@ class Client:
         self.tally.ended(summary, dollars, failure.kind if failure else None, cached, saved)
         return reply
 
-    async def _at_once(self, request: Request[Any]) -> Delivery[Any]:
+    async def _at_once(self, request: Request[Any]) -> AttemptResult[Any]:
         self._outside_waves += 1
         try:
             return await self._sender.send(request)
         finally:
             self._outside_waves -= 1
 
-    def _in_waves(self, key: str, call: Call, request: Request[Raw]) -> Awaitable[Delivery[Raw]]:
+    def _in_waves(self, key: str, call: Call, request: Request[Raw]) -> Awaitable[AttemptResult[Raw]]:
         if self._batches is None:
             assert self.own_log is not None
             self._batches = BatchSender(
-                self.own_log, self.budget, self.tally, self._shared.hooks, self.secrets,
+                self.own_log, self.budget, self.tally, self._shared.runtime, self.secrets,
                 is_busy=lambda: self._outside_waves > 0, seconds=self._sender.seconds, http=self._shared.batch_http,
             )  # fmt: skip
         return self._batches.send(key, call, request.prompt_tokens, request.cost)
 
-    def _raise_unless_data(self, model: Model, given_up: GaveUp) -> None:
+    def _raise_unless_data(self, model: Model, exhausted: RetriesExhausted) -> None:
         """Raise the error of a request that failed, unless the failure is a fact about this call alone."""
-        failure = given_up.failure
+        failure = exhausted.failure
         is_passing = (failure.kind.is_retried and not failure.is_certain) or failure.is_mended
         is_left = failure.is_hurried and is_passing
         if failure.kind.is_data and not is_left:
             return
         if failure.was_sent:
             self.tally.failed(failure.kind)
-        error = error_of(model, given_up, self.secrets)
+        error = error_of(model, exhausted, self.secrets)
         raise (_LeftError(str(error)) if is_left else error) from None
 
-    async def send(self, request: Request[Any]) -> Delivery[Any]:
+    async def send(self, request: Request[Any]) -> AttemptResult[Any]:
         """Send a request that is not a call (texts to embed) through the same gate, budget and retries.
 
         Raises
@@ -274,9 +274,9 @@ class Client:
         """
         try:
             return await self._at_once(request)
-        except GaveUp as given_up:
-            self.tally.failed(given_up.failure.kind)
-            raise error_of(request.model, given_up, self.secrets) from None
+        except RetriesExhausted as exhausted:
+            self.tally.failed(exhausted.failure.kind)
+            raise error_of(request.model, exhausted, self.secrets) from None
 
     def use_transport(self, prefix: str, transport: Transport) -> None:
         """Send calls to models `prefix/...` by a transport of this job's own; the caller closes it."""
@@ -364,7 +364,7 @@ def open_client(
     offline: bool = False,
     errors_again: bool = False,
     transports: Mapping[str, Transport] | None = None,
-    hooks: Hooks = Hooks(),  # noqa: B008 (frozen)
+    runtime: Runtime = Runtime(),  # noqa: B008 (frozen)
     shared: SharedState | None = None,
     batch_http: Any = None,
     addresses: Path | None = None,
@@ -387,7 +387,7 @@ def open_client(
         Only replay: nothing is sent and nothing written.
     errors_again : bool
         Send a call again if the log holds a failure that is data (content filter, context window, malformed reply).
-    transports, hooks, batch_http
+    transports, runtime, batch_http
         Of the state that this client creates for itself, if `shared` is None.
     shared : SharedState or None
     addresses : Path or None
@@ -404,7 +404,7 @@ def open_client(
         if own_log is None:
             raise ValueError("an offline client needs the folder of the logs")
         folder = own_log.parent
-    state = shared or SharedState(transports, hooks, batch_http)
+    state = shared or SharedState(transports, runtime, batch_http)
     state.secrets.add_served(read_addresses(addresses) if addresses else {})
     spent = None if offline else ledgers
     with ExitStack() as undo:
@@ -416,5 +416,5 @@ def open_client(
         logs = CallLogs(folder, None if offline else own_log, errors_again=errors_again, shared=opened.logs)
         undo.pop_all()
     counts = CallCounts()
-    tally = TallyWriter(spent, JobInfo(job) if isinstance(job, str) else job, counts, logs.totals(), state.hooks.now)
+    tally = TallyWriter(spent, JobInfo(job) if isinstance(job, str) else job, counts, logs.totals(), state.runtime.now)
     return Client(state, opened, logs, budget, tally, counts, is_alone=shared is None)

@@ -15,8 +15,8 @@ from cortexdsl.models.call_log.records import estimated_tokens
 from cortexdsl.models.control import LOOK_EVERY, Controls
 from cortexdsl.models.endpoints.credentials import Secrets, key_variables
 from cortexdsl.models.endpoints.endpoint import Endpoint, Endpoints, Route
-from cortexdsl.models.endpoints.rates import RateMeter, Ticket
-from cortexdsl.models.endpoints.retry import NOTHING_LOST, Delivery, GaveUp, Hooks
+from cortexdsl.models.endpoints.rates import RateMeter, RateReservation
+from cortexdsl.models.endpoints.retry import NOTHING_LOST, AttemptResult, RetriesExhausted, Runtime
 from cortexdsl.models.job_tally import TallyWriter
 from cortexdsl.models.spending import Spending
 from cortexdsl.models.transports.failure_kinds import REMEDIES, FailureKind
@@ -28,7 +28,7 @@ from cortexdsl.models.transports.wire import mask_url
 
 T = TypeVar("T")
 ATTEMPTS_IN_TIME = 3
-"""Attempts that may all take the whole timeout of a model before patience ends."""
+"""Attempts that may all take the whole timeout of a model before the retries end."""
 _NO_RATE = Rate()
 
 
@@ -62,7 +62,7 @@ class Sender:
     budget : Budget
         Of the experiment.
     tally : JobTally
-    hooks : Hooks
+    runtime : Runtime
     check : callable
         Called before each attempt; raises an error if none may be sent.
 
@@ -75,30 +75,31 @@ class Sender:
     """
 
     def __init__(
-        self, endpoints: Endpoints, budget: Budget, tally: TallyWriter, hooks: Hooks, check: Callable[[], None]
+        self, endpoints: Endpoints, budget: Budget, tally: TallyWriter, runtime: Runtime, check: Callable[[], None]
     ) -> None:
-        self._endpoints, self._budget, self._tally, self._hooks = endpoints, budget, tally, hooks
+        self._endpoints, self._budget, self._tally, self._runtime = endpoints, budget, tally, runtime
         self._check = check
-        self._booked_at = hooks.clock()
+        self._booked_at = runtime.clock()
         self._connections: dict[Endpoint, int] = {}
         self.is_closing = False
         self.sending: set[asyncio.Task[object] | None] = set()
 
-    async def send(self, request: Request[T]) -> Delivery[T]:
+    async def send(self, request: Request[T]) -> AttemptResult[T]:
         """Send a request until it succeeds or patience ends.
 
         Raises
         ------
-        GaveUp
-            If the failure is of a kind that is not retried, or patience or the job has ended.
+        RetriesExhausted
+            If the failure is of a kind that is not retried, the retry policy allows no more, or the job is ending.
         ModelError
             If the address or key that the spec names is not in the environment.
         BudgetError
             If a limit is reached.
         """
-        outages, hooks, clock, patience = self._budget.outages, self._hooks, self._hooks.clock, self._hooks.patience
-        seconds = max(patience.seconds, ATTEMPTS_IN_TIME * (request.model.timeout or 0.0))
-        routes = self._endpoints.routes(request.model, self._budget.limits.connections, patience.head_start)
+        outages, runtime = self._budget.outages, self._runtime
+        clock, policy = runtime.clock, runtime.retry_policy
+        seconds = max(policy.seconds, ATTEMPTS_IN_TIME * (request.model.timeout or 0.0))
+        routes = self._endpoints.routes(request.model, self._budget.limits.connections, policy.head_start)
         retries, lost = Counter[str](), NOTHING_LOST
         failures = 0  # since the server was last found down
         moves = 0  # to another server of the same model
@@ -108,14 +109,14 @@ class Sender:
             route = min(routes, key=lambda one: one.endpoint.load)
             endpoint = route.endpoint
             try:
-                meter, ticket = await self._admitted(endpoint, request)
+                meter, reservation = await self._admitted(endpoint, request)
                 try:
                     sent = clock()
-                    # Patience is with the server: time in our own queue does not count.
+                    # Only time at the server counts: time in our own queue does not count.
                     begun, queued = (sent, 0.0) if failures == 0 else (begun, queued + sent - came)
-                    value = await self._metered(request, route, meter, ticket)
+                    value = await self._metered(request, route, meter, reservation)
                     endpoint.answered(outages)
-                    return Delivery(value, retries.total() + 1, clock() - sent, retries, lost)
+                    return AttemptResult(value, retries.total() + 1, clock() - sent, retries, lost)
                 finally:
                     endpoint.leave()
             except Failure as failure:
@@ -130,22 +131,22 @@ class Sender:
                 if not (failure.is_hurried or failure.is_mended or is_elsewhere):
                     failures += 1
                     failed_at = clock() if failures == 1 else failed_at
-                    pause = patience.wait(failures, failure.retry_after, hooks.chance())
+                    pause = policy.wait(failures, failure.retry_after, runtime.chance())
                     is_late = clock() + pause - begun - queued > seconds
-                    is_over = failure.is_certain or failures >= patience.attempts(failure.kind) or is_late
+                    is_over = failure.is_certain or failures >= policy.attempts(failure.kind) or is_late
                     silent_since = failed_at if failures > 1 else begun
                     if failure.kind.is_outage and endpoint.is_down(outages, silent_since, is_last=is_over):
-                        is_over = not await endpoint.outlast(self._budget.limits.wait, failure, hooks)
+                        is_over = not await endpoint.outlast(self._budget.limits.wait, failure, runtime)
                         failures, pause = 0, 0.0
                 if is_over:
-                    raise GaveUp(failure, retries.total() + 1, retries, lost) from None
+                    raise RetriesExhausted(failure, retries.total() + 1, retries, lost) from None
                 retries[failure.kind.slug] += 1
                 lost = lost.and_one(failure.usage, dollars_of(request.model, failure.usage))
                 self._tally.failed(failure.kind)
             if pause:
-                await hooks.sleep(pause)
+                await runtime.sleep(pause)
 
-    async def _admitted(self, endpoint: Endpoint, request: Request[T]) -> tuple[RateMeter, Ticket]:
+    async def _admitted(self, endpoint: Endpoint, request: Request[T]) -> tuple[RateMeter, RateReservation]:
         """Take a place in flight once the experiment is not paused and the rate allows one more request.
 
         Its caller leaves the endpoint at the end.
@@ -158,26 +159,27 @@ class Sender:
             meter = self._endpoints.meter(request.model, rate)
             self._bound_connections(endpoint, controls)
             if rate is None:  # calls of a model without a rate need no order: they do not wait for each other
-                ticket = await self._entered(endpoint, meter, request)
+                reservation = await self._entered(endpoint, meter, request)
             else:
                 async with meter.turn:
-                    ticket = await self._entered(endpoint, meter, request)
-            if ticket is not None:
-                return meter, ticket
+                    reservation = await self._entered(endpoint, meter, request)
+            if reservation is not None:
+                return meter, reservation
 
-    async def _entered(self, endpoint: Endpoint, meter: RateMeter, request: Request[T]) -> Ticket | None:
+    async def _entered(self, endpoint: Endpoint, meter: RateMeter, request: Request[T]) -> RateReservation | None:
         """Take a place in flight; None if a pause, a new bound or a faster process came while it was waited for."""
         model, budget = request.model, self._budget
         if not await meter.ready(lambda: budget.controls.rate(model) or _NO_RATE, self._is_paused):
             return None
         await endpoint.enter()
         controls = budget.controls
-        ticket = None
+        reservation = None
         if not self._bound_connections(endpoint, controls) and controls.paused is None:
-            ticket = meter.take(controls.rate(model) or _NO_RATE, meter.expected_tokens(model, request.prompt_tokens))
-        if ticket is None:
+            expected = meter.expected_tokens(model, request.prompt_tokens)
+            reservation = meter.take(controls.rate(model) or _NO_RATE, expected)
+        if reservation is None:
             endpoint.leave()
-        return ticket
+        return reservation
 
     def _is_paused(self) -> bool:
         return self._budget.controls.paused is not None
@@ -186,8 +188,8 @@ class Sender:
         """Wait while the experiment is paused, without counting this time as the job's; return the changes in force."""
         self._budget.spend(Spending(seconds=self.seconds()))
         while self._is_paused():
-            await self._hooks.sleep(LOOK_EVERY)
-        self._booked_at = self._hooks.clock()
+            await self._runtime.sleep(LOOK_EVERY)
+        self._booked_at = self._runtime.clock()
         return self._budget.controls
 
     def _bound_connections(self, endpoint: Endpoint, controls: Controls) -> bool:
@@ -199,7 +201,7 @@ class Sender:
             endpoint.bound(connections)
         return is_changed
 
-    async def _metered(self, request: Request[T], route: Route, meter: RateMeter, ticket: Ticket) -> T:
+    async def _metered(self, request: Request[T], route: Route, meter: RateMeter, reservation: RateReservation) -> T:
         """Send once, settle the tokens that were reserved of the rate, and obey the limits that the server tells."""
         heard: list[Mapping[str, str]] = []
         before = SERVER_HEADERS.set(heard)
@@ -207,20 +209,20 @@ class Sender:
             value, cost = await self._attempt(request, route)
         except Failure as failure:
             if failure.was_sent:
-                meter.settle(ticket, cost_of_failure(request.model, failure, request.prompt_tokens).tokens)
+                meter.settle(reservation, cost_of_failure(request.model, failure, request.prompt_tokens).tokens)
             else:
-                meter.give_back(ticket)
+                meter.give_back(reservation)
             raise
         except (BudgetError, RecordError):
-            meter.give_back(ticket)
+            meter.give_back(reservation)
             raise
         else:
-            meter.settle(ticket, cost.tokens, cost.tokens - request.prompt_tokens)
+            meter.settle(reservation, cost.tokens, cost.tokens - request.prompt_tokens)
             return value
         finally:
             SERVER_HEADERS.reset(before)
             for headers in heard:
-                meter.listen(allowances(headers, self._hooks.now()), ticket, self._hooks.patience.seconds)
+                meter.listen(allowances(headers, self._runtime.now()), reservation, self._runtime.retry_policy.seconds)
 
     async def _attempt(self, request: Request[T], route: Route) -> tuple[T, Spending]:
         """Send once if the budget allows it, book what the attempt has cost, however it ends, and return it as well."""
@@ -246,7 +248,7 @@ class Sender:
 
     def seconds(self) -> float:
         """Return the seconds that this job ran since it last booked any."""
-        now = self._hooks.clock()
+        now = self._runtime.clock()
         since, self._booked_at = now - self._booked_at, now
         return since
 
@@ -304,10 +306,10 @@ def cost_of_failure(model: Model, failure: Failure, estimated_prompt: int) -> Sp
     return Spending(1, tokens, dollars_of(model, usage) or 0.0)
 
 
-def error_of(model: Model, given_up: GaveUp, secrets: Secrets) -> ModelError:
+def error_of(model: Model, exhausted: RetriesExhausted, secrets: Secrets) -> ModelError:
     """Return the error that tells the user what failed, for which model and address, and what to do."""
-    failure = given_up.failure
-    tried = f" (tried {given_up.attempts} times)" if given_up.attempts > 1 else ""
+    failure = exhausted.failure
+    tried = f" (tried {exhausted.attempts} times)" if exhausted.attempts > 1 else ""
     return ModelError(
         f"{failure.kind.value}: model {model.name} ({model.model}) at {mask_url(secrets.address(model))}{tried}: "
         f"{secrets.clean(failure.what)}\n    {_remedy(model, failure.kind)}"

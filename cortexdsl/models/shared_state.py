@@ -20,7 +20,7 @@ from cortexdsl.models.call_log.call_locks import CallLocks
 from cortexdsl.models.call_log.folder import LogFolder
 from cortexdsl.models.endpoints.credentials import Secrets
 from cortexdsl.models.endpoints.endpoint import Endpoints
-from cortexdsl.models.endpoints.retry import Hooks
+from cortexdsl.models.endpoints.retry import Runtime
 from cortexdsl.models.transports.interface import Transport
 from cortexdsl.models.transports.registry import transport_type, way_of
 
@@ -54,7 +54,7 @@ class SharedState:
     ----------
     transports : mapping or None
         Opened transports by prefix, used instead of what the registry declares.
-    hooks : Hooks
+    runtime : Runtime
         Time, sleep, chance and environment.
     batch_http : httpx.AsyncBaseTransport or None
         In place of the network, for batches.
@@ -63,14 +63,14 @@ class SharedState:
     def __init__(
         self,
         transports: Mapping[str, Transport] | None = None,
-        hooks: Hooks = Hooks(),  # noqa: B008 (frozen)
+        runtime: Runtime = Runtime(),  # noqa: B008 (frozen)
         batch_http: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._transports = dict(transports or {})
         self.batch_http = batch_http
-        self.hooks = hooks
-        self.secrets = Secrets(hooks.environment)
-        self.endpoints = Endpoints(self.secrets, hooks.clock, hooks.sleep)
+        self.runtime = runtime
+        self.secrets = Secrets(runtime.environment)
+        self.endpoints = Endpoints(self.secrets, runtime.clock, runtime.sleep)
         self._gates: dict[str, asyncio.Semaphore] = {}
         self._budgets: dict[tuple[Path, Limits], Budget] = {}
         self._folders: dict[tuple[Path, bool], OpenFolder] = {}
@@ -107,17 +107,17 @@ class SharedState:
             The experiment's `spent/`; None for a client of its own.
         """
         if ledgers is None:
-            return Budget(limits, None, self.hooks.now)
+            return Budget(limits, None, self.runtime.now)
         where = (ledgers.absolute(), limits)
         if where not in self._budgets:
-            self._budgets[where] = Budget(limits, where[0], self.hooks.now)
+            self._budgets[where] = Budget(limits, where[0], self.runtime.now)
         return self._budgets[where]
 
     def open_folder(self, folder: Path, *, offline: bool = False) -> OpenFolder:
         """Return a folder of call logs, opened if it is not yet open; to be released."""
         where = (folder.absolute(), offline)
         if where not in self._folders:
-            self._folders[where] = OpenFolder(folder, None if offline else CallLocks(folder, self.hooks.sleep))
+            self._folders[where] = OpenFolder(folder, None if offline else CallLocks(folder, self.runtime.sleep))
         self._folders[where].users += 1
         return self._folders[where]
 

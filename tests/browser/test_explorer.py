@@ -16,7 +16,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from cortexdsl.cli.main import main
-from cortexdsl.core import Aside, Call, Measured, RoleChoice
+from cortexdsl.core import Call, Measured, ProbeCall, RoleChoice
 from cortexdsl.explorer.folders import ResultsFolder
 from cortexdsl.explorer.static_site import write_static
 from cortexdsl.explorer.store import IndexStore
@@ -493,7 +493,7 @@ def hostile_everywhere(record: Any) -> Any:
     """A record whose every text is hostile."""
     debate = record.debate
     model = replace(MODEL, name=HOSTILE, model=HOSTILE)
-    measured = Measured("verifier", None, HOSTILE, (Aside(KEY, HOSTILE, HOSTILE, 1, 1),))
+    measured = Measured("verifier", None, HOSTILE, (ProbeCall(KEY, HOSTILE, HOSTILE, 1, 1),))
     agents = tuple(
         replace(agent, name=f"{number}{HOSTILE}", persona=HOSTILE, model=model)
         for number, agent in enumerate(debate.agents)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cortexdsl.core import EMPTY_REPLY, NO_REPLY, Agent, Aside, Call, Debate, Graph, Measured, Model, Turn
+from cortexdsl.core import EMPTY_REPLY, NO_REPLY, Agent, Call, Debate, Graph, Measured, Model, ProbeCall, Turn
 from cortexdsl.metrics.scores import answer_rows, score_rows, write_rows
 from cortexdsl.models.call_log.folder import CallLogs
 from cortexdsl.models.call_log.records import call_record
@@ -77,7 +77,10 @@ def records(cell: str, replicate: int = 1, questions: Iterable[str] = tuple(SAID
 def odd_records(cell: str = "sparse") -> list[Record]:
     """Debates in which the first turn was cut, refuses, came back empty, and calls a tool while another is measured."""
     measured = Measured(
-        "consistency", 0.5, None, (Aside("a" * 32, "7", None, 40, 9), Aside("b" * 32, None, "no answer line", 40, 9))
+        "consistency",
+        0.5,
+        None,
+        (ProbeCall("a" * 32, "7", None, 40, 9), ProbeCall("b" * 32, None, "no answer line", 40, 9)),
     )
     lost = Measured("consistency", None, "no further reply came")
     first: list[dict[str, Any]] = [

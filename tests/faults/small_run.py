@@ -76,7 +76,7 @@ async def debate(root: Path, job: str, server: Server, limit: int, acknowledge: 
         ledgers=root / "spent",
         job=JobInfo(f"sums~{job}~r1-s1"),
         transports={"fake": server},
-        hooks=Time().hooks(),
+        runtime=Time().runtime(),
     )
     calls = [call_of(seed) for seed in JOBS[job]]
     async with client:
@@ -112,7 +112,7 @@ def results(root: Path) -> dict[str, bytes]:
 
 
 async def _replay(root: Path, job: str) -> None:
-    client = open_client(None, folder=log_folder(root), offline=True, hooks=Time().hooks())
+    client = open_client(None, folder=log_folder(root), offline=True, runtime=Time().runtime())
     async with client:
         for seed in JOBS[job]:
             await client(call_of(seed))

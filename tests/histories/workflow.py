@@ -20,7 +20,7 @@ from cortexdsl.cli.verbs import parse
 from cortexdsl.core import Call
 from cortexdsl.jobs.debate import attend
 from cortexdsl.models.call_keys import call_key
-from cortexdsl.models.endpoints.retry import Hooks, Patience
+from cortexdsl.models.endpoints.retry import RetryPolicy, Runtime
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.transports.interface import Raw, Usage
 from cortexdsl.plan import Plan, compile_spec
@@ -108,8 +108,8 @@ class Workflow:
         _verb("verdict", plan.layout.root)
 
     async def _debate(self, plan: Plan, arguments: Sequence[str]) -> None:
-        hooks = Hooks(patience=Patience(head_start=0.0))
-        async with SharedState({"direct": self._server}, hooks) as shared:
+        runtime = Runtime(retry_policy=RetryPolicy(head_start=0.0))
+        async with SharedState({"direct": self._server}, runtime) as shared:
             job = asyncio.create_task(attend(parse(arguments), shared))
             while not job.done():
                 await asyncio.wait([job], timeout=0.01)

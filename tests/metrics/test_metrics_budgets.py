@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cortexdsl.core import Agent, Aside, CallCost, Debate, DebateCosts, Measured, Model, Turn, of_step
+from cortexdsl.core import Agent, CallCost, Debate, DebateCosts, Measured, Model, ProbeCall, Turn, of_step
 from cortexdsl.core.metrics import BUDGETS, METRICS
 from cortexdsl.metrics import budgets
 from cortexdsl.metrics.scores import score_rows
@@ -90,7 +90,7 @@ def test_calls_that_measure_a_confidence_follow_their_reply_at_once() -> None:
     """b's opening (5 s) is followed by two samples of 2 and 3 s: 8 s, then 4 s for its revision."""
 
     def measured(turn: Turn) -> Turn:
-        asides = tuple(Aside(key, "R", None, 10, 3) for key in ("s1", "s2"))
+        asides = tuple(ProbeCall(key, "R", None, 10, 3) for key in ("s1", "s2"))
         return replace(turn, measured=Measured("consistency", 1.0, None, asides))
 
     turns = (DEBATE.turns[0], measured(DEBATE.turns[1]), *DEBATE.turns[2:])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cortexdsl.core import Call, Model
-from cortexdsl.models.endpoints.retry import Hooks, Patience
+from cortexdsl.models.endpoints.retry import RetryPolicy, Runtime
 from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw, Usage
 
@@ -31,10 +31,10 @@ class Time:
         self.now += seconds
         await asyncio.sleep(0)
 
-    def hooks(self, **environment: str) -> Hooks:
+    def runtime(self, **environment: str) -> Runtime:
         """No call goes ahead of others here: what that is for has tests of its own."""
-        patience = Patience(head_start=0.0)
-        return Hooks(self.clock, self.sleep, lambda: 0.0, environment, patience, lambda: 1e9 + self.now)
+        policy = RetryPolicy(head_start=0.0)
+        return Runtime(self.clock, self.sleep, lambda: 0.0, environment, policy, lambda: 1e9 + self.now)
 
 
 class Fake:

@@ -130,7 +130,7 @@ def test_without_a_ledger_the_logs_say_what_was_spent(tmp_path: Path) -> None:
     async def scene() -> None:
         fake = Fake(Failure(FailureKind.TRANSIENT, "500"))
         log, spent = tmp_path / "calls" / "d" / "own.jsonl", tmp_path / "spent"
-        async with open_client(log, transports=fake.transports, ledgers=spent, hooks=Time().hooks()) as client:
+        async with open_client(log, transports=fake.transports, ledgers=spent, runtime=Time().runtime()) as client:
             await asyncio.gather(*(client(call_of(seed=k)) for k in range(3)))
         whole = spent_so_far(spent)
         assert (whole.calls, whole.tokens, whole.replies, whole.failed) == (4, 45, 3, 0)
@@ -155,12 +155,12 @@ def test_failed_and_retried_attempts_are_calls_and_cost_what_the_server_counted(
         )
         spent = tmp_path / "spent"
         log = tmp_path / "calls" / "own.jsonl"
-        async with open_client(log, transports=fake.transports, ledgers=spent, hooks=Time().hooks()) as client:
+        async with open_client(log, transports=fake.transports, ledgers=spent, runtime=Time().runtime()) as client:
             await client(call_of("x"))
         whole = spent_so_far(spent)
         assert (whole.calls, whole.tokens, whole.replies) == (4, 30, 1)
         refused = Fake(*[Failure(FailureKind.BAD_REQUEST, "no")] * 2)
-        async with open_client(log, transports=refused.transports, ledgers=spent, hooks=Time().hooks()) as client:
+        async with open_client(log, transports=refused.transports, ledgers=spent, runtime=Time().runtime()) as client:
             results = await asyncio.gather(*(client(call_of(seed=k)) for k in (7, 8)), return_exceptions=True)
         assert not any(isinstance(each, Reply) for each in results)
         assert spent_so_far(spent).calls == 6
@@ -172,8 +172,10 @@ def test_a_limit_counts_attempts_and_ends_a_call_that_is_tried_again(tmp_path: P
     async def scene() -> None:
         fake = Fake(*[Failure(FailureKind.TRANSIENT, "500")] * 5)
         limits = Limits(calls=3)
-        async with open_client(tmp_path / "own.jsonl", transports=fake.transports, limits=limits, hooks=Time().hooks(),
-                             ledgers=tmp_path / "spent") as client:  # fmt: skip
+        log, spent, runtime = tmp_path / "own.jsonl", tmp_path / "spent", Time().runtime()
+        async with open_client(
+            log, transports=fake.transports, limits=limits, runtime=runtime, ledgers=spent
+        ) as client:
             with pytest.raises(BudgetError, match="limit of 3 calls"):
                 await client(call_of())
         assert len(fake.asked) == 3
@@ -230,7 +232,7 @@ def test_a_failed_attempt_costs_by_whichever_price_there_is(tmp_path: Path) -> N
         fake = Fake(Raw("", "stop", Usage(10, 5)), Raw("fine", "stop", Usage(10, 5)))
         root = tmp_path / name
         async with open_client(root / "calls" / "own.jsonl", transports={"openai": fake}, ledgers=root / "spent",
-                             hooks=Time().hooks()) as client:  # fmt: skip
+                             runtime=Time().runtime()) as client:  # fmt: skip
             await client(call_of(model="openai/gpt-4o-mini", price=price))
         return spent_so_far(root / "spent").dollars
 
@@ -252,8 +254,8 @@ def test_dollars_are_limited_where_a_server_counts_no_tokens(
         stub = Stub(["nousage"] * 9)
         log = tmp_path / "calls" / "own.jsonl"
         async with serving(stub) as base:
-            hooks = Time().hooks(BASE=base)
-            client = open_client(log, limits=Limits(dollars=0.0016), ledgers=tmp_path / "spent", hooks=hooks)
+            runtime = Time().runtime(BASE=base)
+            client = open_client(log, limits=Limits(dollars=0.0016), ledgers=tmp_path / "spent", runtime=runtime)
             async with client:
                 for seed in range(9):
                     call = call_of("x" * 4000, seed, model, api_base="env:BASE", price=price, transport=transport)
@@ -276,7 +278,7 @@ def test_an_attempt_that_may_have_worked_costs_its_prompt_by_the_list_too(tmp_pa
         fake = Fake(late, Raw("fine", "stop", Usage(10, 5)))
         call = call_of("x" * 4000, model="openai/gpt-4o-mini")
         log, spent = tmp_path / "calls" / "own.jsonl", tmp_path / "spent"
-        async with open_client(log, transports={"openai": fake}, ledgers=spent, hooks=Time().hooks()) as client:
+        async with open_client(log, transports={"openai": fake}, ledgers=spent, runtime=Time().runtime()) as client:
             await client(call)
         assert spent_so_far(tmp_path / "spent").dollars == pytest.approx(0.00015 + 4.5e-6)
 
@@ -292,7 +294,7 @@ def test_cached_tokens_count_for_a_limit_by_what_they_cost(tmp_path: Path) -> No
         fake.answer = lambda call: Raw("fine", "stop", Usage(100, 20, 60))
         root = tmp_path / name
         client = open_client(root / "calls" / "own.jsonl", limits=Limits(dollars=limit), transports=fake.transports,
-                         ledgers=root / "spent", hooks=Time().hooks())  # fmt: skip
+                         ledgers=root / "spent", runtime=Time().runtime())  # fmt: skip
         async with client:
             for seed in range(9):
                 try:

@@ -104,7 +104,7 @@ def test_what_may_pass_is_tried_again_with_growing_waits(tmp_path: Path) -> None
             Failure(FailureKind.MALFORMED, "half"),
             "at last",
         ]
-        async with open_client(tmp_path / "own.jsonl", transports=fake.transports, hooks=time.hooks()) as client:
+        async with open_client(tmp_path / "own.jsonl", transports=fake.transports, runtime=time.runtime()) as client:
             assert (await client(call_of())).text == "at last"
         assert time.slept == [0.5, 3.0, 2.0]
         assert lines(tmp_path / "own.jsonl")[0]["attempts"] == 4
@@ -119,7 +119,9 @@ def test_what_cannot_pass_ends_at_once_and_is_not_kept(tmp_path: Path, kind: Fai
     async def scene() -> None:
         fake = Fake(Failure(kind, "said the server"))
         with pytest.raises(ModelError) as caught:
-            async with open_client(tmp_path / "own.jsonl", transports=fake.transports, hooks=Time().hooks()) as client:
+            async with open_client(
+                tmp_path / "own.jsonl", transports=fake.transports, runtime=Time().runtime()
+            ) as client:
                 await client(call_of(api_base="http://user:pass@127.0.0.1:1/v1?token=x"))
         assert len(fake.asked) == 1
         said = str(caught.value)
@@ -137,7 +139,9 @@ def test_patience_ends_and_the_failure_is_not_kept_as_a_reply(tmp_path: Path, ki
         fake = Fake()
         fake.answer = lambda call: Failure(kind, "again")
         with pytest.raises(ModelError, match=rf"tried {attempts} times"):
-            async with open_client(tmp_path / "own.jsonl", transports=fake.transports, hooks=Time().hooks()) as client:
+            async with open_client(
+                tmp_path / "own.jsonl", transports=fake.transports, runtime=Time().runtime()
+            ) as client:
                 await client(call_of())
         assert lines(tmp_path / "own.jsonl") == []
 
@@ -150,7 +154,9 @@ def test_patience_is_bounded_in_time_too(tmp_path: Path) -> None:
     async def scene() -> None:
         fake, time = Fake(Failure(FailureKind.RATE_LIMIT, "later", retry_after=3600.0)), Time()
         with pytest.raises(ModelError, match="rate limit: "):
-            async with open_client(tmp_path / "own.jsonl", transports=fake.transports, hooks=time.hooks()) as client:
+            async with open_client(
+                tmp_path / "own.jsonl", transports=fake.transports, runtime=time.runtime()
+            ) as client:
                 await client(call_of())
         assert time.slept == []
 
@@ -175,7 +181,7 @@ def test_a_failure_of_one_call_is_data(tmp_path: Path, said: Raw | Failure, atte
     async def scene() -> None:
         fake = Fake()
         fake.answer = lambda call: said
-        async with open_client(tmp_path / "own.jsonl", transports=fake.transports, hooks=Time().hooks()) as client:
+        async with open_client(tmp_path / "own.jsonl", transports=fake.transports, runtime=Time().runtime()) as client:
             reply = await client(call_of())
         assert (reply.text, reply.error, len(fake.asked), client.counts.failed) == ("", error, attempts, 1)
         assert lines(tmp_path / "own.jsonl")[0]["reply"] is None
@@ -310,7 +316,9 @@ def test_a_call_that_another_process_is_asking_is_waited_for_and_taken_from_its_
                 return len(tries) > 2
 
             fake, time = Fake(), Time()
-            async with open_client(tmp_path / "own.jsonl", transports=fake.transports, hooks=time.hooks()) as client:
+            async with open_client(
+                tmp_path / "own.jsonl", transports=fake.transports, runtime=time.runtime()
+            ) as client:
                 await theirs(call_of())
                 monkeypatch.setattr(call_locks, "_is_granted", granted)
                 assert (await client(call_of())).text == "theirs"

@@ -71,10 +71,12 @@ def test_a_paused_experiment_sends_nothing_finishes_what_is_on_its_way_and_goes_
 
     async def scene() -> tuple[int, float]:
         fake.gate = asyncio.Event()
-        hooks = replace(time.hooks(), sleep=sleep)
+        runtime = replace(time.runtime(), sleep=sleep)
         limits = Limits(seconds=50.0)
         log = tmp_path / "own.jsonl"
-        async with open_client(log, transports=fake.transports, hooks=hooks, limits=limits, ledgers=spent) as client:
+        async with open_client(
+            log, transports=fake.transports, runtime=runtime, limits=limits, ledgers=spent
+        ) as client:
             first = asyncio.create_task(client(call_of("first")))
             await settle()
             write_controls(spent, Controls(Pause("t", "ann")))
@@ -101,8 +103,10 @@ def test_a_lowered_limit_stops_and_a_raised_one_goes_on(tmp_path: Path) -> None:
     async def scene() -> None:
         log = tmp_path / "own.jsonl"
         limits = Limits(calls=100)
-        hooks = time.hooks()
-        async with open_client(log, transports=fake.transports, hooks=hooks, limits=limits, ledgers=spent) as client:
+        runtime = time.runtime()
+        async with open_client(
+            log, transports=fake.transports, runtime=runtime, limits=limits, ledgers=spent
+        ) as client:
             await client(call_of("a"))
             write_controls(spent, Controls(limits={"calls": Replacement(1, 100)}))
             time.now += 2.0
@@ -122,9 +126,11 @@ def test_changed_connections_bound_the_calls_in_flight(tmp_path: Path) -> None:
 
     async def scene() -> tuple[int, int]:
         fake.gate = asyncio.Event()
-        hooks, limits = time.hooks(), Limits(connections=2)
+        runtime, limits = time.runtime(), Limits(connections=2)
         log = tmp_path / "own.jsonl"
-        async with open_client(log, transports=fake.transports, hooks=hooks, limits=limits, ledgers=spent) as client:
+        async with open_client(
+            log, transports=fake.transports, runtime=runtime, limits=limits, ledgers=spent
+        ) as client:
             tasks = [asyncio.create_task(client(call_of(str(k)))) for k in range(9)]
             await settle(60)
             before = fake.in_flight
@@ -148,9 +154,9 @@ def test_a_rate_is_kept_by_all_models_of_a_key_and_can_be_changed(tmp_path: Path
     environment = {"CORTEXDSL_RATES": str(tmp_path / "rates")}
 
     async def scene() -> tuple[float, float]:
-        hooks = time.hooks(**environment)
+        runtime = time.runtime(**environment)
         log = tmp_path / "own.jsonl"
-        async with open_client(log, transports=fake.transports, hooks=hooks, ledgers=spent) as client:
+        async with open_client(log, transports=fake.transports, runtime=runtime, ledgers=spent) as client:
             await asyncio.gather(*(client(call_of(model=f"fake/{k % 2}", seed=k, rate=SLOW)) for k in range(10)))
             first = time.now
             write_controls(spent, Controls(rates={"entry": Replacement(None, SLOW)}))
@@ -171,9 +177,11 @@ def test_calls_that_wait_for_a_slow_rate_hold_no_place_of_others(tmp_path: Path)
     slow = Rate((RateLimit(1, 3600.0),), (), "model")
 
     async def scene() -> float:
-        hooks = time.hooks(**environment)
+        runtime = time.runtime(**environment)
         log = tmp_path / "own.jsonl"
-        async with open_client(log, transports=fake.transports, hooks=hooks, limits=Limits(connections=2)) as client:
+        async with open_client(
+            log, transports=fake.transports, runtime=runtime, limits=Limits(connections=2)
+        ) as client:
             waiting = [asyncio.create_task(client(call_of(model="fake/slow", seed=k, rate=slow))) for k in range(9)]
             await settle()
             await asyncio.gather(*(client(call_of(model="fake/fast", seed=k)) for k in range(5)))
@@ -192,8 +200,8 @@ def test_tokens_of_failures_are_given_back_and_a_long_timeout_has_more_patience(
     rate = Rate((), (RateLimit(1000, 60.0),))
 
     async def scene() -> None:
-        hooks = time.hooks(**environment)
-        async with open_client(tmp_path / "own.jsonl", transports=fake.transports, hooks=hooks) as client:
+        runtime = time.runtime(**environment)
+        async with open_client(tmp_path / "own.jsonl", transports=fake.transports, runtime=runtime) as client:
             await client(call_of(rate=rate, options={"max_tokens": 900}))
             assert time.now < 5.0
             late = Failure(FailureKind.TRANSIENT, "no reply in time")

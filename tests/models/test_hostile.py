@@ -50,9 +50,9 @@ async def ask(tmp_path: Path, handler: Handler, calls: int = 1, way: str = "dire
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     base = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
     try:
-        hooks = Time().hooks(BASE=base)
+        runtime = Time().runtime(BASE=base)
         log = tmp_path / "calls" / "own.jsonl"
-        async with open_client(log, hooks=hooks, limits=Limits(**limits), ledgers=tmp_path / "spent") as client:
+        async with open_client(log, runtime=runtime, limits=Limits(**limits), ledgers=tmp_path / "spent") as client:
             asked = [client(call_of(seed=k, model=f"{way}/m", api_base="env:BASE")) for k in range(calls)]
             return list(await asyncio.gather(*asked, return_exceptions=True))
     finally:

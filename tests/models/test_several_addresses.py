@@ -42,7 +42,7 @@ def spread(number: int) -> Call:
 
 
 async def _ask(folder: Path, servers: Servers, time: Time, calls: int = 30) -> list[str]:
-    async with open_client(folder / "own.jsonl", transports=servers.transports, hooks=time.hooks()) as client:
+    async with open_client(folder / "own.jsonl", transports=servers.transports, runtime=time.runtime()) as client:
         replies = await asyncio.gather(*(client(spread(number)) for number in range(calls)))
     return [reply.text for reply in replies]
 

@@ -100,7 +100,7 @@ def test_a_job_that_fails_takes_nobody_elses_call_with_it(tmp_path: Path, kind: 
         fake = Fake(Failure(kind, "once"))
         fake.gate = asyncio.Event()
         spent = tmp_path / "spent"
-        async with SharedState(fake.transports, Time().hooks()) as shared:
+        async with SharedState(fake.transports, Time().runtime()) as shared:
 
             async def job(name: str) -> Reply:
                 async with open_client(tmp_path / f"{name}.jsonl", ledgers=spent, shared=shared) as client:

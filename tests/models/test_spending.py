@@ -113,7 +113,7 @@ def test_a_ledger_of_an_earlier_moment_is_not_believed_against_the_logs(
         fake = Fake()
         log = tmp_path / "calls" / "d" / "own.jsonl"
         client = open_client(log, limits=Limits(calls=limit), ledgers=tmp_path / "spent", transports=fake.transports,
-                             hooks=Time().hooks())  # fmt: skip
+                             runtime=Time().runtime())  # fmt: skip
         async with client:
             for seed in range(first, first + count):
                 try:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortexdsl.checksums import with_checksum
-from cortexdsl.core import Agent, Aside, Debate, Graph, Measured, Model, Placebo, Turn
+from cortexdsl.core import Agent, Debate, Graph, Measured, Model, Placebo, ProbeCall, Turn
 from cortexdsl.errors import RecordError
 from cortexdsl.records import Header, Record, debate_to_json, read_debates, record_from_json, write_debates
 
@@ -56,7 +56,7 @@ def test_a_line_has_the_contracts_keys_in_the_contracts_order() -> None:
 
 
 def test_a_measured_confidence_says_where_it_comes_from_and_is_read_back() -> None:
-    asides = (Aside("c1", "7", None, 40, 9), Aside("c2", None, "no number", 40, None, 3))
+    asides = (ProbeCall("c1", "7", None, 40, 9), ProbeCall("c2", None, "no number", 40, None, 3))
     sampled = turn(0, "a", confidence=0.5, measured=Measured("consistency", 0.5, None, asides))
     lost = turn(1, "b", confidence=None, measured=Measured("consistency", None, "no further reply came"))
     whole = debate(turns=(sampled, lost), graphs=())

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from cortexdsl.core import BatchSettings, Call, Model
 from cortexdsl.models.batches.http import BatchHttp
-from cortexdsl.models.batches.lanes import JobServices, Lane, Parcel
 from cortexdsl.models.batches.protocols import protocol_of
+from cortexdsl.models.batches.queues import BatchQueue, JobServices, PendingCall
 from cortexdsl.models.batches.requests import Access, BatchRequest, with_seed, wording_of
 from cortexdsl.models.batches.wave_log import SUFFIX, Wave, WaveBook, WaveCall
 from cortexdsl.models.budget import Budget
 from cortexdsl.models.endpoints.credentials import Secrets
-from cortexdsl.models.endpoints.retry import NOTHING_LOST, Delivery, GaveUp, Hooks
+from cortexdsl.models.endpoints.retry import NOTHING_LOST, AttemptResult, RetriesExhausted, Runtime
 from cortexdsl.models.job_tally import TallyWriter
 from cortexdsl.models.sender import check_reply, cost_of_failure
 from cortexdsl.models.spending import Spending
@@ -50,7 +50,7 @@ class BatchSender:
     ----------
     own_log : Path
         The call log of the job; the log of its waves is in the same folder.
-    budget, tally, hooks, secrets
+    budget, tally, runtime, secrets
         Of the job.
     is_busy : callable
         Whether a call of the job is in flight outside of waves.
@@ -70,38 +70,40 @@ class BatchSender:
         own_log: Path,
         budget: Budget,
         tally: TallyWriter,
-        hooks: Hooks,
+        runtime: Runtime,
         secrets: Secrets,
         *,
         is_busy: Callable[[], bool],
         seconds: Callable[[], float],
         http: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self._hooks, self._secrets, self._budget, self._tally = hooks, secrets, budget, tally
-        self._book = WaveBook(own_log.parent, own_log.with_suffix(SUFFIX), hooks.now)
-        self._job = JobServices(self._book, budget, tally, hooks, lambda: is_busy() or self._preparing > 0, seconds)
+        self._runtime, self._secrets, self._budget, self._tally = runtime, secrets, budget, tally
+        self._book = WaveBook(own_log.parent, own_log.with_suffix(SUFFIX), runtime.now)
+        self._job = JobServices(self._book, budget, tally, runtime, lambda: is_busy() or self._preparing > 0, seconds)
         self._preparing = 0
         self._http = BatchHttp(http)
-        self._lanes: dict[tuple[str, str, str | None, BatchSettings], Lane] = {}
+        self._queues: dict[tuple[str, str, str | None, BatchSettings], BatchQueue] = {}
         self._booked: dict[str, _Booked] = {}
         self._is_cleared = False
 
-    async def send(self, key: str, call: Call, prompt_tokens: int, cost: Callable[[Raw], Spending]) -> Delivery[Raw]:
+    async def send(
+        self, key: str, call: Call, prompt_tokens: int, cost: Callable[[Raw], Spending]
+    ) -> AttemptResult[Raw]:
         """Send a call in a wave, or take its reply from one that is on its way; again in later waves if that may help.
 
         `logged` is to be called when the line of the call is in the call log.
 
         Raises
         ------
-        GaveUp
-            If the failure is of a kind that is not retried, or patience has ended.
+        RetriesExhausted
+            If the failure is of a kind that is not retried, or the retry policy allows no more.
         ModelError
             If the address or key that the spec names is not in the environment.
         BudgetError
             If the wave passes a limit.
         """
         access = Access(self._secrets.address(call.model), self._secrets.key(call.model))
-        model, began = call.model, self._hooks.clock()
+        model, began = call.model, self._runtime.clock()
         retries, lost = Counter[str](), NOTHING_LOST
         failures = 0
         while True:
@@ -111,18 +113,18 @@ class BatchSender:
                 raw = await sending.once()
                 assert sending.wave is not None
                 self._booked[key] = _Booked(sending.wave, cost(raw), is_failure=False)
-                return Delivery(raw, retries.total() + 1, self._hooks.clock() - began, retries, lost)
+                return AttemptResult(raw, retries.total() + 1, self._runtime.clock() - began, retries, lost)
             except Failure as failure:
                 self._budget.refusals.learn(model, access.address, failure)
                 failures += not failure.is_mended
-                is_over = failure.is_certain or failures >= self._hooks.patience.attempts(failure.kind)
+                is_over = failure.is_certain or failures >= self._runtime.retry_policy.attempts(failure.kind)
                 is_over = is_over and not failure.is_mended
                 if sending.wave is not None:
                     self._failed(
                         key, sending.wave, cost_of_failure(model, failure, prompt_tokens), failure, is_over=is_over
                     )
                 if is_over:
-                    raise GaveUp(failure, retries.total() + 1, retries, lost) from None
+                    raise RetriesExhausted(failure, retries.total() + 1, retries, lost) from None
                 retries[failure.kind.slug] += 1
                 lost = lost.and_one(failure.usage, dollars_of(model, failure.usage))
                 self._tally.failed(failure.kind)
@@ -151,8 +153,8 @@ class BatchSender:
         finally:
             self._preparing -= 1
 
-    def lane(self, request: BatchRequest, model: Model) -> Lane:
-        """Return the lane of a model at the address of its request.
+    def queue(self, request: BatchRequest, model: Model) -> BatchQueue:
+        """Return the queue of a model at the address of its request.
 
         Raises
         ------
@@ -162,14 +164,14 @@ class BatchSender:
         protocol = protocol_of(request, self._http)
         place = mask_url(request.url)
         where = (request.url, model.model, model.api_key_env, model.batch)
-        lane = self._lanes.get(where)
-        if lane is None:
-            lane = self._lanes[where] = Lane(model, place, protocol, self._job)
+        queue = self._queues.get(where)
+        if queue is None:
+            queue = self._queues[where] = BatchQueue(model, place, protocol, self._job)
             if not self._is_cleared:  # a run that was stopped before it gave back what it had booked
                 self._is_cleared = True
                 for wave in self._book.unreturned():
-                    lane.give_back(wave)
-        return lane
+                    queue.give_back(wave)
+        return queue
 
     def estimate(self, model: Model, prompt_tokens: int) -> tuple[int, float]:
         """Return the tokens and dollars to book for a call: with `max_tokens`, else the mean of earlier calls."""
@@ -188,8 +190,8 @@ class BatchSender:
     async def close(self) -> None:
         """Stop waiting, and close log and connections. Batches at the provider stay there, and in the tally."""
         left = list(self._tally.waves)
-        for lane in self._lanes.values():
-            await lane.close()
+        for queue in self._queues.values():
+            await queue.close()
         await self._http.close()
         self._book.close()
         self._tally.waves[:] = left
@@ -214,15 +216,15 @@ class _Sending:
         wording = wording_of(model)
         with sender.preparing():
             request = await wording.request(call, self._access)
-        lane = sender.lane(request, model)
+        queue = sender.queue(request, model)
 
-        def parcel() -> Parcel:
+        def pending() -> PendingCall:
             tokens, dollars = sender.estimate(model, self._prompt_tokens)
-            size = len(lane.line(self._key, request)) + _SURPLUS
+            size = len(queue.line(self._key, request)) + _SURPLUS
             entry = WaveCall(self._key, tokens, round(dollars, 9), SEED in request.body)
-            return Parcel(entry, request, self._prompt_tokens, size)
+            return PendingCall(entry, request, self._prompt_tokens, size)
 
-        self.wave, outcome = await lane.outcome(self._key, parcel)
+        self.wave, outcome = await queue.outcome(self._key, pending)
         if isinstance(outcome, Failure):
             raise outcome
         has_seed = self.wave.calls[self._key].has_seed  # a wave of an earlier run may have had none

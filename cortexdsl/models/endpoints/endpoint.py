@@ -19,7 +19,7 @@ from cortexdsl.core import Model, Rate
 from cortexdsl.models.call_keys import plain
 from cortexdsl.models.endpoints.credentials import Secrets
 from cortexdsl.models.endpoints.rates import RateFile, RateMeter, rate_path
-from cortexdsl.models.endpoints.retry import OUTAGE_SECONDS, PROBE_SECONDS, FirstCall, Hooks, Outages
+from cortexdsl.models.endpoints.retry import OUTAGE_SECONDS, PROBE_SECONDS, FirstCall, Outages, Runtime
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.wire import mask_url, place_of
@@ -185,7 +185,7 @@ class Endpoint:
         outages.report(self.name)
         return True
 
-    async def outlast(self, wait: float, failure: Failure, hooks: Hooks) -> bool:
+    async def outlast(self, wait: float, failure: Failure, runtime: Runtime) -> bool:
         """Wait until a request may try whether the server is back; False after `wait` seconds of outage.
 
         The requests of a job take turns, one every `PROBE_SECONDS`; when one is answered, all go on.
@@ -199,7 +199,7 @@ class Endpoint:
             left = self.down_since + wait - self._clock()
             if left <= 0:
                 return False
-            await hooks.sleep(min(PROBE_SECONDS, left))
+            await runtime.sleep(min(PROBE_SECONDS, left))
         return True
 
     def leave_out(self, failure: Failure) -> None:
@@ -222,13 +222,13 @@ class Endpoint:
     async def enter(self) -> None:
         """Wait for a place in flight, and take it; `leave` gives it back."""
         if self._waiting or not self._is_open():
-            ticket = asyncio.get_running_loop().create_future()
-            self._waiting.append(ticket)
+            place = asyncio.get_running_loop().create_future()
+            self._waiting.append(place)
             self._wake()
             try:
-                await ticket
+                await place
             except asyncio.CancelledError:
-                if ticket.done() and not ticket.cancelled():  # it had been let in: hand the place on
+                if place.done() and not place.cancelled():  # it had been let in: hand the place on
                     self.leave()
                 raise
         else:
@@ -249,10 +249,10 @@ class Endpoint:
 
     def _wake(self) -> None:
         while self._waiting and self._is_open():
-            ticket = self._waiting.popleft()
-            if not ticket.done():
+            place = self._waiting.popleft()
+            if not place.done():
                 self._let_in()
-                ticket.set_result(None)
+                place.set_result(None)
         pause = self.control.paused_until - self._clock()
         if self._waiting and pause > 0 and self._alarm is None:
             self._alarm = asyncio.get_running_loop().call_later(pause, self._ring)

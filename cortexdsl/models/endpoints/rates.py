@@ -105,7 +105,7 @@ def _limits(rate: Rate) -> Iterator[tuple[int, RateLimit, str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Ticket:
+class RateReservation:
     """A request that was admitted: under which rate, its reserved tokens, and all that was admitted before it."""
 
     rate: Rate
@@ -236,7 +236,7 @@ class RateMeter:
             await self._sleep(min(wait, LOOK_EVERY))
         return False
 
-    def take(self, rate: Rate, tokens: int) -> Ticket | None:
+    def take(self, rate: Rate, tokens: int) -> RateReservation | None:
         """Reserve one request with so many tokens; None if another process was faster, and it must wait again."""
         if not rate.has_limits:  # nothing to reserve: only a server that said to wait is obeyed
             now, state = self._file.look()
@@ -249,52 +249,52 @@ class RateMeter:
                 write(state.used(rate, now, {"requests": 1, "tokens": tokens}))
         self._sent["requests"] += 1
         self._sent["tokens"] += tokens
-        return Ticket(rate, tokens, dict(self._sent))
+        return RateReservation(rate, tokens, dict(self._sent))
 
-    async def admit(self, rate: Rate, tokens: int) -> Ticket:
+    async def admit(self, rate: Rate, tokens: int) -> RateReservation:
         """Wait for a request's turn, and reserve it: for those that wait for nothing else."""
         async with self.turn:
             while True:
                 await self.ready(lambda: rate, lambda: False)
-                if (ticket := self.take(rate, tokens)) is not None:
-                    return ticket
+                if (reservation := self.take(rate, tokens)) is not None:
+                    return reservation
 
-    def settle(self, ticket: Ticket, tokens: int, beyond: int | None = None) -> None:
+    def settle(self, reservation: RateReservation, tokens: int, beyond: int | None = None) -> None:
         """Replace the reserved tokens of a request by those that it took.
 
         Parameters
         ----------
-        ticket : Ticket
+        reservation : RateReservation
         tokens : int
         beyond : int or None
             Those beyond the estimate of the prompt, if there was a reply.
         """
         if beyond is not None:
             self._beyond, self._replies = self._beyond + beyond, self._replies + 1
-        if ticket.rate.tokens and tokens != ticket.tokens:
+        if reservation.rate.tokens and tokens != reservation.tokens:
             with self._file.entry() as (now, state, write):
-                write(state.used(ticket.rate, now, {"requests": 0, "tokens": tokens - ticket.tokens}))
+                write(state.used(reservation.rate, now, {"requests": 0, "tokens": tokens - reservation.tokens}))
 
-    def give_back(self, ticket: Ticket) -> None:
+    def give_back(self, reservation: RateReservation) -> None:
         """Give back the place of a request that is not sent after all."""
-        if not ticket.rate.has_limits:
+        if not reservation.rate.has_limits:
             return
         with self._file.entry() as (now, state, write):
-            write(state.used(ticket.rate, now, {"requests": -1, "tokens": -ticket.tokens}))
+            write(state.used(reservation.rate, now, {"requests": -1, "tokens": -reservation.tokens}))
 
-    def listen(self, said: Sequence[Allowance], ticket: Ticket, longest: float) -> None:
+    def listen(self, said: Sequence[Allowance], reservation: RateReservation, longest: float) -> None:
         """Send nothing until its limits are reset to a server that has no more left than is on its way.
 
         Parameters
         ----------
         said : sequence of Allowance
-            From the headers of the response to the request with this ticket.
-        ticket : Ticket
+            From the headers of the response to the request with this reservation.
+        reservation : RateReservation
         longest : float
             A server that asks for more seconds is sent the next call, whose refusal is then an error.
         """
         for allowance in said:
-            sent_since = self._sent[allowance.kind] - ticket.sent[allowance.kind]
+            sent_since = self._sent[allowance.kind] - reservation.sent[allowance.kind]
             if allowance.remaining - sent_since <= 0 and 0 < allowance.reset <= longest:
                 self.hold(allowance.reset)
 

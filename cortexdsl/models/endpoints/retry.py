@@ -1,4 +1,4 @@
-"""Retry policy of failed requests: patience, known outages, and the outcome of the first call."""
+"""Retry policy of failed requests: limits of retries, known outages, and the outcome of the first call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OUTAGE_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryPolicy:
     """Limits of retries: how often and how long a request is sent again.
 
     Attributes
@@ -70,14 +70,14 @@ class Patience:
 
 
 @dataclass(frozen=True, slots=True)
-class Hooks:
+class Runtime:
     """Time, sleep, random numbers and environment of the client; replaceable in tests."""
 
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     chance: Callable[[], float] = random.random
     environment: Mapping[str, str] | None = None
-    patience: Patience = field(default_factory=Patience)
+    retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
     now: Callable[[], float] = time.time
 
 
@@ -112,7 +112,7 @@ class LostAttempts:
 NOTHING_LOST = LostAttempts()
 
 
-class GaveUp(Exception):  # noqa: N818 (carries the failure that counts)
+class RetriesExhausted(Exception):  # noqa: N818 (carries the failure that counts)
     """The last failure of a request, the number of attempts, and the failures before it by kind."""
 
     def __init__(
@@ -123,7 +123,7 @@ class GaveUp(Exception):  # noqa: N818 (carries the failure that counts)
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery(Generic[T]):
+class AttemptResult(Generic[T]):
     """The value that a request returned, and its attempts, time and retries.
 
     Attributes
@@ -193,7 +193,7 @@ class Outages:
     """The addresses that are known to be down, shared by all jobs of an experiment through one small file.
 
     A job reads the file only when an attempt of its own has failed, so that only the first job that meets a dead server
-    spends all its patience on it.
+    spends all its attempts on it.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ import httpx
 from cortexdsl.core import Call, Limits, Model
 from cortexdsl.models.batches.requests import Access, BatchResponse, wording_of
 from cortexdsl.models.client import Client, open_client
-from cortexdsl.models.endpoints.retry import Hooks, Patience
+from cortexdsl.models.endpoints.retry import RetryPolicy, Runtime
 from cortexdsl.models.transports.interface import Raw
 from tests.models.batch_stub import BatchStub
 
@@ -42,8 +42,8 @@ class VirtualTime:
         heapq.heappush(self._sleepers, (self.now + seconds, next(self._number), sleeper))
         await sleeper
 
-    def hooks(self) -> Hooks:
-        return Hooks(self.clock, self.sleep, lambda: 0.0, KEYS, Patience(head_start=0.0), self.clock)
+    def runtime(self) -> Runtime:
+        return Runtime(self.clock, self.sleep, lambda: 0.0, KEYS, RetryPolicy(head_start=0.0), self.clock)
 
     async def _drive(self, work: Coroutine[Any, Any, T]) -> T:
         loop = asyncio.get_running_loop()
@@ -92,7 +92,7 @@ def call_of(text: str = "hello", seed: int = 1, **entry: Any) -> Call:
 def client_of(folder: Path, time: VirtualTime, stub: BatchStub, name: str = "a", **more: Any) -> Client:
     limits = more.pop("limits", Limits(failed=1.0))
     return open_client(
-        folder / "calls" / f"{name}.jsonl", limits=limits, ledgers=folder / "spent", hooks=time.hooks(),
+        folder / "calls" / f"{name}.jsonl", limits=limits, ledgers=folder / "spent", runtime=time.runtime(),
         batch_http=stub.transport, **more,
     )  # fmt: skip
 

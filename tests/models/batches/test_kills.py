@@ -62,7 +62,7 @@ async def run(plan: Plan, folder: Path, time: VirtualTime, stub: BatchStub, *, i
     way = OrdinaryWay(stub)
     transports = dict.fromkeys(("direct", "openai", "anthropic"), way) if is_ordinary else None
     client = open_client(
-        folder / "calls" / "cell.jsonl", limits=Limits(), ledgers=folder / "spent", hooks=time.hooks(),
+        folder / "calls" / "cell.jsonl", limits=Limits(), ledgers=folder / "spent", runtime=time.runtime(),
         transports=transports, batch_http=stub.transport,
     )  # fmt: skip
     work = shard_work(plan, "arithmetic", cell, shard)

@@ -12,7 +12,7 @@ import pytest
 
 from cortexdsl.core import BatchSettings, Call, Limits, Price, Reply
 from cortexdsl.errors import BudgetError, ModelError
-from cortexdsl.models.batches.lanes import LINGER
+from cortexdsl.models.batches.queues import LINGER
 from cortexdsl.models.batches.requests import Access, BatchRequest, wording_of
 from cortexdsl.models.client import Client, open_client
 from cortexdsl.models.spending import spent_so_far
@@ -94,7 +94,7 @@ def test_each_round_is_one_batch_and_its_lines_are_those_of_the_ordinary_way(
     async def ordinarily() -> list[list[Reply]]:
         way, log = OrdinaryWay(BatchStub()), tmp_path / "ordinary" / "a.jsonl"
         transports = {"direct": way, "openai": way, "anthropic": way}
-        async with open_client(log, transports=transports, hooks=time.hooks()) as client:
+        async with open_client(log, transports=transports, runtime=time.runtime()) as client:
             return await rounds(client, 3, 7, **{**entry, "transport": None})
 
     batched = time.run(by_batch())

@@ -20,7 +20,7 @@ def test_logs_of_other_jobs_are_synced_before_a_record(tmp_path: Path, monkeypat
 
     async def scene() -> None:
         paths = [tmp_path / "calls" / f"{name}.jsonl" for name in "ab"]
-        clients = [open_client(path, transports={"fake": fake}, hooks=time.hooks()) for path in paths]
+        clients = [open_client(path, transports={"fake": fake}, runtime=time.runtime()) for path in paths]
         async with clients[0] as first, clients[1] as second:
             await first(call_of())
             await second(call_of())

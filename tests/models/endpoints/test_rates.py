@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cortexdsl.core import Model, Rate, RateLimit
-from cortexdsl.models.endpoints.rates import RateFile, RateMeter, RateState, Ticket, least_seconds, rate_path
+from cortexdsl.models.endpoints.rates import RateFile, RateMeter, RateReservation, RateState, least_seconds, rate_path
 from cortexdsl.models.transports.rate_headers import Allowance
 from tests.models.kit import Time
 
@@ -140,9 +140,9 @@ def test_tokens_that_were_not_needed_are_given_back_and_others_are_charged() -> 
     """2,000 reserved of 6,000 a minute; the call took 100, and then another one 4,000 of its 100."""
     time = Time()
     meter = RateMeter(RateFile(None, time.clock), time.sleep)
-    ticket = meter.take(TOKENS, 2000)
-    assert ticket is not None
-    meter.settle(ticket, 100)
+    reservation = meter.take(TOKENS, 2000)
+    assert reservation is not None
+    meter.settle(reservation, 100)
     time.now = 1.1  # 100 tokens take 1.015 s
     again = meter.take(TOKENS, 100)
     assert again is not None
@@ -156,9 +156,9 @@ def test_tokens_that_were_not_needed_are_given_back_and_others_are_charged() -> 
 def test_a_request_that_is_not_sent_gives_its_place_back() -> None:
     time = Time()
     meter = RateMeter(RateFile(None, time.clock), time.sleep)
-    ticket = meter.take(A_MINUTE, 0)
-    assert ticket is not None
-    meter.give_back(ticket)
+    reservation = meter.take(A_MINUTE, 0)
+    assert reservation is not None
+    meter.give_back(reservation)
     assert meter.take(A_MINUTE, 0) is not None
 
 
@@ -170,7 +170,7 @@ def test_what_is_reserved_follows_what_calls_took() -> None:
     assert meter.expected_tokens(model, 50) == 4050
     assert meter.expected_tokens(Model("m", "openai/m", reasoning_tokens=300), 50) == 850
     for beyond in (100, 110, 120, 130, 140):
-        meter.settle(Ticket(Rate(), 0, {"requests": 0, "tokens": 0}), 0, beyond)
+        meter.settle(RateReservation(Rate(), 0, {"requests": 0, "tokens": 0}), 0, beyond)
     assert meter.expected_tokens(model, 50) == 170
 
 
@@ -198,9 +198,9 @@ def test_a_server_that_asks_for_hours_is_not_waited_for() -> None:
     """Its own refusal of the next call says more than a run that stands still."""
     time = Time()
     meter = RateMeter(RateFile(None, time.clock), time.sleep)
-    ticket = meter.take(Rate(), 10)
-    assert ticket is not None
-    meter.listen([Allowance("requests", 0, 7200.0)], ticket, 900.0)
+    reservation = meter.take(Rate(), 10)
+    assert reservation is not None
+    meter.listen([Allowance("requests", 0, 7200.0)], reservation, 900.0)
     assert meter.take(Rate(), 10) is not None
 
 

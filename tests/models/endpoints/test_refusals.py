@@ -44,7 +44,7 @@ def asked(folder: Path, job: str, reasoner: Reasoner) -> None:
     async def scene() -> None:
         async with open_client(
             folder / "calls" / f"{job}.jsonl", folder=folder / job, limits=Limits(connections=1),
-            ledgers=folder / "spent", job=job, transports={"fake": reasoner}, hooks=Time().hooks(),
+            ledgers=folder / "spent", job=job, transports={"fake": reasoner}, runtime=Time().runtime(),
         ) as client:  # fmt: skip
             for seed in range(4):
                 await client(call_of(seed=seed))

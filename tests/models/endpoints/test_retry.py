@@ -36,7 +36,7 @@ async def job(
     log = root / "calls" / f"{name}.jsonl"
     allowed = Limits(connections=4, calls=most, **limits)
     client = open_client(
-        log, limits=allowed, ledgers=root / "spent", job=name, transports=fake.transports, hooks=time.hooks()
+        log, limits=allowed, ledgers=root / "spent", job=name, transports=fake.transports, runtime=time.runtime()
     )
     async with client:
         asked = [client(call_of(name, k)) for k in range(calls)]
@@ -44,7 +44,7 @@ async def job(
 
 
 def test_a_dead_server_is_found_by_the_first_job_and_tried_once_by_each_other(tmp_path: Path) -> None:
-    """Eight jobs of one call: six attempts by the first, then seven single ones; each with all its patience made 48."""
+    """Eight jobs of one call: six attempts by the first, then seven single ones; each with all its attempts made 48."""
 
     async def scene() -> None:
         fake, time = Fake(), Time()
@@ -80,7 +80,7 @@ def test_one_unlucky_call_of_a_server_that_answers_others_is_no_outage(tmp_path:
         fake.answer = lambda call: DEAD if call.seed == 3 else "ok"
         found = await job("first", tmp_path, fake, time)
         assert sum(isinstance(each, ModelError) for each in found) == 1
-        assert not Outages(tmp_path / "spent", time.hooks().now).is_known("fake")
+        assert not Outages(tmp_path / "spent", time.runtime().now).is_known("fake")
 
     asyncio.run(scene())
 
@@ -145,7 +145,7 @@ def test_patience_does_not_run_out_while_a_call_waits_for_a_place(tmp_path: Path
         fake.send = send  # type: ignore[assignment]
         allowed = Limits(connections=1)
         async with open_client(tmp_path / "own.jsonl", limits=allowed, transports=fake.transports,
-                             hooks=time.hooks()) as client:  # fmt: skip
+                             runtime=time.runtime()) as client:  # fmt: skip
             replies = await asyncio.gather(*(client(call_of(seed=k)) for k in range(4)))
         assert [reply.text for reply in replies] == ["fine"] * 4
         assert len(fake.asked) == 7

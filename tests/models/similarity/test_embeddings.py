@@ -77,7 +77,7 @@ async def embed(folder: Path, stub: Stub, texts: list[str], own: str = "own.json
     async with (
         serving(stub) as base,
         open_client(
-            None if offline else folder / own, folder=folder, offline=offline, hooks=Time().hooks(BASE=base)
+            None if offline else folder / own, folder=folder, offline=offline, runtime=Time().runtime(BASE=base)
         ) as client,
     ):
         embedder = Embedder(client, {"emb": MODEL})
@@ -123,7 +123,7 @@ def test_equal_texts_that_are_asked_at_once_are_asked_once(tmp_path: Path) -> No
     async def scene() -> None:
         async with (
             serving(stub) as base,
-            open_client(tmp_path / "own.jsonl", hooks=Time().hooks(BASE=base)) as client,
+            open_client(tmp_path / "own.jsonl", runtime=Time().runtime(BASE=base)) as client,
         ):
             embedder = Embedder(client, {"emb": MODEL})
             await asyncio.gather(*(embedder("emb", ["aaa", f"e{k % 2}"]) for k in range(6)))
@@ -143,7 +143,7 @@ def test_embeddings_are_spent_from_the_same_budget(tmp_path: Path) -> None:
                 tmp_path / "calls" / "own.jsonl",
                 limits=Limits(calls=9),
                 ledgers=tmp_path / "spent",
-                hooks=Time().hooks(BASE=base),
+                runtime=Time().runtime(BASE=base),
             ) as client,
         ):
             await Embedder(client, {"emb": MODEL})("emb", texts)
@@ -167,7 +167,9 @@ def test_embeddings_cost_the_list_price_and_an_estimate_where_nothing_is_counted
         spent = []
         async with (
             serving(Stub()) as base,
-            open_client(tmp_path / "own.jsonl", ledgers=tmp_path / "spent", hooks=Time().hooks(BASE=base)) as client,
+            open_client(
+                tmp_path / "own.jsonl", ledgers=tmp_path / "spent", runtime=Time().runtime(BASE=base)
+            ) as client,
         ):
             calls = EmbeddingCalls(client)
             await calls.embed(model, ["a"])
@@ -193,9 +195,9 @@ def test_vectors_that_are_on_their_way_when_a_job_fails_are_kept(tmp_path: Path)
             return [np.ones(3) for _ in texts], 4
 
         async def job() -> None:
-            hooks = Time().hooks(BASE="http://127.0.0.1:9/v1")
+            runtime = Time().runtime(BASE="http://127.0.0.1:9/v1")
             async with open_client(
-                tmp_path / name / "own.jsonl", ledgers=tmp_path / name / "spent", hooks=hooks
+                tmp_path / name / "own.jsonl", ledgers=tmp_path / name / "spent", runtime=runtime
             ) as client:
                 asked = asyncio.create_task(EmbeddingCalls(client, slow).embed(MODEL, ["a"]))
                 await sent.wait()

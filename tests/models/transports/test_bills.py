@@ -16,7 +16,7 @@ import pytest
 
 from cortexdsl.core import Call, Limits, Model, Price
 from cortexdsl.models.client import open_client
-from cortexdsl.models.endpoints.retry import Hooks
+from cortexdsl.models.endpoints.retry import Runtime
 from cortexdsl.models.job_tally import JobInfo
 from cortexdsl.models.spending import spent_so_far
 from tests.models.transports.test_provider_replies import (
@@ -72,7 +72,7 @@ def billed(wire: Wire, body: Any, folder: Path, monkeypatch: pytest.MonkeyPatch,
         monkeypatch.setenv("BASE", base)
         async with open_client(
             folder / "calls" / "own.jsonl", limits=Limits(connections=1), ledgers=folder / "spent", job=JobInfo("bill"),
-            hooks=Hooks(),
+            runtime=Runtime(),
         ) as client:  # fmt: skip
             for seed in range(CALLS):
                 await client(Call(model, ({"role": "user", "content": "2 + 2?"},), seed))

@@ -50,7 +50,7 @@ def line_of(server: Server, folder: Path, way: str) -> dict[str, Any]:
     async def scene() -> str:
         async with (
             serving(server) as base,
-            open_client(folder / "own.jsonl", hooks=Time().hooks(BASE=base)) as client,
+            open_client(folder / "own.jsonl", runtime=Time().runtime(BASE=base)) as client,
         ):
             try:
                 await client(call_of(model=way, api_base="env:BASE"))

@@ -79,10 +79,10 @@ def reply_from(folder: Path, way: str, *orders: str, **environment: str) -> tupl
     async def scene() -> list[Reply]:
         calls = [call_of(f"q{k}", 1, f"{way}/name", api_base="env:BASE") for k in range(len(orders))]
         async with serving(Stub(orders)) as base:
-            hooks = Time().hooks(BASE=base, **environment)
-            async with open_client(folder / "own.jsonl", hooks=hooks) as client:
+            runtime = Time().runtime(BASE=base, **environment)
+            async with open_client(folder / "own.jsonl", runtime=runtime) as client:
                 heard = [await client(call) for call in calls]
-        async with open_client(None, folder=folder, offline=True, hooks=hooks) as client:
+        async with open_client(None, folder=folder, offline=True, runtime=runtime) as client:
             assert [await client(call) for call in calls] == heard
         return heard
 
@@ -121,8 +121,8 @@ def test_a_key_in_the_reasoning_is_redacted(tmp_path: Path) -> None:
 
     async def scene() -> Reply:
         async with serving(stub) as base:
-            hooks = Time().hooks(BASE=base, KEY="sk-verysecret0123456789")
-            async with open_client(tmp_path / "own.jsonl", hooks=hooks) as client:
+            runtime = Time().runtime(BASE=base, KEY="sk-verysecret0123456789")
+            async with open_client(tmp_path / "own.jsonl", runtime=runtime) as client:
                 return await client(call_of("q", 1, "direct/name", api_base="env:BASE", api_key_env="KEY"))
 
     reply = asyncio.run(scene())
@@ -209,10 +209,10 @@ def asked(folder: Path, way: str, *orders: str, **options: Any) -> tuple[list[Re
         options_ = {"logprobs": True, **options}
         calls = [call_of(f"q{k}", 1, f"{way}/name", api_base="env:BASE", options=options_) for k in range(len(orders))]
         async with serving(stub) as base:
-            hooks = Time().hooks(BASE=base)
-            async with open_client(folder / "own.jsonl", hooks=hooks) as client:
+            runtime = Time().runtime(BASE=base)
+            async with open_client(folder / "own.jsonl", runtime=runtime) as client:
                 heard = [await client(call) for call in calls]
-        async with open_client(None, folder=folder, offline=True, hooks=hooks) as client:
+        async with open_client(None, folder=folder, offline=True, runtime=runtime) as client:
             assert [await client(call) for call in calls] == heard
         return heard
 
@@ -250,9 +250,9 @@ def test_a_key_that_is_taken_out_of_a_reply_takes_the_tokens_along(tmp_path: Pat
         stub = Stub()
         stub.reply = "the key is sk-abcdefghijklmnop"
         async with serving(stub) as base:
-            hooks = Time().hooks(BASE=base, KEY="sk-abcdefghijklmnop")
+            runtime = Time().runtime(BASE=base, KEY="sk-abcdefghijklmnop")
             call = call_of("q", 1, "direct/m", api_base="env:BASE", api_key_env="KEY", options={"logprobs": True})
-            async with open_client(tmp_path / "own.jsonl", hooks=hooks) as client:
+            async with open_client(tmp_path / "own.jsonl", runtime=runtime) as client:
                 return await client(call)
 
     reply = asyncio.run(scene())

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from cortexdsl.models.endpoints.retry import Patience
+from cortexdsl.models.endpoints.retry import RetryPolicy
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import from_exception, from_status, retry_after
 
@@ -97,12 +97,12 @@ def test_exceptions_by_class_status_and_text(error: Exception, kind: FailureKind
 
 def test_waits_double_and_honour_retry_after() -> None:
     """0.5, 1, 2 ... up to 60 s; jitter takes up to a half; Retry-After is a lower bound, with a tenth on top."""
-    patience = Patience()
-    assert [patience.wait(attempt, None, 0.0) for attempt in (1, 2, 3, 8, 20)] == [0.5, 1.0, 2.0, 60.0, 60.0]
-    assert patience.wait(2, None, 0.5) == 0.75
-    assert patience.wait(1, 10.0, 0.0) == 10.0
-    assert patience.wait(1, 10.0, 0.5) == 10.5
-    assert patience.wait(8, 10.0, 0.0) == 60.0
+    policy = RetryPolicy()
+    assert [policy.wait(attempt, None, 0.0) for attempt in (1, 2, 3, 8, 20)] == [0.5, 1.0, 2.0, 60.0, 60.0]
+    assert policy.wait(2, None, 0.5) == 0.75
+    assert policy.wait(1, 10.0, 0.0) == 10.0
+    assert policy.wait(1, 10.0, 0.5) == 10.5
+    assert policy.wait(8, 10.0, 0.0) == 60.0
 
 
 def test_only_what_may_pass_is_tried_again() -> None:
@@ -111,4 +111,4 @@ def test_only_what_may_pass_is_tried_again() -> None:
     assert {kind for kind in FailureKind if kind.is_data} == {
         FailureKind.CONTEXT_WINDOW, FailureKind.CONTENT_FILTER, FailureKind.MALFORMED, FailureKind.TOOL,
     }  # fmt: skip
-    assert all(Patience().attempts(kind) == 1 for kind in FailureKind if not kind.is_retried)
+    assert all(RetryPolicy().attempts(kind) == 1 for kind in FailureKind if not kind.is_retried)

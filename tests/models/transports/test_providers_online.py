@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from cortexdsl.core import Model
-from cortexdsl.models.endpoints.retry import Hooks
+from cortexdsl.models.endpoints.retry import Runtime
 from cortexdsl.models.probe import probe
 from cortexdsl.models.shared_state import SharedState
 from tests.models.transports.test_provider_replies import AWS, NEEDED
@@ -28,7 +28,7 @@ def test_a_provider_is_probed(provider: str, monkeypatch: pytest.MonkeyPatch) ->
     model = Model("m", wire.model, api_base="env:BASE", options=options)
 
     async def scene(base: str) -> None:
-        async with SharedState(hooks=Hooks(environment={"BASE": base})) as shared:
+        async with SharedState(runtime=Runtime(environment={"BASE": base})) as shared:
             (found,) = await probe([model], shared)
         assert found.problem == ""
         assert found.seed == ("refused" if provider in REFUSED else "unclear")

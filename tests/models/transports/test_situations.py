@@ -220,7 +220,10 @@ def answered(server: Server, folder: Path, *calls: Call) -> tuple[list[Any], Tim
     time = Time()
 
     async def scene() -> list[Any]:
-        async with serving(server) as base, open_client(folder / "own.jsonl", hooks=time.hooks(BASE=base)) as client:
+        async with (
+            serving(server) as base,
+            open_client(folder / "own.jsonl", runtime=time.runtime(BASE=base)) as client,
+        ):
             try:
                 return [await client(replace(call, messages=(PERSONA, *call.messages))) for call in calls]
             except ModelError as stopped:

@@ -66,7 +66,7 @@ def asked(stub: Stub, folder: Path, *calls: Call) -> list[Reply]:
     async def scene() -> list[Reply]:
         async with (
             serving(stub) as base,
-            open_client(folder / "own.jsonl", hooks=Time().hooks(BASE=base)) as client,
+            open_client(folder / "own.jsonl", runtime=Time().runtime(BASE=base)) as client,
         ):
             return [await client(call) for call in calls]
 
@@ -197,8 +197,8 @@ def test_other_protocols_stream_through_litellm(tmp_path: Path, provider: str, i
         base = f"http://127.0.0.1:{runner.addresses[0][1]}" + ("/v1beta" if provider == "gemini" else "")
         model = {"anthropic": "anthropic/claude-sonnet-4-5", "gemini": "gemini/gemini-2.5-flash"}[provider]
         try:
-            hooks = Time().hooks(BASE=base, A_KEY="sk-0123456789abcdef")
-            async with open_client(tmp_path / "own.jsonl", hooks=hooks) as client:
+            runtime = Time().runtime(BASE=base, A_KEY="sk-0123456789abcdef")
+            async with open_client(tmp_path / "own.jsonl", runtime=runtime) as client:
                 return await client(
                     call_of(
                         model=model, api_base="env:BASE", api_key_env="A_KEY", stream=True, options={"max_tokens": 99}

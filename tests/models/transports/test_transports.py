@@ -14,7 +14,7 @@ import pytest
 from cortexdsl.core import Call, Limits, Reply
 from cortexdsl.errors import ModelError
 from cortexdsl.models.client import open_client
-from cortexdsl.models.endpoints.retry import Hooks, Patience
+from cortexdsl.models.endpoints.retry import RetryPolicy, Runtime
 from cortexdsl.models.servers import processes as servers
 from cortexdsl.models.transports.litellm import LitellmTransport
 from tests.models.kit import Time, call_of
@@ -26,8 +26,8 @@ SECRET = "sk-verysecret0123456789"
 
 async def ask(stub: Stub, folder: Path, way: str, *calls: Call, **environment: str) -> list[Reply]:
     async with serving(stub) as base:
-        hooks = Time().hooks(BASE=base, **environment)
-        async with open_client(folder / f"{way}.jsonl", hooks=hooks) as client:
+        runtime = Time().runtime(BASE=base, **environment)
+        async with open_client(folder / f"{way}.jsonl", runtime=runtime) as client:
             return list(await asyncio.gather(*(client(call) for call in calls)))
 
 
@@ -112,7 +112,7 @@ def test_a_refused_seed_is_left_out_once_and_for_all_and_the_record_says_so(tmp_
     async def scene() -> list[Reply]:
         async with (
             serving(stub) as base,
-            open_client(tmp_path / "own.jsonl", hooks=Time().hooks(BASE=base)) as client,
+            open_client(tmp_path / "own.jsonl", runtime=Time().runtime(BASE=base)) as client,
         ):
             return [await client(question(way, seed=seed)) for seed in (1, 2)]
 
@@ -135,7 +135,7 @@ def test_a_refused_seed_is_a_request_that_is_counted(tmp_path: Path, way: str) -
                 tmp_path / "calls" / "own.jsonl",
                 limits=Limits(calls=6, connections=8),
                 ledgers=tmp_path / "spent",
-                hooks=Hooks(environment={"BASE": base}, patience=Patience(head_start=600.0)),
+                runtime=Runtime(environment={"BASE": base}, retry_policy=RetryPolicy(head_start=600.0)),
             ) as client,
         ):
             asked = (client(question(way, seed=seed)) for seed in range(8))
@@ -272,7 +272,7 @@ def test_unknown_built_in_models_and_parameters_are_clear_errors(tmp_path: Path)
 )
 def test_what_the_spec_or_the_environment_lacks_is_said(tmp_path: Path, call: Call, said: str) -> None:
     async def scene() -> None:
-        async with open_client(tmp_path / "own.jsonl", hooks=Time().hooks()) as client:
+        async with open_client(tmp_path / "own.jsonl", runtime=Time().runtime()) as client:
             await client(call)
 
     with pytest.raises(ModelError, match=said):
@@ -283,7 +283,7 @@ def test_nobody_at_the_address_is_an_error_with_a_remedy(tmp_path: Path) -> None
     async def scene() -> None:
         async with serving(Stub()) as base:
             pass
-        async with open_client(tmp_path / "own.jsonl", hooks=Time().hooks(BASE=base)) as client:
+        async with open_client(tmp_path / "own.jsonl", runtime=Time().runtime(BASE=base)) as client:
             await client(question("direct"))
 
     with pytest.raises(ModelError, match=r"tried 6 times.*\n.*see that the server runs"):
@@ -308,8 +308,8 @@ def test_a_busy_imperfect_server_is_got_through(tmp_path: Path, repository: Path
     server = servers.start(command, f"{base}/models", timeout=60)
 
     async def scene() -> list[Reply]:
-        hooks = Hooks(environment={"BASE": base}, patience=Patience(first=0.01, longest=0.05))
-        async with open_client(tmp_path / "own.jsonl", hooks=hooks) as client:
+        runtime = Runtime(environment={"BASE": base}, retry_policy=RetryPolicy(first=0.01, longest=0.05))
+        async with open_client(tmp_path / "own.jsonl", runtime=runtime) as client:
             return list(await asyncio.gather(*(client(question(way, seed=seed)) for seed in range(150))))
 
     try:

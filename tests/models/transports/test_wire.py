@@ -16,7 +16,7 @@ from cortexdsl.core import Call, Image, Model, Reply
 from cortexdsl.errors import ModelError
 from cortexdsl.models.call_keys import call_key
 from cortexdsl.models.client import open_client
-from cortexdsl.models.endpoints.retry import Hooks
+from cortexdsl.models.endpoints.retry import Runtime
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
@@ -65,7 +65,7 @@ async def _both(wire: Wire, model: dict[str, Any], content: str, seed: int) -> l
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     base = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
     found: list[Raw | Failure] = []
-    async with SharedState(hooks=Hooks()) as shared:
+    async with SharedState(runtime=Runtime()) as shared:
         for way in ("litellm", "direct"):
             entry = Model("m", **{"model": "openai/n", **model}, transport=way)
             messages = ({"role": "system", "content": "be brief"}, {"role": "user", "content": content})
@@ -563,7 +563,10 @@ def with_images(way: str, *images: Image) -> Call:
 
 def ask(stub: Stub, folder: Path, call: Call) -> Reply:
     async def scene() -> Reply:
-        async with serving(stub) as base, open_client(folder / "own.jsonl", hooks=Time().hooks(BASE=base)) as client:
+        async with (
+            serving(stub) as base,
+            open_client(folder / "own.jsonl", runtime=Time().runtime(BASE=base)) as client,
+        ):
             return await client(call)
 
     return asyncio.run(scene())

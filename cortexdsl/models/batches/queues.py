@@ -26,7 +26,7 @@ from cortexdsl.models.batches.protocols import (
 from cortexdsl.models.batches.requests import BatchRequest
 from cortexdsl.models.batches.wave_log import Wave, WaveBook, WaveCall
 from cortexdsl.models.budget import Budget
-from cortexdsl.models.endpoints.retry import Hooks
+from cortexdsl.models.endpoints.retry import Runtime
 from cortexdsl.models.job_tally import TallyWriter, WaveInfo
 from cortexdsl.models.spending import Spending
 from cortexdsl.models.transports.failure_kinds import FailureKind
@@ -51,7 +51,7 @@ class NeverSentError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
+class PendingCall:
     """A call that waits to be sent.
 
     Attributes
@@ -75,7 +75,7 @@ class _Forming:
     """A wave that still takes calls."""
 
     begun: float
-    parcels: list[Parcel] = field(default_factory=list)
+    calls: list[PendingCall] = field(default_factory=list)
     size: int = 0
     tokens: int = 0
     is_full: bool = False
@@ -84,14 +84,14 @@ class _Forming:
 
 @dataclass(frozen=True, slots=True)
 class JobServices:
-    """Services of a job that its lanes share.
+    """Services of a job that its queues share.
 
     Attributes
     ----------
     book : WaveBook
     budget : Budget
     tally : TallyWriter
-    hooks : Hooks
+    runtime : Runtime
     is_busy : callable
         Whether a call of the job is in flight outside of waves.
     seconds : callable
@@ -101,12 +101,12 @@ class JobServices:
     book: WaveBook
     budget: Budget
     tally: TallyWriter
-    hooks: Hooks
+    runtime: Runtime
     is_busy: Callable[[], bool]
     seconds: Callable[[], float]
 
 
-class Lane:
+class BatchQueue:
     """The waves of one model at one address.
 
     Parameters
@@ -131,13 +131,13 @@ class Lane:
         """Return what a call is in a batch; its custom id is shorter than it will be."""
         return self._protocol.line(key, request)
 
-    async def outcome(self, key: str, parcel: Callable[[], Parcel]) -> tuple[Wave, Outcome]:
+    async def outcome(self, key: str, pending: Callable[[], PendingCall]) -> tuple[Wave, Outcome]:
         """Return what becomes of a call: from a wave that is on its way, else from the next one.
 
         Parameters
         ----------
         key : str
-        parcel : callable
+        pending : callable
             Returns the call as it is to be sent, if it is.
 
         Raises
@@ -154,7 +154,7 @@ class Lane:
                 if task is None:
                     task = self._resumed[wave.id] = self._start(self._resume(wave))
             else:
-                task = self._add(parcel())
+                task = self._add(pending())
             try:
                 sent, outcomes = await asyncio.shield(task)
             except NeverSentError:
@@ -178,26 +178,26 @@ class Lane:
             task.exception()  # retrieved here: all who waited may have been cancelled
 
     # ------------------------------------------------------------ a wave forms
-    def _add(self, parcel: Parcel) -> asyncio.Task[Sent]:
+    def _add(self, pending: PendingCall) -> asyncio.Task[Sent]:
         forming = self._forming
-        if forming is not None and self._is_too_much(forming, parcel):
+        if forming is not None and self._is_too_much(forming, pending):
             forming.is_full, forming = True, None
         if forming is None:
-            forming = self._forming = _Forming(self._job.hooks.clock())
+            forming = self._forming = _Forming(self._job.runtime.clock())
             forming.task = self._start(self._run(forming))
-        forming.parcels.append(parcel)
-        forming.size += parcel.size
-        forming.tokens += parcel.prompt_tokens
+        forming.calls.append(pending)
+        forming.size += pending.size
+        forming.tokens += pending.prompt_tokens
         assert forming.task is not None
         return forming.task
 
-    def _is_too_much(self, forming: _Forming, parcel: Parcel) -> bool:
+    def _is_too_much(self, forming: _Forming, pending: PendingCall) -> bool:
         protocol, settings = self._protocol, self._settings
         most = min(protocol.most_requests, settings.requests or protocol.most_requests)
         return (
-            len(forming.parcels) >= most
-            or forming.size + parcel.size > protocol.most_bytes
-            or (settings.tokens is not None and forming.tokens + parcel.prompt_tokens > settings.tokens)
+            len(forming.calls) >= most
+            or forming.size + pending.size > protocol.most_bytes
+            or (settings.tokens is not None and forming.tokens + pending.prompt_tokens > settings.tokens)
         )
 
     async def _run(self, forming: _Forming) -> Sent:
@@ -207,7 +207,7 @@ class Lane:
             self._forming = None
         most = self._settings.tokens
         while most is not None and self._waiting_tokens and self._waiting_tokens + forming.tokens > most:
-            await self._job.hooks.sleep(FIRST_POLL)
+            await self._job.runtime.sleep(FIRST_POLL)
         self._waiting_tokens += forming.tokens
         try:
             return await self._until_taken(forming)
@@ -216,9 +216,9 @@ class Lane:
 
     async def _until_taken(self, forming: _Forming) -> Sent:
         """Send a wave and fetch its results; send it again if the provider's queue was full."""
-        hooks = self._job.hooks
+        runtime = self._job.runtime
         pause = FIRST_REFUSED
-        for left in range(hooks.patience.rate_limit, 0, -1):
+        for left in range(runtime.retry_policy.rate_limit, 0, -1):
             try:
                 return await self._fetch(await self._send(forming))
             except Failure as failure:
@@ -227,26 +227,26 @@ class Lane:
                     failure.is_certain = True  # sent again by itself, no call of the wave would fare better
                     raise
                 self._job.tally.failed(failure.kind)
-            await hooks.sleep(pause)
+            await runtime.sleep(pause)
             pause = min(LONGEST_REFUSED, 2 * pause)
         raise AssertionError
 
     async def _until_closed(self, forming: _Forming) -> None:
-        clock, sleep = self._job.hooks.clock, self._job.hooks.sleep
+        clock, sleep = self._job.runtime.clock, self._job.runtime.sleep
         while not forming.is_full:
-            before, began = len(forming.parcels), clock()
+            before, began = len(forming.calls), clock()
             await sleep(LINGER)
             if clock() - forming.begun >= self._settings.wait:
                 return
             # A pause that took longer than it should shows that debates were computing.
-            was_quiet = len(forming.parcels) == before and clock() - began < 1.5 * LINGER
+            was_quiet = len(forming.calls) == before and clock() - began < 1.5 * LINGER
             if was_quiet and not self._job.is_busy():
                 return
 
     # ------------------------------------------------------------ a wave is sent
     async def _send(self, forming: _Forming) -> Wave:
         book, budget = self._job.book, self._job.budget
-        calls = [parcel.call for parcel in forming.parcels]
+        calls = [pending.call for pending in forming.calls]
         wave = book.prepare(self._place, self._model.model, calls)
         try:
             budget.reserve_wave(_booking(wave), self._job.seconds())
@@ -255,9 +255,9 @@ class Lane:
             raise
         book.reserved(wave)
         protocol = self._protocol
-        lines = [protocol.line(custom_id_of(parcel.call.key, wave.id), parcel.request) for parcel in forming.parcels]
+        lines = [protocol.line(custom_id_of(pending.call.key, wave.id), pending.request) for pending in forming.calls]
         is_unsure = False
-        failures, begun = 0, self._job.hooks.clock()
+        failures, begun = 0, self._job.runtime.clock()
         while True:
             try:
                 if protocol.upload is not None and wave.file is None:
@@ -280,13 +280,13 @@ class Lane:
 
     async def _is_tried_again(self, failure: Failure, failures: int, begun: float) -> bool:
         """Wait until a request for a whole wave may be sent again; False if that is of no use."""
-        hooks, patience = self._job.hooks, self._job.hooks.patience
-        pause = patience.wait(failures, failure.retry_after, hooks.chance())
-        is_late = hooks.clock() + pause - begun > max(patience.seconds, self._job.budget.limits.wait)
+        runtime, policy = self._job.runtime, self._job.runtime.retry_policy
+        pause = policy.wait(failures, failure.retry_after, runtime.chance())
+        is_late = runtime.clock() + pause - begun > max(policy.seconds, self._job.budget.limits.wait)
         if not failure.kind.is_retried or failure.is_certain or is_late:
             return False
         self._job.tally.failed(failure.kind)
-        await hooks.sleep(pause)
+        await runtime.sleep(pause)
         return True
 
     def drop(self, wave: Wave, reason: str) -> None:
@@ -318,9 +318,9 @@ class Lane:
 
     async def _find(self, wave: Wave) -> None:
         """Look for the batch of a wave at the provider, until it would be listed."""
-        hooks = self._job.hooks
+        runtime = self._job.runtime
         while True:
-            is_last = hooks.now() - wave.at >= SETTLED
+            is_last = runtime.now() - wave.at >= SETTLED
             known = self._job.book.batches()
             for batch in await self._candidates(wave):
                 if batch not in known and await self._is_of(batch, wave):
@@ -328,7 +328,7 @@ class Lane:
                     return
             if is_last:
                 return
-            await hooks.sleep(max(1.0, SETTLED - (hooks.now() - wave.at)))
+            await runtime.sleep(max(1.0, SETTLED - (runtime.now() - wave.at)))
 
     async def _candidates(self, wave: Wave) -> list[str]:
         try:
@@ -380,7 +380,7 @@ class Lane:
                 info.word, info.done = status.word, status.done
             if status.is_over:
                 return status
-            await self._job.hooks.sleep(pause)
+            await self._job.runtime.sleep(pause)
             pause = min(LONGEST_POLL, SLOWER * pause)
 
     async def _results(self, batch: str, status: BatchStatus) -> dict[str, Outcome]:
@@ -394,8 +394,8 @@ class Lane:
         return outcomes
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Ask something that may be asked again, until patience ends."""
-        failures, begun = 0, self._job.hooks.clock()
+        """Ask something that may be asked again, until the retry policy allows no more."""
+        failures, begun = 0, self._job.runtime.clock()
         while True:
             try:
                 return await ask()
