@@ -19,7 +19,7 @@ from cortexdsl.models.transports.direct import body_of
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure, from_status
 from cortexdsl.models.transports.interface import Raw
-from cortexdsl.models.transports.litellm import EXCHANGE, LitellmTransport
+from cortexdsl.models.transports.litellm import LitellmTransport, through
 from cortexdsl.models.transports.registry import way_of
 from cortexdsl.models.transports.wire import SEED, refuse_error, refused_parameters, sent_parameters
 
@@ -144,11 +144,8 @@ class _Translated:
         return await self._through(bring, call, access)
 
     async def _through(self, exchange: Callable[[Any], Awaitable[Any]], call: Call, access: Access) -> Raw:
-        before = EXCHANGE.set(exchange)
-        try:
+        with through(exchange):
             return await self._transport.send(call, access.address, access.key)
-        finally:
-            EXCHANGE.reset(before)
 
 
 _plain = cache(_Plain)

@@ -14,11 +14,12 @@ import os
 import re
 import time
 import warnings
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import Any
+from datetime import datetime
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -27,27 +28,12 @@ from cortexdsl.models.call_keys import plain
 from cortexdsl.models.transports.caching import with_cache_marks
 from cortexdsl.models.transports.completions import completion, read_completion
 from cortexdsl.models.transports.failure_kinds import FailureKind
-from cortexdsl.models.transports.failures import NO_COMPLETION, Failure, from_exception, from_status
+from cortexdsl.models.transports.failures import NO_COMPLETION, Failure, from_exception
 from cortexdsl.models.transports.interface import TIMEOUT, Raw, TransportType, is_streamed, timeout_of
-from cortexdsl.models.transports.rate_headers import note_headers
-from cortexdsl.models.transports.streams import STREAMED, is_stream, largest_body, merged_completion, refuse_broken
-from cortexdsl.models.transports.wire import (
-    SEED,
-    messages_of,
-    refuse_error,
-    refuse_page,
-    refuse_redirect,
-    refused_parameters,
-    sent_parameters,
-    whole,
-)
+from cortexdsl.models.transports.streams import STREAMED, is_stream, merged_completion
+from cortexdsl.models.transports.wire import SEED, messages_of, refused_parameters, sent_parameters
 
-_BODIES: ContextVar[list[bytes]] = ContextVar("_BODIES")
-"""The bodies without an error that came within the attempt under way."""
-EXCHANGE: ContextVar[Callable[[Any], Awaitable[Any]] | None] = ContextVar("EXCHANGE", default=None)
-"""Takes the place of the network within a call, if set: from the request of litellm's client to the response."""
-_OF_BODY = {"content-encoding", "content-length", "transfer-encoding"}
-"""Headers that say how a body came, and no longer hold once it is read."""
+T = TypeVar("T")
 
 
 class LitellmTransport:
@@ -75,19 +61,21 @@ class LitellmTransport:
             return await self._post(call, api_base, api_key, parameters)
 
     async def _post(self, call: Call, api_base: str | None, api_key: str | None, parameters: Mapping[str, Any]) -> Raw:
-        bodies: list[bytes] = []
+        litellm, model = load(), call.model.model
+        messages = with_cache_marks(messages_of(call), call)
         seconds, streamed = timeout_of(call.model, self._timeout), is_streamed(call.model)
         seed_refused = SEED not in parameters
+        bodies: list[bytes] = []
         try:
-            async with _told(seconds, bodies):
-                litellm = load()
+            async with _attempt(seconds, bodies):
                 answer = await litellm.acompletion(
-                    model=call.model.model,
-                    messages=with_cache_marks(messages_of(call), call),
+                    model=model,
+                    messages=messages,
                     api_base=api_base,
                     api_key=api_key,
                     max_retries=0,
                     num_retries=0,
+                    litellm_logging_obj=_silent_log("acompletion", model, messages, streamed=streamed),
                     **(STREAMED if streamed else {}),
                     **{"timeout": seconds, "drop_params": False, **parameters},
                 )
@@ -102,13 +90,13 @@ class LitellmTransport:
         return _counted_by_server(_read(answer, seed_refused=seed_refused), bodies) if raw is None else raw
 
     async def close(self) -> None:
-        """Close litellm's clients, if litellm was ever loaded."""
+        """Close litellm's connections, if litellm was ever loaded."""
         if load.cache_info().currsize:
-            await load().close_litellm_async_clients()
+            await _bounded().give_client(load()).aclose()
 
 
 @asynccontextmanager
-async def _told(seconds: float, bodies: list[bytes]) -> AsyncIterator[None]:
+async def _attempt(seconds: float, bodies: list[bytes]) -> AsyncIterator[None]:
     """Bound the time of an attempt (litellm's timeout is for each part of a body), and word what becomes of it.
 
     Parameters
@@ -121,22 +109,38 @@ async def _told(seconds: float, bodies: list[bytes]) -> AsyncIterator[None]:
     ------
     Failure
     """
-    before = _BODIES.set(bodies)
-    ours = _ours().set(True)
+    with _within(_bounded().BODIES, bodies), _within(load()._internal_context.is_internal_call, True):
+        try:
+            async with asyncio.timeout(seconds):
+                yield
+        except TimeoutError:
+            raise Failure(FailureKind.TRANSIENT, "no reply in time", may_have_cost=True) from None
+        except Exception as error:  # litellm lets exceptions of every client through
+            failure = from_exception(error, time.time())
+            if bodies and not failure.kind.is_data:
+                # The server said that all is well, and litellm could not read the rest.
+                failure = Failure(FailureKind.MALFORMED, NO_COMPLETION)
+            raise failure from None
+
+
+@contextmanager
+def _within(variable: ContextVar[T], value: T) -> Iterator[None]:
+    before = variable.set(value)
     try:
-        async with asyncio.timeout(seconds):
-            yield
-    except TimeoutError:
-        raise Failure(FailureKind.TRANSIENT, "no reply in time", may_have_cost=True) from None
-    except Exception as error:  # litellm lets exceptions of every client through
-        failure = from_exception(error, time.time())
-        if bodies and not failure.kind.is_data:
-            # The server said that all is well, and litellm could not read the rest.
-            failure = Failure(FailureKind.MALFORMED, NO_COMPLETION)
-        raise failure from None
+        yield
     finally:
-        _BODIES.reset(before)
-        _ours().reset(ours)
+        variable.reset(before)
+
+
+def _silent_log(kind: str, model: str, messages: Any, *, streamed: bool = False) -> Any:
+    """Return what litellm is to log a call with: it computes no price, for which litellm searches its list ten times.
+
+    Calls that litellm makes for itself (`is_internal_call`), as which ours are marked, are handed to no logger.
+    """
+    logs: Any = importlib.import_module("litellm.litellm_core_utils.litellm_logging")
+    log = logs.Logging(model, messages, streamed, kind, datetime.now(), litellm_call_id="", function_id="")
+    log.response_cost_calculator = lambda *_, **__: None
+    return log
 
 
 def _as_sent(bodies: Sequence[bytes], *, seed_refused: bool) -> Raw | None:
@@ -238,7 +242,7 @@ async def embed(
     Failure
     """
     seconds = timeout_of(model)
-    async with _told(seconds, []):
+    async with _attempt(seconds, []):
         answer = await load().aembedding(
             model=model.model,
             input=list(texts),
@@ -246,6 +250,7 @@ async def embed(
             api_key=api_key,
             timeout=seconds,
             max_retries=0,
+            litellm_logging_obj=_silent_log("aembedding", model.model, list(texts)),
             **plain(model.options),
         )
     try:
@@ -286,60 +291,14 @@ def load() -> Any:
     litellm.disable_hf_tokenizer_download = True
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    _bound_bodies()
-    _keep_no_accounts()
+    _bounded().give_client(litellm)
     return litellm
 
 
-def _ours() -> ContextVar[bool]:
-    """Return the mark of calls that litellm makes for itself, which it hands to no logger: so it does with ours."""
-    mark: ContextVar[bool] = load()._internal_context.is_internal_call
-    return mark
+def through(exchange: Callable[[Any], Awaitable[Any]]) -> AbstractContextManager[None]:
+    """Have litellm's requests within a context go to a function, from request to response, and not to the network."""
+    return _within(_bounded().EXCHANGE, exchange)
 
 
-def _bound_bodies() -> None:
-    """Have litellm's connections read no body beyond what a reply can be, and follow no redirect.
-
-    litellm has no setting for either: what all its clients go through is wrapped. A failure that is raised there comes
-    back as the cause of one of litellm's exceptions, in which `from_exception` finds it.
-    """
-    httpx: Any = importlib.import_module("httpx")
-    transport: Any = importlib.import_module("litellm.llms.custom_httpx.aiohttp_transport").LiteLLMAiohttpTransport
-    send = transport.handle_async_request
-
-    @functools.wraps(send)
-    async def bounded(self: Any, request: Any) -> Any:
-        request.headers["Accept-Encoding"] = "identity"
-        exchange = EXCHANGE.get()
-        response = await (send(self, request) if exchange is None else exchange(request))
-        try:
-            note_headers(response.headers)
-            refuse_redirect(response.status_code, response.headers)
-            body = await whole(response.stream.__aiter__(), response.headers, largest_body(response.headers))
-            if response.status_code >= 400:
-                raise from_status(response.status_code, body.decode("utf-8", "replace"), response.headers, time.time())
-            if response.status_code < 300:
-                refuse_page(body)
-                (refuse_broken if is_stream(body) else refuse_error)(body)
-                _BODIES.get([]).append(body)  # the default is for calls that are not ours
-        finally:
-            await response.stream.aclose()
-        headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _OF_BODY]
-        return httpx.Response(response.status_code, headers=headers, stream=httpx.ByteStream(body), request=request)
-
-    transport.handle_async_request = bounded
-
-
-def _keep_no_accounts() -> None:
-    """Have litellm price no reply to a call of ours.
-
-    It has no setting for that, and looks a model up ten times a call: what computes it is wrapped.
-    """
-    accounts: Any = importlib.import_module("litellm.litellm_core_utils.litellm_logging").Logging
-    cost = accounts.response_cost_calculator
-
-    @functools.wraps(cost)
-    def of_others(self: Any, *args: Any, **named: Any) -> Any:
-        return None if _ours().get() else cost(self, *args, **named)
-
-    accounts.response_cost_calculator = of_others
+def _bounded() -> Any:
+    return importlib.import_module("cortexdsl.models.transports.bounded_client")  # imports httpx
