@@ -23,7 +23,7 @@ from cortexdsl.models.call_keys import plain
 from cortexdsl.models.transports.completions import tokens_of
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
-from cortexdsl.models.transports.interface import WEIGHTS_OPTION, Raw, Usage, wire_seed
+from cortexdsl.models.transports.interface import WEIGHTS_OPTION, Raw, TokenCounts, wire_seed
 from cortexdsl_tiny.chat import Chat
 from cortexdsl_tiny.folder import find
 from cortexdsl_tiny.llama import Cache, Llama
@@ -255,7 +255,7 @@ class TinyTransport:
             what = f"the prompt has {len(prompt):,} tokens, and the window of the model is {model.window:,}"
             raise Failure(FailureKind.CONTEXT_WINDOW, what) from None
         text = model.chat.text(said.tokens)
-        counted = Usage(len(prompt), len(said.logprobs))
+        counted = TokenCounts(len(prompt), len(said.logprobs))
         if not text.strip() and said.finish_reason == "stop":  # the same seed would say as little again
             raise Failure(FailureKind.MALFORMED, EMPTY_REPLY, is_certain=True, usage=counted)
         pieces = [

@@ -180,8 +180,8 @@ MUTANTS = (
     Mutant(
         "16 calls in flight are not reserved",
         BUDGET,
-        "cost = Spending(1, max(tokens, total.tokens // done), max(dollars, total.dollars / done))",
-        "cost = Spending(1)",
+        "            tokens, dollars = max(tokens, total.tokens // done), max(dollars, total.dollars / done)\n",
+        "            tokens, dollars = 0, 0.0\n",
     ),
     Mutant("17 equal calls at once are both sent", CLIENT, "task = in_flight.get(key)", "task = None"),
     Mutant(
@@ -195,7 +195,7 @@ MUTANTS = (
     Mutant(
         "18 the logs are not compared with the ledger",
         SPENDING,
-        "            if logged.calls > total.calls:",
+        "            if logged.attempts > total.attempts:",
         "            if False:",
     ),
     Mutant("19 two runs at once", "worker/run.py", "fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)", "pass"),
@@ -278,13 +278,13 @@ MUTANTS = (
     Mutant(
         "histories: calls of earlier runs do not count",
         SPENDING,
-        "            total = known or Spending()",
-        "            total, logged = Spending(), Spending()",
+        "            total = known or NO_USAGE",
+        "            total, logged = NO_USAGE, NO_USAGE",
     ),
     Mutant(
         "histories: a deleted ledger forgets what was spent",
         SPENDING,
-        "            if logged.calls > total.calls:",
+        "            if logged.attempts > total.attempts:",
         "            if False:",
     ),
     Mutant(
@@ -314,8 +314,8 @@ MUTANTS = (
     Mutant(
         "histories: attempts are not booked before they are sent",
         BUDGET,
-        "            add(ran if reached else cost.plus(ran))\n        if reached:\n            raise BudgetError(reached)\n        return cost",
-        "            add(ran)\n        if reached:\n            raise BudgetError(reached)\n        return Spending()",
+        "            add(ran if reached else cost + ran)\n        if reached:\n            raise BudgetError(reached)\n        return cost",
+        "            add(ran)\n        if reached:\n            raise BudgetError(reached)\n        return NO_USAGE",
     ),
     Mutant(
         "histories: verdicts of earlier scores stay",

@@ -148,7 +148,7 @@ def main() -> None:
         print(
             f"{args.calls:,} calls in {seconds:,.0f} s, {args.calls / seconds:,.0f} a second; the server had "
             f"{counts['requests']:,} requests, {counts['repeated']:,} of them repeated; "
-            f"the ledger says {spent_so_far(folder / 'spent').calls:,}"
+            f"the ledger says {spent_so_far(folder / 'spent').attempts:,}"
         )
     finally:
         shutil.rmtree(folder)

@@ -18,15 +18,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from cortexdsl.core import Call, Limits, Model
+from cortexdsl.core import Call, Limits, Model, Usage
 from cortexdsl.models.budget import Budget
 from cortexdsl.models.call_keys import call_key
 from cortexdsl.models.call_log.append_log import AppendLog, whole_lines
 from cortexdsl.models.call_log.folder import CallLogs
 from cortexdsl.models.call_log.records import call_record
 from cortexdsl.models.client import open_client
-from cortexdsl.models.spending import Spending
-from cortexdsl.models.transports.interface import Raw, Usage
+from cortexdsl.models.transports.interface import Raw, TokenCounts
 from cortexdsl.worker.process import collect_garbage_rarely
 
 WORDS = "The total is the sum of the parts, each of which was worked out before. " * 8
@@ -40,7 +39,7 @@ def write(path: Path, records: int) -> None:
     with AppendLog(path) as log:
         for number in range(records):
             call = call_of(number)
-            raw = Raw(f"{WORDS} Answer: {number}", "stop", Usage(150, 130))
+            raw = Raw(f"{WORDS} Answer: {number}", "stop", TokenCounts(150, 130))
             log.append(call_record(call_key(call), call, raw, seconds=1.0, attempts=1, dollars=0.001))
 
 
@@ -79,7 +78,7 @@ def resumed(path: Path) -> int:
 def reserved(path: Path) -> int:
     budget = Budget(Limits(calls=10**9), path.parent / "spent")
     for _ in range(20_000):
-        budget.settle(budget.reserve(100), Spending(1, 120))
+        budget.settle(budget.reserve(100), Usage(attempts=1, input_tokens=120))
     budget.close()
     return 20_000
 

@@ -15,7 +15,7 @@ from cortexdsl.errors import InputError, RecordError
 from cortexdsl.language.grammar.spending import rate_limit
 from cortexdsl.language.shared_rates import key_of
 from cortexdsl.models.control import SPENDING
-from cortexdsl.models.spending import spent_so_far
+from cortexdsl.models.spending import limited_amounts, spent_so_far
 from cortexdsl.models.transports.registry import runs_here
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.layout import Layout, experiment_name, spec_path
@@ -127,10 +127,10 @@ def run_limit(args: argparse.Namespace) -> int:
 
 
 def _warn_of_spent(layout: Layout, limits: dict[str, float]) -> None:
-    spent = spent_so_far(Path(layout.spent))
+    spent = limited_amounts(spent_so_far(Path(layout.spent)))
     for word, value in limits.items():
-        if word != "connections" and getattr(spent, word) >= value:
-            print(f"{word}: {getattr(spent, word):,.6g} are spent already, so that jobs stop at their next call")
+        if word != "connections" and spent[word] >= value:
+            print(f"{word}: {spent[word]:,.6g} are spent already, so that jobs stop at their next call")
 
 
 def _layout(experiment: str) -> Layout:

@@ -109,7 +109,7 @@ def _table(plan: Plan, total: CostEstimate, by_cell: dict[str, CostEstimate]) ->
     ]
     if any(question.images for task in plan.tasks.values() for question in task.questions):
         lines.append("Tokens of images are not among them: how many an image has, each server decides.")
-    if total.dollars is None:
+    if not total.is_priced:
         unknown = ", ".join(f"{model.name} ({model.model})" for model in chat_models(plan) if not has_price(model))
         lines.append(f"Dollars are unknown: no price is known for {unknown}. Remedy: {PRICE_REMEDY}")
     lines += _cached(total)
@@ -138,7 +138,7 @@ def _least_time(plan: Plan) -> list[str]:
 
 def _cached(total: CostEstimate) -> list[str]:
     """Return what providers' caches may save; empty if there is nothing that they can keep."""
-    if not total.cached_tokens or total.dollars is None:
+    if not total.cached_tokens or not total.is_priced:
         return []
     most = f", and ${in_dollars(total.dollars + total.surcharge)} if they keep nothing" if total.surcharge else ""
     return [
@@ -235,7 +235,7 @@ def _thinking(plan: Plan) -> str:
 
 
 def _row(name: str, estimate: CostEstimate) -> tuple[str, ...]:
-    dollars = "unknown" if estimate.dollars is None else in_dollars(estimate.dollars)
+    dollars = in_dollars(estimate.dollars) if estimate.is_priced else "unknown"
     counts = (estimate.calls, estimate.shared_calls, estimate.input_tokens, estimate.output_tokens)
     return name, *(f"{count:,}" for count in counts), dollars
 
@@ -307,7 +307,7 @@ def _report(plan: Plan, power_table: pd.DataFrame, power: float) -> str:
             calls = sent * row["needed"] / row["questions"]
             price = (
                 ""
-                if total.dollars is None
+                if not total.is_priced
                 else f", about {total.dollars * row['needed'] / row['questions']:,.2f} dollars"
             )
             questions_needed = counted(round(row["needed"]), "question")

@@ -14,7 +14,17 @@ Rounds count from 0 (the opening). Confidences lie in [0, 1].
 from cortexdsl.core.agents import FREE, Agent, BatchSettings, Model, Price, Rate, RateLimit
 from cortexdsl.core.answers import canonical_value, number_of, quantile, separated, trimmed_mean
 from cortexdsl.core.confidence import BY_VOTES, STATED, ConfidenceSource, DebateConfidence, DebateSource, Measure
-from cortexdsl.core.costs import DEBATE_VERIFIER, NO_COSTS, VERIFIER, CallCost, DebateCosts, in_stage, of_step
+from cortexdsl.core.costs import (
+    DEBATE_VERIFIER,
+    NO_COSTS,
+    NO_USAGE,
+    VERIFIER,
+    CallCost,
+    DebateCosts,
+    Usage,
+    in_stage,
+    of_step,
+)
 from cortexdsl.core.debates import Debate, Deferred, Graph, Measured, Placebo, ProbeCall, RoleChoice, Turn, belief_of
 from cortexdsl.core.experiment import (
     FALSE_DISCOVERY,

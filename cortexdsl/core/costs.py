@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, Self
 
 from cortexdsl.core.types import EMPTY
 
@@ -20,6 +22,78 @@ def of_step(name: str) -> str:
 def in_stage(number: int, name: str) -> str:
     """Return the key in `DebateCosts.parameters` of an agent in a stage of a debate; the first stage is 0."""
     return name if number == 0 else f"{name}@{number}"
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What calls used: counts, tokens, dollars and seconds, which are added and multiplied field by field.
+
+    Attributes
+    ----------
+    calls : int
+        Calls that ended, with a reply or as a failure.
+    input_tokens, output_tokens : int
+    dollars : float
+        Of the calls with a known price.
+    seconds : float
+        That jobs ran, summed over jobs.
+    attempts : int
+        Requests that were sent, also those that failed and were sent again.
+    failed : int
+        Calls that ended as a failure.
+    cached_tokens : int
+        Input tokens that providers read from their caches.
+    saved : float
+        Dollars that these caches saved; below 0 if writing into them cost more than reading saved.
+    unpriced : int
+        Calls without a known price.
+    """
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    dollars: float = 0.0
+    seconds: float = 0.0
+    attempts: int = 0
+    failed: int = 0
+    cached_tokens: int = 0
+    saved: float = 0.0
+    unpriced: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """Input and output."""
+        return self.input_tokens + self.output_tokens
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether the dollars of all calls are known."""
+        return not self.unpriced
+
+    @property
+    def total_dollars(self) -> float | None:
+        """The dollars of all calls; None if some have no known price."""
+        return self.dollars if self.is_priced else None
+
+    def __add__(self, other: Self) -> Self:
+        return self._each(operator.add, other)
+
+    def __sub__(self, other: Self) -> Self:
+        return self._each(operator.sub, other)
+
+    def __mul__(self, factor: float) -> Self:
+        """Multiply all fields; counts are rounded."""
+        return self._each(lambda value: round(value * factor) if isinstance(value, int) else value * factor)
+
+    def at_least(self, other: Self) -> Self:
+        """Return the larger value of each field."""
+        return self._each(max, other)
+
+    def _each(self, compute: Callable[..., Any], *others: Self) -> Self:
+        return type(self)(*map(compute, vars(self).values(), *(vars(other).values() for other in others)))
+
+
+NO_USAGE = Usage()
 
 
 @dataclass(frozen=True, slots=True)

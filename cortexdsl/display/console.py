@@ -74,8 +74,8 @@ def _time_left(row: CellProgress) -> str:
 COLUMNS = (
     _Column("debates", lambda row: f"{row.done:,}/{row.total:,}"),
     _Column("calls", lambda row: short(row.spent.calls.get("asked", 0))),
-    _Column("tokens in", lambda row: short(row.spent.input_tokens), dropped=2),
-    _Column("out", lambda row: short(row.spent.output_tokens), dropped=1),
+    _Column("tokens in", lambda row: short(row.spent.usage.input_tokens), dropped=2),
+    _Column("out", lambda row: short(row.spent.usage.output_tokens), dropped=1),
     _Column("cost", lambda row: money(row.spent)),
     _Column("rate", lambda row: pace(row) if row.state == "running" else "-", dropped=3),
     _Column("left", _time_left),
@@ -245,8 +245,8 @@ class Display:
             f"{shown.experiment}: {shown.all.done:,} of {counted(shown.all.total, 'debate')}",
             f"{counted(calls.get('asked', 0), 'call')} sent"
             + (f", {counted(known, 'reply', 'replies')} reused" if known else ""),
-            f"{short(shown.all.spent.input_tokens)} + {short(shown.all.spent.output_tokens)} tokens",
-            *([money(shown.all.spent)] if shown.all.spent.dollars else []),
+            f"{short(shown.all.spent.usage.input_tokens)} + {short(shown.all.spent.usage.output_tokens)} tokens",
+            *([money(shown.all.spent)] if shown.all.spent.usage.dollars else []),
             f"{duration(self._clock() - self._began)}",
         ]
         wrong = trouble(shown.all.spent)

@@ -35,7 +35,7 @@ class CellProgress:
         running but have written nothing for a minute.
     done, total : int
         Debates.
-    spent : Spending
+    spent : TallySum
         Of its jobs.
     rate : float
         Calls a second.
@@ -124,7 +124,10 @@ def progress(
             earlier.append(before[own.job])
         is_old = expected.needed is not None and key in expected.needed and own is not None and own.updated < since
         if own is None and is_recorded(job):
-            own = JobTally(job.shard, job.dataset, job.slug, job.shard, "done", job.debates, job.debates)
+            own = JobTally(
+                job=job.shard, dataset=job.dataset, cell=job.slug, shard=job.shard, state="done", done=job.debates,
+                total=job.debates,
+            )  # fmt: skip
         if (own is None or is_old) and job.batch > ends.get(job.slug, job.batch):
             continue
         if is_old and own is not None:  # what it has spent counts, unless the run shows it as that of earlier runs
@@ -192,25 +195,25 @@ def _state(states: Sequence[str]) -> str:
 
 
 def _pace(tally: JobTally) -> float:
-    return tally.calls.get("asked", 0) / tally.seconds if tally.seconds > 0 else 0.0
+    return tally.calls.get("asked", 0) / tally.usage.seconds if tally.usage.seconds > 0 else 0.0
 
 
 def _left(debates: int, spent: TallySum, at_once: int) -> float | None:
     """Return the seconds that the remaining debates take at the present seconds per debate and jobs at once."""
     if not debates:
         return 0.0
-    if not spent.done or not spent.seconds or not at_once:
+    if not spent.done or not spent.usage.seconds or not at_once:
         return None
-    return debates * spent.seconds / spent.done / at_once
+    return debates * spent.usage.seconds / spent.done / at_once
 
 
 def _sum(rows: Sequence[CellProgress], planned: Sequence[JobTally], at_once: int) -> CellProgress:
     """Add rows up; a cell that has not begun is assumed to take the mean seconds per debate of the others."""
     spent = total_of(planned)
     left: float | None = 0.0 if all(row.done == row.total for row in rows) else None
-    mean = spent.seconds / spent.done if spent.done else None
+    mean = spent.usage.seconds / spent.done if spent.done else None
     if left is None and at_once and mean:
-        paces = [row.spent.seconds / row.spent.done if row.spent.done else mean for row in rows]
+        paces = [row.spent.usage.seconds / row.spent.done if row.spent.done else mean for row in rows]
         left = sum((row.total - row.done) * pace for row, pace in zip(rows, paces, strict=True)) / at_once
     return CellProgress(
         "", "all", _state([row.state for row in rows]), sum(row.done for row in rows), sum(row.total for row in rows),

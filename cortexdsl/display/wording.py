@@ -45,9 +45,9 @@ def money(spent: TallySum) -> str:
     """
     if spent.calls.get("shared") and not spent.calls.get("asked"):
         return "shared"
-    if spent.is_priced and (spent.calls.get("asked") or spent.dollars):
-        return f"${in_dollars(spent.dollars)}"
-    return f"${in_dollars(spent.dollars)}+" if spent.dollars else "-"
+    if spent.usage.is_priced and (spent.calls.get("asked") or spent.usage.dollars):
+        return f"${in_dollars(spent.usage.dollars)}"
+    return f"${in_dollars(spent.usage.dollars)}+" if spent.usage.dollars else "-"
 
 
 def pace(row: CellProgress) -> str:
@@ -134,11 +134,11 @@ def with_earlier(shown: RunProgress) -> str:
     now, before = shown.all.spent, shown.earlier
     if not before.calls.get("asked"):
         return ""
-    dollars = now.dollars + before.dollars
+    usage = now.usage + before.usage
     parts = [
         counted(now.calls.get("asked", 0) + before.calls["asked"], "call"),
-        f"{short(now.input_tokens + before.input_tokens)} + {short(now.output_tokens + before.output_tokens)} tokens",
-        *([f"${dollars:,.2f}{'' if now.is_priced and before.is_priced else '+'}"] if dollars else []),
+        f"{short(usage.input_tokens)} + {short(usage.output_tokens)} tokens",
+        *([f"${usage.dollars:,.2f}{'' if usage.is_priced else '+'}"] if usage.dollars else []),
     ]
     return f"; with earlier runs {', '.join(parts)}"
 
@@ -159,7 +159,7 @@ def in_a_line(row: CellProgress, name: str) -> str:
     parts = [
         f"{name}: {row.done:,}/{counted(row.total, 'debate')}",
         f"{short(spent.calls.get('asked', 0))} {'call' if spent.calls.get('asked') == 1 else 'calls'}",
-        f"{short(spent.input_tokens)} + {short(spent.output_tokens)} tokens{cached_share(spent)}",
+        f"{short(spent.usage.input_tokens)} + {short(spent.usage.output_tokens)} tokens{cached_share(spent)}",
         *([price] if (price := money(spent)) != "-" else []),
     ]
     if row.state == "running":
@@ -172,10 +172,10 @@ def in_a_line(row: CellProgress, name: str) -> str:
 
 def cached_share(spent: TallySum) -> str:
     """Return how many tokens of prompts came from providers' caches, and what that saved; empty if none did."""
-    if not spent.cached_tokens:
+    if not spent.usage.cached_tokens:
         return ""
-    saved = f", which saves ${spent.saved:,.2f}" if spent.saved >= 0.005 else ""
-    return f" ({short(spent.cached_tokens)} cached{saved})"
+    saved = f", which saves ${spent.usage.saved:,.2f}" if spent.usage.saved >= 0.005 else ""
+    return f" ({short(spent.usage.cached_tokens)} cached{saved})"
 
 
 def plain_values(shown: RunProgress) -> dict[str, Any]:
@@ -206,13 +206,13 @@ def _row(row: CellProgress) -> dict[str, Any]:
 
 
 def _spent(spent: TallySum) -> dict[str, Any]:
-    values = asdict(spent)
+    usage = spent.usage
     return {
         "calls": dict(spent.calls),
-        "tokens": {"input": spent.input_tokens, "output": spent.output_tokens, "cached": spent.cached_tokens},
-        "dollars": values["dollars"] if spent.is_priced else None,
-        **({"saved": spent.saved} if spent.saved else {}),
-        "seconds": round(spent.seconds, 3),
+        "tokens": {"input": usage.input_tokens, "output": usage.output_tokens, "cached": usage.cached_tokens},
+        "dollars": usage.total_dollars,
+        **({"saved": usage.saved} if usage.saved else {}),
+        "seconds": round(usage.seconds, 3),
         "failures": dict(spent.failures),
         "retries": dict(spent.retries),
     }

@@ -40,6 +40,7 @@ from cortexdsl.plan.persistence.declaration import declaration_of
 from cortexdsl.plan.persistence.journal import record_files, seal_manifest
 from cortexdsl.plan.persistence.ledger import declare
 from cortexdsl.plan.persistence.store import batches_of, read_plan
+from cortexdsl.plan.rehearsal.estimate import CostEstimate
 from cortexdsl.plan.whatif import Whatif, whatif_of, whatif_slug
 from cortexdsl.records import Record, read_debates
 from cortexdsl.stats.whatif import Removal, effects, name_without
@@ -131,11 +132,9 @@ def _planned(plan: Plan, whatifs: Sequence[Whatif]) -> str:
     for (cell, without), estimate in estimates.items():
         new = estimate.calls - estimate.shared_calls
         lines.append(f"{name_without(cell, str(without)):{width}} {estimate.calls:>12,} {new:>16,}")
-    total = sum(estimate.calls - estimate.shared_calls for estimate in estimates.values())
-    dollars = [estimate.dollars for estimate in estimates.values()]
-    known = [value for value in dollars if value is not None]
-    spent = sum(known, 0.0) if len(known) == len(dollars) else 0.0
-    price = f", {spent:,.2f} dollars if none were shared" if spent else ""
+    every = sum(estimates.values(), CostEstimate())
+    total, dollars = every.calls - every.shared_calls, every.total_dollars
+    price = f", {dollars:,.2f} dollars if none were shared" if dollars else ""
     lines += _handed_on(plan, whatifs)
     return "\n".join([*lines, f"at most {counted(total, 'call is', 'calls are')} sent{price}, if no debate ends early"])
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from cortexdsl.core import Limits
+from cortexdsl.core import NO_USAGE, Limits, Usage
 from cortexdsl.errors import BudgetError, RecordError
 from cortexdsl.models.call_log.append_log import parse, whole_lines
 from cortexdsl.models.call_log.index import LogIndex
@@ -20,7 +20,7 @@ from cortexdsl.models.control import ControlFile, Controls
 from cortexdsl.models.endpoints.refusals import Refusals
 from cortexdsl.models.endpoints.retry import Outages
 from cortexdsl.models.job_tally import seconds_of
-from cortexdsl.models.spending import Spending, SpendingLedger, ahead_of
+from cortexdsl.models.spending import SpendingLedger, ahead_of, limited_amounts
 from cortexdsl.numbers import counted
 
 EMBEDDINGS = "embeddings"
@@ -75,7 +75,7 @@ class Budget:
         has_limit = any(each is not None for each in (limits.calls, limits.tokens, limits.dollars))
         self._ledger = SpendingLedger(
             folder,
-            Spending if folder is None else lambda: spent_before(folder),
+            Usage if folder is None else lambda: spent_before(folder),
             (lambda total: ahead_of(total, limits.calls)) if has_limit else None,
         )
 
@@ -94,11 +94,11 @@ class Budget:
         return self._control.now
 
     @property
-    def total(self) -> Spending:
-        """The experiment's spending when this process last read the ledger."""
+    def total(self) -> Usage:
+        """The experiment's usage when this process last read the ledger."""
         return self._ledger.sum
 
-    def reserve(self, tokens: int = 0, dollars: float = 0.0, seconds: float = 0.0) -> Spending:
+    def reserve(self, tokens: int = 0, dollars: float = 0.0, seconds: float = 0.0) -> Usage:
         """Book one attempt that is about to be sent.
 
         Parameters
@@ -110,7 +110,7 @@ class Budget:
 
         Returns
         -------
-        Spending
+        Usage
             What was reserved, for `settle`.
 
         Raises
@@ -122,21 +122,21 @@ class Budget:
         """
         with self._ledger.entry() as add:
             total = self._ledger.sum
-            done = max(1, total.calls)
-            cost = Spending(1, max(tokens, total.tokens // done), max(dollars, total.dollars / done))
-            ran = Spending(seconds=seconds)
-            reached = self._reached(total.plus(ran))
-            add(ran if reached else cost.plus(ran))
+            done = max(1, total.attempts)
+            tokens, dollars = max(tokens, total.tokens // done), max(dollars, total.dollars / done)
+            cost, ran = Usage(attempts=1, input_tokens=tokens, dollars=dollars), Usage(seconds=seconds)
+            reached = self._reached(total + ran)
+            add(ran if reached else cost + ran)
         if reached:
             raise BudgetError(reached)
         return cost
 
-    def reserve_wave(self, wave: Spending, seconds: float = 0.0) -> None:
+    def reserve_wave(self, wave: Usage, seconds: float = 0.0) -> None:
         """Book all calls of a wave that is about to be sent, or none.
 
         Parameters
         ----------
-        wave : Spending
+        wave : Usage
             The most that its calls will cost, if that is known.
         seconds : float
             That the job has run since it last booked.
@@ -147,34 +147,31 @@ class Budget:
             If the wave would pass a limit, or one is reached.
         """
         with self._ledger.entry() as add:
-            ran = Spending(seconds=seconds)
-            total = self._ledger.sum.plus(ran)
+            ran = Usage(seconds=seconds)
+            total = self._ledger.sum + ran
             reached = self._reached(total) or self._passed(total, wave)
-            add(ran if reached else wave.plus(ran))
+            add(ran if reached else wave + ran)
         if reached:
             raise BudgetError(reached)
 
-    def _passed(self, total: Spending, wave: Spending) -> str:
-        sums = (
-            ("calls", self.limits.calls, total.calls, wave.calls),
-            ("tokens", self.limits.tokens, total.tokens, wave.tokens),
-            ("dollars", self.limits.dollars, total.dollars, wave.dollars),
-        )
-        for name, limit, spent, more in sums:
-            if limit is not None and spent + more > limit:
+    def _passed(self, total: Usage, wave: Usage) -> str:
+        limits, more_by_name = self.limits, limited_amounts(wave)
+        for name, spent in limited_amounts(total).items():
+            limit, more = getattr(limits, name), more_by_name[name]
+            if limit is not None and name != "seconds" and spent + more > limit:
                 return (
-                    f"a batch of {counted(wave.calls, 'call')} may cost "
+                    f"a batch of {counted(wave.attempts, 'call')} may cost "
                     f"{_said(name, more)} {name}, and of the limit of "
                     f"{limit:,} {_said(name, spent)} are spent: it was not sent, and nothing finished is lost; raise "
                     f"`limits: {name}` in the spec (or lower `max_tokens`, which replies are booked with) and run again"
                 )
         return ""
 
-    def settle(self, reserved: Spending, cost: Spending) -> None:
+    def settle(self, reserved: Usage, cost: Usage) -> None:
         """Replace the reservation of an attempt with its actual cost."""
-        self.spend(cost.minus(reserved))
+        self.spend(cost - reserved)
 
-    def spend(self, cost: Spending) -> None:
+    def spend(self, cost: Usage) -> None:
         """Book what was not reserved: seconds that a job ran, how calls ended.
 
         An error of the disk is raised by the next `reserve` or `check`: the reply that was paid for is logged first.
@@ -195,15 +192,10 @@ class Budget:
         if self._ledger.fault is not None:
             raise RecordError(str(self._ledger.fault))
 
-    def _reached(self, total: Spending) -> str:
+    def _reached(self, total: Usage) -> str:
         limits = self.limits
-        sums = (
-            ("calls", limits.calls, total.calls),
-            ("tokens", limits.tokens, total.tokens),
-            ("dollars", limits.dollars, total.dollars),
-            ("seconds", limits.seconds, total.seconds),
-        )
-        for name, limit, spent in sums:
+        for name, spent in limited_amounts(total).items():
+            limit = getattr(limits, name)
             if limit is not None and spent >= limit:
                 is_changed = name in self.controls.limits
                 remedy = f"cortexdsl limit NAME --{name} N" if is_changed else f"raise `limits: {name}` in the spec"
@@ -224,18 +216,16 @@ def _said(name: str, spent: float) -> str:
     return f"{spent:,.0f}"
 
 
-def spent_before(folder: Path) -> Spending:
+def spent_before(folder: Path) -> Usage:
     """Return what an experiment has spent by its call logs, whose `spent/` is given."""
-    spent = Spending(seconds=seconds_of(folder))
+    spent = Usage(seconds=seconds_of(folder))
     for path in _call_logs(folder.parent):
         if path.parent.name == EMBEDDINGS:
-            spent = spent.plus(_embedded(path))
+            spent += _embedded(path)
             continue
         index = LogIndex(path)
         index.catch_up()
-        sums = index.totals()
-        tokens = sums.prompt_tokens + sums.completion_tokens
-        spent = spent.plus(Spending(sums.attempts, tokens, sums.dollars, 0.0, sums.calls, sums.failed))
+        spent += index.totals()
     return spent
 
 
@@ -245,11 +235,11 @@ def _call_logs(root: Path) -> Iterator[Path]:
             yield from sorted(place.rglob("*.jsonl"))
 
 
-def _embedded(path: Path) -> Spending:
-    spent = Spending()
+def _embedded(path: Path) -> Usage:
+    spent = NO_USAGE
     for _, line in whole_lines(path):
         record = parse(line) or {}
         calls, tokens, dollars = (record.get(name) or 0 for name in ("calls", "tokens", "dollars"))
         if is_count(calls, 10**6) and is_count(tokens, 10**12) and is_amount(dollars):
-            spent = spent.plus(Spending(calls, tokens, dollars))
+            spent += Usage(attempts=calls, input_tokens=tokens, dollars=dollars)
     return spent

@@ -11,11 +11,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from cortexdsl.core import Call, Limits, Model, Reply
+from cortexdsl.core import Call, Limits, Model, Reply, Usage
 from cortexdsl.errors import BudgetError, ModelError, RecordError
 from cortexdsl.files import UNKEPT
 from cortexdsl.models.batches.sender import BatchSender
@@ -31,7 +32,6 @@ from cortexdsl.models.job_tally import EVERY, FROM_OUTSIDE, CallCounts, JobInfo,
 from cortexdsl.models.sender import Request, Sender, check_reply, cost_of_reply, dollars_of_attempt, error_of
 from cortexdsl.models.servers.addresses import read_addresses
 from cortexdsl.models.shared_state import OpenFolder, SharedState
-from cortexdsl.models.spending import Spending
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure, kind_of
 from cortexdsl.models.transports.interface import Raw, Transport
@@ -206,7 +206,7 @@ class Client:
         except RetriesExhausted as exhausted:
             result, failure, raw, seconds = exhausted, exhausted.failure, None, self._clock() - begun
             self._raise_unless_data(model, exhausted)
-            self.budget.spend(Spending(replies=is_new, failed=is_new))
+            self.budget.spend(Usage(calls=int(is_new), failed=int(is_new)))
         record = call_record(
             key,
             call,
@@ -220,7 +220,7 @@ class Client:
             lost=result.lost,
         )
         try:
-            reply, summary = self.logs.write(record)
+            reply, usage = self.logs.write(record)
         except RecordError:
             self._unkept += 1
             raise
@@ -230,11 +230,12 @@ class Client:
             self.tally.asked_again(kind_of(earlier_failure))
         self.counts.asked += 1
         self.counts.failed += failure is not None
-        # The price of a tool, which is 0, says nothing about the price of models.
-        dollars = None if declared.is_tool else paid_dollars(record)
         cached = record["usage"].get("cached_tokens") or 0
         saved = 0.0 if raw is None else saved_by_cache(model, raw.usage)
-        self.tally.ended(summary, dollars, failure.kind if failure else None, cached, saved)
+        # The price of a tool, which is 0, says nothing about the price of models.
+        is_priced = not declared.is_tool and paid_dollars(record) is not None
+        usage = replace(usage, cached_tokens=cached, saved=saved)
+        self.tally.ended(usage, failure.kind if failure else None, is_priced=is_priced)
         return reply
 
     async def _at_once(self, request: Request[Any]) -> AttemptResult[Any]:
@@ -335,7 +336,7 @@ class Client:
             fault = await self._syncs.close()
             self._shared.release(self._folder)
             if self.own_log is not None:
-                self.budget.spend(Spending(seconds=self._sender.seconds()))
+                self.budget.spend(Usage(seconds=self._sender.seconds()))
                 self._publish_end(error or fault, is_cancelled=is_cancelled)
             if self._is_alone:
                 await self._shared.close()

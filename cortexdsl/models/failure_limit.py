@@ -53,7 +53,7 @@ class FailureLimit:
             return
         counts, share, run = self._counts, self._budget.limits.failed, self._budget.total
         here = self._failed, counts.asked + counts.replayed + counts.shared
-        for failed, calls, whose in ((*here, "of this job"), (run.failed, run.replies, "of this run")):
+        for failed, calls, whose in ((*here, "of this job"), (run.failed, run.calls, "of this run")):
             if is_too_many(failed, calls, share, is_end=is_end):
                 enough = min(100, math.floor(100 * failed / calls) + 1)
                 raise BudgetError(

@@ -11,14 +11,14 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from cortexdsl.checksums import with_checksum
+from cortexdsl.core import NO_USAGE, Usage
 from cortexdsl.files import write_file
-from cortexdsl.models.call_log.index import LogTotals
-from cortexdsl.models.call_log.records import CallSummary, is_amount, is_count
+from cortexdsl.models.call_log.records import is_amount, is_count
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.interface import MOST_TOKENS
 
@@ -99,7 +99,7 @@ class TallyWriter:
     job : JobInfo
     counts : CallCounts
         Of the client, of this run.
-    before : LogTotals
+    before : Usage
         Of the job's call log when it was opened.
     now : callable
         Seconds since the epoch.
@@ -110,7 +110,7 @@ class TallyWriter:
         folder: Path | None,
         job: JobInfo,
         counts: CallCounts,
-        before: LogTotals = LogTotals(),  # noqa: B008 (frozen)
+        before: Usage = NO_USAGE,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._path = folder / (job.name.replace("/", "~") + ".json") if folder is not None else None
@@ -120,11 +120,10 @@ class TallyWriter:
         self.debates_done = self.debates_total = 0
         self.in_flight = 0
         self.waves: list[WaveInfo] = []
-        self.input_tokens, self.output_tokens = before.prompt_tokens, before.completion_tokens
-        self.dollars: float | None = before.dollars or None
         # Only the tally has the cached tokens of earlier runs: the index of a call log does not store them.
-        self.cached_tokens = _count(_part(self._earlier, "tokens").get("cached"))
-        self.saved = _signed(self._earlier.get("saved"))
+        cached, saved = _count(_part(self._earlier, "tokens").get("cached")), _signed(self._earlier.get("saved"))
+        self.usage = replace(before, cached_tokens=cached, saved=saved)
+        self._is_priced = bool(before.dollars)
         self.retries: Counter[str] = Counter(_counted(self._earlier.get("retries")))
         self.failures: Counter[str] = Counter(_counted(self._earlier.get("failures")))
         if before.failed and not self._earlier:
@@ -145,21 +144,10 @@ class TallyWriter:
         """Note an attempt that failed and settles nothing: it is made again, now or by a later run."""
         self.retries[kind.slug] += 1
 
-    def ended(
-        self,
-        cost: CallSummary,
-        dollars: float | None,
-        failure: FailureKind | None,
-        cached_tokens: int = 0,
-        saved: float = 0.0,
-    ) -> None:
-        """Note a call that was logged: what it cost, what the provider's cache saved, and how it failed, if it did."""
-        self.cached_tokens += cached_tokens
-        self.saved += saved
-        self.input_tokens += cost.prompt_tokens
-        self.output_tokens += cost.completion_tokens
-        if dollars is not None:
-            self.dollars = (self.dollars or 0.0) + dollars
+    def ended(self, usage: Usage, failure: FailureKind | None, *, is_priced: bool) -> None:
+        """Note a call that was logged: its usage, whether its price is known, and how it failed, if it did."""
+        self.usage += usage
+        self._is_priced = self._is_priced or is_priced
         if failure is not None:
             self.failures[failure.slug] += 1
 
@@ -186,7 +174,7 @@ class TallyWriter:
     def value(self, state: State = "running") -> dict[str, Any]:
         """Return the tally as it is written."""
         seconds, began = (_amount(self._earlier.get(name)) for name in ("seconds", "began"))
-        counts, kinds = self._counts, self.failures
+        counts, kinds, usage = self._counts, self.failures, self.usage
         return {
             "schema_version": SCHEMA_VERSION,
             "job": self._job.name,
@@ -204,9 +192,9 @@ class TallyWriter:
                 "retried": self.retries.total(),
                 "in_flight": self.in_flight,
             },
-            "tokens": {"input": self.input_tokens, "output": self.output_tokens, "cached": self.cached_tokens},
-            "dollars": self.dollars,
-            **({"saved": self.saved} if self.saved else {}),
+            "tokens": {"input": usage.input_tokens, "output": usage.output_tokens, "cached": usage.cached_tokens},
+            "dollars": usage.dollars if self._is_priced else None,
+            **({"saved": usage.saved} if usage.saved else {}),
             "seconds": round(seconds + self._now() - self._began, 3),
             "failures": {kind: kinds[kind] for kind in sorted(kinds) if kinds[kind]},
             "retries": {kind: self.retries[kind] for kind in sorted(self.retries) if self.retries[kind]},

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from cortexdsl.core import EMPTY_REPLY, REASONING_ONLY, Model, Rate
+from cortexdsl.core import EMPTY_REPLY, NO_USAGE, REASONING_ONLY, Model, Rate, Usage
 from cortexdsl.errors import BudgetError, ModelError, RecordError
 from cortexdsl.models.budget import Budget
 from cortexdsl.models.call_log.records import estimated_tokens
@@ -16,12 +16,11 @@ from cortexdsl.models.control import LOOK_EVERY, Controls
 from cortexdsl.models.endpoints.credentials import Secrets, key_variables
 from cortexdsl.models.endpoints.endpoint import Endpoint, Endpoints, Route
 from cortexdsl.models.endpoints.rates import RateMeter, RateReservation
-from cortexdsl.models.endpoints.retry import NOTHING_LOST, AttemptResult, RetriesExhausted, Runtime
+from cortexdsl.models.endpoints.retry import AttemptResult, RetriesExhausted, Runtime
 from cortexdsl.models.job_tally import TallyWriter
-from cortexdsl.models.spending import Spending
 from cortexdsl.models.transports.failure_kinds import REMEDIES, FailureKind
 from cortexdsl.models.transports.failures import TOO_LARGE, Failure
-from cortexdsl.models.transports.interface import LARGEST_REPLY, Raw, Usage
+from cortexdsl.models.transports.interface import LARGEST_REPLY, Raw, TokenCounts
 from cortexdsl.models.transports.prices import dollars_of, estimated_dollars
 from cortexdsl.models.transports.rate_headers import SERVER_HEADERS, allowances
 from cortexdsl.models.transports.wire import mask_url
@@ -50,7 +49,7 @@ class Request(Generic[T]):
     model: Model
     send: Callable[[str | None, str | None], Awaitable[T]]
     prompt_tokens: int
-    cost: Callable[[T], Spending]
+    cost: Callable[[T], Usage]
 
 
 class Sender:
@@ -100,7 +99,7 @@ class Sender:
         clock, policy = runtime.clock, runtime.retry_policy
         seconds = max(policy.seconds, ATTEMPTS_IN_TIME * (request.model.timeout or 0.0))
         routes = self._endpoints.routes(request.model, self._budget.limits.connections, policy.head_start)
-        retries, lost = Counter[str](), NOTHING_LOST
+        retries, lost = Counter[str](), NO_USAGE
         failures = 0  # since the server was last found down
         moves = 0  # to another server of the same model
         begun = failed_at = queued = 0.0
@@ -141,7 +140,7 @@ class Sender:
                 if is_over:
                     raise RetriesExhausted(failure, retries.total() + 1, retries, lost) from None
                 retries[failure.kind.slug] += 1
-                lost = lost.and_one(failure.usage, dollars_of(request.model, failure.usage))
+                lost += lost_usage(request.model, failure)
                 self._tally.failed(failure.kind)
             if pause:
                 await runtime.sleep(pause)
@@ -186,7 +185,7 @@ class Sender:
 
     async def _resumed(self) -> Controls:
         """Wait while the experiment is paused, without counting this time as the job's; return the changes in force."""
-        self._budget.spend(Spending(seconds=self.seconds()))
+        self._budget.spend(Usage(seconds=self.seconds()))
         while self._is_paused():
             await self._runtime.sleep(LOOK_EVERY)
         self._booked_at = self._runtime.clock()
@@ -224,7 +223,7 @@ class Sender:
             for headers in heard:
                 meter.listen(allowances(headers, self._runtime.now()), reservation, self._runtime.retry_policy.seconds)
 
-    async def _attempt(self, request: Request[T], route: Route) -> tuple[T, Spending]:
+    async def _attempt(self, request: Request[T], route: Route) -> tuple[T, Usage]:
         """Send once if the budget allows it, book what the attempt has cost, however it ends, and return it as well."""
         model, prompt_tokens = request.model, request.prompt_tokens
         async with route.first_call:
@@ -278,7 +277,7 @@ def check_reply(raw: Raw, secrets: Secrets) -> Raw:
     return raw if is_clean else replace(raw, text=text, reasoning=reasoning, tokens=())
 
 
-def cost_of_reply(model: Model, raw: Raw, estimated_prompt: int, *, is_new: bool) -> Spending:
+def cost_of_reply(model: Model, raw: Raw, estimated_prompt: int, *, is_new: bool) -> Usage:
     """Return what an attempt that brought a reply has cost; counts that are missing are estimated."""
     prompt, completion = raw.usage.prompt_tokens, raw.usage.completion_tokens
     if prompt is not None and completion is not None:
@@ -287,7 +286,7 @@ def cost_of_reply(model: Model, raw: Raw, estimated_prompt: int, *, is_new: bool
         prompt = estimated_prompt if prompt is None else prompt
         completion = estimated_tokens([{"content": raw.text + raw.reasoning}]) if completion is None else completion
         dollars = estimated_dollars(model, prompt, completion)
-    return Spending(1, prompt + completion, dollars, 0.0, replies=is_new, failed=0 if is_new else -1)
+    return Usage(int(is_new), prompt, completion, dollars, attempts=1, failed=0 if is_new else -1)
 
 
 def dollars_of_attempt(model: Model, raw: Raw | None, failure: Failure | None) -> float | None:
@@ -297,13 +296,23 @@ def dollars_of_attempt(model: Model, raw: Raw | None, failure: Failure | None) -
     return dollars_of(model, failure.usage) if failure is not None else None
 
 
-def cost_of_failure(model: Model, failure: Failure, estimated_prompt: int) -> Spending:
+def cost_of_failure(model: Model, failure: Failure, estimated_prompt: int) -> Usage:
     """Return what a failed attempt has cost: the server's count, else its prompt if the model may have worked."""
-    usage = failure.usage
-    if usage.prompt_tokens is None:
-        usage = Usage(estimated_prompt if failure.may_have_cost else 0, usage.completion_tokens)
-    tokens = (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
-    return Spending(1, tokens, dollars_of(model, usage) or 0.0)
+    counts = failure.usage
+    if counts.prompt_tokens is None:
+        counts = TokenCounts(estimated_prompt if failure.may_have_cost else 0, counts.completion_tokens)
+    return _usage_of(model, counts)
+
+
+def lost_usage(model: Model, failure: Failure) -> Usage:
+    """Return the usage of an attempt that brought no reply: nothing if the provider counted no tokens for it."""
+    counts = failure.usage
+    return _usage_of(model, counts) if counts.prompt_tokens or counts.completion_tokens else NO_USAGE
+
+
+def _usage_of(model: Model, counts: TokenCounts) -> Usage:
+    prompt, completion = counts.prompt_tokens or 0, counts.completion_tokens or 0
+    return Usage(0, prompt, completion, dollars_of(model, counts) or 0.0, attempts=1)
 
 
 def error_of(model: Model, exhausted: RetriesExhausted, secrets: Secrets) -> ModelError:

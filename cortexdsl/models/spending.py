@@ -23,10 +23,9 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from operator import add, sub
 from pathlib import Path
-from typing import NamedTuple
 
+from cortexdsl.core import NO_USAGE, Usage
 from cortexdsl.errors import RecordError
 from cortexdsl.files import cannot_write, open_to_write, overwrite, reserve, sync
 
@@ -41,60 +40,28 @@ _FEWEST, _MOST = 10, 1000
 _say = logging.getLogger(__name__)
 
 
-class Spending(NamedTuple):
-    """Calls, tokens, dollars and seconds that were spent.
-
-    Attributes
-    ----------
-    calls : int
-        Attempts: every request that was sent, also one that failed and was sent again.
-    tokens : int
-        Input and output; for calls in flight, the estimate that is reserved for them.
-    dollars : float
-    seconds : float
-        That jobs ran, summed over jobs.
-    replies, failed : int
-        Calls that ended with a reply or as a failure that is data; those of them that are failures.
-    """
-
-    calls: int = 0
-    tokens: int = 0
-    dollars: float = 0.0
-    seconds: float = 0.0
-    replies: int = 0
-    failed: int = 0
-
-    def plus(self, other: Spending) -> Spending:
-        """Return the sum of two."""
-        return Spending._make(map(add, self, other))
-
-    def minus(self, other: Spending) -> Spending:
-        """Return the difference of two."""
-        return Spending._make(map(sub, self, other))
-
-    def most(self, other: Spending) -> Spending:
-        """Return the larger value of each field."""
-        return Spending._make(map(max, self, other))
+def limited_amounts(usage: Usage) -> dict[str, float]:
+    """Return what each limit counts: every attempt is a call."""
+    return {
+        "calls": usage.attempts, "tokens": usage.tokens, "dollars": usage.dollars, "seconds": usage.seconds,
+    }  # fmt: skip
 
 
-_NOTHING = Spending()
-
-
-def ahead_of(total: Spending, calls: int | None) -> Spending:
-    """Return the promise for a sum: a tenth more calls (10 at least, 1,000 at most), each at the mean cost.
+def ahead_of(total: Usage, attempts: int | None) -> Usage:
+    """Return the promise for a sum: a tenth more attempts (10 at least, 1,000 at most), each at the mean cost.
 
     Parameters
     ----------
-    total : Spending
+    total : Usage
         With the attempt that is about to be sent.
-    calls : int or None
-        The limit of calls, which the promise does not exceed.
+    attempts : int or None
+        The limit of attempts, which the promise does not exceed.
     """
-    more = min(_MOST, max(_FEWEST, total.calls // 10))
-    if calls is not None:
-        more = max(0, min(more, calls - total.calls))
-    done = max(1, total.calls)
-    return total.plus(Spending(more, more * total.tokens // done, more * total.dollars / done))
+    more = min(_MOST, max(_FEWEST, total.attempts // 10))
+    if attempts is not None:
+        more = max(0, min(more, attempts - total.attempts))
+    done = max(1, total.attempts)
+    return total + Usage(attempts=more, input_tokens=more * total.tokens // done, dollars=more * total.dollars / done)
 
 
 class SpendingLedger:
@@ -123,8 +90,8 @@ class SpendingLedger:
     def __init__(
         self,
         folder: Path | None,
-        logged: Callable[[], Spending] = Spending,
-        ahead: Callable[[Spending], Spending] | None = None,
+        logged: Callable[[], Usage] = Usage,
+        ahead: Callable[[Usage], Usage] | None = None,
     ) -> None:
         self._path = folder / LEDGER_FILE if folder is not None else None
         self._ahead = ahead
@@ -135,7 +102,7 @@ class SpendingLedger:
         self._has_locks = True
         self._origin = _digest(socket.gethostname()), _digest(last_start())
         # The logs are read before the ledger: a call is booked before it is logged, so that they never know more.
-        self._sum = logged()
+        self._sum = _as_stored(logged())
         if self._path is not None:
             try:
                 self._file = open_to_write(self._path)
@@ -149,12 +116,12 @@ class SpendingLedger:
                 raise
 
     @property
-    def sum(self) -> Spending:
-        """The sum at the last look."""
+    def sum(self) -> Usage:
+        """The sum at the last look; its tokens are all in `input_tokens`."""
         return self._sum
 
     @contextmanager
-    def entry(self) -> Iterator[Callable[[Spending], None]]:
+    def entry(self) -> Iterator[Callable[[Usage], None]]:
         """Hold the lock: `sum` is then exact, and the function that is given adds to it.
 
         Raises
@@ -187,16 +154,16 @@ class SpendingLedger:
             self._file = file
             self._lock(fcntl.LOCK_EX)
 
-    def _add(self, cost: Spending) -> None:
+    def _add(self, cost: Usage) -> None:
         # Rounding, and a ledger that was rebuilt in the meantime, may leave a little below zero.
-        self._sum = self._sum.plus(cost).most(_NOTHING)
+        self._sum = _as_stored(self._sum + cost).at_least(NO_USAGE)
 
-    def _write(self, cost: Spending) -> None:
+    def _write(self, cost: Usage) -> None:
         if self.fault is not None:
             raise RecordError(str(self.fault))
         self._add(cost)
         try:
-            if self._ahead is not None and self._sum.calls > self._promised:
+            if self._ahead is not None and self._sum.attempts > self._promised:
                 self._promise(self._ahead(self._sum))
             self._put_sum()
         except OSError as error:
@@ -206,34 +173,34 @@ class SpendingLedger:
         assert self._file >= 0
         _put(self._file, _SUM, self._sum, _REST.pack(self._promised, *self._origin), 0)
 
-    def _promise(self, spending: Spending) -> None:
+    def _promise(self, spending: Usage) -> None:
         """Bring a promise to disk."""
         number = 1 + max((serial for serial, _ in _promises(self._file)), default=0)
         _put(self._file, _PROMISE, spending, _REST.pack(number, *self._origin), _PLACES[number % 2])
         sync(self._file)
-        self._promised = spending.calls
+        self._promised = spending.attempts
 
     def _error(self, error: OSError) -> RecordError:
         assert self._path is not None
         self.fault = cannot_write(self._path, "the ledger of what is spent cannot be written", error)
         return self.fault
 
-    def _open(self, logged: Spending) -> None:
+    def _open(self, logged: Usage) -> None:
         """Find out what was spent, although the file may have lost something."""
         self._lock(fcntl.LOCK_EX)
         try:
             content = os.pread(self._file, _LENGTH, 0)
             known, was_cut = read_spent(content), _was_cut(content, self._origin)
-            total = known or Spending()
+            total = known or NO_USAGE
             promises = sorted(_promises(self._file))
             if promises and (known is None or was_cut):
                 total = _larger(total, promises[-1][1])
-            if known is not None and total.calls > known.calls:
+            if known is not None and total.attempts > known.attempts:
                 _say.warning(
                     "%s: the computer stopped during the run; %d calls that may have been sent count as spent",
-                    self._path, total.calls - known.calls,
+                    self._path, total.attempts - known.attempts,
                 )  # fmt: skip
-            if logged.calls > total.calls:
+            if logged.attempts > total.attempts:
                 if content:
                     _say.warning("%s: the ledger had lost what the call logs know; it now has their sum", self._path)
                 total = _larger(total, logged)
@@ -249,15 +216,17 @@ class SpendingLedger:
         content = os.pread(self._file, _LENGTH, 0)
         total, promised = read_spent(content), _promised(content)
         # Only a batch that was not sent lowers the sum: the few calls of one in another process may count twice.
-        if total is None or total.calls < self._sum.calls:
+        if total is None or total.attempts < self._sum.attempts:
             total, promised = self._restored(), 0
-            _say.warning("%s: deleted, damaged or replaced by an earlier copy; %d calls count", self._path, total.calls)
+            _say.warning(
+                "%s: deleted, damaged or replaced by an earlier copy; %d calls count", self._path, total.attempts
+            )
         self._sum, self._promised = total, promised
 
-    def _restored(self) -> Spending:
+    def _restored(self) -> Usage:
         """Return the most that may be spent: what was promised ahead of this process's last look, or is logged."""
         seen = self._ahead(self._sum) if self._ahead is not None else self._sum
-        return _larger(seen, self._logged())
+        return _larger(seen, _as_stored(self._logged()))
 
     def _lock(self, operation: int) -> None:
         try:
@@ -282,7 +251,7 @@ class SpendingLedger:
             return
         try:
             with self.entry():
-                if self.fault is None and (self._ahead is None or self._promised != self._sum.calls):
+                if self.fault is None and (self._ahead is None or self._promised != self._sum.attempts):
                     self._promise(self._sum)
                     self._put_sum()
         except OSError as error:
@@ -303,13 +272,27 @@ def _is_named(file: int, path: Path) -> bool:
         return False
 
 
-def _put(file: int, mark: bytes, spending: Spending, rest: bytes, place: int) -> None:
-    line = _SUMS.pack(mark, *spending) + rest
+def _as_stored(usage: Usage) -> Usage:
+    """Return a sum as a ledger has it: with what limits count, and all tokens in one field."""
+    return Usage(
+        attempts=usage.attempts, input_tokens=usage.tokens, dollars=usage.dollars, seconds=usage.seconds,
+        calls=usage.calls, failed=usage.failed,
+    )  # fmt: skip
+
+
+def _put(file: int, mark: bytes, sums: Usage, rest: bytes, place: int) -> None:
+    values = sums.attempts, sums.tokens, sums.dollars, sums.seconds, sums.calls, sums.failed
+    line = _SUMS.pack(mark, *values) + rest
     overwrite(file, line + _CRC.pack(zlib.crc32(line)), place)
 
 
-def _larger(total: Spending, other: Spending) -> Spending:
-    return total.most(other) if other.calls > total.calls else total
+def _unpacked(content: bytes) -> Usage:
+    _, attempts, tokens, dollars, seconds, calls, failed = _SUMS.unpack_from(content)
+    return Usage(calls, tokens, 0, dollars, seconds, attempts, failed)
+
+
+def _larger(total: Usage, other: Usage) -> Usage:
+    return total.at_least(other) if other.attempts > total.attempts else total
 
 
 def _is_whole(content: bytes, mark: bytes, length: int) -> bool:
@@ -321,10 +304,10 @@ def _is_whole(content: bytes, mark: bytes, length: int) -> bool:
     )
 
 
-def read_spent(content: bytes) -> Spending | None:
+def read_spent(content: bytes) -> Usage | None:
     """Return the sum in a ledger, or None if it is corrupt."""
     if _is_whole(content, _SUM, _LENGTH) or _is_whole(content, _OLD, _OLD_LENGTH):
-        return Spending(*_SUMS.unpack_from(content)[1:])
+        return _unpacked(content)
     return None
 
 
@@ -343,11 +326,11 @@ def _was_cut(content: bytes, origin: tuple[bytes, bytes]) -> bool:
     return bool(host == origin[0] and start != origin[1])
 
 
-def _promises(file: int) -> list[tuple[int, Spending]]:
+def _promises(file: int) -> list[tuple[int, Usage]]:
     """Return the promises on disk with their numbers."""
     contents = [os.pread(file, _LENGTH, place) for place in _PLACES]
     return [
-        (_REST.unpack_from(content, _SUMS.size)[0], Spending(*_SUMS.unpack_from(content)[1:]))
+        (_REST.unpack_from(content, _SUMS.size)[0], _unpacked(content))
         for content in contents
         if _is_whole(content, _PROMISE, _LENGTH)
     ]
@@ -365,9 +348,9 @@ def last_start() -> str:
     return ""
 
 
-def spent_so_far(folder: Path) -> Spending:
+def spent_so_far(folder: Path) -> Usage:
     """Return the sum in the ledger of a folder; zero if it is absent or unreadable."""
     try:
-        return read_spent((folder / LEDGER_FILE).read_bytes()) or Spending()
+        return read_spent((folder / LEDGER_FILE).read_bytes()) or NO_USAGE
     except OSError:
-        return Spending()
+        return NO_USAGE

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cortexdsl.checksums import LineState, line_state
+from cortexdsl.core import NO_USAGE, Usage
 from cortexdsl.records.unread import UnreadCounts, unread_from_json, unread_to_json
 from cortexdsl.typed_json import Codec
 
@@ -42,8 +43,31 @@ class WaveTally:
     word: str
 
 
-@dataclass(frozen=True, slots=True)
-class JobTally:
+@dataclass(frozen=True, kw_only=True)
+class TallySum:
+    """What some jobs did, or one.
+
+    Attributes
+    ----------
+    done : int
+        Debates of the latest run, including those replayed from the log.
+    calls : mapping of count to int
+        See `COUNTS`.
+    usage : Usage
+        Of the calls that were sent.
+    failures, retries : mapping of kind to int
+        Calls that failed permanently, and attempts that were repeated.
+    """
+
+    done: int = 0
+    calls: Mapping[str, int] = field(default_factory=dict)
+    usage: Usage = NO_USAGE
+    failures: Mapping[str, int] = field(default_factory=dict)
+    retries: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobTally(TallySum):
     """The tally of one job, which writes it about once a second. Calls and costs are those of all its runs.
 
     Attributes
@@ -53,20 +77,8 @@ class JobTally:
         A judge or a pool has no shard or cell.
     state : str
         One of `STATES`.
-    done, total : int
-        Debates of the latest run, including those replayed from the log.
-    calls : mapping of count to int
-        See `COUNTS`.
-    input_tokens, output_tokens, cached_tokens : int
-        `cached_tokens` are the input tokens that providers read from their caches.
-    dollars : float or None
-        None if no call had a known price.
-    saved : float
-        Dollars that providers' caches saved; below 0 if writing into them cost more than reading saved.
-    seconds : float
-        The time of all runs.
-    failures, retries : mapping of kind to int
-        Calls that failed permanently, and attempts that were repeated.
+    total : int
+        Debates of the latest run.
     began, updated : float
         Seconds since the epoch: the start of the first run, and the last update.
     message : str
@@ -83,17 +95,7 @@ class JobTally:
     cell: str | None = None
     shard: str | None = None
     state: str = "running"
-    done: int = 0
     total: int = 0
-    calls: Mapping[str, int] = field(default_factory=dict)
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_tokens: int = 0
-    dollars: float | None = 0.0
-    saved: float = 0.0
-    seconds: float = 0.0
-    failures: Mapping[str, int] = field(default_factory=dict)
-    retries: Mapping[str, int] = field(default_factory=dict)
     began: float = 0.0
     updated: float = 0.0
     message: str = ""
@@ -112,15 +114,19 @@ def read_tally(path: Path) -> JobTally | None:
 
 
 def _tally(record: Mapping[str, Any]) -> JobTally:
-    debates, calls, tokens = record["debates"], record["calls"], record["tokens"]
+    debates, tokens, dollars = record["debates"], record["tokens"], record["dollars"]
     if record["state"] not in STATES:
         raise ValueError(record["state"])
-    flat = {
-        "done": debates["done"],
-        "total": debates["total"],
-        "calls": {name: calls.get(name) or 0 for name in COUNTS},
+    calls = {name: record["calls"].get(name) or 0 for name in COUNTS}
+    usage = {
+        "calls": calls["asked"],
         **{f"{kind}_tokens": tokens.get(kind) or 0 for kind in ("input", "output", "cached")},
+        "dollars": dollars or 0.0,
+        "saved": record.get("saved") or 0.0,
+        "seconds": record["seconds"],
+        "unpriced": calls["asked"] if dollars is None else 0,
     }
+    flat = {"done": debates["done"], "total": debates["total"], "calls": calls, "usage": usage}
     return _CODEC.read(JobTally, {**record, **flat})
 
 
@@ -161,51 +167,20 @@ def tally_since(tally: JobTally, before: JobTally | None) -> JobTally:
         return tally
     if before.updated == tally.updated:
         nothing = dict.fromkeys(tally.calls, 0)
-        return replace(
-            tally, done=0, calls=nothing, input_tokens=0, output_tokens=0, cached_tokens=0, dollars=0.0, saved=0.0,
-            seconds=0.0, failures={}, retries={}, unread={},
-        )  # fmt: skip
+        return replace(tally, done=0, calls=nothing, usage=NO_USAGE, failures={}, retries={}, unread={})
     failures, retries = _less(tally.failures, before.failures), _less(tally.retries, before.retries)
-    asked = max(0, tally.calls.get("asked", 0) - before.calls.get("asked", 0))
-    known = tally.dollars is not None
-    return replace(
-        tally,
-        # Replayed and shared calls are those of the latest run already.
-        calls={**tally.calls, "asked": asked, "failed": sum(failures.values()), "retried": sum(retries.values())},
-        input_tokens=max(0, tally.input_tokens - before.input_tokens),
-        output_tokens=max(0, tally.output_tokens - before.output_tokens),
-        cached_tokens=max(0, tally.cached_tokens - before.cached_tokens),
-        dollars=max(0.0, (tally.dollars or 0.0) - (before.dollars or 0.0)) if known else None,
-        saved=tally.saved - before.saved,
-        seconds=max(0.0, tally.seconds - before.seconds),
-        failures=failures,
-        retries=retries,
-    )
+    usage = tally.usage - before.usage
+    usage = replace(usage.at_least(NO_USAGE), saved=usage.saved)
+    # Replayed and shared calls are those of the latest run already.
+    counts = {"asked": usage.calls, "failed": sum(failures.values()), "retried": sum(retries.values())}
+    return replace(tally, calls={**tally.calls, **counts}, usage=usage, failures=failures, retries=retries)
 
 
 def _less(counts: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
     return {name: more for name, number in counts.items() if (more := number - before.get(name, 0)) > 0}
 
 
-@dataclass(frozen=True, slots=True)
-class TallySum:
-    """The sum of some tallies; fields as in `JobTally`; `is_priced` is false if some dollars are unknown."""
-
-    jobs: int = 0
-    done: int = 0
-    calls: Mapping[str, int] = field(default_factory=dict)
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_tokens: int = 0
-    dollars: float = 0.0
-    saved: float = 0.0
-    is_priced: bool = True
-    seconds: float = 0.0
-    failures: Mapping[str, int] = field(default_factory=dict)
-    retries: Mapping[str, int] = field(default_factory=dict)
-
-
-def total_of(tallies: Iterable[JobTally]) -> TallySum:
+def total_of(tallies: Iterable[TallySum]) -> TallySum:
     """Add tallies up."""
     every = tuple(tallies)
     summed = ("done", "input_tokens", "output_tokens", "cached_tokens", "saved", "seconds")
@@ -216,6 +191,11 @@ def total_of(tallies: Iterable[JobTally]) -> TallySum:
         dollars=sum(tally.dollars or 0.0 for tally in every),
         is_priced=all(tally.dollars is not None for tally in every if tally.calls.get("asked")),
         **sums,
+        done=sum(tally.done for tally in every),
+        calls=_added(tally.calls for tally in every),
+        usage=sum((tally.usage for tally in every), NO_USAGE),
+        failures=_added(tally.failures for tally in every),
+        retries=_added(tally.retries for tally in every),
     )
 
 

@@ -22,7 +22,7 @@ from cortexdsl.explorer.static_site import write_static
 from cortexdsl.explorer.store import IndexStore
 from cortexdsl.models.call_log.folder import CallLogs
 from cortexdsl.models.call_log.records import call_record
-from cortexdsl.models.transports.interface import Raw, Usage
+from cortexdsl.models.transports.interface import Raw, TokenCounts
 from cortexdsl.records import Record, read_debates, write_debates
 from cortexdsl.records.links import experiment_link, find_link
 from tests.display.made import said, write
@@ -385,7 +385,7 @@ def test_outcomes_and_sources_are_found_and_a_measured_confidence_is_shown(tmp_p
     logs = CallLogs(root / "calls/sums/r1-s01", root / "calls/sums/r1-s01/sparse.jsonl")
     call = Call(MODEL, ({"role": "user", "content": "What is 3 + 4?"},), 1)
     logs.write(
-        call_record("a" * 32, call, Raw("Seven it is. Answer: 7", "stop", Usage(40, 9)), seconds=0.5, attempts=1)
+        call_record("a" * 32, call, Raw("Seven it is. Answer: 7", "stop", TokenCounts(40, 9)), seconds=0.5, attempts=1)
     )
     logs.close()
     with serving([ResultsFolder("odd", root)]) as address:
@@ -485,7 +485,7 @@ def hostile_around(root: Path) -> None:
     path = root / "calls/sums/r1-s01/full.jsonl"
     logs = CallLogs(path.parent, path)
     call = Call(replace(MODEL, model=HOSTILE), ({"role": "user", "content": HOSTILE},), 1)
-    logs.write(call_record(KEY, call, Raw(HOSTILE, HOSTILE, Usage(1, 1)), seconds=0.5, attempts=1, error=None))
+    logs.write(call_record(KEY, call, Raw(HOSTILE, HOSTILE, TokenCounts(1, 1)), seconds=0.5, attempts=1, error=None))
     logs.close()
 
 

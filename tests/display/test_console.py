@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from cortexdsl.core import Usage
 from cortexdsl.display.console import counting, draw
 from cortexdsl.display.progress import CellProgress, RunProgress
 from cortexdsl.display.wording import duration, money, short, trouble
@@ -15,9 +16,7 @@ from cortexdsl.records.tallies import TallySum
 
 SPENT = TallySum(
     calls={"asked": 123_456, "retried": 59, "failed": 3},
-    input_tokens=80_100_000,
-    output_tokens=31_000_000,
-    dollars=1234.5,
+    usage=Usage(123_456, 80_100_000, 31_000_000, 1234.5),
     retries={"rate_limit": 31, "transient": 22, "malformed": 6},
     failures={"content_filter": 3},
 )
@@ -143,7 +142,8 @@ def test_durations(seconds: float | None, said: str) -> None:
 )
 def test_money(asked: int, dollars: float, is_priced: bool, said: str) -> None:
     """What is unknown is never shown as nothing."""
-    assert money(TallySum(calls={"asked": asked}, dollars=dollars, is_priced=is_priced)) == said
+    usage = Usage(asked, dollars=dollars, unpriced=0 if is_priced else asked)
+    assert money(TallySum(calls={"asked": asked}, usage=usage)) == said
 
 
 def test_trouble_names_kinds_the_most_frequent_first() -> None:

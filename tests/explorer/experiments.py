@@ -14,7 +14,7 @@ from cortexdsl.core import EMPTY_REPLY, NO_REPLY, Agent, Call, Debate, Graph, Me
 from cortexdsl.metrics.scores import answer_rows, score_rows, write_rows
 from cortexdsl.models.call_log.folder import CallLogs
 from cortexdsl.models.call_log.records import call_record
-from cortexdsl.models.transports.interface import Raw, Usage
+from cortexdsl.models.transports.interface import Raw, TokenCounts
 from cortexdsl.records import Header, Record, write_debates
 
 MODEL = Model(name="tiny", model="builtin/solver")
@@ -130,7 +130,9 @@ def write_calls(root: Path) -> None:
     logs = CallLogs(path.parent, path)
     for number in range(6):
         call = Call(MODEL, ({"role": "user", "content": f"What is 3 + 4? This is prompt {number}."},), number)
-        logs.write(call_record(f"{number:032x}", call, Raw("words", "stop", Usage(50, 10)), seconds=0.5, attempts=1))
+        logs.write(
+            call_record(f"{number:032x}", call, Raw("words", "stop", TokenCounts(50, 10)), seconds=0.5, attempts=1)
+        )
     logs.close()
 
 

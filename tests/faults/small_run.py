@@ -16,7 +16,7 @@ from cortexdsl.models.client import open_client
 from cortexdsl.models.job_tally import JobInfo
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
-from cortexdsl.models.transports.interface import Raw, Usage
+from cortexdsl.models.transports.interface import Raw, TokenCounts
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.ledger import declare
 from tests.models.kit import Time
@@ -54,7 +54,7 @@ class Server:
             self._has_failed = True
             raise Failure(FailureKind.TRANSIENT, "500")
         self.delivered[call_key(call)] += 1
-        return Raw(f"reply {call.seed} " * 10, "stop", Usage(10, 5))
+        return Raw(f"reply {call.seed} " * 10, "stop", TokenCounts(10, 5))
 
     async def close(self) -> None:
         pass

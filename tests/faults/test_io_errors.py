@@ -18,7 +18,7 @@ from cortexdsl.models.call_log.append_log import SYNC_EVERY
 from cortexdsl.models.call_log.folder import CallLogs
 from cortexdsl.models.call_log.records import call_record
 from cortexdsl.models.call_log.syncing import LogSyncs
-from cortexdsl.models.transports.interface import Raw, Usage
+from cortexdsl.models.transports.interface import Raw, TokenCounts
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.ledger import read_ledger
 from tests.faults.disk import FailingDisk, on_disk
@@ -120,7 +120,7 @@ def test_a_sync_that_fails_while_calls_are_sent_stops_the_job(tmp_path: Path) ->
     async def scene() -> None:
         logs = CallLogs(tmp_path, tmp_path / "own.jsonl")
         syncs = LogSyncs(logs, lambda: 0.0)
-        logs.write(call_record("k", call_of(1), Raw("yes", "stop", Usage(3, 2)), seconds=0.5, attempts=1))
+        logs.write(call_record("k", call_of(1), Raw("yes", "stop", TokenCounts(3, 2)), seconds=0.5, attempts=1))
         syncs.check()
         with on_disk(FailingDisk(0, errno.EIO)):
             syncs.sync_if_due(SYNC_EVERY)

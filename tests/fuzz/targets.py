@@ -34,7 +34,7 @@ from cortexdsl.explorer.server import Explorer
 from cortexdsl.expressions.evaluation import evaluate, parse
 from cortexdsl.metrics.foreign import foreign_debates
 from cortexdsl.models.call_log.folder import CallLogs
-from cortexdsl.models.call_log.records import summary_of_line
+from cortexdsl.models.call_log.records import usage_of_line
 from cortexdsl.models.transports.direct import DirectTransport
 from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw
@@ -423,7 +423,7 @@ def log_seeds() -> list[bytes]:
     files = [path.read_bytes() for path in sorted((experiment() / "calls").rglob("*.jsonl"))]
     lines = [line for content in files for line in content.splitlines()]
     bare = [unsealed(line) for line in lines[:3]]
-    assert all(map(summary_of_line, [*lines, *bare]))
+    assert all(map(usage_of_line, [*lines, *bare]))
     return [b"".join(line + b"\n" for line in part) for part in (lines[:3], bare, [lines[0], lines[0]], bare[:1])]
 
 

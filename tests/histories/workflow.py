@@ -22,7 +22,7 @@ from cortexdsl.jobs.debate import attend
 from cortexdsl.models.call_keys import call_key
 from cortexdsl.models.endpoints.retry import RetryPolicy, Runtime
 from cortexdsl.models.shared_state import SharedState
-from cortexdsl.models.transports.interface import Raw, Usage
+from cortexdsl.models.transports.interface import Raw, TokenCounts
 from cortexdsl.plan import Plan, compile_spec
 from cortexdsl.plan.layout import PARTS, TABLES
 
@@ -66,7 +66,7 @@ class Server:
         number = int(hashlib.sha256(key.encode()).hexdigest()[:4], 16)
         asked = re.search(r"result of ([\d+*-]+)", call.messages[-1]["content"])
         right = eval(asked[1]) if asked else 0
-        return Raw(f"Answer: {right + number % 3 // 2}\nConfidence: 0.{50 + number % 50}", "stop", Usage(20, 10))
+        return Raw(f"Answer: {right + number % 3 // 2}\nConfidence: 0.{50 + number % 50}", "stop", TokenCounts(20, 10))
 
     async def close(self) -> None:
         pass

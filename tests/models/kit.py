@@ -9,7 +9,7 @@ from typing import Any
 from cortexdsl.core import Call, Model
 from cortexdsl.models.endpoints.retry import RetryPolicy, Runtime
 from cortexdsl.models.transports.failures import Failure
-from cortexdsl.models.transports.interface import Raw, Usage
+from cortexdsl.models.transports.interface import Raw, TokenCounts
 
 
 def call_of(text: str = "hello", seed: int = 1, model: str = "fake/model", **entry: Any) -> Call:
@@ -60,7 +60,7 @@ class Fake:
         said = self.script.pop(0) if self.script else self.answer(call)
         if isinstance(said, Failure):
             raise said
-        return Raw(said, "stop", Usage(10, 5)) if isinstance(said, str) else said
+        return Raw(said, "stop", TokenCounts(10, 5)) if isinstance(said, str) else said
 
     async def close(self) -> None:
         pass

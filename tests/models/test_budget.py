@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.core import Limits, Price, Reply
+from cortexdsl.core import Limits, Price, Reply, Usage
 from cortexdsl.errors import BudgetError, RecordError
 from cortexdsl.models.budget import Budget, is_too_many, spent_before
-from cortexdsl.models.call_log.records import call_record, summary_of
+from cortexdsl.models.call_log.records import call_record, usage_of
 from cortexdsl.models.client import open_client
-from cortexdsl.models.spending import LEDGER_FILE, Spending, spent_so_far
+from cortexdsl.models.spending import LEDGER_FILE, spent_so_far
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
-from cortexdsl.models.transports.interface import Raw, Usage
+from cortexdsl.models.transports.interface import Raw, TokenCounts
 from tests.models.kit import Fake, Time, call_of
 from tests.models.stub import Stub, serving
 
@@ -26,10 +26,11 @@ from tests.models.stub import Stub, serving
 def test_a_line_of_the_log_costs_its_attempts_tokens_and_dollars() -> None:
     """30 prompt and 12 completion tokens; where nothing was counted a quarter of the characters: 40/4 and 8/4."""
     call = call_of("x" * 40)
-    counted = summary_of(call_record("k", call, Raw("y" * 8, None, Usage(30, 12)), seconds=1, attempts=3, dollars=0.5))
-    assert (counted.attempts, counted.prompt_tokens, counted.completion_tokens, counted.dollars) == (3, 30, 12, 0.5)
-    guessed = summary_of(call_record("k", call, Raw("y" * 8, None), seconds=1, attempts=1))
-    assert (guessed.prompt_tokens, guessed.completion_tokens, guessed.dollars) == (10, 2, 0.0)
+    raw = Raw("y" * 8, None, TokenCounts(30, 12))
+    counted = usage_of(call_record("k", call, raw, seconds=1, attempts=3, dollars=0.5))
+    assert (counted.attempts, counted.input_tokens, counted.output_tokens, counted.dollars) == (3, 30, 12, 0.5)
+    guessed = usage_of(call_record("k", call, Raw("y" * 8, None), seconds=1, attempts=1))
+    assert (guessed.input_tokens, guessed.output_tokens, guessed.dollars) == (10, 2, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,7 @@ def test_a_line_of_the_log_costs_its_attempts_tokens_and_dollars() -> None:
 def test_each_limit_is_told_by_name(limits: Limits, said: str) -> None:
     budget = Budget(limits)
     for _ in range(2):
-        budget.settle(budget.reserve(), Spending(1, 500, 0.25, 30.0))
+        budget.settle(budget.reserve(), Usage(attempts=1, input_tokens=500, dollars=0.25, seconds=30.0))
     with pytest.raises(BudgetError, match=said + r": nothing finished is lost; raise `limits: \w+`"):
         budget.reserve()
 
@@ -53,15 +54,15 @@ def test_calls_in_flight_are_reserved_at_the_mean_or_their_prompt_where_that_is_
     """One call of 100 tokens; of 400 allowed a prompt of 150 and the mean, (100 + 150) / 2, make 375: one more may
     be sent, then none until those in flight turn out to have cost 10 each (130)."""
     budget = Budget(Limits(tokens=400))
-    budget.settle(budget.reserve(), Spending(1, 100))
+    budget.settle(budget.reserve(), Usage(attempts=1, input_tokens=100))
     reserved = [budget.reserve(tokens=150), budget.reserve()]
     assert [each.tokens for each in reserved] == [150, 125]
     reserved.append(budget.reserve())
     with pytest.raises(BudgetError, match="limit of 400 tokens"):
         budget.reserve()
     for each in reserved:
-        budget.settle(each, Spending(1, 10))
-    assert budget.total == Spending(4, 130)
+        budget.settle(each, Usage(attempts=1, input_tokens=10))
+    assert budget.total == Usage(attempts=4, input_tokens=130)
     budget.reserve()
 
 
@@ -72,9 +73,9 @@ def test_two_budgets_of_one_folder_are_one(tmp_path: Path) -> None:
     a.reserve()
     with pytest.raises(BudgetError, match="3 spent"):
         b.reserve()
-    assert spent_so_far(tmp_path / "spent").calls == 3
+    assert spent_so_far(tmp_path / "spent").attempts == 3
     again = Budget(Limits(calls=5), tmp_path / "spent")
-    assert [again.reserve().calls for _ in range(2)] == [1, 1]
+    assert [again.reserve().attempts for _ in range(2)] == [1, 1]
     for budget in (a, b, again):
         budget.close()
 
@@ -121,7 +122,7 @@ def test_six_processes_never_send_more_than_the_limit_nor_less_also_after_it_was
         assert sum(map(int, answers())) == left
     for job in jobs:
         job.communicate()
-    assert spent_so_far(spent).calls == 350
+    assert spent_so_far(spent).attempts == 350
 
 
 def test_without_a_ledger_the_logs_say_what_was_spent(tmp_path: Path) -> None:
@@ -133,9 +134,9 @@ def test_without_a_ledger_the_logs_say_what_was_spent(tmp_path: Path) -> None:
         async with open_client(log, transports=fake.transports, ledgers=spent, runtime=Time().runtime()) as client:
             await asyncio.gather(*(client(call_of(seed=k)) for k in range(3)))
         whole = spent_so_far(spent)
-        assert (whole.calls, whole.tokens, whole.replies, whole.failed) == (4, 45, 3, 0)
+        assert (whole.attempts, whole.tokens, whole.calls, whole.failed) == (4, 45, 3, 0)
         before = spent_before(spent)
-        assert (before.calls, before.tokens, before.replies) == (4, 45, 3)
+        assert (before.attempts, before.tokens, before.calls) == (4, 45, 3)
         (spent / LEDGER_FILE).write_bytes((spent / LEDGER_FILE).read_bytes().replace(b"\x04", b"\x00"))
         budget = Budget(Limits(calls=5), spent)
         budget.reserve()
@@ -150,20 +151,19 @@ def test_failed_and_retried_attempts_are_calls_and_cost_what_the_server_counted(
     """Four attempts: 500 costs a call and no token, an empty reply 10 + 5 as counted, the reply 10 + 5."""
 
     async def scene() -> None:
-        fake = Fake(
-            Failure(FailureKind.TRANSIENT, "500"), Raw("", "stop", Usage(10, 5)), Failure(FailureKind.RATE_LIMIT, "429")
-        )
+        empty = Raw("", "stop", TokenCounts(10, 5))
+        fake = Fake(Failure(FailureKind.TRANSIENT, "500"), empty, Failure(FailureKind.RATE_LIMIT, "429"))
         spent = tmp_path / "spent"
         log = tmp_path / "calls" / "own.jsonl"
         async with open_client(log, transports=fake.transports, ledgers=spent, runtime=Time().runtime()) as client:
             await client(call_of("x"))
         whole = spent_so_far(spent)
-        assert (whole.calls, whole.tokens, whole.replies) == (4, 30, 1)
+        assert (whole.attempts, whole.tokens, whole.calls) == (4, 30, 1)
         refused = Fake(*[Failure(FailureKind.BAD_REQUEST, "no")] * 2)
         async with open_client(log, transports=refused.transports, ledgers=spent, runtime=Time().runtime()) as client:
             results = await asyncio.gather(*(client(call_of(seed=k)) for k in (7, 8)), return_exceptions=True)
         assert not any(isinstance(each, Reply) for each in results)
-        assert spent_so_far(spent).calls == 6
+        assert spent_so_far(spent).attempts == 6
 
     asyncio.run(scene())
 
@@ -229,7 +229,7 @@ def test_a_failed_attempt_costs_by_whichever_price_there_is(tmp_path: Path) -> N
     gpt-4o-mini 2 * (10 * 0.15 + 5 * 0.6) millionths."""
 
     async def spent(name: str, price: Price | None) -> float:
-        fake = Fake(Raw("", "stop", Usage(10, 5)), Raw("fine", "stop", Usage(10, 5)))
+        fake = Fake(Raw("", "stop", TokenCounts(10, 5)), Raw("fine", "stop", TokenCounts(10, 5)))
         root = tmp_path / name
         async with open_client(root / "calls" / "own.jsonl", transports={"openai": fake}, ledgers=root / "spent",
                              runtime=Time().runtime()) as client:  # fmt: skip
@@ -275,7 +275,7 @@ def test_an_attempt_that_may_have_worked_costs_its_prompt_by_the_list_too(tmp_pa
 
     async def scene() -> None:
         late = Failure(FailureKind.TRANSIENT, "no reply in time", may_have_cost=True)
-        fake = Fake(late, Raw("fine", "stop", Usage(10, 5)))
+        fake = Fake(late, Raw("fine", "stop", TokenCounts(10, 5)))
         call = call_of("x" * 4000, model="openai/gpt-4o-mini")
         log, spent = tmp_path / "calls" / "own.jsonl", tmp_path / "spent"
         async with open_client(log, transports={"openai": fake}, ledgers=spent, runtime=Time().runtime()) as client:
@@ -291,7 +291,7 @@ def test_cached_tokens_count_for_a_limit_by_what_they_cost(tmp_path: Path) -> No
 
     async def scene(name: str, limit: float) -> int:
         fake = Fake()
-        fake.answer = lambda call: Raw("fine", "stop", Usage(100, 20, 60))
+        fake.answer = lambda call: Raw("fine", "stop", TokenCounts(100, 20, 60))
         root = tmp_path / name
         client = open_client(root / "calls" / "own.jsonl", limits=Limits(dollars=limit), transports=fake.transports,
                          ledgers=root / "spent", runtime=Time().runtime())  # fmt: skip

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from cortexdsl.core import Limits
+from cortexdsl.core import Limits, Usage
 from cortexdsl.errors import BudgetError, RecordError
 from cortexdsl.models import spending
 from cortexdsl.models.budget import Budget
 from cortexdsl.models.client import open_client
-from cortexdsl.models.spending import LEDGER_FILE, Spending, ahead_of, spent_so_far
+from cortexdsl.models.spending import LEDGER_FILE, ahead_of, spent_so_far
 from tests.models.kit import Fake, Time, call_of
 
 
@@ -31,7 +31,7 @@ def spent(tmp_path: Path) -> Path:
 
 def reserve(budget: Budget, count: int) -> None:
     for _ in range(count):
-        budget.settle(budget.reserve(), Spending(1, 10))
+        budget.settle(budget.reserve(), Usage(attempts=1, input_tokens=10))
 
 
 def left(folder: Path, limit: int) -> int:
@@ -52,15 +52,16 @@ def left(folder: Path, limit: int) -> int:
 )
 def test_a_promise_is_a_tenth_ahead_and_never_beyond_the_limit(calls: int, limit: int | None, more: int) -> None:
     """10 at least, 1,000 at most, each at the mean cost: 30 tokens and half a dollar."""
-    promise = ahead_of(Spending(calls, 30 * calls, 0.5 * calls), limit)
-    assert promise[:3] == (calls + more, 30 * (calls + more), 0.5 * (calls + more))
+    promise = ahead_of(Usage(attempts=calls, input_tokens=30 * calls, dollars=0.5 * calls), limit)
+    after = calls + more
+    assert promise == Usage(attempts=after, input_tokens=30 * after, dollars=0.5 * after)
 
 
 def test_after_a_kill_the_sum_is_exact(spent: Path) -> None:
     budget = Budget(Limits(calls=100), spent)
     reserve(budget, 33)  # and the process is killed: nothing is closed
     assert left(spent, 100) == 67
-    assert budget.total.calls == 33
+    assert budget.total.attempts == 33
 
 
 def test_after_a_restart_of_the_computer_what_may_have_been_sent_counts(
@@ -129,14 +130,14 @@ def test_a_ledger_of_an_earlier_moment_is_not_believed_against_the_logs(
     shutil.copy(tmp_path / "old", path)
     assert asyncio.run(ask(9, 50, 12)) == 3
     assert "the ledger had lost what the call logs know" in caplog.text
-    assert spent_so_far(tmp_path / "spent").calls == 12
+    assert spent_so_far(tmp_path / "spent").attempts == 12
 
 
 def test_a_ledger_of_version_2_is_read(spent: Path) -> None:
     """Written by an earlier version: 7 calls, 70 tokens."""
     line = struct.pack("<8sQQddQQ", b"ledger 2", 7, 70, 0.5, 3.0, 7, 1)
     (spent / LEDGER_FILE).write_bytes(line + struct.pack("<I", zlib.crc32(line)))
-    assert spent_so_far(spent) == Spending(7, 70, 0.5, 3.0, 7, 1)
+    assert spent_so_far(spent) == Usage(7, 70, 0, 0.5, 3.0, attempts=7, failed=1)
     assert left(spent, 10) == 3
 
 

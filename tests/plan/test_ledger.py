@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 
 from cortexdsl.claims.arms import arms_of
+from cortexdsl.core import Usage
 from cortexdsl.jobs.verdict import AFTER, BEFORE, NEVER, with_history
-from cortexdsl.models.spending import Spending, SpendingLedger
+from cortexdsl.models.spending import SpendingLedger
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.declaration import binding_changes, changes, declaration_of
 from cortexdsl.plan.persistence.ledger import LATE, declare, read_ledger, record_verdicts
@@ -144,7 +145,7 @@ def test_calls_that_were_paid_were_made_though_their_logs_are_gone(tmp_path: Pat
         pass
     assert declare(layout, {**FIRST, "claims": [OTHER]}).claims == (OTHER,)
     with account.entry() as book:
-        book(Spending(calls=1))
+        book(Usage(attempts=1))
     account.close()
     assert declare(layout, FIRST).claims == (OTHER,)
 

@@ -19,7 +19,7 @@ from cortexdsl.models.client import open_client
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
-from cortexdsl.models.transports.interface import Raw, Usage
+from cortexdsl.models.transports.interface import Raw, TokenCounts
 from cortexdsl_tiny.chat import Chat
 from cortexdsl_tiny.folder import Folder
 from cortexdsl_tiny.llama import DOUBLE, Cache, Llama, Matrix, bits_of, wholes
@@ -231,7 +231,7 @@ def test_a_reply_without_a_word_fails_once_since_it_would_be_the_same_again(
     with pytest.raises(Failure, match="empty reply") as caught:
         asyncio.run(_send(_ask(folder, "1+1")))
     assert (caught.value.kind, caught.value.is_certain) == (FailureKind.MALFORMED, True)
-    assert caught.value.usage == Usage(len(Chat(folder).tokens(_ask(folder, "1+1").messages)), 1)
+    assert caught.value.usage == TokenCounts(len(Chat(folder).tokens(_ask(folder, "1+1").messages)), 1)
 
 
 def test_the_usual_ways_know_tiny_models() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
-from cortexdsl.core import BatchSettings, Model
+from cortexdsl.core import NO_USAGE, BatchSettings, Model, Usage
 from cortexdsl.errors import BudgetError
 from cortexdsl.models.batches.protocols import (
     BatchProtocol,
@@ -28,7 +28,6 @@ from cortexdsl.models.batches.wave_log import Wave, WaveBook, WaveCall
 from cortexdsl.models.budget import Budget
 from cortexdsl.models.endpoints.retry import Runtime
 from cortexdsl.models.job_tally import TallyWriter, WaveInfo
-from cortexdsl.models.spending import Spending
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
 
@@ -298,7 +297,7 @@ class BatchQueue:
         """Give back the booking of a wave that was dropped; that of another job's wave belongs to that job."""
         if wave.is_own and wave.is_reserved and not wave.is_returned:
             self._job.book.returned(wave)
-            self._job.budget.settle(_booking(wave), Spending())
+            self._job.budget.settle(_booking(wave), NO_USAGE)
 
     # ------------------------------------------------------------ a wave of an earlier run
     async def _resume(self, wave: Wave) -> Sent:
@@ -412,6 +411,5 @@ class BatchQueue:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
-def _booking(wave: Wave) -> Spending:
-    calls = wave.calls.values()
-    return Spending(len(wave.calls), sum(call.tokens for call in calls), sum(call.dollars for call in calls))
+def _booking(wave: Wave) -> Usage:
+    return sum((call.booking for call in wave.calls.values()), NO_USAGE)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cortexdsl.core import BatchSettings, Call, Model
+from cortexdsl.core import NO_USAGE, BatchSettings, Call, Model, Usage
 from cortexdsl.models.batches.http import BatchHttp
 from cortexdsl.models.batches.protocols import protocol_of
 from cortexdsl.models.batches.queues import BatchQueue, JobServices, PendingCall
@@ -17,13 +17,12 @@ from cortexdsl.models.batches.requests import Access, BatchRequest, with_seed, w
 from cortexdsl.models.batches.wave_log import SUFFIX, Wave, WaveBook, WaveCall
 from cortexdsl.models.budget import Budget
 from cortexdsl.models.endpoints.credentials import Secrets
-from cortexdsl.models.endpoints.retry import NOTHING_LOST, AttemptResult, RetriesExhausted, Runtime
+from cortexdsl.models.endpoints.retry import AttemptResult, RetriesExhausted, Runtime
 from cortexdsl.models.job_tally import TallyWriter
-from cortexdsl.models.sender import check_reply, cost_of_failure
-from cortexdsl.models.spending import Spending
+from cortexdsl.models.sender import check_reply, cost_of_failure, lost_usage
 from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw
-from cortexdsl.models.transports.prices import dollars_of, estimated_dollars
+from cortexdsl.models.transports.prices import estimated_dollars
 from cortexdsl.models.transports.wire import SEED, mask_url
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ class _Booked:
     """The booking of a call that ended, until its line is in the call log."""
 
     wave: Wave
-    cost: Spending
+    cost: Usage
     is_failure: bool
 
 
@@ -86,9 +85,7 @@ class BatchSender:
         self._booked: dict[str, _Booked] = {}
         self._is_cleared = False
 
-    async def send(
-        self, key: str, call: Call, prompt_tokens: int, cost: Callable[[Raw], Spending]
-    ) -> AttemptResult[Raw]:
+    async def send(self, key: str, call: Call, prompt_tokens: int, cost: Callable[[Raw], Usage]) -> AttemptResult[Raw]:
         """Send a call in a wave, or take its reply from one that is on its way; again in later waves if that may help.
 
         `logged` is to be called when the line of the call is in the call log.
@@ -104,7 +101,7 @@ class BatchSender:
         """
         access = Access(self._secrets.address(call.model), self._secrets.key(call.model))
         model, began = call.model, self._runtime.clock()
-        retries, lost = Counter[str](), NOTHING_LOST
+        retries, lost = Counter[str](), NO_USAGE
         failures = 0
         while True:
             applied = self._budget.refusals.applied(call, access.address)
@@ -126,10 +123,10 @@ class BatchSender:
                 if is_over:
                     raise RetriesExhausted(failure, retries.total() + 1, retries, lost) from None
                 retries[failure.kind.slug] += 1
-                lost = lost.and_one(failure.usage, dollars_of(model, failure.usage))
+                lost += lost_usage(model, failure)
                 self._tally.failed(failure.kind)
 
-    def _failed(self, key: str, wave: Wave, cost: Spending, failure: Failure, *, is_over: bool) -> None:
+    def _failed(self, key: str, wave: Wave, cost: Usage, failure: Failure, *, is_over: bool) -> None:
         self._booked[key] = _Booked(wave, cost, is_failure=True)
         if not (is_over and failure.kind.is_data):  # else its line is still to be logged
             self.logged(key)
@@ -141,8 +138,7 @@ class BatchSender:
             return
         if booked.is_failure:
             self._book.failed(booked.wave, [key])
-        call = booked.wave.calls[key]
-        self._budget.settle(Spending(1, call.tokens, call.dollars), booked.cost)
+        self._budget.settle(booked.wave.calls[key].booking, booked.cost)
 
     @contextmanager
     def preparing(self) -> Iterator[None]:
@@ -179,7 +175,7 @@ class BatchSender:
         if longest is not None:
             return prompt_tokens + longest, estimated_dollars(model, prompt_tokens, longest)
         total = self._budget.total
-        calls = max(1, total.calls)
+        calls = max(1, total.attempts)
         dollars = estimated_dollars(model, prompt_tokens, 0)
         return max(prompt_tokens, total.tokens // calls), max(dollars, total.dollars / calls)
 

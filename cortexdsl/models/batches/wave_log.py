@@ -24,6 +24,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, NamedTuple
 
+from cortexdsl.core import Usage
 from cortexdsl.models.call_log.append_log import SCHEMA_VERSION, AppendLog, parse, whole_lines
 from cortexdsl.models.call_log.records import is_amount, is_count
 from cortexdsl.models.transports.interface import MOST_TOKENS
@@ -38,6 +39,11 @@ class WaveCall(NamedTuple):
     tokens: int
     dollars: float
     has_seed: bool
+
+    @property
+    def booking(self) -> Usage:
+        """The usage that was booked."""
+        return Usage(attempts=1, input_tokens=self.tokens, dollars=self.dollars)
 
 
 @dataclass(slots=True)

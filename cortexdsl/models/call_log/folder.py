@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from cortexdsl.core import Reply
+from cortexdsl.core import NO_USAGE, Reply, Usage
 from cortexdsl.models.call_log.append_log import AppendLog, line_number
-from cortexdsl.models.call_log.index import LogIndex, LogTotals, name_of
-from cortexdsl.models.call_log.records import CallSummary, read_call, reply_of, summary_of
+from cortexdsl.models.call_log.index import LogIndex, name_of
+from cortexdsl.models.call_log.records import read_call, reply_of, usage_of
 
 _HANDLES = 32
 _ROW_BITS = 40
@@ -104,13 +104,13 @@ class LogFolder:
         if self._first.setdefault(name, place) != place:
             self._more.setdefault(name, []).append(place)
 
-    def add(self, number: int, reply: Reply, summary: CallSummary, offset: int, length: int) -> None:
+    def add(self, number: int, reply: Reply, usage: Usage, offset: int, length: int) -> None:
         """Add a line that a writer of this process has just written."""
         row = len(self._logs[number])
         place = (number << _ROW_BITS) | row
         self._heard.keep(place, reply)
-        self._logs[number].append(summary, offset, length)
-        self._remember(name_of(summary.key), place)
+        self._logs[number].append(reply.key, usage, offset, length)
+        self._remember(name_of(reply.key), place)
         self._learned[number] = row + 1
 
     def find(self, key: str, own: int | None, *, errors_again: bool) -> dict[str, Any] | None:
@@ -183,7 +183,7 @@ class LogFolder:
         """Note that logs were brought to disk when they had these sizes."""
         self._synced.update(logs)
 
-    def totals(self, number: int) -> LogTotals:
+    def totals(self, number: int) -> Usage:
         """Add up one log."""
         return self._logs[number].totals()
 
@@ -271,14 +271,14 @@ class CallLogs:
         record = self._folder.find(key, self._number, errors_again=False)
         return None if record is None else str(record["error"])
 
-    def write(self, record: Mapping[str, Any]) -> tuple[Reply, CallSummary]:
-        """Append a line to the own log and to the index; return what it says."""
+    def write(self, record: Mapping[str, Any]) -> tuple[Reply, Usage]:
+        """Append a line to the own log and to the index; return its reply and its usage."""
         if self.writer is None or self._number is None:
             raise RuntimeError("these logs were opened to be read only")
         offset, length = self.writer.append(record)
-        reply, summary = reply_of(record), summary_of(record)
-        self._folder.add(self._number, reply, summary, offset, length - 1)
-        return reply, summary
+        reply, usage = reply_of(record), usage_of(record)
+        self._folder.add(self._number, reply, usage, offset, length - 1)
+        return reply, usage
 
     def grown(self) -> list[tuple[Path, int]]:
         """Return the logs of other jobs that were not brought to disk since they grew, with their sizes."""
@@ -288,9 +288,9 @@ class CallLogs:
         """Note that logs were brought to disk when they had these sizes."""
         self._folder.note_synced(logs)
 
-    def totals(self) -> LogTotals:
+    def totals(self) -> Usage:
         """Add up the own log."""
-        return LogTotals() if self._number is None else self._folder.totals(self._number)
+        return NO_USAGE if self._number is None else self._folder.totals(self._number)
 
     def __len__(self) -> int:
         return len(self._folder)

@@ -18,9 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cortexdsl.core import Usage
 from cortexdsl.files import append, open_to_write, write_file
 from cortexdsl.models.call_log.append_log import line_number, whole_lines
-from cortexdsl.models.call_log.records import CallSummary, summary_of_line
+from cortexdsl.models.call_log.records import usage_of_line
 
 _HEADER = b"cortexdsl call log index, version 2\n".ljust(64, b".")
 _ROW = struct.Struct("<16sQIIQQdII")
@@ -42,17 +43,6 @@ class LogEntry(NamedTuple):
     offset: int
     length: int
     is_error: bool
-
-
-class LogTotals(NamedTuple):
-    """Totals over the lines of a log: replies, failures, attempts, tokens and dollars."""
-
-    calls: int = 0
-    failed: int = 0
-    attempts: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    dollars: float = 0.0
 
 
 def name_of(key: str) -> bytes:
@@ -152,27 +142,27 @@ class LogIndex:
             line = file.read(before + entry.length + 1)
         if not line.endswith(b"\n") or line[:before] not in (b"", b"\n"):
             return False
-        summary = summary_of_line(line[before:-1])
-        return summary is not None and name_of(summary.key) == self.names(row, row + 1)[0]
+        logged = usage_of_line(line[before:-1])
+        return logged is not None and name_of(logged[0]) == self.names(row, row + 1)[0]
 
     def catch_up(self) -> None:
         """Read what the log holds beyond what is covered."""
         for offset, line in whole_lines(self.path, self.covered):
-            summary = summary_of_line(line)
-            if summary is None:
+            logged = usage_of_line(line)
+            if logged is None:
                 self.corrupt += 1
                 _say.warning(
                     "%s:%d: a corrupt line of the call log is skipped, and its call asked again",
                     self.path, line_number(self.path, offset),
                 )  # fmt: skip
             else:
-                self._add(summary, offset, len(line))
+                self._add(*logged, offset, len(line))
             self.covered = offset + len(line) + 1
 
-    def append(self, summary: CallSummary, offset: int, length: int) -> None:
+    def append(self, key: str, usage: Usage, offset: int, length: int) -> None:
         """Add the line that the log's writer has just written, `length` bytes without its end."""
         place = len(_HEADER) + len(self._rows)
-        row = self._add(summary, offset, length)
+        row = self._add(key, usage, offset, length)
         self.covered = offset + length + 1
         if self._file is not None:
             try:
@@ -180,11 +170,11 @@ class LogIndex:
             except OSError:  # a full disk: the next writer rebuilds the index
                 self.close()
 
-    def _add(self, summary: CallSummary, offset: int, length: int) -> bytes:
+    def _add(self, key: str, usage: Usage, offset: int, length: int) -> bytes:
         """Add an entry in memory; return it."""
         data = _DATA.pack(
-            name_of(summary.key), offset, length, summary.attempts,
-            summary.prompt_tokens, summary.completion_tokens, summary.dollars, summary.is_error,
+            name_of(key), offset, length, usage.attempts,
+            usage.input_tokens, usage.output_tokens, usage.dollars, usage.failed,
         )  # fmt: skip
         crc = zlib.crc32(data, self._crc)
         end = _CRC.pack(crc)
@@ -203,12 +193,13 @@ class LogIndex:
         names: list[bytes] = np.frombuffer(self._rows, _ROWS, rows, first * _ROW.size)["name"].tolist()
         return names
 
-    def totals(self) -> LogTotals:
+    def totals(self) -> Usage:
         """Add up all entries."""
         rows = np.frombuffer(self._rows, _ROWS)
         attempts, prompt, completion = (int(rows[name].sum()) for name in ("attempts", *_TOKENS))
         failed = int(rows["is_error"].sum())
-        return LogTotals(len(rows), failed, attempts, prompt, completion, float(rows["dollars"].sum()))
+        dollars = float(rows["dollars"].sum())
+        return Usage(len(rows), prompt, completion, dollars, attempts=attempts, failed=failed)
 
     def close(self) -> None:
         """Leave the index's file. May be called twice."""

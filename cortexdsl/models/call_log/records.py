@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Any
 
 from cortexdsl.checksums import LineState, line_state
-from cortexdsl.core import EMPTY, Call, Reply
+from cortexdsl.core import EMPTY, NO_USAGE, Call, Reply, Usage
 from cortexdsl.models.call_keys import plain
 from cortexdsl.models.call_log.append_log import SCHEMA_VERSION, parse
 from cortexdsl.models.endpoints.credentials import without_credentials
-from cortexdsl.models.endpoints.retry import NOTHING_LOST, LostAttempts
 from cortexdsl.models.transports.failures import Failure
-from cortexdsl.models.transports.interface import MOST_TOKENS, Raw, Usage
+from cortexdsl.models.transports.interface import MOST_TOKENS, Raw, TokenCounts
 
 _CHARACTERS_PER_TOKEN = 4
 _ALWAYS_COUNTED = ("prompt_tokens", "completion_tokens")
@@ -26,20 +24,6 @@ _HEAD = re.compile(
     rb'(?:, "cached_tokens": \d+)?(?:, "cache_write_tokens": \d+)?(?:, "cache_write_1h_tokens": \d+)?\}, '
     rb'"dollars": (null|[0-9][0-9.e+-]*), '
 )
-
-
-class CallSummary(NamedTuple):
-    """Index data of a log line: its key, whether it is a failure, and its cost.
-
-    If a server counted no tokens, four characters count as one, so that limits hold there, too.
-    """
-
-    key: str
-    is_error: bool
-    attempts: int
-    prompt_tokens: int
-    completion_tokens: int
-    dollars: float
 
 
 def call_record(
@@ -53,14 +37,14 @@ def call_record(
     error: str | None = None,
     dollars: float | None = None,
     failure: Failure | None = None,
-    lost: LostAttempts = NOTHING_LOST,
+    lost: Usage = NO_USAGE,
 ) -> dict[str, Any]:
     """Return one line of the call log.
 
     `parameters` are the model's options and `api_base` is the address as the spec writes it; with the messages and the
-    seed they make the key. `usage` has counts of the provider's cache if the server gives them (`Usage`). `dollars` is
-    the cost of the call if its price is known. For a failure both are those of its last attempt. `lost` sums up the
-    failed attempts before that are billed, if there are any. `retries` counts all of them by kind. `reasoning`,
+    seed they make the key. `usage` has counts of the provider's cache if the server gives them. `dollars` is the cost
+    of the call if its price is known. For a failure both are those of its last attempt. `lost` sums up the failed
+    attempts before that are billed, if there are any. `retries` counts all of them by kind. `reasoning`,
     `reasoning_tokens` and `tokens` (of each its characters and log-probability) come last, if there are any. Text is
     written with JSON's escapes, so that NUL characters and lone surrogates are restored as they were.
     """
@@ -72,7 +56,7 @@ def call_record(
         "retries": {kind: retries[kind] for kind in sorted(retries)},
         "usage": _usage(raw.usage if raw is not None else _usage_of_failure(failure)),
         "dollars": dollars,
-        **({"lost": asdict(lost)} if lost.attempts else {}),
+        **({"lost": _lost(lost)} if lost.attempts else {}),
         "seconds": round(seconds, 4),
         "finish_reason": raw.finish_reason if raw is not None else None,
         "seed_refused": raw.seed_refused if raw is not None else False,
@@ -95,14 +79,23 @@ def call_record(
     return record
 
 
-def _usage_of_failure(failure: Failure | None) -> Usage:
+def _lost(lost: Usage) -> dict[str, Any]:
+    return {
+        "attempts": lost.attempts,
+        "prompt_tokens": lost.input_tokens,
+        "completion_tokens": lost.output_tokens,
+        "dollars": lost.dollars,
+    }
+
+
+def _usage_of_failure(failure: Failure | None) -> TokenCounts:
     """Return the counts of a failed attempt: no tokens if the model has not worked, unknown if nobody counted."""
     if failure is None or failure.may_have_cost or failure.usage.prompt_tokens is not None:
-        return Usage() if failure is None else failure.usage
-    return Usage(0, 0)
+        return TokenCounts() if failure is None else failure.usage
+    return TokenCounts(0, 0)
 
 
-def _usage(usage: Usage) -> dict[str, int | None]:
+def _usage(usage: TokenCounts) -> dict[str, int | None]:
     """Return the counts of a call; those of a provider's cache only if the server counts them."""
     counts = usage._asdict()
     return {name: count for name, count in counts.items() if count is not None or name in _ALWAYS_COUNTED}
@@ -157,8 +150,8 @@ def read_call(line: bytes) -> dict[str, Any] | None:
     return record if is_ours or _is_call(record) else None
 
 
-def summary_of_line(line: bytes) -> CallSummary | None:
-    """Return the summary of a line, or None if it is corrupt; a line with a valid checksum is not parsed.
+def usage_of_line(line: bytes) -> tuple[str, Usage] | None:
+    """Return the key and the usage of a line, or None if it is corrupt; a line with a valid checksum is not parsed.
 
     Raises
     ------
@@ -169,15 +162,17 @@ def summary_of_line(line: bytes) -> CallSummary | None:
     if found is not None and line_state(line) is LineState.WHOLE:
         key, error, attempts, prompt, completion, dollars = found.groups()
         cost = 0.0 if dollars == b"null" else float(dollars)
-        return CallSummary(
-            key.decode("utf-8", "replace"), error != b"null", int(attempts), int(prompt), int(completion), cost
-        )
+        usage = Usage(1, int(prompt), int(completion), cost, attempts=int(attempts), failed=int(error != b"null"))
+        return key.decode("utf-8", "replace"), usage
     record = read_call(line)
-    return None if record is None else summary_of(record)
+    return None if record is None else (record["key"], usage_of(record))
 
 
-def summary_of(record: Mapping[str, Any]) -> CallSummary:
-    """Return the summary of a record."""
+def usage_of(record: Mapping[str, Any]) -> Usage:
+    """Return the usage of a call by its record, with that of its failed attempts.
+
+    If a server counted no tokens, four characters count as one, so that limits hold there, too.
+    """
     prompt, completion = paid_tokens(record)
     lost = record.get("lost") or {}
     if prompt is None:
@@ -185,10 +180,9 @@ def summary_of(record: Mapping[str, Any]) -> CallSummary:
     if completion is None:
         written = sum(len(record.get(part) or "") for part in ("reply", "reasoning"))
         completion = written // _CHARACTERS_PER_TOKEN + lost.get("completion_tokens", 0)
-    dollars = paid_dollars(record) or 0.0
-    return CallSummary(
-        record["key"], record.get("error") is not None, record.get("attempts") or 1, prompt, completion, dollars
-    )
+    is_failure = record.get("error") is not None
+    dollars, attempts = paid_dollars(record) or 0.0, record.get("attempts") or 1
+    return Usage(1, prompt, completion, dollars, attempts=attempts, failed=int(is_failure))
 
 
 def estimated_tokens(messages: Any) -> int:
@@ -208,7 +202,7 @@ def _is_call(record: Mapping[str, Any]) -> bool:
         return False
     if usage is not None and not isinstance(usage, dict):
         return False
-    counted = ((usage or {}).get(name) for name in Usage._fields)
+    counted = ((usage or {}).get(name) for name in TokenCounts._fields)
     dollars, attempts = record.get("dollars"), record.get("attempts", 1)
     return (
         all(count is None or is_count(count, MOST_TOKENS) for count in counted)

@@ -13,10 +13,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
+from cortexdsl.core import NO_USAGE, Usage
 from cortexdsl.files import write_file
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
-from cortexdsl.models.transports.interface import Usage
 
 T = TypeVar("T")
 PROBE_SECONDS = 5.0
@@ -81,43 +81,10 @@ class Runtime:
     now: Callable[[], float] = time.time
 
 
-@dataclass(frozen=True, slots=True)
-class LostAttempts:
-    """Attempts that the provider counted tokens for, and that brought no reply: they are billed.
-
-    Attributes
-    ----------
-    attempts, prompt_tokens, completion_tokens : int
-    dollars : float
-        Of those whose price is known.
-    """
-
-    attempts: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    dollars: float = 0.0
-
-    def and_one(self, usage: Usage, dollars: float | None) -> LostAttempts:
-        """Return the attempts with one more, if its tokens were counted."""
-        if not (usage.prompt_tokens or usage.completion_tokens):
-            return self
-        return LostAttempts(
-            self.attempts + 1,
-            self.prompt_tokens + (usage.prompt_tokens or 0),
-            self.completion_tokens + (usage.completion_tokens or 0),
-            self.dollars + (dollars or 0.0),
-        )
-
-
-NOTHING_LOST = LostAttempts()
-
-
 class RetriesExhausted(Exception):  # noqa: N818 (carries the failure that counts)
     """The last failure of a request, the number of attempts, and the failures before it by kind."""
 
-    def __init__(
-        self, failure: Failure, attempts: int, retries: Mapping[str, int], lost: LostAttempts = NOTHING_LOST
-    ) -> None:
+    def __init__(self, failure: Failure, attempts: int, retries: Mapping[str, int], lost: Usage = NO_USAGE) -> None:
         self.failure, self.attempts, self.retries, self.lost = failure, attempts, retries, lost
         super().__init__(str(failure))
 
@@ -134,15 +101,15 @@ class AttemptResult(Generic[T]):
         Of the last attempt, without time in the client's own queue.
     retries : mapping of kind to count
         Failures of the attempts before it; together `attempts - 1`.
-    lost : LostAttempts
-        Those of them that are billed.
+    lost : Usage
+        Of those of them that the provider counted tokens for: they are billed.
     """
 
     value: T
     attempts: int
     seconds: float
     retries: Mapping[str, int]
-    lost: LostAttempts = NOTHING_LOST
+    lost: Usage = NO_USAGE
 
 
 class FirstCall:

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from cortexdsl.core import Floats, Model
+from cortexdsl.core import Floats, Model, Usage
 from cortexdsl.errors import ModelError
 from cortexdsl.models.budget import EMBEDDINGS
 from cortexdsl.models.call_keys import KEY_LENGTH, plain
@@ -28,8 +28,7 @@ from cortexdsl.models.call_log.records import estimated_tokens
 from cortexdsl.models.client import Client
 from cortexdsl.models.endpoints.credentials import without_credentials
 from cortexdsl.models.sender import Request
-from cortexdsl.models.spending import Spending
-from cortexdsl.models.transports.interface import Usage
+from cortexdsl.models.transports.interface import TokenCounts
 from cortexdsl.models.transports.litellm import embed as litellm_embed
 from cortexdsl.models.transports.prices import dollars_of, estimated_dollars
 
@@ -143,13 +142,13 @@ class EmbeddingCalls:
         texts = list(missing.values())
         estimated = estimated_tokens([{"content": text} for text in texts])
 
-        def cost(found: tuple[list[Floats], int | None]) -> Spending:
+        def cost(found: tuple[list[Floats], int | None]) -> Usage:
             counted = estimated if found[1] is None else found[1]
-            return Spending(1, counted, estimated_dollars(model, counted, 0))
+            return Usage(attempts=1, input_tokens=counted, dollars=estimated_dollars(model, counted, 0))
 
         request = Request(model, lambda address, key: self._embed(model, texts, address, key), estimated, cost)
         vectors, tokens = (await self._client.send(request)).value
-        dollars = dollars_of(model, Usage(tokens)) if tokens is not None else None
+        dollars = dollars_of(model, TokenCounts(tokens)) if tokens is not None else None
         for number, (key, vector) in enumerate(zip(missing, vectors, strict=True)):
             stored = np.asarray(vector, dtype="<f4").tobytes()
             self._keep(key, model, missing[key], stored, *((1, tokens, dollars) if number == 0 else (0, 0, 0.0)))

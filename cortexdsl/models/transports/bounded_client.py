@@ -34,8 +34,7 @@ _CLIENTS = "async_httpx_client"
 class BoundedTransport(httpx.AsyncBaseTransport):
     """Reads no body beyond what a reply can be, and refuses redirects, web pages and errors inside status 200.
 
-    A failure that is raised here comes back as the cause of one of litellm's exceptions, in which `from_exception` finds
-    it.
+    A failure that is raised here comes back as the cause of one of litellm's exceptions: `from_exception` finds it.
 
     Parameters
     ----------

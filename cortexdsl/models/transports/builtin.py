@@ -18,7 +18,7 @@ from cortexdsl.models.solver.prompts import read_prompt
 from cortexdsl.models.solver.replies import SolverSettings, decide, malform, solver_settings, speak
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
-from cortexdsl.models.transports.interface import Raw, TransportType, Usage, wire_seed
+from cortexdsl.models.transports.interface import Raw, TokenCounts, TransportType, wire_seed
 
 SOLVER = "builtin/solver"
 _PIECE = re.compile(r"\w+|[^\w\s]")
@@ -67,7 +67,7 @@ def solve(messages: Sequence[Message], seed: int, options: Mapping[str, Any]) ->
     text, finish_reason = speak(prompt, decision, settings, rng), "stop"
     if rng.random() < settings.malformed:
         text, finish_reason = malform(text, rng)
-    usage = Usage(sum(count_tokens(message["content"]) for message in messages), count_tokens(text))
+    usage = TokenCounts(sum(count_tokens(message["content"]) for message in messages), count_tokens(text))
     return Raw(text, finish_reason, usage)
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from cortexdsl.core import TOOL_CALLED, Tokens, separated
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import NO_COMPLETION, Failure
-from cortexdsl.models.transports.interface import MOST_TOKENS, Raw, Usage
+from cortexdsl.models.transports.interface import MOST_TOKENS, Raw, TokenCounts
 
 _CACHE_READS = ("cache_read_input_tokens", "prompt_cache_hit_tokens")
 """Names for the tokens of a prompt that a provider read from its cache: Anthropic's and DeepSeek's."""
@@ -72,7 +72,7 @@ def completion(message: Any, finish_reason: Any, usage: Any, *, seed_refused: bo
         Malformed if the content is not a text, or a call of a tool replaces it; content filter if a refusal replaces
         it; transient if the server broke it off.
     """
-    field, counts = _reader(message), usage_of(usage)
+    field, counts = _reader(message), token_counts(usage)
     content, chunks = _content(field("content"))
     if content is None or (isinstance(content, str) and not content.strip()):
         refusal = field("refusal") or _reader(field("provider_specific_fields"))("refusal")  # litellm's
@@ -119,7 +119,7 @@ def _content(content: Any) -> tuple[Any, str]:
     return "".join(texts), "".join(thoughts)
 
 
-def usage_of(said: Any) -> Usage:
+def token_counts(said: Any) -> TokenCounts:
     """Return the counts of a `usage`, by the names that each provider gives them.
 
     Parameters
@@ -129,7 +129,7 @@ def usage_of(said: Any) -> Usage:
     """
     field = _reader(said)
     detail = _reader(field("prompt_tokens_details"))
-    return Usage(
+    return TokenCounts(
         _first(field("prompt_tokens")),
         _first(field("completion_tokens")),
         _first(detail("cached_tokens"), *map(field, _CACHE_READS)),

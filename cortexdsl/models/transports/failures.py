@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cortexdsl.models.transports.failure_kinds import NO_STATUS, FailureKind, ServerError, kind_by_rules
-from cortexdsl.models.transports.interface import Usage
+from cortexdsl.models.transports.interface import TokenCounts
 from cortexdsl.models.transports.rate_headers import retry_after
 
 LONGEST_EXCERPT = 300
@@ -37,7 +37,7 @@ class Failure(Exception):  # noqa: N818 (it says what happened; the client decid
         Whether a request was sent; not if the first call to the model had shown that it would be refused.
     refused : str
         The parameter that the request was refused for, if the call can be sent without it: it is sent again at once.
-    usage : Usage
+    usage : TokenCounts
         Tokens that the server counted for an attempt that brought no reply.
     may_have_cost : bool
         The model has worked, or may have: the attempt is charged with its prompt if no tokens were counted.
@@ -52,7 +52,7 @@ class Failure(Exception):  # noqa: N818 (it says what happened; the client decid
         *,
         retry_after: float | None = None,
         is_certain: bool = False,
-        usage: Usage = Usage(),  # noqa: B008 (frozen)
+        usage: TokenCounts = TokenCounts(),  # noqa: B008 (frozen)
         may_have_cost: bool | None = None,
         reasoning: str = "",
     ) -> None:

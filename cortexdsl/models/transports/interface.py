@@ -25,8 +25,8 @@ WEIGHTS_OPTION = "weights"
 """The option of a model that holds the digest of its files."""
 
 
-class Usage(NamedTuple):
-    """The tokens of one call as the server counted them; None if it did not report a count.
+class TokenCounts(NamedTuple):
+    """The tokens of one attempt as the server counted them; None if it did not report a count.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Usage(NamedTuple):
     cache_write_1h_tokens: int | None = None
 
 
-NO_USAGE = Usage()
+NO_COUNTS = TokenCounts()
 """That of a server that reports none."""
 
 
@@ -58,7 +58,7 @@ class Raw:
     text : str
         Without the reasoning.
     finish_reason : str or None
-    usage : Usage
+    usage : TokenCounts
     seed_refused : bool
         The provider takes no seed, so the call was sent without one.
     reasoning : str
@@ -73,7 +73,7 @@ class Raw:
 
     text: str
     finish_reason: str | None
-    usage: Usage = NO_USAGE
+    usage: TokenCounts = NO_COUNTS
     seed_refused: bool = False
     reasoning: str = ""
     reasoning_tokens: int | None = None

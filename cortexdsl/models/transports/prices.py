@@ -16,7 +16,7 @@ from typing import Any
 
 from cortexdsl.core import Model, Price
 from cortexdsl.models.transports.caching import FEWEST_TOKENS
-from cortexdsl.models.transports.interface import Usage
+from cortexdsl.models.transports.interface import TokenCounts
 from cortexdsl.models.transports.registry import runs_here, transport_type
 
 PRICE_REMEDY = "write price: {input: DOLLARS, output: DOLLARS}  # per million tokens, from the provider's page"
@@ -138,13 +138,13 @@ def has_price(model: Model) -> bool:
     return runs_here(model) or known_price(model) is not None
 
 
-def dollars_of(model: Model, usage: Usage, billed: float | None = None) -> float | None:
+def dollars_of(model: Model, usage: TokenCounts, billed: float | None = None) -> float | None:
     """Return the dollars of a call; None if its model has no known price, or the server counted no tokens.
 
     Parameters
     ----------
     model : Model
-    usage : Usage
+    usage : TokenCounts
     billed : float or None
         What the reply says it cost. It counts for OpenRouter alone: each call is served by a provider that OpenRouter
         chooses, at that provider's price.
@@ -157,7 +157,7 @@ def dollars_of(model: Model, usage: Usage, billed: float | None = None) -> float
     return price.dollars(*(count or 0 for count in usage))
 
 
-def saved_by_cache(model: Model, usage: Usage) -> float:
+def saved_by_cache(model: Model, usage: TokenCounts) -> float:
     """Return the dollars that the provider's cache saved in a call; below 0 if it was written and not read."""
     price = known_price(model)
     if price is None or not (usage.cached_tokens or usage.cache_write_tokens):

@@ -23,7 +23,7 @@ from cortexdsl.import_path import python_command
 from cortexdsl.models.transports.calculator import NoNumberError, value_of, written
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
-from cortexdsl.models.transports.interface import LARGEST_REPLY, Raw, TransportType, Usage
+from cortexdsl.models.transports.interface import LARGEST_REPLY, Raw, TokenCounts, TransportType
 
 TOOL = "tool"
 CALCULATOR, SEARCH, PYTHON = f"{TOOL}/calculator", f"{TOOL}/search", f"{TOOL}/python"
@@ -64,7 +64,7 @@ class ToolTransport:
             reply = await self._functions[str(options["function"])](text)
         else:
             raise Failure(FailureKind.NOT_FOUND, f"there is no tool {call.model.model!r}")
-        return Raw(reply, "stop", Usage(0, 0))
+        return Raw(reply, "stop", TokenCounts(0, 0))
 
     async def _search(self, text: str, source: str, top: int) -> str:
         found = [

@@ -73,9 +73,9 @@ def rehearse_plan(plan: Plan) -> tuple[CostEstimate, dict[str, CostEstimate]]:
         sample = _sample(task, len(plan.cells))
         factor = plan.replicates * len(task.questions) / max(1, len(sample))
         for name, estimate in asyncio.run(_rehearse_task(plan, task, sample, lengths)).items():
-            by_cell[name] += estimate.times(factor)
+            by_cell[name] += estimate * factor
         if plan.is_judged(label):
-            judge = _rehearse_judge(plan, task, sample, lengths).times(factor * len(plan.cells))
+            judge = _rehearse_judge(plan, task, sample, lengths) * (factor * len(plan.cells))
             by_cell[JUDGE] = by_cell.get(JUDGE, CostEstimate()) + judge
     for (name, _), estimate in rehearse_whatifs(plan, plan.whatifs).items():
         by_cell[WHAT_IF.format(name)] = by_cell.get(WHAT_IF.format(name), CostEstimate()) + estimate
@@ -94,7 +94,7 @@ def rehearse_whatifs(plan: Plan, whatifs: Sequence[Whatif]) -> dict[tuple[str, W
         sample = _sample(task, len(plan.cells))
         factor = plan.replicates * len(task.questions) / max(1, len(sample))
         for key, estimate in asyncio.run(_rehearse_whatifs(plan, task, sample, whatifs, lengths)).items():
-            estimates[key] = estimates.get(key, CostEstimate()) + estimate.times(factor)
+            estimates[key] = estimates.get(key, CostEstimate()) + estimate * factor
     return estimates
 
 
@@ -126,7 +126,7 @@ async def _rehearse_phase(
     shared = len(seen & rehearsal.calls.keys())
     seen.update(rehearsal.calls)
     estimate = estimate_of(tuple(rehearsal.calls.values()), shared)
-    return estimate.times(len(task.questions) / len(sample))
+    return estimate * (len(task.questions) / len(sample))
 
 
 async def _rehearse_whatifs(

@@ -112,7 +112,8 @@ def both_ways(plan: Plan, total: CostEstimate) -> list[str]:
     calls = total.calls - total.shared_calls
     single = calls * SECONDS_PER_CALL / plan.limits.connections / 3600.0
     return [
-        f"In batches: {_dollars(total.dollars)}; at most {waves} waves, one after the other, if all jobs run at once.",
+        f"In batches: {_dollars(total.total_dollars)}; at most {waves} waves, one after the other, if all jobs run at "
+        "once.",
         f"    About {waves * USUAL_HOURS:,.0f} h if each takes an hour, as most do; at most "
         f"{waves * MOST_HOURS:,.0f} h, because a batch expires after 24.",
         f"By single calls: {_dollars(total.ordinary_dollars)}; about {_hours(single)}, at {SECONDS_PER_CALL:g} s a "

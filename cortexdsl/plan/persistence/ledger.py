@@ -353,7 +353,7 @@ def is_experiment(layout: Layout) -> bool:
 def has_calls(layout: Layout) -> bool:
     """Return whether there is a call log or a record that is not empty, or a tally with calls."""
     files = (path for stage in ("calls", "debates") for path in Path(layout.root, stage).rglob("*.jsonl"))
-    return any(path.stat().st_size for path in files) or spent_so_far(Path(layout.spent)).calls > 0
+    return any(path.stat().st_size for path in files) or spent_so_far(Path(layout.spent)).attempts > 0
 
 
 def _opened(layout: Layout) -> Ledger:

@@ -14,7 +14,7 @@ from typing import Any
 
 from cortexdsl.checksums import LineState, line_state
 from cortexdsl.errors import DataError
-from cortexdsl.models.call_log.records import summary_of_line
+from cortexdsl.models.call_log.records import usage_of_line
 from cortexdsl.numbers import counted
 from cortexdsl.plan.layout import Layout
 from cortexdsl.plan.persistence.file_entries import below_root, is_log, is_page, is_sealed
@@ -115,7 +115,7 @@ def lines_in_words(path: Path, most: int = 3) -> str:
 
 def _is_damaged(line: bytes, *, is_calls: bool) -> bool:
     if is_calls:
-        return not line.endswith(b"\n") or summary_of_line(line[:-1]) is None
+        return not line.endswith(b"\n") or usage_of_line(line[:-1]) is None
     return line_state(line) is LineState.BROKEN or not line.endswith(b"}\n")
 
 

@@ -15,7 +15,7 @@ import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +36,7 @@ from cortexdsl.core import (
     Reads,
     Render,
     Reply,
+    Usage,
     Without,
 )
 from cortexdsl.engine.placebo import draw_other_question
@@ -138,64 +139,37 @@ def filler_text(key: str, tokens: int) -> str:
     return (text * (tokens * CHARACTERS_PER_TOKEN // len(text) + 1))[: tokens * CHARACTERS_PER_TOKEN]
 
 
-@dataclass(frozen=True, slots=True)
-class CostEstimate:
-    """The cost of calls. `shared_calls` are those that another cell makes, too: they are sent once.
+@dataclass(frozen=True)
+class CostEstimate(Usage):
+    """The usage of calls before they are made. `dollars` takes no token for cached.
 
-    `dollars` is None if a model has no known price, and takes no token for cached. Of the input tokens at most
-    `cached_tokens` can come from providers' caches, which saves at most `saved` dollars. If none of them does, what was
-    written into caches costs `surcharge` dollars more.
-    `ordinary_dollars` is what the same calls cost if no model is asked in batches.
+    Attributes
+    ----------
+    shared_calls : int
+        Calls that another cell makes, too: they are sent once.
+    surcharge : float
+        At most `cached_tokens` of the input tokens can come from providers' caches, which saves at most `saved`
+        dollars. If none of them does, writing into the caches costs this much more.
+    ordinary_dollars : float
+        Cost of the same calls if no model is asked in batches.
     """
 
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    dollars: float | None = 0.0
     shared_calls: int = 0
-    cached_tokens: int = 0
-    saved: float = 0.0
     surcharge: float = 0.0
-    ordinary_dollars: float | None = 0.0
-
-    def __add__(self, other: CostEstimate) -> CostEstimate:
-        dollars = None if self.dollars is None or other.dollars is None else self.dollars + other.dollars
-        one, two = self.ordinary_dollars, other.ordinary_dollars
-        return CostEstimate(
-            self.calls + other.calls,
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            dollars,
-            self.shared_calls + other.shared_calls,
-            self.cached_tokens + other.cached_tokens,
-            self.saved + other.saved,
-            self.surcharge + other.surcharge,
-            None if one is None or two is None else one + two,
-        )
-
-    def times(self, factor: float) -> CostEstimate:
-        """Scale a sample's cost to all questions."""
-        return CostEstimate(
-            round(self.calls * factor),
-            round(self.input_tokens * factor),
-            round(self.output_tokens * factor),
-            None if self.dollars is None else self.dollars * factor,
-            round(self.shared_calls * factor),
-            round(self.cached_tokens * factor),
-            self.saved * factor,
-            self.surcharge * factor,
-            None if self.ordinary_dollars is None else self.ordinary_dollars * factor,
-        )
+    ordinary_dollars: float = 0.0
 
     def record(self) -> dict[str, Any]:
-        """Return the estimate as JSON values; those of caches only if there are some."""
-        values = asdict(self)
-        if self.ordinary_dollars == self.dollars:  # nothing is asked in batches
-            del values["ordinary_dollars"]
-        return values if self.cached_tokens else {name: values[name] for name in values if name not in _OF_CACHES}
-
-
-_OF_CACHES = ("cached_tokens", "saved", "surcharge")
+        """Return the estimate as JSON values; those of caches and batches only if there are some."""
+        names = ["shared_calls"]
+        names += ["cached_tokens", "saved", "surcharge"] if self.cached_tokens else []
+        names += ["ordinary_dollars"] if self.total_dollars not in (None, self.ordinary_dollars) else []
+        return {
+            "calls": self.calls,
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "dollars": self.total_dollars,
+            **{name: getattr(self, name) for name in names},
+        }
 
 
 @dataclass(slots=True)
@@ -330,49 +304,27 @@ class AgreeingRehearsal(Rehearsal):
 def estimate_of(calls: Sequence[CallLengths], shared: int = 0) -> CostEstimate:
     """Estimate the cost of calls; calls may be shared. Tools use no tokens."""
     by_models = [lengths for lengths in calls if not lengths.call.model.is_tool]
-    cached_tokens, saved, surcharge = cache_savings(lengths.call for lengths in by_models)
-    return CostEstimate(
-        cached_tokens=cached_tokens,
-        saved=saved,
-        surcharge=surcharge,
+    estimate = CostEstimate(
         calls=len(calls),
         input_tokens=sum(lengths.input_tokens for lengths in by_models),
         output_tokens=sum(lengths.output_tokens for lengths in by_models),
         dollars=_dollars(by_models),
+        unpriced=sum(not has_price(lengths.call.model) for lengths in by_models),
         shared_calls=shared,
         ordinary_dollars=_dollars(by_models, is_ordinary=True),
     )
+    return estimate + cache_savings(lengths.call for lengths in by_models)
 
 
-def _dollars(calls: Sequence[CallLengths], *, is_ordinary: bool = False) -> float | None:
+def _dollars(calls: Sequence[CallLengths], *, is_ordinary: bool = False) -> float:
     total = 0.0
     for call, input_tokens, output_tokens in calls:
         model = replace(call.model, transport=None) if is_ordinary and call.model.is_batched else call.model
-        if not has_price(model):
-            return None
         total += estimated_dollars(model, input_tokens, output_tokens)
     return total
 
 
-class CacheSavings(NamedTuple):
-    """What caches can save at most.
-
-    Attributes
-    ----------
-    tokens : int
-        Tokens of prompts that can come from caches.
-    saved : float
-        Dollars, if all of these tokens do.
-    surcharge : float
-        Dollars that writing costs, if none of them does.
-    """
-
-    tokens: int
-    saved: float
-    surcharge: float
-
-
-def cache_savings(calls: Iterable[Call]) -> CacheSavings:
+def cache_savings(calls: Iterable[Call]) -> CostEstimate:
     """Return what caches can save: at best each shared beginning is written once, and read by every other call."""
     tokens, saved, surcharge = 0, 0.0, 0.0
     written: set[tuple[str, str]] = set()
@@ -394,4 +346,4 @@ def cache_savings(calls: Iterable[Call]) -> CacheSavings:
         else:
             written.add((model.name, beginning))
             saved -= writing
-    return CacheSavings(tokens, saved, surcharge)
+    return CostEstimate(cached_tokens=tokens, saved=saved, surcharge=surcharge)

@@ -122,7 +122,7 @@ def _spending_table(by_cell: Mapping[str, TallySum], total: TallySum) -> Table:
         return count(title, name, lambda row: row[1].calls.get(name, 0))
 
     def tokens(title: str, name: str) -> Field[tuple[str, TallySum]]:
-        return count(title, name, lambda row: getattr(row[1], name))
+        return count(title, name, lambda row: getattr(row[1].usage, name))
 
     rows = [*by_cell.items(), *([("all", total)] if len(by_cell) > 1 else [])]
     fields = [
@@ -133,10 +133,14 @@ def _spending_table(by_cell: Mapping[str, TallySum], total: TallySum) -> Table:
         calls("Retried", "retried"),
         tokens("Tokens in", "input_tokens"),
         tokens("Tokens out", "output_tokens"),
-        *([tokens("Cached", "cached_tokens")] if total.cached_tokens > 0 else []),
+        *([tokens("Cached", "cached_tokens")] if total.usage.cached_tokens > 0 else []),
         column("Dollars", "dollars", lambda row: _dollars(row[1])),
-        *([column("Saved", "saved", lambda row: _saved(row[1]))] if total.saved else []),
-        column("Job time", "seconds", lambda row: TableEntry(duration(row[1].seconds), (round(row[1].seconds, 1),))),
+        *([column("Saved", "saved", lambda row: _saved(row[1]))] if total.usage.saved else []),
+        column(
+            "Job time",
+            "seconds",
+            lambda row: TableEntry(duration(row[1].usage.seconds), (round(row[1].usage.seconds, 1),)),
+        ),
     ]
     note = (
         "Calls that were sent to a model, over all runs; a shared call of the debates had been sent by another job. "
@@ -145,9 +149,9 @@ def _spending_table(by_cell: Mapping[str, TallySum], total: TallySum) -> Table:
     )
     if any(_dollars(own).text == SHARED for _, own in rows):
         note += " Shared, of dollars: other cells asked, and paid for, all the calls of this one."
-    if total.cached_tokens > 0:
+    if total.usage.cached_tokens > 0:
         note += " Cached: tokens of prompts that providers read from their caches, which cost less."
-    if total.saved:
+    if total.usage.saved:
         note += " Saved: what the caches saved, in dollars, after what writing into them cost."
     return tabulate("spent", "What the run asked, and what that cost.", fields, rows, note)
 
@@ -156,13 +160,13 @@ def _dollars(own: TallySum) -> TableEntry:
     """Return what was paid: nothing is not a price if other cells have paid, or no price is known."""
     if own.calls.get("shared") and not own.calls.get("asked"):
         return TableEntry(SHARED, (0.0,))
-    if not own.is_priced and not own.dollars:
+    if not own.usage.is_priced and not own.usage.dollars:
         return TableEntry(NOTHING, (None,))
-    return TableEntry(f"{in_dollars(own.dollars)}{'' if own.is_priced else ' +'}", (own.dollars,))
+    return TableEntry(f"{in_dollars(own.usage.dollars)}{'' if own.usage.is_priced else ' +'}", (own.usage.dollars,))
 
 
 def _saved(own: TallySum) -> TableEntry:
-    return TableEntry(f"{own.saved:,.2f}", (own.saved,))
+    return TableEntry(f"{own.usage.saved:,.2f}", (own.usage.saved,))
 
 
 def _attempt_table(by_cell: Mapping[str, TallySum]) -> Table | None:
@@ -192,14 +196,14 @@ def _elapsed(tallies: Sequence[JobTally]) -> str:
     before that moment.
     """
     total, end = 0.0, float("-inf")
-    for begin, updated in sorted((max(one.began, one.updated - one.seconds), one.updated) for one in tallies):
+    for begin, updated in sorted((max(one.began, one.updated - one.usage.seconds), one.updated) for one in tallies):
         total += max(0.0, updated - max(begin, end))
         end = max(end, updated)
     return duration(total)
 
 
 def _brief(total: TallySum, tallies: Sequence[JobTally]) -> str:
-    dollars = f"{in_dollars(total.dollars)} dollars, " if total.dollars else ""
+    dollars = f"{in_dollars(total.usage.dollars)} dollars, " if total.usage.dollars else ""
     return f"{counted(total.calls.get('asked', 0), 'call')}, {dollars}{_elapsed(tallies)}"
 
 
@@ -207,10 +211,11 @@ def _sentence(total: TallySum, tallies: Sequence[JobTally]) -> str:
     asked = total.calls.get("asked", 0)
     parts = [
         f"{counted(asked, 'call was', 'calls were')} sent"
-        f" ({number(total.input_tokens, 1)} tokens in, {number(total.output_tokens, 1)} out)"
+        f" ({number(total.usage.input_tokens, 1)} tokens in, {number(total.usage.output_tokens, 1)} out)"
     ]
-    if total.dollars:
-        parts.append(f"for {in_dollars(total.dollars)} dollars" + ("" if total.is_priced else " and what had no price"))
+    if total.usage.dollars:
+        unknown = "" if total.usage.is_priced else " and what had no price"
+        parts.append(f"for {in_dollars(total.usage.dollars)} dollars{unknown}")
     said = f"{' '.join(parts)}, in {_elapsed(tallies)}."
     if shared := total.calls.get("shared", 0):
         share = 100 * shared / (shared + asked)
@@ -377,7 +382,7 @@ def savings_table(used: DebateUsage, sent: TallySum, starts: Sequence[ServerRun]
     asked, cached = sent.calls.get("asked", 0), sum(one.counts["cached_tokens"] or 0 for one in starts)
     rows: list[tuple[str, int | None, int | None]] = [("Read by models in the debates", used.calls, tokens)]
     if asked < used.calls:
-        spared = None if tokens is None else max(0, tokens - sent.input_tokens)
+        spared = None if tokens is None else max(0, tokens - sent.usage.input_tokens)
         rows.append(("Asked once for several cells", used.calls - asked, spared))
     if cached and used.calls:
         rows.append(("Found in a server's prefix cache", None, cached))

@@ -169,7 +169,7 @@ def test_a_kill_pays_once_and_leaves_the_records_as_they_are(
     spent = spent_so_far(tmp_path / "spent")
     # The booking of a call that was killed between its line and its settlement stays: never too little is counted.
     most = 1 if moment == ("after line", 4) else 0
-    assert spent.calls == CALLS
+    assert spent.attempts == CALLS
     assert 60 * CALLS <= spent.tokens <= 60 * CALLS + most * 200
 
 

@@ -144,7 +144,7 @@ def test_single_failures_are_what_they_are_elsewhere(
     assert (replies[2].error or "").startswith(error or "")
     spent = spent_so_far(tmp_path / "spent")
     counted = 3 if error is None else 2
-    assert (spent.calls, spent.replies, spent.failed) == (2 + attempts, 3, error is not None)
+    assert (spent.attempts, spent.calls, spent.failed) == (2 + attempts, 3, error is not None)
     paid = sum(stub.known.paid.values())
     assert spent.tokens == 60 * paid or (counted == 2 and spent.tokens - 60 * paid in (0, 3, 4, 5))
 
@@ -200,7 +200,7 @@ def test_a_full_queue_is_tried_again_later_and_a_refused_file_ends_the_job(tmp_p
     with pytest.raises(ModelError, match="the batch was refused: refused: invalid_url"):
         time.run(scene("two"))
     spent = spent_so_far(tmp_path / "spent")
-    assert (spent.calls, spent.tokens) == (1, 60)
+    assert (spent.attempts, spent.tokens) == (1, 60)
     assert time.run(scene("two")).error is None
 
 
@@ -216,7 +216,7 @@ def test_a_wave_that_passes_a_limit_is_not_sent_at_all(tmp_path: Path) -> None:
     with pytest.raises(BudgetError, match=r"a batch of 10 calls may cost 4\d0 tokens, and of the limit of 400 0 are"):
         time.run(scene(10, Limits(tokens=400)))
     assert stub.sizes() == []
-    assert spent_so_far(tmp_path / "spent").calls == 0
+    assert spent_so_far(tmp_path / "spent").attempts == 0
     with pytest.raises(BudgetError, match="a batch of 10 calls may cost 10 calls"):
         time.run(scene(10, Limits(calls=9)))
     assert len(time.run(scene(10, Limits(tokens=500)))) == 10
@@ -390,7 +390,7 @@ def test_another_job_takes_the_reply_that_is_on_its_way(tmp_path: Path) -> None:
     assert time.run(scene("z", range(3))).counts.asked == 1
     assert stub.sizes() == [3, 1]
     spent = spent_so_far(tmp_path / "spent")
-    assert (spent.calls, spent.tokens) == (4, 240)
+    assert (spent.attempts, spent.tokens) == (4, 240)
 
 
 def test_a_failure_that_is_data_is_sent_anew_only_if_asked_again(tmp_path: Path) -> None:

@@ -23,14 +23,14 @@ from cortexdsl.models.call_log import folder as folder_module
 from cortexdsl.models.call_log.append_log import AppendLog
 from cortexdsl.models.call_log.folder import CallLogs, LogFolder
 from cortexdsl.models.call_log.records import call_record, reply_of
-from cortexdsl.models.transports.interface import Raw, Usage
+from cortexdsl.models.transports.interface import Raw, TokenCounts
 from tests.models.kit import call_of
 
 
 def write(logs: CallLogs, text: str, reply: str = "fine", error: str | None = None) -> str:
     call = call_of(text)
     key = call_key(call)
-    logs.write(call_record(key, call, Raw(reply, "stop", Usage(3, 2)), seconds=0.5, attempts=1, error=error))
+    logs.write(call_record(key, call, Raw(reply, "stop", TokenCounts(3, 2)), seconds=0.5, attempts=1, error=error))
     return key
 
 

@@ -20,7 +20,7 @@ from cortexdsl.models.call_log.append_log import AppendLog
 from cortexdsl.models.call_log.folder import CallLogs
 from cortexdsl.models.call_log.index import LogIndex
 from cortexdsl.models.call_log.records import call_record
-from cortexdsl.models.transports.interface import Raw, Usage
+from cortexdsl.models.transports.interface import Raw, TokenCounts
 from tests.models.kit import call_of
 
 
@@ -31,7 +31,7 @@ def fill(path: Path, count: int, prefix: str = "q") -> dict[str, str]:
     for number in range(count):
         call = call_of(f"{prefix} {number}")
         key = call_key(call)
-        raw = Raw(f"reply {number}", "stop", Usage(7, number))
+        raw = Raw(f"reply {number}", "stop", TokenCounts(7, number))
         logs.write(call_record(key, call, raw, seconds=0.1, attempts=1 + number % 2, dollars=0.5))
         replies[key] = f"reply {number}"
     logs.close()
@@ -175,12 +175,12 @@ def test_a_log_with_its_index_opens_without_being_read(tmp_path: Path, monkeypat
     path = tmp_path / "own.jsonl"
     replies = fill(path, 50)
     looked: list[bytes] = []
-    real = index_module.summary_of_line
-    monkeypatch.setattr(index_module, "summary_of_line", lambda line: looked.append(line) or real(line))
+    real = index_module.usage_of_line
+    monkeypatch.setattr(index_module, "usage_of_line", lambda line: looked.append(line) or real(line))
     logs = CallLogs(tmp_path, path)
     assert (len(logs), len(looked)) == (50, 2)
     totals = logs.totals()
-    assert (totals.calls, totals.attempts, totals.prompt_tokens, totals.completion_tokens, totals.dollars) == (
+    assert (totals.calls, totals.attempts, totals.input_tokens, totals.output_tokens, totals.dollars) == (
         50, 75, 350, 1225, 25.0,
     )  # fmt: skip
     logs.close()

@@ -14,7 +14,7 @@ from cortexdsl.models.client import open_client
 from cortexdsl.models.endpoints.refusals import REFUSALS_FILE
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
-from cortexdsl.models.transports.interface import Raw, Usage
+from cortexdsl.models.transports.interface import Raw, TokenCounts
 from cortexdsl.plan import compile_spec
 from tests.models.kit import Time, call_of
 
@@ -32,7 +32,7 @@ class Reasoner:
                 failure = Failure(FailureKind.BAD_REQUEST, f"Unsupported parameter: {name}")
                 failure.refused = name
                 raise failure
-        return Raw("Answer: 4", "stop", Usage(10, 5), seed_refused=True)
+        return Raw("Answer: 4", "stop", TokenCounts(10, 5), seed_refused=True)
 
     async def close(self) -> None:
         pass

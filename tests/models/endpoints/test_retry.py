@@ -19,7 +19,7 @@ from cortexdsl.models.endpoints.retry import Outages
 from cortexdsl.models.spending import spent_so_far
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
-from cortexdsl.models.transports.interface import Raw, Usage
+from cortexdsl.models.transports.interface import Raw, TokenCounts
 from tests.models.kit import Fake, Time, call_of, settle
 
 DEAD = Failure(FailureKind.TRANSIENT, "connection refused")
@@ -114,10 +114,10 @@ def test_a_server_that_dies_while_calls_are_on_their_way_is_waited_for(tmp_path:
             elif call.seed == 1:
                 time.now += 1
                 slow.set()
-                return Raw("fine", "stop", Usage(1, 1))
+                return Raw("fine", "stop", TokenCounts(1, 1))
             if time.now < 100:
                 raise Failure(FailureKind.TRANSIENT, "connection refused")
-            return Raw("back", "stop", Usage(1, 1))
+            return Raw("back", "stop", TokenCounts(1, 1))
 
         fake.send = send  # type: ignore[assignment]
         first, second = await job("only", tmp_path, fake, time, calls=2, wait=600.0)
@@ -140,7 +140,7 @@ def test_patience_does_not_run_out_while_a_call_waits_for_a_place(tmp_path: Path
                 raise Failure(FailureKind.TRANSIENT, "once")
             await settle()  # all others have come to the gate
             await time.sleep(1000)
-            return Raw("fine", "stop", Usage(1, 1))
+            return Raw("fine", "stop", TokenCounts(1, 1))
 
         fake.send = send  # type: ignore[assignment]
         allowed = Limits(connections=1)
@@ -248,7 +248,7 @@ def assert_all_is_told(root: Path, fake: Fake, seen: Counter[str]) -> None:
     [tally] = [json.loads(path.read_bytes()) for path in (root / "spent").glob("*.json")]
     assert Counter(tally["retries"]) + Counter(tally["failures"]) == seen
     assert tally["calls"]["asked"] + tally["calls"]["retried"] == len(fake.asked)
-    assert spent_so_far(root / "spent").calls == len(fake.asked)
+    assert spent_so_far(root / "spent").attempts == len(fake.asked)
 
 
 @pytest.mark.parametrize("kept", ["[]", "{", '{"fake": "x"}', "[" * 100_000])

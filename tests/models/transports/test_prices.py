@@ -15,7 +15,7 @@ import pytest
 from cortexdsl.cli.main import main
 from cortexdsl.core import Model, Price
 from cortexdsl.models.transports.completions import completion
-from cortexdsl.models.transports.interface import Usage
+from cortexdsl.models.transports.interface import TokenCounts
 from cortexdsl.models.transports.litellm import load
 from cortexdsl.models.transports.prices import dollars_of, has_price, known_price, listed_batch_price, listed_price
 
@@ -25,35 +25,35 @@ MESSAGE = {"content": "hi"}
 @pytest.mark.parametrize(
     ("usage", "counted"),
     [
-        ({"prompt_tokens": 100, "completion_tokens": 20}, Usage(100, 20)),
-        ({"prompt_tokens": 100, "prompt_tokens_details": {"cached_tokens": 60}}, Usage(100, None, 60)),
+        ({"prompt_tokens": 100, "completion_tokens": 20}, TokenCounts(100, 20)),
+        ({"prompt_tokens": 100, "prompt_tokens_details": {"cached_tokens": 60}}, TokenCounts(100, None, 60)),
         ({"prompt_tokens": 100, "cache_read_input_tokens": 60, "cache_creation_input_tokens": 30},
-         Usage(100, None, 60, 30)),
-        ({"prompt_tokens": 100, "prompt_cache_hit_tokens": 60, "prompt_cache_miss_tokens": 40}, Usage(100, None, 60)),
+         TokenCounts(100, None, 60, 30)),
+        ({"prompt_tokens": 100, "prompt_cache_hit_tokens": 60, "prompt_cache_miss_tokens": 40}, TokenCounts(100, None, 60)),
         ({"prompt_tokens": 100, "prompt_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 30}},
-         Usage(100, None, 0, 30)),
+         TokenCounts(100, None, 0, 30)),
         ({"prompt_tokens": 100, "prompt_tokens_details": {"cached_tokens": None}, "prompt_cache_hit_tokens": 60},
-         Usage(100, None, 60)),
+         TokenCounts(100, None, 60)),
     ],
     ids=["none", "OpenAI", "Anthropic", "DeepSeek", "OpenRouter", "two"],
 )  # fmt: skip
-def test_tokens_of_a_cache_are_read_by_whatever_name(usage: Mapping[str, Any], counted: Usage) -> None:
+def test_tokens_of_a_cache_are_read_by_whatever_name(usage: Mapping[str, Any], counted: TokenCounts) -> None:
     assert completion(MESSAGE, "stop", usage, seed_refused=False).usage == counted
 
 
 @pytest.mark.parametrize(
     ("price", "usage", "millionths"),
     [
-        (Price(3e-6, 15e-6, 0.3e-6, 3.75e-6), Usage(100, 20, 60, 30), 10 * 3 + 60 * 0.3 + 30 * 3.75 + 20 * 15),
-        (Price(3e-6, 15e-6), Usage(100, 20, 60, 30), 100 * 3 + 20 * 15),
-        (Price(3e-6, 15e-6, 0.0), Usage(100, 20, 60), 40 * 3 + 20 * 15),
-        (Price(3e-6, 15e-6, 0.3e-6), Usage(100, None, 600), 100 * 0.3),
-        (Price(3e-6, 15e-6), Usage(None, 20), None),
-        (Price(0.0, 0.0), Usage(), 0),
+        (Price(3e-6, 15e-6, 0.3e-6, 3.75e-6), TokenCounts(100, 20, 60, 30), 10 * 3 + 60 * 0.3 + 30 * 3.75 + 20 * 15),
+        (Price(3e-6, 15e-6), TokenCounts(100, 20, 60, 30), 100 * 3 + 20 * 15),
+        (Price(3e-6, 15e-6, 0.0), TokenCounts(100, 20, 60), 40 * 3 + 20 * 15),
+        (Price(3e-6, 15e-6, 0.3e-6), TokenCounts(100, None, 600), 100 * 0.3),
+        (Price(3e-6, 15e-6), TokenCounts(None, 20), None),
+        (Price(0.0, 0.0), TokenCounts(), 0),
     ],
     ids=["all", "no price of cached", "cached for nothing", "more cached than sent", "uncounted", "free"],
 )
-def test_a_bill_by_hand(price: Price, usage: Usage, millionths: float | None) -> None:
+def test_a_bill_by_hand(price: Price, usage: TokenCounts, millionths: float | None) -> None:
     dollars = dollars_of(Model("m", "openai/unknown", price=price), usage)
     assert dollars == (None if millionths is None else pytest.approx(millionths / 1e6, rel=1e-12))
 
@@ -72,7 +72,7 @@ def test_a_bill_by_hand(price: Price, usage: Usage, millionths: float | None) ->
 )
 def test_a_listed_model_costs_what_its_provider_says(model: str, millionths: float | None) -> None:
     """100 tokens of a prompt, 60 of them cached, and 20 of a reply, at the prices of the providers' pages."""
-    dollars = dollars_of(Model("m", model), Usage(100, 20, 60))
+    dollars = dollars_of(Model("m", model), TokenCounts(100, 20, 60))
     assert dollars == (None if millionths is None else pytest.approx(millionths / 1e6, rel=1e-9))
 
 

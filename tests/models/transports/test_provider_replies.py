@@ -11,7 +11,7 @@ import pytest
 from cortexdsl.core import Call, Model
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
-from cortexdsl.models.transports.interface import PLACEHOLDER_KEY, Raw, Usage
+from cortexdsl.models.transports.interface import PLACEHOLDER_KEY, Raw, TokenCounts
 from cortexdsl.models.transports.litellm import LitellmTransport
 from tests.models.transports.wires import WIRES, Served, serving
 
@@ -168,7 +168,7 @@ def test_a_reply(
     raw, _ = told(provider, 200, body, monkeypatch)
     assert isinstance(raw, Raw), raw
     assert (raw.text, raw.usage.prompt_tokens) == (SOLVED, 100)
-    said = {name: getattr(raw.usage if name in Usage._fields else raw, name) for name in fields}
+    said = {name: getattr(raw.usage if name in TokenCounts._fields else raw, name) for name in fields}
     assert said == fields
     assert raw.finish_reason == fields.get("finish_reason", "stop")
 

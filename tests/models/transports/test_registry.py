@@ -23,12 +23,12 @@ from tests.models.kit import call_of
 
 PARROT = """
 from cortexdsl.errors import InputError
-from cortexdsl.models.transports.interface import Raw, TransportType, Usage
+from cortexdsl.models.transports.interface import Raw, TransportType, TokenCounts
 
 
 class ParrotTransport:
     async def send(self, call, api_base, api_key):
-        return Raw(call.messages[-1]["content"], "stop", Usage(1, 1))
+        return Raw(call.messages[-1]["content"], "stop", TokenCounts(1, 1))
 
     async def close(self):
         pass
