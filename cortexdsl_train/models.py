@@ -11,8 +11,8 @@ from cortexdsl.core import Method, Model
 from cortexdsl.engine.methods import with_all_models
 from cortexdsl.errors import InputError, ModelError
 from cortexdsl.models.endpoints.credentials import Secrets
-from cortexdsl.models.probe import listed_models
 from cortexdsl.models.servers.addresses import read_addresses
+from cortexdsl.models.servers.pages import listed_models
 from cortexdsl.models.transports.interface import WEIGHTS_OPTION
 from cortexdsl.models.transports.registry import weights_of
 from cortexdsl.models.transports.wire import mask_url

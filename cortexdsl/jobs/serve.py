@@ -27,7 +27,8 @@ from cortexdsl.models.endpoints.credentials import Unset, unset_variables_of
 from cortexdsl.models.endpoints.redirects import redirected
 from cortexdsl.models.servers import processes as servers
 from cortexdsl.models.servers.addresses import write_addresses
-from cortexdsl.models.servers.monitor import ServedModel, ServerMonitor, ServerStart, engine_of
+from cortexdsl.models.servers.monitor import ServedModel, ServerMonitor, ServerStart
+from cortexdsl.models.servers.pages import engine_of
 from cortexdsl.models.shared_state import SharedState
 from cortexdsl.models.transports.registry import transport_type
 from cortexdsl.models.transports.wire import is_address

@@ -194,17 +194,17 @@ class Client:
                 refusals.learn(model, address, failure)
                 raise
 
+        raw: Raw | None = None
         failure: Failure | None = None
-        result: AttemptResult[Raw] | RetriesExhausted
         begun = self._clock()
         try:
             request = Request(
                 model, send, prompt_tokens, lambda raw: cost_of_reply(model, raw, prompt_tokens, is_new=is_new)
             )
             result = await (self._in_waves(key, call, request) if model.is_batched else self._at_once(request))
-            raw, seconds = result.value, result.seconds
+            raw, retries, seconds = result.value, result.retries, result.seconds
         except RetriesExhausted as exhausted:
-            result, failure, raw, seconds = exhausted, exhausted.failure, None, self._clock() - begun
+            failure, retries, seconds = exhausted.failure, exhausted.retries, self._clock() - begun
             self._raise_unless_data(model, exhausted)
             self.budget.spend(Usage(calls=int(is_new), failed=int(is_new)))
         record = call_record(
@@ -212,12 +212,12 @@ class Client:
             call,
             raw,
             seconds=seconds,
-            attempts=result.attempts,
-            retries=result.retries,
+            attempts=retries.attempts,
+            retries=retries.by_kind,
             error=f"{failure.kind.value}: {secrets.clean(failure.what)}" if failure else None,
             dollars=dollars_of_attempt(model, raw, failure),
             failure=failure,
-            lost=result.lost,
+            lost=retries.lost,
         )
         try:
             reply, usage = self.logs.write(record)

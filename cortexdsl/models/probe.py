@@ -12,8 +12,9 @@ from cortexdsl.core import Call, Model
 from cortexdsl.errors import ModelError
 from cortexdsl.models.endpoints.refusals import Refusals
 from cortexdsl.models.sender import check_reply
+from cortexdsl.models.servers.pages import listed_models
 from cortexdsl.models.shared_state import SharedState
-from cortexdsl.models.transports.failure_kinds import REMEDIES, FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
 from cortexdsl.models.transports.interface import Raw, Transport
 from cortexdsl.models.transports.prices import bills_itself, context_of, has_price
@@ -142,7 +143,7 @@ async def _probe(model: Model, shared: SharedState, at_once: int) -> Probe:
             return replace(result, seed=seed)
         return replace(result, seed=await _under_load(model, ask, replies, at_once), at_once=at_once)
     except Failure as failure:
-        remedy = REMEDIES[failure.kind]
+        remedy = failure.kind.remedy
         if failure.kind in (FailureKind.NOT_FOUND, FailureKind.BAD_REQUEST) and listed and not served:
             near = difflib.get_close_matches(model.model.partition("/")[2], listed, 1, 0.3)
             remedy = (f"did you mean {near[0]}? " if near else "") + f"the server has: {', '.join(list(listed)[:10])}"
@@ -150,7 +151,7 @@ async def _probe(model: Model, shared: SharedState, at_once: int) -> Probe:
         return replace(result, problem=what, remedy=remedy, kind=failure.kind.slug)
     except TimeoutError:
         what = f"{FailureKind.TRANSIENT.value}: no answer within {SECONDS:.0f} s"
-        return replace(result, problem=what, remedy=REMEDIES[FailureKind.TRANSIENT], kind=FailureKind.TRANSIENT.slug)
+        return replace(result, problem=what, remedy=FailureKind.TRANSIENT.remedy, kind=FailureKind.TRANSIENT.slug)
 
 
 async def _sent(transport: Transport, call: Call, address: str | None, key: str | None, refusals: Refusals) -> Raw:
@@ -201,23 +202,3 @@ async def _under_load(model: Model, ask: Any, replies: Mapping[int, Said], at_on
 
 def _said(reply: Raw) -> Said:
     return reply.text, reply.reasoning
-
-
-async def listed_models(address: str | None, key: str | None) -> Mapping[str, Mapping[str, Any]]:
-    """Return what a server says of its models (`/models`), by name; nothing if it does not say."""
-    if address is None:
-        return {}
-    import aiohttp  # a third of a second, which checks of nothing but the text should not pay
-
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    try:
-        timeout = aiohttp.ClientTimeout(total=15)
-        async with aiohttp.ClientSession(timeout=timeout) as session:
-            url = f"{address.rstrip('/')}/models"
-            async with session.get(url, headers=headers, allow_redirects=False) as response:
-                content = await response.json(content_type=None) if response.status == 200 else {}
-    except (aiohttp.ClientError, TimeoutError, ValueError, RecursionError):
-        return {}
-    entries = content.get("data") if isinstance(content, dict) else None
-    named = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-    return {str(entry["id"]): entry for entry in named if "id" in entry}

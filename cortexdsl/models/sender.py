@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
@@ -16,9 +15,9 @@ from cortexdsl.models.control import LOOK_EVERY, Controls
 from cortexdsl.models.endpoints.credentials import Secrets, key_variables
 from cortexdsl.models.endpoints.endpoint import Endpoint, Endpoints, Route
 from cortexdsl.models.endpoints.rates import RateMeter, RateReservation
-from cortexdsl.models.endpoints.retry import AttemptResult, RetriesExhausted, Runtime
+from cortexdsl.models.endpoints.retry import AttemptResult, Retries, RetriesExhausted, Runtime
 from cortexdsl.models.job_tally import TallyWriter
-from cortexdsl.models.transports.failure_kinds import REMEDIES, FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import TOO_LARGE, Failure
 from cortexdsl.models.transports.interface import LARGEST_REPLY, Raw, TokenCounts
 from cortexdsl.models.transports.prices import dollars_of, estimated_dollars
@@ -95,55 +94,50 @@ class Sender:
         BudgetError
             If a limit is reached.
         """
-        outages, runtime = self._budget.outages, self._runtime
-        clock, policy = runtime.clock, runtime.retry_policy
+        policy, clock = self._runtime.retry_policy, self._runtime.clock
         seconds = max(policy.seconds, ATTEMPTS_IN_TIME * (request.model.timeout or 0.0))
         routes = self._endpoints.routes(request.model, self._budget.limits.connections, policy.head_start)
-        retries, lost = Counter[str](), NO_USAGE
-        failures = 0  # since the server was last found down
-        moves = 0  # to another server of the same model
-        begun = failed_at = queued = 0.0
+        retries, moves = Retries(self._runtime, seconds), len(routes) - 1
         while True:
             came = clock()
             route = min(routes, key=lambda one: one.endpoint.load)
             endpoint = route.endpoint
+            meter, reservation = await self._admitted(endpoint, request)
+            sent = clock()
+            retries.begin(queued=sent - came)
             try:
-                meter, reservation = await self._admitted(endpoint, request)
                 try:
-                    sent = clock()
-                    # Only time at the server counts: time in our own queue does not count.
-                    begun, queued = (sent, 0.0) if failures == 0 else (begun, queued + sent - came)
                     value = await self._metered(request, route, meter, reservation)
-                    endpoint.answered(outages)
-                    return AttemptResult(value, retries.total() + 1, clock() - sent, retries, lost)
+                    endpoint.answered(self._budget.outages)
+                    return AttemptResult(value, retries, clock() - sent)
                 finally:
                     endpoint.leave()
             except Failure as failure:
                 endpoint.failed(failure, seconds)
                 if failure.kind is FailureKind.RATE_LIMIT and endpoint.control.paused_until > clock():
                     meter.hold(endpoint.control.paused_until - clock())  # jobs of other processes, too
-                pause, is_over = 0.0, failure.is_hurried
-                is_elsewhere = failure.kind.is_outage and moves < len(routes) - 1
-                if is_elsewhere:  # another server has the model: nothing has to wait
+                if failure.kind.is_outage and moves > 0:  # another server has the model: nothing has to wait
+                    moves -= 1
                     endpoint.leave_out(failure)
-                    moves += 1
-                if not (failure.is_hurried or failure.is_mended or is_elsewhere):
-                    failures += 1
-                    failed_at = clock() if failures == 1 else failed_at
-                    pause = policy.wait(failures, failure.retry_after, runtime.chance())
-                    is_late = clock() + pause - begun - queued > seconds
-                    is_over = failure.is_certain or failures >= policy.attempts(failure.kind) or is_late
-                    silent_since = failed_at if failures > 1 else begun
-                    if failure.kind.is_outage and endpoint.is_down(outages, silent_since, is_last=is_over):
-                        is_over = not await endpoint.outlast(self._budget.limits.wait, failure, runtime)
-                        failures, pause = 0, 0.0
-                if is_over:
-                    raise RetriesExhausted(failure, retries.total() + 1, retries, lost) from None
-                retries[failure.kind.slug] += 1
-                lost += lost_usage(request.model, failure)
+                    pause = None if failure.is_hurried else 0.0
+                else:
+                    pause = await self._pause_after(failure, endpoint, retries)
+                if pause is None:
+                    raise RetriesExhausted(failure, retries) from None
+                retries.note(failure, lost_usage(request.model, failure))
                 self._tally.failed(failure.kind)
             if pause:
-                await runtime.sleep(pause)
+                await self._runtime.sleep(pause)
+
+    async def _pause_after(self, failure: Failure, endpoint: Endpoint, retries: Retries) -> float | None:
+        """Return the seconds before the next attempt, after an outage if there is one; None if none is made."""
+        pause = retries.pause_after(failure)
+        is_outage = failure.kind.is_outage and not failure.is_hurried and not failure.is_mended
+        if is_outage and endpoint.is_down(self._budget.outages, retries.silent_since, is_last=pause is None):
+            retries.restart()
+            is_back = await endpoint.outlast(self._budget.limits.wait, failure, self._runtime)
+            return 0.0 if is_back else None
+        return pause
 
     async def _admitted(self, endpoint: Endpoint, request: Request[T]) -> tuple[RateMeter, RateReservation]:
         """Take a place in flight once the experiment is not paused and the rate allows one more request.
@@ -318,7 +312,8 @@ def _usage_of(model: Model, counts: TokenCounts) -> Usage:
 def error_of(model: Model, exhausted: RetriesExhausted, secrets: Secrets) -> ModelError:
     """Return the error that tells the user what failed, for which model and address, and what to do."""
     failure = exhausted.failure
-    tried = f" (tried {exhausted.attempts} times)" if exhausted.attempts > 1 else ""
+    attempts = exhausted.retries.attempts
+    tried = f" (tried {attempts} times)" if attempts > 1 else ""
     return ModelError(
         f"{failure.kind.value}: model {model.name} ({model.model}) at {mask_url(secrets.address(model))}{tried}: "
         f"{secrets.clean(failure.what)}\n    {_remedy(model, failure.kind)}"
@@ -327,11 +322,11 @@ def error_of(model: Model, exhausted: RetriesExhausted, secrets: Secrets) -> Mod
 
 def _remedy(model: Model, kind: FailureKind) -> str:
     if kind is not FailureKind.AUTHENTICATION:
-        return REMEDIES[kind]
+        return kind.remedy
     names = key_variables(model)
     if names:
         others = f" (or {', '.join(names[1:])})" if names[1:] else ""
         return f"export {names[0]}=...{others} with a key that is valid there; another variable: `api_key_env: NAME`"
     if model.api_base is not None:
         return "write `api_key_env: NAME`, the variable that holds the key: an address of your own is sent no other"
-    return REMEDIES[kind]
+    return kind.remedy

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 
 from cortexdsl import errors
-from cortexdsl.models.transports.failure_kinds import REMEDIES, FailureKind
+from cortexdsl.models.transports.failure_kinds import FailureKind
 
 TO_DO = {
     "CortexError": "Catch it to catch every error of cortexdsl.",
@@ -53,7 +53,7 @@ def errors_page() -> str:
         + "\n".join(
             f"| {kind.value} (`{kind.slug}`){NOTES.get(kind, '')} | {'yes' if kind.is_retried else 'no'} "
             f"| {'recorded as data' if kind.is_data else 'the job ends'} "
-            f"| {REMEDIES[kind]} |"
+            f"| {kind.remedy} |"
             for kind in FailureKind
         ),
         "`cortexdsl run NAME --errors-again` sends the calls again that were recorded as data.",

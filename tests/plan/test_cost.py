@@ -104,7 +104,7 @@ def test_prices_make_dollars_and_an_unknown_price_makes_them_unknown(here: Path)
     text = SPEC.partition("methods:")[0].replace("builtin/solver, skill: 0.7,", "openai/x, api_base: env:HERE,")
     text += "methods:\n  alone: {protocol: cot, agents: [d]}\nexpected: {reply_tokens: 50}\nlimits: {calls: 9}\n"
     Path("specs/x.yaml").write_text(text)
-    assert rehearse_plan(compile_spec("x"))[0].dollars is None
+    assert rehearse_plan(compile_spec("x"))[0].total_dollars is None
     Path("specs/x.yaml").write_text(text.replace("15e12}", "15e12, price: {input: 0, output: 2}}"))
     total, _ = rehearse_plan(compile_spec("x"))
     assert total.dollars == pytest.approx(6 * 50 * 2e-6)

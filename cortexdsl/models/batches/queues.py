@@ -26,7 +26,7 @@ from cortexdsl.models.batches.protocols import (
 from cortexdsl.models.batches.requests import BatchRequest
 from cortexdsl.models.batches.wave_log import Wave, WaveBook, WaveCall
 from cortexdsl.models.budget import Budget
-from cortexdsl.models.endpoints.retry import Runtime
+from cortexdsl.models.endpoints.retry import Retries, Runtime
 from cortexdsl.models.job_tally import TallyWriter, WaveInfo
 from cortexdsl.models.transports.failure_kinds import FailureKind
 from cortexdsl.models.transports.failures import Failure
@@ -217,7 +217,7 @@ class BatchQueue:
         """Send a wave and fetch its results; send it again if the provider's queue was full."""
         runtime = self._job.runtime
         pause = FIRST_REFUSED
-        for left in range(runtime.retry_policy.rate_limit, 0, -1):
+        for left in range(runtime.retry_policy.most_attempts(FailureKind.RATE_LIMIT), 0, -1):
             try:
                 return await self._fetch(await self._send(forming))
             except Failure as failure:
@@ -256,7 +256,7 @@ class BatchQueue:
         protocol = self._protocol
         lines = [protocol.line(custom_id_of(pending.call.key, wave.id), pending.request) for pending in forming.calls]
         is_unsure = False
-        failures, begun = 0, self._job.runtime.clock()
+        retries = self._retries()
         while True:
             try:
                 if protocol.upload is not None and wave.file is None:
@@ -271,21 +271,23 @@ class BatchQueue:
             except Failure as failure:
                 # An answer that says no leaves no batch; without an answer there may be one.
                 is_unsure = is_unsure and failure.kind.is_outage
-                failures += 1
-                if not await self._is_tried_again(failure, failures, begun):
+                if not await self._is_tried_again(failure, retries):
                     if not is_unsure:
                         self.drop(wave, f"it could not be sent: {failure.what}")
                     raise
 
-    async def _is_tried_again(self, failure: Failure, failures: int, begun: float) -> bool:
+    def _retries(self) -> Retries:
+        """Return the retries of a request for a whole wave, which also outlasts an outage."""
+        seconds = max(self._job.runtime.retry_policy.seconds, self._job.budget.limits.wait)
+        return Retries(self._job.runtime, seconds, has_most_attempts=False)
+
+    async def _is_tried_again(self, failure: Failure, retries: Retries) -> bool:
         """Wait until a request for a whole wave may be sent again; False if that is of no use."""
-        runtime, policy = self._job.runtime, self._job.runtime.retry_policy
-        pause = policy.wait(failures, failure.retry_after, runtime.chance())
-        is_late = runtime.clock() + pause - begun > max(policy.seconds, self._job.budget.limits.wait)
-        if not failure.kind.is_retried or failure.is_certain or is_late:
+        pause = retries.pause_after(failure)
+        if pause is None:
             return False
         self._job.tally.failed(failure.kind)
-        await runtime.sleep(pause)
+        await self._job.runtime.sleep(pause)
         return True
 
     def drop(self, wave: Wave, reason: str) -> None:
@@ -394,13 +396,12 @@ class BatchQueue:
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Ask something that may be asked again, until the retry policy allows no more."""
-        failures, begun = 0, self._job.runtime.clock()
+        retries = self._retries()
         while True:
             try:
                 return await ask()
             except Failure as failure:
-                failures += 1
-                if not await self._is_tried_again(failure, failures, begun):
+                if not await self._is_tried_again(failure, retries):
                     failure.is_certain = True
                     raise
 

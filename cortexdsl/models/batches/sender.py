@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cortexdsl.core import NO_USAGE, BatchSettings, Call, Model, Usage
+from cortexdsl.core import BatchSettings, Call, Model, Usage
 from cortexdsl.models.batches.http import BatchHttp
 from cortexdsl.models.batches.protocols import protocol_of
 from cortexdsl.models.batches.queues import BatchQueue, JobServices, PendingCall
@@ -17,7 +16,7 @@ from cortexdsl.models.batches.requests import Access, BatchRequest, with_seed, w
 from cortexdsl.models.batches.wave_log import SUFFIX, Wave, WaveBook, WaveCall
 from cortexdsl.models.budget import Budget
 from cortexdsl.models.endpoints.credentials import Secrets
-from cortexdsl.models.endpoints.retry import AttemptResult, RetriesExhausted, Runtime
+from cortexdsl.models.endpoints.retry import AttemptResult, Retries, RetriesExhausted, Runtime
 from cortexdsl.models.job_tally import TallyWriter
 from cortexdsl.models.sender import check_reply, cost_of_failure, lost_usage
 from cortexdsl.models.transports.failures import Failure
@@ -100,9 +99,7 @@ class BatchSender:
             If the wave passes a limit.
         """
         access = Access(self._secrets.address(call.model), self._secrets.key(call.model))
-        model, began = call.model, self._runtime.clock()
-        retries, lost = Counter[str](), NO_USAGE
-        failures = 0
+        model, began, retries = call.model, self._runtime.clock(), Retries(self._runtime)
         while True:
             applied = self._budget.refusals.applied(call, access.address)
             sending = _Sending(self, applied, access, prompt_tokens, key)
@@ -110,20 +107,17 @@ class BatchSender:
                 raw = await sending.once()
                 assert sending.wave is not None
                 self._booked[key] = _Booked(sending.wave, cost(raw), is_failure=False)
-                return AttemptResult(raw, retries.total() + 1, self._runtime.clock() - began, retries, lost)
+                return AttemptResult(raw, retries, self._runtime.clock() - began)
             except Failure as failure:
                 self._budget.refusals.learn(model, access.address, failure)
-                failures += not failure.is_mended
-                is_over = failure.is_certain or failures >= self._runtime.retry_policy.attempts(failure.kind)
-                is_over = is_over and not failure.is_mended
+                is_over = retries.pause_after(failure) is None  # no pause: the next wave is one
                 if sending.wave is not None:
                     self._failed(
                         key, sending.wave, cost_of_failure(model, failure, prompt_tokens), failure, is_over=is_over
                     )
                 if is_over:
-                    raise RetriesExhausted(failure, retries.total() + 1, retries, lost) from None
-                retries[failure.kind.slug] += 1
-                lost += lost_usage(model, failure)
+                    raise RetriesExhausted(failure, retries) from None
+                retries.note(failure, lost_usage(model, failure))
                 self._tally.failed(failure.kind)
 
     def _failed(self, key: str, wave: Wave, cost: Usage, failure: Failure, *, is_over: bool) -> None:

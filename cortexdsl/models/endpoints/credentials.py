@@ -31,56 +31,35 @@ _LIKE_OPENAI = "llms/openai_like/providers.json"
 _TRAINED = "trained"
 """Prefix of models that an experiment trains."""
 
+_NAMED_LIKE_THEIR_KEYS = (
+    "ai21 azure_ai baseten cerebras cloudflare codestral dashscope databricks deepinfra deepseek "
+    "featherless_ai github groq hyperbolic mistral modelscope moonshot nebius nlp_cloud novita nvidia_nim "
+    "openai sambanova tencent voyage wandb xai zai"
+)
+"""Providers whose key is in NAME_API_KEY alone."""
 PROVIDER_KEYS: Mapping[str, tuple[str, ...]] = {
-    "ai21": ("AI21_API_KEY",),
+    **{name: (f"{name.upper()}_API_KEY",) for name in _NAMED_LIKE_THEIR_KEYS.split()},
     "ai21_chat": ("AI21_API_KEY",),
     "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
     "azure": ("AZURE_API_KEY", "AZURE_OPENAI_API_KEY", "AZURE_AD_TOKEN"),
-    "azure_ai": ("AZURE_AI_API_KEY",),
-    "baseten": ("BASETEN_API_KEY",),
     "bedrock": ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK", "AWS_ROLE_ARN"),
-    "cerebras": ("CEREBRAS_API_KEY",),
-    "cloudflare": ("CLOUDFLARE_API_KEY",),
-    "codestral": ("CODESTRAL_API_KEY",),
     "cohere": ("COHERE_API_KEY", "CO_API_KEY"),
     "cohere_chat": ("COHERE_API_KEY", "CO_API_KEY"),
-    "dashscope": ("DASHSCOPE_API_KEY",),
-    "databricks": ("DATABRICKS_API_KEY",),
-    "deepinfra": ("DEEPINFRA_API_KEY",),
-    "deepseek": ("DEEPSEEK_API_KEY",),
-    "featherless_ai": ("FEATHERLESS_AI_API_KEY",),
     "fireworks_ai": ("FIREWORKS_AI_API_KEY", "FIREWORKS_API_KEY", "FIREWORKSAI_API_KEY", "FIREWORKS_AI_TOKEN"),
     "friendliai": ("FRIENDLIAI_API_KEY", "FRIENDLI_TOKEN"),
     "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-    "github": ("GITHUB_API_KEY",),
-    "groq": ("GROQ_API_KEY",),
     "huggingface": ("HUGGINGFACE_API_KEY", "HF_TOKEN"),
-    "hyperbolic": ("HYPERBOLIC_API_KEY",),
     "lambda_ai": ("LAMBDA_API_KEY",),
-    "mistral": ("MISTRAL_API_KEY",),
-    "modelscope": ("MODELSCOPE_API_KEY",),
-    "moonshot": ("MOONSHOT_API_KEY",),
-    "nebius": ("NEBIUS_API_KEY",),
-    "nlp_cloud": ("NLP_CLOUD_API_KEY",),
-    "novita": ("NOVITA_API_KEY",),
-    "nvidia_nim": ("NVIDIA_NIM_API_KEY",),
-    "openai": ("OPENAI_API_KEY",),
     "openrouter": ("OPENROUTER_API_KEY", "OR_API_KEY"),
     "perplexity": ("PERPLEXITYAI_API_KEY", "PERPLEXITY_API_KEY"),
     "replicate": ("REPLICATE_API_KEY", "REPLICATE_API_TOKEN"),
     "sagemaker": ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_ROLE_ARN"),
-    "sambanova": ("SAMBANOVA_API_KEY",),
-    "tencent": ("TENCENT_API_KEY",),
     "text-completion-openai": ("OPENAI_API_KEY",),
     "together_ai": ("TOGETHERAI_API_KEY", "TOGETHER_API_KEY", "TOGETHER_AI_API_KEY", "TOGETHER_AI_TOKEN"),
     "vercel_ai_gateway": ("VERCEL_AI_GATEWAY_API_KEY", "VERCEL_OIDC_TOKEN"),
     "vertex_ai": ("GOOGLE_APPLICATION_CREDENTIALS", "VERTEXAI_CREDENTIALS"),
     "volcengine": ("VOLCENGINE_API_KEY", "ARK_API_KEY"),
-    "voyage": ("VOYAGE_API_KEY",),
-    "wandb": ("WANDB_API_KEY",),
     "watsonx": ("WATSONX_API_KEY", "WX_API_KEY", "WATSONX_APIKEY"),
-    "xai": ("XAI_API_KEY",),
-    "zai": ("ZAI_API_KEY",),
 }
 """Variables that may hold a provider's key; the first is the one to set."""
 

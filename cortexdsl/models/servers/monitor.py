@@ -11,16 +11,14 @@ import logging
 import re
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from cortexdsl.files import write_file
+from cortexdsl.models.servers.pages import read_page, root_of
 
-_MOST = 4_000_000  # bytes of a page that are read
 _LINE = re.compile(r"^([A-Za-z_:][\w:]*)(?:\{[^}]*\})? (\S+)")
 _WORKED_OUT, _FOUND = "llamacpp:prompt_tokens_total", "llamacpp:prompt_tokens_cached_total"
 _NAMES: Mapping[str, tuple[tuple[str, ...], ...]] = {
@@ -33,8 +31,6 @@ _NAMES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "waiting": (("vllm:num_requests_waiting",), ("llamacpp:requests_deferred",)),
 }
 """Metric names of each kind of server. Several names are summed, and all of them must be present."""
-# Past any proxy, and nowhere else than to the address itself.
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +71,7 @@ def read_counters(address: str, timeout: float = 2.0) -> Counters | None:
     address : str
         In the form of `api_base`; the page is at the root of the server, outside of `/v1`.
     """
-    text = _page(f"{_root(address)}/metrics", timeout)
-    return parse_counters(text) if text is not None else None
+    return parse_counters(read_page(f"{root_of(address)}/metrics", timeout).text)
 
 
 def parse_counters(text: str) -> Counters | None:
@@ -93,40 +88,6 @@ def parse_counters(text: str) -> Counters | None:
         if all(name in sums for name in names) and 0 <= (total := sum(sums[name] for name in names)) < 10**18
     }
     return Counters(**known) if known else None
-
-
-def engine_of(address: str, timeout: float = 2.0) -> str:
-    """Return the name and version of the server at an address; empty if it does not say."""
-    root = _root(address)
-    for path, key, name in (
-        ("/version", "version", "vLLM"),
-        ("/api/version", "version", "Ollama"),
-        ("/props", "build_info", "llama.cpp"),
-    ):
-        page = _object(_page(root + path, timeout))
-        if isinstance(page.get(key), str):
-            return f"{name} {page[key][:60]}"
-    return ""
-
-
-def _root(address: str) -> str:
-    return address.rstrip("/").removesuffix("/v1")
-
-
-def _page(url: str, timeout: float) -> str | None:
-    try:
-        with _OPENER.open(url, timeout=timeout) as response:
-            return str(response.read(_MOST).decode("utf-8", "replace"))
-    except (OSError, ValueError, urllib.error.HTTPError):
-        return None
-
-
-def _object(text: str | None) -> Mapping[str, Any]:
-    try:
-        content = json.loads(text or "")
-    except (ValueError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}
 
 
 def _number(text: str) -> float:

@@ -8,12 +8,11 @@ import shutil
 import signal
 import subprocess
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from cortexdsl.errors import ModelError
+from cortexdsl.models.servers.pages import is_ready
 from cortexdsl.models.transports.wire import mask_url
 
 _LAST_WORDS = 1_000
@@ -113,8 +112,6 @@ def _shortened(line: str, most: int = 400) -> str:
 
 READY_WITHIN = 600.0
 STOPPED_WITHIN = 10.0
-# Past any proxy: a server that we start is on this machine.
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def start(
@@ -211,18 +208,6 @@ def _run(command: Sequence[str], env: Mapping[str, str] | None, log: Path | None
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-
-
-def is_ready(url: str, timeout: float = 2.0) -> bool:
-    """Say whether something answers at a URL with a status below 500."""
-    try:
-        with _OPENER.open(url, timeout=timeout):
-            return True
-    except urllib.error.HTTPError as error:
-        error.close()
-        return error.code < 500
-    except (OSError, ValueError):
-        return False
 
 
 def stop(process: subprocess.Popen[bytes], timeout: float = STOPPED_WITHIN) -> None:

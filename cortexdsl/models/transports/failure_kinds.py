@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -20,19 +20,62 @@ from cortexdsl.models.transports.rate_headers import seconds_of
 
 
 class FailureKind(Enum):
-    """A class of failures. The value is how a message to the user begins."""
+    """A class of failures, with how a message to the user begins (its value) and what the user can do.
 
-    RATE_LIMIT = "rate limit"
-    TRANSIENT = "the server failed or could not be reached"
-    QUOTA = "the quota is spent"
-    CONTEXT_WINDOW = "context window exceeded"
-    CONTENT_FILTER = "content filter"
-    AUTHENTICATION = "authentication failed"
-    BAD_REQUEST = "the request was refused"
-    NOT_FOUND = "not found"
-    MALFORMED = "malformed reply"
-    FOREIGN = "no model answers there"
-    TOOL = "the tool failed"
+    Attributes
+    ----------
+    remedy : str
+    is_retried : bool
+        The same request may succeed a little later.
+    is_outage : bool
+        It may be the server that is gone, and not the call that is wrong.
+    is_data : bool
+        The failure is a fact about this call alone, to be logged and counted, and no end of the run.
+    """
+
+    remedy: str
+    is_retried: bool
+    is_outage: bool
+    is_data: bool
+
+    RATE_LIMIT = (
+        "rate limit", "lower `limits: connections`, or run again later: finished calls are kept", "retried",
+    )  # fmt: skip
+    TRANSIENT = (
+        "the server failed or could not be reached",
+        "see that the server runs and answers at this address, then run again: finished calls are kept",
+        "retried outage",
+    )
+    QUOTA = "the quota is spent", "add credit at the provider, then run again: finished calls are kept"
+    CONTEXT_WINDOW = "context window exceeded", "send less, or use a model with a longer context", "data"
+    CONTENT_FILTER = "content filter", "use another model or provider for this text", "data"
+    AUTHENTICATION = (
+        "authentication failed",
+        "set the environment variable with the API key (`api_key_env: NAME` chooses another variable)",
+    )
+    BAD_REQUEST = (
+        "the request was refused",
+        "correct the model entry of the spec (name and options); `drop: [NAME]` there leaves a parameter out",
+    )
+    NOT_FOUND = "not found", "correct `model` or `api_base` (an OpenAI-compatible address usually ends in /v1)"
+    # Data only once the retries are used up: a model that is cut off at its first token may answer the second time.
+    MALFORMED = "malformed reply", "see that the address speaks the OpenAI protocol", "retried data"
+    # A web page or another program may stand at the address of a server that is about to start.
+    FOREIGN = (
+        "no model answers there",
+        "see that `api_base` is the address of a model server (it usually ends in /v1), and that it is up",
+        "retried outage",
+    )
+    TOOL = "the tool failed", "correct the function, or give it more `seconds`", "data"
+
+    def __new__(cls, words: str, remedy: str, treatment: str = "") -> FailureKind:
+        """Make a kind from its words, its remedy, and the treatments that apply."""
+        kind = object.__new__(cls)
+        kind._value_, kind.remedy = words, remedy
+        kind.is_retried, kind.is_outage, kind.is_data = (
+            word in treatment.split() for word in ("retried", "outage", "data")
+        )
+        return kind
 
     @property
     def slug(self) -> str:
@@ -40,43 +83,9 @@ class FailureKind(Enum):
         return self.name.lower()
 
     @property
-    def is_retried(self) -> bool:
-        """Whether the same request may succeed a little later."""
-        return self in (FailureKind.RATE_LIMIT, FailureKind.TRANSIENT, FailureKind.MALFORMED, FailureKind.FOREIGN)
-
-    @property
-    def is_outage(self) -> bool:
-        """Whether it may be the server that is gone, and not the call that is wrong."""
-        return self in (FailureKind.TRANSIENT, FailureKind.FOREIGN)
-
-    @property
-    def is_data(self) -> bool:
-        """Whether the failure is a fact about this call alone, to be logged and counted, and no end of the run."""
-        return self in (FailureKind.CONTEXT_WINDOW, FailureKind.CONTENT_FILTER, FailureKind.MALFORMED, FailureKind.TOOL)
-
-    @property
     def is_refusal(self) -> bool:
         """Whether every call to the model would fail alike, so that the run ends: a wrong key, an unknown parameter."""
         return not self.is_retried and not self.is_data
-
-
-REMEDIES: Mapping[FailureKind, str] = {
-    FailureKind.CONTEXT_WINDOW: "send less, or use a model with a longer context",
-    FailureKind.TOOL: "correct the function, or give it more `seconds`",
-    FailureKind.CONTENT_FILTER: "use another model or provider for this text",
-    FailureKind.MALFORMED: "see that the address speaks the OpenAI protocol",
-    FailureKind.RATE_LIMIT: "lower `limits: connections`, or run again later: finished calls are kept",
-    FailureKind.TRANSIENT: "see that the server runs and answers at this address, then run again: finished "
-    "calls are kept",
-    FailureKind.QUOTA: "add credit at the provider, then run again: finished calls are kept",
-    FailureKind.AUTHENTICATION: "set the environment variable with the API key (`api_key_env: NAME` chooses another "
-    "variable)",
-    FailureKind.BAD_REQUEST: "correct the model entry of the spec (name and options); `drop: [NAME]` there leaves a "
-    "parameter out",
-    FailureKind.FOREIGN: "see that `api_base` is the address of a model server (it usually ends in /v1), and that "
-    "it is up",
-    FailureKind.NOT_FOUND: "correct `model` or `api_base` (an OpenAI-compatible address usually ends in /v1)",
-}
 
 
 NO_STATUS = 0

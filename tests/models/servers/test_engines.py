@@ -20,7 +20,8 @@ import pytest
 
 from cortexdsl.cli.main import main
 from cortexdsl.jobs.serve import free_port, start_servers, stop_servers
-from cortexdsl.models.servers.processes import is_ready, start, stop
+from cortexdsl.models.servers.pages import is_ready
+from cortexdsl.models.servers.processes import start, stop
 from cortexdsl.plan import compile_spec
 from cortexdsl_tiny.folder import Folder, find
 from tests.tiny.made import made

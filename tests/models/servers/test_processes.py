@@ -11,7 +11,8 @@ import pytest
 
 from cortexdsl.errors import ModelError
 from cortexdsl.models.servers import processes as servers
-from cortexdsl.models.servers.processes import is_ready, start, stop, why
+from cortexdsl.models.servers.pages import is_ready
+from cortexdsl.models.servers.processes import start, stop, why
 
 SERVE = (
     "import sys; from http.server import HTTPServer, SimpleHTTPRequestHandler as Handler; "

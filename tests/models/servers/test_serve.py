@@ -15,7 +15,7 @@ import pytest
 from cortexdsl.errors import InputError, ModelError
 from cortexdsl.jobs.serve import Running, refuse_paid, start_servers, stop_servers, unset_variables
 from cortexdsl.models.servers.addresses import read_addresses
-from cortexdsl.models.servers.processes import is_ready
+from cortexdsl.models.servers.pages import is_ready
 from cortexdsl.plan import Plan, compile_spec
 
 STUB = Path(__file__).resolve().parents[2] / "workflow" / "stub.py"

@@ -111,4 +111,4 @@ def test_only_what_may_pass_is_tried_again() -> None:
     assert {kind for kind in FailureKind if kind.is_data} == {
         FailureKind.CONTEXT_WINDOW, FailureKind.CONTENT_FILTER, FailureKind.MALFORMED, FailureKind.TOOL,
     }  # fmt: skip
-    assert all(RetryPolicy().attempts(kind) == 1 for kind in FailureKind if not kind.is_retried)
+    assert all(RetryPolicy().most_attempts(kind) == 1 for kind in FailureKind if not kind.is_retried)
